@@ -4,21 +4,18 @@ pub mod args;
 mod location;
 mod output;
 mod values;
-mod world;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, end, print};
 use crate::cli::images::now;
 pub(in crate::cli) use args::RemoteArgs;
 use args::{Command, Helm, ReleaseArgs, Template};
-pub(in crate::cli) use location::archive;
-pub(in crate::cli) use world::Machine;
-
 use bumpwright_helm::{
-    Capabilities, HelmError, KubeVersion, Release, Settings, merge_values, name_of_template, render,
+    Capabilities, HelmError, Release, Settings, generated_name, merge_values, name_of_template, render,
 };
+use bumpwright_update::Machine;
+pub(in crate::cli) use location::archive;
 
 /// The name of a release that was given none, as in Helm.
 const UNNAMED: &str = "release-name";
@@ -33,7 +30,8 @@ pub fn run(args: &Helm) -> ExitCode {
 fn template(args: &Template) -> Result<(), String> {
     args.unsupported.check()?;
     let (name, chart) = name_and_chart(args)?;
-    let capabilities = capabilities(&args.release)?;
+    let more = args.release.api_versions.iter().map(String::as_str);
+    let capabilities = Capabilities::of(&args.release.kube_version, more.filter(|version| !version.is_empty()))?;
     let overrides = values::overrides(&args.values)?;
     let values = merge_values(&overrides, &mut values::content).map_err(text)?;
     let chart = location::load(chart, &args.remote)?;
@@ -101,27 +99,7 @@ fn name_and_chart(args: &Template) -> Result<(String, &str), String> {
 fn own_name(chart: &str, release: &ReleaseArgs) -> Result<String, String> {
     match &release.name_template {
         Some(template) => name_of_template(template, &Machine).map_err(text),
-        None if release.generate_name => {
-            let base = Path::new(chart).file_name().unwrap_or_default().to_string_lossy();
-            let base = base
-                .split('.')
-                .next()
-                .filter(|base| !base.is_empty())
-                .unwrap_or("chart");
-            Ok(format!("{base}-{}", now().unix_seconds()))
-        }
+        None if release.generate_name => Ok(generated_name(chart, now().unix_seconds())),
         None => Ok(UNNAMED.to_owned()),
     }
-}
-
-fn capabilities(release: &ReleaseArgs) -> Result<Capabilities, String> {
-    let mut capabilities = Capabilities::default();
-    if !release.kube_version.is_empty() {
-        let version = KubeVersion::parse(&release.kube_version);
-        capabilities.kube_version =
-            version.map_err(|error| format!("invalid kube version '{}': {error}", release.kube_version))?;
-    }
-    let more = release.api_versions.iter().filter(|version| !version.is_empty());
-    capabilities.api_versions.extend(more.cloned());
-    Ok(capabilities)
 }

@@ -36,8 +36,8 @@ pub(super) fn write(folder: &Path, rendered: &Rendered, release: &str, args: &Ou
     for document in &rendered.documents {
         files.add(&below, &document.path, &document.content)?;
     }
-    let is_written = |hook: &&bumpwright_helm::Hook| !(args.no_hooks || args.skip_tests && hook.is_test());
-    for hook in rendered.hooks.iter().filter(is_written) {
+    let selection = selection(args);
+    for hook in rendered.hooks.iter().filter(|hook| selection.has(hook)) {
         files.add(&below, &hook.document.path, &hook.document.content)?;
     }
     files.said.push('\n');

@@ -58,6 +58,23 @@ impl Default for Capabilities {
     }
 }
 
+impl Capabilities {
+    /// The usual ones for another version of Kubernetes, unless it is empty, and with more versions of APIs.
+    ///
+    /// # Errors
+    /// Helm's, for a text that is no version.
+    pub fn of<'t>(kube_version: &str, more: impl IntoIterator<Item = &'t str>) -> Result<Self, String> {
+        let mut capabilities = Self::default();
+        if !kube_version.is_empty() {
+            let parsed = KubeVersion::parse(kube_version);
+            capabilities.kube_version =
+                parsed.map_err(|error| format!("invalid kube version '{kube_version}': {error}"))?;
+        }
+        capabilities.api_versions.extend(more.into_iter().map(str::to_owned));
+        Ok(capabilities)
+    }
+}
+
 impl KubeVersion {
     /// Reads a version: at least two numbers, and anything after them.
     ///
@@ -120,6 +137,14 @@ impl Default for Settings {
             limits,
         }
     }
+}
+
+/// The name of a release that is named after its chart, a path or a URL, and the time in seconds since 1970-01-01T00:00:00Z.
+#[must_use]
+pub fn generated_name(chart: &str, seconds: i64) -> String {
+    let base = chart.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let base = base.split('.').next().filter(|base| !base.is_empty());
+    format!("{}-{seconds}", base.unwrap_or("chart"))
 }
 
 /// Renders a chart for a release. The chart is not changed and may be shared.

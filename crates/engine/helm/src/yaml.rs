@@ -36,10 +36,12 @@ pub(crate) fn object(text: &[u8]) -> Result<Map<String, Json>, String> {
 
 /// Go's error for a value of another type than the wanted one.
 pub(crate) fn mismatch(value: &Json, wanted: &str) -> String {
-    format!(
-        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into {wanted}",
-        kind(value)
-    )
+    cannot_unmarshal(kind(value), wanted)
+}
+
+/// The error for a value of a kind where a Go type is wanted.
+pub(crate) fn cannot_unmarshal(kind: &str, wanted: &str) -> String {
+    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into {wanted}")
 }
 
 fn kind(value: &Json) -> &'static str {
@@ -56,7 +58,7 @@ fn kind(value: &Json) -> &'static str {
 /// The JSON value of a node.
 ///
 /// # Errors
-/// Infinity and what is no number have no JSON.
+/// Infinity and NaN cannot be written as JSON.
 pub(crate) fn json_of(node: &Node) -> Result<Json, String> {
     match &node.value {
         Value::Scalar(scalar) => json_of_scalar(scalar),

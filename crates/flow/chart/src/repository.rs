@@ -1,13 +1,10 @@
 //! Charts of repositories: an `index.yaml` and the archives that it names (Helm 4.3, `pkg/repo`).
 
-use bumpwright_helm::{Index, MAX_CHART_BYTES};
+use bumpwright_helm::{Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
 use bumpwright_http::{Client, Deadline, Request};
 use bumpwright_secret::Secret;
 use sha2::{Digest as _, Sha256};
 use url::Url;
-
-/// Bytes of the largest index.
-const MAX_INDEX_BYTES: usize = 64 << 20;
 
 /// A chart repository and the client for it.
 #[derive(Debug)]

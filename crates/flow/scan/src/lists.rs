@@ -7,13 +7,10 @@ use url::Url;
 
 use super::error::ScanError;
 use bumpwright_git::{Auth, Remote, RemoteUrl, remote_tags};
-use bumpwright_helm::{Entry, read_entries};
+use bumpwright_helm::{Entry, MAX_INDEX_BYTES, read_entries};
 use bumpwright_http::{Client, Deadline, Job, Peer, Request, RetryPolicy, Sent, basic_header};
 use bumpwright_policy::{Reference, registry_scheme};
 use bumpwright_registry::{Login, TagList};
-
-/// The largest index, in bytes. Those of thousands of charts have 20 MB.
-const LARGEST: usize = 64 << 20;
 
 /// The most versions.
 const MOST: usize = 1_000_000;
@@ -53,7 +50,7 @@ pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<TagList, ScanError> {
     let text = asked.address(&format!("{folder}{slash}index.yaml"))?;
     let failed = |why: String| ScanError::List(format!("{text}: {why}"));
     let url = Url::parse(&text).map_err(|error| failed(error.to_string()))?;
-    let mut request = Request::get(url).limit(LARGEST);
+    let mut request = Request::get(url).limit(MAX_INDEX_BYTES);
     match asked.login {
         Login::Basic { username, password } => request = request.authorization(basic_header(username, password)),
         Login::Anonymous => {}

@@ -1,10 +1,14 @@
 //! Fields of a struct out of YAML, as Go's decoder of JSON takes them.
 
-use crate::yaml::spelled;
+use crate::yaml::{cannot_unmarshal, spelled};
 use bumpwright_yaml::{Mapping, Node, Tag, Value};
 
 /// The entries of a mapping, looked up as encoding/json does: by the exact name, else whatever the case.
-pub(super) struct Fields<'n>(&'n Mapping);
+pub(crate) struct Fields<'n> {
+    mapping: &'n Mapping,
+    /// The struct in messages; may be empty.
+    of: &'static str,
+}
 
 /// A field of the wrong type: what it is, and where.
 pub(super) type Mismatch = String;
@@ -12,24 +16,33 @@ pub(super) type Mismatch = String;
 impl<'n> Fields<'n> {
     /// The fields of a node; null has none.
     pub(super) fn of(node: &'n Node, wanted: &str) -> Result<Option<Self>, Mismatch> {
+        Self::named(node, "", &format!("Go value of type {wanted}"))
+    }
+
+    /// The same of a struct with a name in messages.
+    pub(crate) fn named(node: &'n Node, of: &'static str, wanted: &str) -> Result<Option<Self>, Mismatch> {
         match &node.value {
-            Value::Mapping(mapping) => Ok(Some(Self(mapping))),
+            Value::Mapping(mapping) => Ok(Some(Self { mapping, of })),
             _ if is_null(node) => Ok(None),
-            _ => Err(mismatch(node, &format!("Go value of type {wanted}"))),
+            _ => Err(mismatch(node, wanted)),
         }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
-        let entries = || self.0.entries.iter().rev();
+    fn field(&self, name: &str, ty: &str) -> String {
+        format!("Go struct field {}.{name} of type {ty}", self.of)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
+        let entries = || self.mapping.entries.iter().rev();
         let found = entries().find(|entry| entry.key.text == name);
         let found = found.or_else(|| entries().find(|entry| entry.key.text.eq_ignore_ascii_case(name)));
         found.map(|entry| &entry.value).filter(|node| !is_null(node))
     }
 
     /// Sets a field of type `string`.
-    pub(super) fn text(&self, name: &str, field: &mut String) -> Result<(), Mismatch> {
+    pub(crate) fn text(&self, name: &str, field: &mut String) -> Result<(), Mismatch> {
         if let Some(node) = self.get(name) {
-            *field = text(node, name)?;
+            *field = self.spelled(node, name)?;
         }
         Ok(())
     }
@@ -41,7 +54,7 @@ impl<'n> Fields<'n> {
                 if is_null(item) {
                     Ok(String::new())
                 } else {
-                    text(item, name)
+                    self.spelled(item, name)
                 }
             };
             *field = items.iter().map(empty_for_null).collect::<Result<_, _>>()?;
@@ -55,7 +68,7 @@ impl<'n> Fields<'n> {
             None => Ok(None),
             Some(node) => match &node.value {
                 Value::Sequence(sequence) => Ok(Some(&sequence.items)),
-                _ => Err(mismatch(node, &format!("Go struct field .{name} of type {ty}"))),
+                _ => Err(mismatch(node, &self.field(name, ty))),
             },
         }
     }
@@ -69,41 +82,40 @@ impl<'n> Fields<'n> {
                     *field = scalar.text == "true";
                     Ok(())
                 }
-                _ => Err(mismatch(node, &format!("Go struct field .{name} of type bool"))),
+                _ => Err(mismatch(node, &self.field(name, "bool"))),
             },
         }
     }
 
     /// The entries of a field of type `map[string]string`.
-    pub(super) fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Mismatch> {
+    pub(crate) fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Mismatch> {
         let Some(node) = self.get(name) else { return Ok(None) };
         let Value::Mapping(mapping) = &node.value else {
-            let field = format!("Go struct field .{name} of type map[string]string");
-            return Err(mismatch(node, &field));
+            return Err(mismatch(node, &self.field(name, "map[string]string")));
         };
         let pair = |entry: &bumpwright_yaml::Entry| {
             let value = match is_null(&entry.value) {
                 true => String::new(),
-                false => text(&entry.value, name)?,
+                false => self.spelled(&entry.value, name)?,
             };
             Ok((entry.key.text.to_string(), value))
         };
         mapping.entries.iter().map(pair).collect::<Result<_, _>>().map(Some)
     }
-}
 
-pub(super) fn is_null(node: &Node) -> bool {
-    matches!(&node.value, Value::Scalar(scalar) if scalar.tag == Tag::Null)
-}
-
-fn text(node: &Node, name: &str) -> Result<String, Mismatch> {
-    match &node.value {
-        Value::Scalar(scalar) => Ok(spelled(scalar)),
-        _ => Err(mismatch(node, &format!("Go struct field .{name} of type string"))),
+    fn spelled(&self, node: &Node, name: &str) -> Result<String, Mismatch> {
+        match &node.value {
+            Value::Scalar(scalar) => Ok(spelled(scalar)),
+            _ => Err(mismatch(node, &self.field(name, "string"))),
+        }
     }
 }
 
-pub(super) fn mismatch(node: &Node, wanted: &str) -> Mismatch {
+fn is_null(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar(scalar) if scalar.tag == Tag::Null)
+}
+
+fn mismatch(node: &Node, wanted: &str) -> Mismatch {
     let kind = match &node.value {
         Value::Mapping(_) => "object",
         Value::Sequence(_) => "array",
@@ -114,5 +126,5 @@ pub(super) fn mismatch(node: &Node, wanted: &str) -> Mismatch {
             _ => "string",
         },
     };
-    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into {wanted}")
+    cannot_unmarshal(kind, wanted)
 }

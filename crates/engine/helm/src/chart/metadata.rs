@@ -1,6 +1,6 @@
 //! `Chart.yaml`: read, checked and cleaned.
 
-use super::decode::{Fields, Mismatch, is_null, mismatch};
+use super::decode::{Fields, Mismatch};
 use crate::yaml::json_of;
 use bumpwright_gostd::{
     quote,
@@ -228,11 +228,8 @@ fn dependency(node: &Node) -> Result<Option<Dependency>, Mismatch> {
 /// The API version of a `Chart.yaml`, before anything else of it is read.
 pub(super) fn api_version(node: &Node) -> Result<String, Mismatch> {
     let mut version = String::new();
-    match Fields::of(node, "loader.chartBase") {
-        Ok(Some(fields)) => fields.text("apiVersion", &mut version)?,
-        Ok(None) => {}
-        Err(_) if is_null(node) => {}
-        Err(_) => return Err(mismatch(node, "Go value of type loader.chartBase")),
+    if let Some(fields) = Fields::of(node, "loader.chartBase")? {
+        fields.text("apiVersion", &mut version)?;
     }
     Ok(version)
 }

@@ -5,13 +5,12 @@ mod folder;
 mod ignore;
 mod load;
 mod metadata;
-mod pattern;
 
+pub(crate) use decode::Fields;
 pub use folder::{Entry as FolderEntry, Folder, MAX_FILE_BYTES};
 pub use ignore::IgnoreRules;
 pub use load::MAX_CHART_BYTES;
 pub use metadata::{Dependency, Metadata};
-pub(crate) use pattern::path_match;
 
 use super::{error::HelmError, values::Values};
 use std::sync::Arc;

@@ -4,8 +4,13 @@
 
 mod read;
 
+pub use read::entries as read_entries;
+
 use bumpwright_semver::{Constraint, Version};
 use std::collections::BTreeMap;
+
+/// Bytes of the largest index that is read. Those of thousands of charts have 20 MB.
+pub const MAX_INDEX_BYTES: usize = 64 << 20;
 
 /// The charts of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,19 +31,6 @@ pub struct Entry {
     pub created: Box<str>,
     /// Whether it should no longer be used.
     pub deprecated: bool,
-}
-
-/// Calls `each` with the entries of the charts that are `wanted` by name, in the order of the index; returns the index's API version, which
-/// may be empty. Nothing else of the index is kept.
-///
-/// # Errors
-/// Those of `each`, and where the YAML is not valid.
-pub fn read_entries<E: From<String>>(
-    text: &str,
-    wanted: &dyn Fn(&str) -> bool,
-    each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
-) -> Result<String, E> {
-    read::entries(text, wanted, each)
 }
 
 impl Index {
@@ -85,7 +77,7 @@ impl Index {
     /// The chart of exactly this version; else the newest one in the range, which is `*` for an empty text.
     ///
     /// # Errors
-    /// It is no range: Masterminds' text.
+    /// The range is invalid: Masterminds' text.
     pub fn newest(&self, name: &str, version: &str) -> Result<Option<&Entry>, String> {
         let versions = self.versions(name);
         if versions.is_empty() {

@@ -14,11 +14,11 @@ enum Level {
 }
 
 /// Calls `each` with the entries of the charts that are `wanted` by name, in the order of the index; returns its API version, which may be
-/// empty.
+/// empty. Nothing else of the index is kept.
 ///
 /// # Errors
 /// Those of `each`, and where the YAML is not valid.
-pub(super) fn entries<E: From<String>>(
+pub fn entries<E: From<String>>(
     text: &str,
     wanted: &dyn Fn(&str) -> bool,
     each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,

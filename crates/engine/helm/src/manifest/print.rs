@@ -1,8 +1,7 @@
 //! The text of a release, as `helm template` prints it.
 
-use super::{Rendered, split_documents};
-use crate::chart::path_match;
-use bumpwright_gostd::unicode::is_space;
+use super::{Hook, Rendered, split_documents};
+use bumpwright_gostd::{glob::path_match, unicode::is_space};
 use std::fmt::Write as _;
 
 /// What is printed of a release.
@@ -16,6 +15,14 @@ pub struct Selection {
     pub skip_tests: bool,
     /// `--show-only`: paths or patterns of templates.
     pub show_only: Vec<String>,
+}
+
+impl Selection {
+    /// Whether a hook is among what is printed.
+    #[must_use]
+    pub fn has(&self, hook: &Hook) -> bool {
+        !(self.no_hooks || self.skip_tests && hook.is_test())
+    }
 }
 
 impl Rendered {
@@ -33,8 +40,7 @@ impl Rendered {
             push(&mut text, &document.path, &document.content);
         }
         let mut text = format!("{}\n", text.trim_matches(is_space));
-        let is_shown = |hook: &&super::Hook| !(selection.no_hooks || selection.skip_tests && hook.is_test());
-        for hook in self.hooks.iter().filter(is_shown) {
+        for hook in self.hooks.iter().filter(|hook| selection.has(hook)) {
             push(&mut text, &hook.document.path, &hook.document.content);
         }
         match selection.show_only.is_empty() {

@@ -15,6 +15,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::nested("tpl", &[&STRING, &ANY], &STRING, tpl),
 ];
 
+const NO_VALUE: &str = "<no value>";
+
 /// How many executions of one template may be in progress.
 const MAX_RECURSION: usize = 1000;
 
@@ -33,8 +35,7 @@ fn tpl(nested: &mut Nested<'_, '_, '_>, args: Args<'_>) -> Result<Value, Failure
     let text = given.lossy();
     let quoted = || quote_bytes(given);
     match nested.execute_text(&text, args.value(1)?.clone()) {
-        Ok(out) if memchr(&out) => Ok(Value::text(bumpwright_gostd::lossy(&out).replace("<no value>", ""))),
-        Ok(out) => Ok(Value::text(out)),
+        Ok(out) => Ok(Value::text(without_no_value(out))),
         Err(NestedError::Limit(failure)) => Err(failure),
         Err(NestedError::Exec(error)) if error.stage == bumpwright_template::Stage::Limit => {
             Err(Failure::Limit(error.text))
@@ -47,8 +48,13 @@ fn tpl(nested: &mut Nested<'_, '_, '_>, args: Args<'_>) -> Result<Value, Failure
     }
 }
 
-fn memchr(out: &[u8]) -> bool {
-    out.windows(10).any(|window| window == b"<no value>")
+/// What Go prints for nil is left out, as Helm does.
+pub(super) fn without_no_value(out: Vec<u8>) -> Vec<u8> {
+    let text = bumpwright_gostd::lossy(&out);
+    match text.contains(NO_VALUE) {
+        true => text.replace(NO_VALUE, "").into_bytes(),
+        false => out,
+    }
 }
 
 fn required(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {

@@ -86,7 +86,7 @@ pub(crate) fn render_templates(
         let out = set.execute(&entry.path, &Slot::of(dot), &mut host);
         let out = out.map_err(|error| trace::exec_error(&error))?;
         host.produce(out.len()).map_err(|failure| limit(&failure))?;
-        let text = bumpwright_gostd::lossy(&out).replace("<no value>", "");
+        let text = bumpwright_gostd::lossy(&functions::without_no_value(out)).into_owned();
         rendered.push((entry.path.clone(), text));
     }
     Ok(rendered)
@@ -138,7 +138,7 @@ fn parse_error(error: &Error) -> HelmError {
 /// The name that a template of `--name-template` gives a release.
 ///
 /// # Errors
-/// Go's, when it is no template or fails.
+/// Go's text, when the template does not parse or fails.
 pub fn name_of_template(text: &str, world: &dyn World) -> Result<String, HelmError> {
     let tables: Vec<_> = sprig::TABLES.iter().chain(sprig::CHANCE).copied().collect();
     let failed = |error: Error| HelmError::Release(error.text);

@@ -406,12 +406,11 @@ impl<'c> Checker<'c> {
         {
             self.property_names(frame, fields, names);
         }
-        for (name, schema) in keywords
+        for (_, schema) in keywords
             .dependent_schemas
             .iter()
             .filter(|(name, _)| fields.contains_key(name))
         {
-            let _ = name;
             let result = self.same(frame, *schema, "", false);
             frame.add(result);
         }

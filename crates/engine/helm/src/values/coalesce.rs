@@ -85,7 +85,7 @@ fn give_globals(chart: &Chart, values: &mut Values, shared: &Json) {
     }
 }
 
-/// Go's `%t` of a value that is no table.
+/// What Go's `%t` prints for a value that is not a table.
 fn as_truth(value: &Json) -> String {
     match value {
         Json::Bool(truth) => truth.to_string(),

@@ -3,8 +3,8 @@
 use super::decisive::decisive;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bumpwright_helm::{
-    Capabilities, Chart, File, HelmError, IgnoreRules, KubeVersion, Override, Overrides, Release, Selection, Settings,
-    merge_values, name_of_template, render,
+    Capabilities, Chart, File, HelmError, IgnoreRules, Override, Overrides, Release, Selection, Settings, merge_values,
+    name_of_template, render,
 };
 use bumpwright_template::World;
 use serde_json::Value;
@@ -182,13 +182,11 @@ fn arguments(row: &Value) -> Result<Arguments, String> {
                 continue;
             }
             "--kube-version" => {
-                let text = value();
-                if text.is_empty() {
-                    continue;
-                }
-                let parsed = KubeVersion::parse(&text);
-                arguments.capabilities.kube_version =
-                    parsed.map_err(|error| format!("invalid kube version '{text}': {error}"))?;
+                let more = std::mem::take(&mut arguments.capabilities.api_versions);
+                arguments.capabilities = Capabilities {
+                    api_versions: more,
+                    ..Capabilities::of(&value(), [])?
+                };
                 continue;
             }
             "--api-versions" | "-a" => {

@@ -3,10 +3,11 @@
 use super::{HelmChart, HelmError, Job};
 use crate::tree::{Loader, RemoteChart, TreeError, path};
 use bumpwright_helm::{
-    Capabilities, Chart, Folder, FolderEntry, KubeVersion, Overrides, Release, Seeded, Selection, Settings,
+    Capabilities, Chart, Folder, FolderEntry, Overrides, Release, Seeded, Selection, Settings, generated_name,
     merge_values, name_of_template, render as render_chart,
 };
 use bumpwright_template::World as Chance;
+use compact_str::CompactString;
 use std::borrow::Cow;
 
 /// The rendered objects, as text.
@@ -98,7 +99,7 @@ impl Job<'_> {
     fn release_name(&self, chance: &dyn Chance) -> Result<String, String> {
         let chart = self.chart;
         match (chart.release_name.as_str(), chart.name_template.as_str()) {
-            ("", "") => Ok(format!("{}-{}", path::base(&chart.name), chance.now().0)),
+            ("", "") => Ok(generated_name(&chart.name, chance.now().0)),
             ("", template) => name_of_template(template, chance).map_err(|error| error.to_string()),
             (name, "") => Ok(name.to_owned()),
             _ => Err("cannot set --name-template and also specify a name".to_owned()),
@@ -106,24 +107,14 @@ impl Job<'_> {
     }
 
     fn capabilities(&self) -> Result<Capabilities, String> {
-        let mut capabilities = Capabilities::default();
         let version = match self.settings.kube_version.as_str() {
             "" => self.chart.kube_version.as_str(),
             given => given,
         };
-        if !version.is_empty() {
-            let parsed = KubeVersion::parse(version);
-            capabilities.kube_version = parsed.map_err(|error| format!("invalid kube version '{version}': {error}"))?;
-        }
         match self.settings.api_versions.is_empty() {
-            true => capabilities
-                .api_versions
-                .extend(self.chart.api_versions.iter().map(ToString::to_string)),
-            false => capabilities
-                .api_versions
-                .extend(self.settings.api_versions.iter().cloned()),
+            true => Capabilities::of(version, self.chart.api_versions.iter().map(CompactString::as_str)),
+            false => Capabilities::of(version, self.settings.api_versions.iter().map(String::as_str)),
         }
-        Ok(capabilities)
     }
 }
 
