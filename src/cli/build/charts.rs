@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::cli::helm::{Machine, RemoteArgs, archive};
+use crate::cli::helm::{RemoteArgs, archive};
 use bumpwright_kustomize::tree::{Command, PluginFile, RemoteChart, RepoUrl, Tree, World, WorldError};
 use bumpwright_template::World as Chance;
+use bumpwright_update::Machine;
 
 /// A world that has charts, too.
 pub(super) struct WithCharts<W> {

@@ -353,7 +353,7 @@ impl Cluster {
         }
     }
 
-    /// As [`Cluster::apply`], for one object that is no definition; much faster for large ones.
+    /// As [`Cluster::apply`], for one object that is not a CustomResourceDefinition; much faster for large ones.
     pub fn apply_object(&self, object: &Json) {
         let path = format!("{}?fieldManager=test&force=true", self.path_of(object));
         let answer = self.request("PATCH", &path, "application/apply-patch+yaml", &object.to_string());

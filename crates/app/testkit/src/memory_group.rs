@@ -1,5 +1,5 @@
 //! A bound on memory that the kernel holds, as that of a pod: a process that needs more is killed. It is a control group made by hand
-//! where this process may make one, else a scope of systemd; where neither can be had, the caller is told so by `None`.
+//! where this process may make one, else a scope of systemd; it is `None` where neither can be had.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ fn made_below(parent: &Path, bytes: u64) -> Option<PathBuf> {
         let _ = fs::remove_dir(&folder);
         return None;
     }
-    // Where there is no swap, there are no such files.
+    // A machine without swap does not have these files.
     let _ = set("memory.swap.max", "0") || set("memory.memsw.limit_in_bytes", &bound);
     Some(folder)
 }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The caller reads the objects, from its caches or from an API server, and leaves out what the reader may not see:
-//! [`World::only`]. It answers [`World::doubts`] by more objects, as far as they can be read. Everything here is told from what those objects say; statuses of Flux's controllers and of ours alike.
+//! [`World::only`]. It answers [`World::doubts`] by more objects, as far as they can be read. Everything here comes from those objects; the
+//! statuses of Flux's controllers and of ours are read alike.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]
