@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
-use bumpwright_overview::{Change, Entry, Id, Image, World};
+use bumpwright_overview::{Change, Entry, Id, Image, World, release_entry};
 use bumpwright_pages::{Inventory, Listing, ObjectPage, Page, Route, TagRow, search};
 
 use super::history::History;
@@ -15,7 +15,7 @@ use super::view::View;
 pub(super) struct Extra {
     /// The tags of a policy's repository.
     pub(super) tags: Vec<TagRow>,
-    /// The objects of a Kustomization's page.
+    /// The objects of the page of a Kustomization or HelmRelease.
     pub(super) inventory: Arc<Inventory>,
     /// The runs of an automation.
     pub(super) history: History,
@@ -56,9 +56,21 @@ pub(super) fn page<T>(
             let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name)?;
             show(&Page::Kustomization {
                 kustomization,
-                tree: &world.tree(name)?,
+                tree: &world.tree(&kustomization.id)?,
                 inventory: &extra.inventory,
                 differences: &world.differences(name),
+                listing,
+            })
+        }
+        Route::Releases => show(&Page::Releases(&all.releases, listing)),
+        Route::Release(name) => {
+            let release = all.releases.iter().find(|one| one.id.name == *name)?;
+            let changes: Vec<&Change> = of(&all.changes, &release.id).collect();
+            show(&Page::Release {
+                release,
+                tree: &world.tree(&release.id)?,
+                inventory: &extra.inventory,
+                changes: &changes,
                 listing,
             })
         }
@@ -108,6 +120,8 @@ fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> O
         true => of(&view.overview.changes, &id).cloned().collect(),
         false => Vec::new(),
     };
+    let releases = view.world.releases_above(object, seen.metadata.as_ref());
+    let applied = releases.last().map(release_entry);
     Some(show(&Page::Object(&ObjectPage {
         object,
         readiness: readiness.as_ref(),
@@ -116,7 +130,8 @@ fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> O
         elsewhere: seen.elsewhere,
         conditions: &seen.conditions,
         events: &events,
-        trace: &view.world.trace(object, None),
+        releases: &releases,
+        trace: &view.world.trace(applied.as_ref().unwrap_or(object), None),
         yaml: seen.yaml.as_deref(),
     })))
 }

@@ -1,4 +1,4 @@
-//! How the objects of a Kustomization are: read when somebody opens its page, as far as that person may `get` them.
+//! How the objects of a Kustomization or HelmRelease are: read when somebody opens its page, as far as that person may `get` them.
 //!
 //! What one look costs is bounded, and its result is kept for some seconds, so that loading a page again and again asks nothing.
 
@@ -21,7 +21,7 @@ use bumpwright_apply::status_of;
 use bumpwright_cel::HealthChecks;
 use bumpwright_gostd::Time;
 use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, User};
-use bumpwright_overview::{Entry, World};
+use bumpwright_overview::{Entry, Id, World};
 use bumpwright_pages::{Health, Inventory};
 
 /// How long what was found out is shown again.
@@ -44,8 +44,8 @@ const RESULTS: usize = 64;
 /// The longest message, in bytes.
 const MESSAGE: usize = 1024;
 
-/// A Kustomization as somebody sees it.
-type Key = (Option<User>, ObjectName);
+/// A Kustomization or HelmRelease as somebody sees it.
+type Key = (Option<User>, Id);
 
 /// What was found out, and until when it counts. Locked by the one who looks: others wait for the same.
 type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Arc<Inventory>)>>>;
@@ -71,18 +71,13 @@ impl Healths {
         }
     }
 
-    /// How the objects of a Kustomization are. `world` is what this person sees.
-    pub(super) async fn of(
-        self: &Arc<Self>,
-        person: &Person,
-        world: &Arc<World>,
-        kustomization: &ObjectName,
-    ) -> Arc<Inventory> {
-        let slot = self.slot((person.user.clone(), kustomization.clone()));
+    /// How the objects of a Kustomization or HelmRelease are. `world` is what this person sees.
+    pub(super) async fn of(self: &Arc<Self>, person: &Person, world: &Arc<World>, object: &Id) -> Arc<Inventory> {
+        let slot = self.slot((person.user.clone(), object.clone()));
         let (all, person, world) = (Arc::clone(self), person.clone(), Arc::clone(world));
-        let name = kustomization.clone();
+        let id = object.clone();
         // Not cut off with the page that waits for it: a page that is loaded again gets what the first one has asked for.
-        let looking = tokio::spawn(async move { all.kept(&slot, &person, &world, &name).await });
+        let looking = tokio::spawn(async move { all.kept(&slot, &person, &world, &id).await });
         looking.await.unwrap_or_default()
     }
 
@@ -107,7 +102,7 @@ impl Healths {
         Arc::clone(slots.entry(key).or_default())
     }
 
-    async fn kept(&self, slot: &Slot, person: &Person, world: &World, name: &ObjectName) -> Arc<Inventory> {
+    async fn kept(&self, slot: &Slot, person: &Person, world: &World, id: &Id) -> Arc<Inventory> {
         let mut kept = slot.lock().await;
         if let Some((_, seen)) = kept.as_ref().filter(|(until, _)| *until > Instant::now()) {
             return Arc::clone(seen);
@@ -119,13 +114,13 @@ impl Healths {
                 ..Inventory::default()
             });
         };
-        let seen = Arc::new(self.look(person.user.as_ref(), world, name).await);
+        let seen = Arc::new(self.look(person.user.as_ref(), world, id).await);
         *kept = Some((Instant::now() + KEPT, Arc::clone(&seen)));
         seen
     }
 
-    async fn look(&self, user: Option<&User>, world: &World, name: &ObjectName) -> Inventory {
-        let objects = world.tree(name).map(|tree| world.silent(&tree)).unwrap_or_default();
+    async fn look(&self, user: Option<&User>, world: &World, id: &Id) -> Inventory {
+        let objects = world.tree(id).map(|tree| world.silent(&tree)).unwrap_or_default();
         let objects: Vec<_> = objects.into_iter().take(MOST).collect();
         let places = objects.iter().map(|(object, _)| (place(object), OnceCell::new()));
         let places: BTreeMap<_, Place> = places.collect();
@@ -146,7 +141,7 @@ impl Healths {
         while let Ok(Some(seen)) = timeout_at(end, looks.next()).await {
             health.extend(seen.map(|(object, one)| (object.clone(), one)));
         }
-        let note = match world.is_elsewhere(name) {
+        let note = match world.is_elsewhere(id) {
             true => "They are in another cluster, which is not asked.".to_owned(),
             false => String::new(),
         };

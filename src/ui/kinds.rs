@@ -1,12 +1,12 @@
 //! The kinds that pages are made of.
 
 use bumpwright_kube::{
-    BUCKET, EVENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
-    KUSTOMIZATION, Kind, OCI_REPOSITORY,
+    BUCKET, EVENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, IMAGE_POLICY,
+    IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY,
 };
 
 /// The kinds that are looked at.
-pub(super) static KINDS: [&Kind; 8] = [
+pub(super) static KINDS: [&Kind; 11] = [
     &IMAGE_POLICY,
     &IMAGE_REPOSITORY,
     &IMAGE_UPDATE_AUTOMATION,
@@ -15,6 +15,9 @@ pub(super) static KINDS: [&Kind; 8] = [
     &OCI_REPOSITORY,
     &BUCKET,
     &EXTERNAL_ARTIFACT,
+    &HELM_REPOSITORY,
+    &HELM_CHART,
+    &HELM_RELEASE,
 ];
 
 /// The kind of a name, with that of events.

@@ -9,7 +9,7 @@ use bumpwright_apply::status_in;
 use bumpwright_cel::HealthChecks;
 use bumpwright_gostd::Time;
 use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, SECRET};
-use bumpwright_overview::{Entry, World};
+use bumpwright_overview::{Entry, Meta, World};
 use bumpwright_pages::Health;
 use bumpwright_yaml::{node_of_json, write_sigs};
 
@@ -32,6 +32,8 @@ const LONGEST: usize = 256 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) conditions: Vec<Condition>,
+    /// None where it may not be shown.
+    pub(super) metadata: Option<Meta>,
     /// By the health checks of its Kustomization, or as kstatus has it.
     pub(super) health: Option<Health>,
     /// Whether it is in another cluster, which is not asked.
@@ -77,7 +79,7 @@ impl Reader<'_> {
             return Ok((entry, seen(found.value(kind), &HealthChecks::default())));
         }
         let (entry, by) = self.world.applied(object).ok_or(Unseen::NotFound)?;
-        if self.world.is_elsewhere(by) {
+        if self.world.is_elsewhere(&by) {
             let seen = Seen {
                 elsewhere: true,
                 ..Seen::default()
@@ -90,7 +92,7 @@ impl Reader<'_> {
         let resource = self.resource(&entry).await?;
         self.check(&resource, &name).await?;
         match self.cluster.fetch(&resource, &name).await {
-            Ok(found) => Ok((entry, seen(Value::clone(&found), &self.world.health_checks(by)))),
+            Ok(found) => Ok((entry, seen(Value::clone(&found), &self.world.health_checks(&by)))),
             Err(error) if error.is_not_found() => Err(Unseen::NotFound),
             Err(_) => Err(Unseen::Unreadable),
         }
@@ -127,6 +129,8 @@ fn seen(mut object: Value, checks: &HealthChecks) -> Seen {
     let kind = GroupVersionKind::of(&object);
     let check = checks.find(&kind.api_version(), &kind.kind);
     let health = status_in(&object, check, &Time::unix(now(), 0));
+    let metadata = object.get("metadata").cloned().unwrap_or_default();
+    let metadata = serde_json::from_value(metadata).ok();
     clear(&mut object);
     let mut yaml = String::new();
     let written = write_sigs(&node_of_json(&object), &mut yaml);
@@ -140,6 +144,7 @@ fn seen(mut object: Value, checks: &HealthChecks) -> Seen {
             message: health.message,
         }),
         elsewhere: false,
+        metadata,
         conditions: serde_json::from_value(conditions).unwrap_or_default(),
         yaml: written.is_ok().then_some(yaml),
     }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bumpwright_http_server::Body;
+use bumpwright_kube::{HELM_RELEASE, KUSTOMIZATION};
+use bumpwright_overview::Id;
 use bumpwright_pages::{Frame, Listing, Page, Route, render};
 use http::{Response, StatusCode};
 use tokio::time::timeout;
@@ -55,15 +57,19 @@ impl Ui {
 
     /// Reads what the model does not have.
     async fn extra(&self, call: &Call, person: &Person, view: &View) -> Result<Extra, Unseen> {
-        let object = match &call.route {
-            Some(Route::Object(object)) => object,
-            Some(Route::Kustomization(name)) => {
-                return Ok(Extra {
-                    inventory: self.healths.of(person, &view.world, name).await,
-                    ..Extra::default()
-                });
-            }
-            _ => return Ok(Extra::default()),
+        let applier = match &call.route {
+            Some(Route::Kustomization(name)) => Some(Id::new(KUSTOMIZATION.kind, name.clone())),
+            Some(Route::Release(name)) => Some(Id::new(HELM_RELEASE.kind, name.clone())),
+            _ => None,
+        };
+        if let Some(id) = applier {
+            return Ok(Extra {
+                inventory: self.healths.of(person, &view.world, &id).await,
+                ..Extra::default()
+            });
+        }
+        let Some(Route::Object(object)) = &call.route else {
+            return Ok(Extra::default());
         };
         let reader = Reader {
             watches: &self.watches,

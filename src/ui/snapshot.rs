@@ -15,7 +15,8 @@ use super::uses::Known;
 use super::watches::{Watches, listed};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    Cache, Cluster, EVENT, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, Object,
+    Cache, Cluster, EVENT, HELM_RELEASE, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,
+    Object,
 };
 use bumpwright_overview::{EventFacts, Facts, FieldPlace, Id, World};
 
@@ -42,6 +43,8 @@ pub(super) struct Snapshot {
     pub(super) world: Arc<World>,
     /// What is left out for everybody, and why.
     pub(super) left_out: Vec<String>,
+    /// The kinds that the cluster does not have.
+    pub(super) absent: BTreeSet<&'static str>,
     /// The objects that there is no room for.
     pub(super) refused: Vec<Id>,
 }
@@ -119,13 +122,13 @@ impl Snapshots {
         if let Some(latest) = state.latest.as_ref().filter(|latest| latest.is_fresh(changes)) {
             return Arc::clone(&latest.snapshot);
         }
-        let (caches, unknown) = self.watches.begin().await;
+        let (caches, absent, unknown) = self.watches.begin().await;
         let patience = if state.number == state.begun {
             PATIENCE
         } else {
             Duration::ZERO
         };
-        let mut left_out = listed(&caches, patience).await;
+        let mut left_out = listed(&caches, &absent, patience).await;
         left_out.extend(unknown);
         // What comes while it is built is for the next one.
         let changes = *self.watches.changes().borrow();
@@ -148,6 +151,7 @@ impl Snapshots {
             number: state.number,
             world: Arc::clone(&state.builder.world),
             left_out,
+            absent,
             refused: state.builder.room.refused().cloned().collect(),
         });
         state.latest = Some(Latest {
@@ -241,6 +245,7 @@ impl Builder {
         world
             .kustomizations
             .retain(|name, _| seen.contains(&of(&KUSTOMIZATION, name)));
+        world.releases.retain(|name, _| seen.contains(&of(&HELM_RELEASE, name)));
         world.sources.retain(|id, _| seen.contains(id));
         let before = std::mem::take(&mut world.events);
         world.events = read_events(before, &mut self.events, &events);
@@ -276,6 +281,7 @@ fn put(world: &mut World, kind: &'static Kind, id: &Id, object: &Object) -> bool
         "ImagePolicy" => insert(&mut world.policies, id.name.clone(), kind, object),
         "ImageRepository" => insert(&mut world.repositories, id.name.clone(), kind, object),
         "ImageUpdateAutomation" => insert(&mut world.automations, id.name.clone(), kind, object),
+        "HelmRelease" => insert(&mut world.releases, id.name.clone(), kind, object),
         "Kustomization" => insert(&mut world.kustomizations, id.name.clone(), kind, object),
         _ => insert(&mut world.sources, id.clone(), kind, object),
     }

@@ -40,7 +40,12 @@ impl View {
         if !sight.is_complete {
             left_out.push("some rights are not checked yet: load the page again in a moment".to_owned());
         }
-        let unlisted: Vec<&str> = sight.unlisted.iter().map(|kind| kind.plural).collect();
+        // It makes no difference what somebody may do with a kind that is not there.
+        let unlisted = sight
+            .unlisted
+            .iter()
+            .filter(|kind| !snapshot.absent.contains(kind.kind));
+        let unlisted: Vec<&str> = unlisted.map(|kind| kind.plural).collect();
         if !unlisted.is_empty() {
             left_out.push(format!(
                 "you may not list {}, so none of them is here: ask for the role view, in which Flux and bumpwright include them, in your namespaces \
@@ -165,6 +170,7 @@ mod tests {
             number: 1,
             world: Arc::default(),
             left_out: Vec::new(),
+            absent: BTreeSet::new(),
             refused: vec![id("apps"), id("mallory")],
         };
         let places = places(&snapshot);

@@ -42,6 +42,8 @@ pub(crate) struct Watches {
 #[derive(Default)]
 struct Own {
     caches: Vec<Arc<Cache>>,
+    /// The kinds that the cluster did not have when their watches began. It may get them.
+    absent: BTreeSet<&'static str>,
     /// The `apiVersion` of objects whose events are watched: events of everything else are never asked for.
     event_sources: BTreeSet<String>,
     tasks: JoinSet<()>,
@@ -65,16 +67,29 @@ impl Watches {
         }
     }
 
-    /// All caches, and what is left out for now; begins the watches that do not run anyway. Older installations of Flux serve older
+    /// All caches, the kinds that the cluster does not have, and what is left out for now; begins the watches that do not run anyway. Older installations of Flux serve older
     /// versions of their kinds alone, so the server is asked which it has.
-    pub(super) async fn begin(&self) -> (Vec<Arc<Cache>>, Vec<String>) {
+    pub(super) async fn begin(&self) -> (Vec<Arc<Cache>>, BTreeSet<&'static str>, Vec<String>) {
         let missing = KINDS.into_iter().filter(|kind| self.find(kind).is_none());
-        let asked = missing.map(|kind| async move { (kind, timeout(PATIENCE, self.cluster.served(kind)).await) });
+        let asked = missing.map(|kind| async move {
+            let gvk = kind.gvk();
+            (
+                kind,
+                timeout(PATIENCE, self.cluster.resource_at_any_version(&gvk)).await,
+            )
+        });
         let answers = join_all(asked).await;
         let (mut own, mut left_out) = (self.own(), Vec::new());
         for (kind, answer) in answers {
             match answer {
-                Ok(Ok(served)) => self.begin_kind(&mut own, served),
+                Ok(Ok(Some(found))) => {
+                    let served = kind.at_version(&found.gvk.version);
+                    self.begin_kind(&mut own, served.unwrap_or(kind));
+                }
+                Ok(Ok(None)) => {
+                    own.absent.insert(kind.kind);
+                    self.begin_kind(&mut own, kind);
+                }
                 // Watches can be allowed without it.
                 Ok(Err(error)) if error.is_forbidden() => self.begin_kind(&mut own, kind),
                 Ok(Err(error)) => left_out.push(format!("{} are left out: {error}", kind.plural)),
@@ -82,8 +97,13 @@ impl Watches {
             }
         }
         self.begin_events(&mut own);
-        let caches = self.lent.iter().chain(&own.caches).map(Arc::clone).collect();
-        (caches, left_out)
+        let caches: Vec<_> = self.lent.iter().chain(&own.caches).map(Arc::clone).collect();
+        let has_come = |kind: &str| {
+            let mut of_kind = caches.iter().filter(|cache| cache.kind().kind == kind);
+            of_kind.any(|cache| cache.is_listed().is_ok())
+        };
+        let absent = own.absent.iter().copied().filter(|kind| !has_come(kind)).collect();
+        (caches, absent, left_out)
     }
 
     fn begin_kind(&self, own: &mut Own, kind: &'static Kind) {
@@ -161,14 +181,16 @@ fn count(cache: &Cache, changed: &watch::Sender<u64>) {
     cache.listen(move |_| changed.send_modify(|count| *count += 1));
 }
 
-/// Waits so long until all are listed or have failed. Returns what is left out and why, a line for each kind.
-pub(super) async fn listed(caches: &[Arc<Cache>], patience: Duration) -> Vec<String> {
+/// Waits so long until all are listed or have failed. Returns what is left out and why, a line for each kind. Those that the cluster does not
+/// have are no loss, whatever it says of them: it may refuse to list what is not there.
+pub(super) async fn listed(caches: &[Arc<Cache>], absent: &BTreeSet<&'static str>, patience: Duration) -> Vec<String> {
     let end = Instant::now() + patience;
     let waits = |cache: &&Arc<Cache>| cache.is_listed().is_err() && cache.failure().is_none();
     while caches.iter().any(|cache| waits(&cache)) && Instant::now() < end {
         tokio::time::sleep(LOOK).await;
     }
-    let mut told: Vec<String> = caches.iter().filter_map(|cache| left_out(cache)).collect();
+    let there = caches.iter().filter(|cache| !absent.contains(cache.kind().kind));
+    let mut told: Vec<String> = there.filter_map(|cache| left_out(cache)).collect();
     told.sort();
     told.dedup();
     told

@@ -4,7 +4,8 @@
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, ObjectKind, World, automation, newest,
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, ObjectKind, World,
+    automation, newest,
 };
 use serde_json::{Value as Json, json};
 use std::time::SystemTime;
@@ -211,6 +212,94 @@ pub fn workloads(world: &World<'_>) {
         .cluster
         .create(&object("v1", "Pod", "lone", template["spec"].clone()), "")
         .unwrap();
+}
+
+pub const HELM_RELEASE: ObjectKind = ObjectKind {
+    api_version: "helm.toolkit.fluxcd.io/v2",
+    kind: "HelmRelease",
+    plural: "helmreleases",
+};
+pub const HELM_CHART: ObjectKind = ObjectKind {
+    api_version: "source.toolkit.fluxcd.io/v1",
+    kind: "HelmChart",
+    plural: "helmcharts",
+};
+pub const HELM_REPOSITORY: ObjectKind = ObjectKind {
+    api_version: "source.toolkit.fluxcd.io/v1",
+    kind: "HelmRepository",
+    plural: "helmrepositories",
+};
+
+/// Defines HelmReleases and their charts as Flux does. None where the definitions are missing.
+pub fn define_helm(cluster: &Cluster) -> Option<()> {
+    let (release, others) = (
+        bumpwright_testkit::tool("helmreleases")?,
+        bumpwright_testkit::tool("flux-crds")?,
+    );
+    let others =
+        ["helmcharts", "helmrepositories"].map(|plural| others.join(format!("source.toolkit.fluxcd.io_{plural}.yaml")));
+    for file in [release].into_iter().chain(others) {
+        cluster.apply(&std::fs::read_to_string(file).unwrap());
+    }
+    Some(())
+}
+
+/// One of Helm's revisions in the history of a release.
+pub fn deployed(name: &str, revision: i64, status: &str, since: i64) -> Json {
+    json!({"name": name, "namespace": "a", "version": revision, "status": status, "chartName": "shop",
+        "chartVersion": format!("1.{revision}.0"), "appVersion": "2.0", "configDigest": "sha256:0", "digest": "sha256:0",
+        "firstDeployed": ago(since), "lastDeployed": ago(since)})
+}
+
+/// Adds the HelmRelease `shop` of the Kustomization `apps`, healthy, with a chart of the OCIRepository `charts`; the status is what
+/// helm-controller writes.
+pub fn release(world: &World<'_>) {
+    let namespace = &world.namespace;
+    let revision = format!("1.2.0@sha256:{}", "c".repeat(64));
+    let artifact = json!({"revision": revision, "path": "c", "url": "http://a/c", "digest": format!("sha256:{}", "0".repeat(64)),
+        "lastUpdateTime": ago(2 * DAY)});
+    let spec = json!({"spec": {"interval": "1h", "url": "oci://ghcr.io/acme/charts/shop", "ref": {"semver": "1.x"}}});
+    let told = format!("stored artifact for digest '{revision}'");
+    let status = json!({"artifact": artifact, "conditions": ready("True", "Succeeded", &told, 2 * DAY)});
+    add(world, OCI_REPOSITORY, "charts", spec, &status);
+    let labels =
+        json!({"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": namespace});
+    let values = json!({"image": {"repository": "ghcr.io/acme/web", "tag": "1.4.2"}});
+    let spec = json!({"metadata": {"labels": labels}, "spec": {"interval": "1h", "values": values,
+        "chartRef": {"kind": "OCIRepository", "name": "charts"}}});
+    let entries = json!([{"id": format!("{namespace}_shop_apps_Deployment"), "v": "v1"},
+        {"id": format!("{namespace}_shop__Service"), "v": "v1"}]);
+    let told = format!("Helm upgrade succeeded for release {namespace}/shop.v2 with chart shop@1.2.0");
+    let status = json!({
+        "history": [deployed("shop", 2, "deployed", 2 * DAY), deployed("shop", 1, "superseded", 9 * DAY)],
+        "inventory": {"entries": entries}, "lastAttemptedRevision": "1.2.0+cccccccccccc",
+        "lastAttemptedReleaseAction": "upgrade", "conditions": ready("True", "UpgradeSucceeded", &told, 2 * DAY),
+    });
+    add(world, HELM_RELEASE, "shop", spec, &status);
+    let mut inventory = world.get(KUSTOMIZATION, "apps")["status"]["inventory"]["entries"].take();
+    let entry = json!({"id": format!("{namespace}_shop_helm.toolkit.fluxcd.io_HelmRelease"), "v": "v2"});
+    inventory.as_array_mut().unwrap().push(entry);
+    world.patch_status(KUSTOMIZATION, "apps", &json!({"inventory": {"entries": inventory}}));
+}
+
+/// Adds a Deployment that Helm has installed, with this metadata, and a pod of it.
+pub fn installed(world: &World<'_>, name: &str, metadata: &Json) {
+    let namespace = &world.namespace;
+    let pod = json!({"containers": [{"name": "web", "image": "ghcr.io/acme/web:1.4.2"}]});
+    let template = json!({"metadata": {"labels": {"app": name}}, "spec": pod});
+    let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template}});
+    object["metadata"]["name"] = json!(name);
+    object["metadata"]["namespace"] = json!(namespace);
+    let made = world.cluster.create(&object, "").unwrap();
+    world.apply(
+        &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}}),
+    );
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": made["metadata"]["uid"],
+        "controller": true}]);
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": pod,
+        "metadata": {"name": format!("{name}-x7x2p"), "namespace": namespace, "ownerReferences": owner}});
+    world.cluster.create(&pod, "").unwrap();
 }
 
 /// Adds an event about an object.

@@ -8,5 +8,6 @@ mod differences;
 mod inventory;
 mod people;
 mod process;
+mod releases;
 mod routes;
 pub mod seeded;

@@ -55,7 +55,10 @@ pub enum What {
     /// Kustomizations
     #[value(aliases = ["kustomization", "ks"])]
     Kustomizations,
-    /// Sources: GitRepositories, OCIRepositories, Buckets, ExternalArtifacts
+    /// HelmReleases with their charts
+    #[value(name = "helmreleases", aliases = ["helmrelease", "hr"])]
+    Releases,
+    /// Sources: GitRepositories, OCIRepositories, Buckets, ExternalArtifacts, HelmRepositories, HelmCharts
     #[value(aliases = ["source"])]
     Sources,
     /// All of these

@@ -109,6 +109,11 @@ fn all(
             rows,
         )?);
     }
+    if has(What::Releases) {
+        let kept = overview.releases.iter().filter(|one| is_wanted(&one.id));
+        let rows = kept.map(|one| (&one.id, one, rows::release(one, manner)));
+        found.push(listing("helmReleases", rows::releases(manner), namespaced, rows)?);
+    }
     if has(What::Images) {
         let kept = overview.images.iter().filter(|one| is_wanted(&one.policy));
         let rows = kept.map(|one| (&one.policy, one, rows::image(one, manner)));
@@ -153,7 +158,15 @@ fn kinds(what: What) -> Vec<&'static str> {
         What::Images => vec!["ImagePolicy"],
         What::Automations => vec!["ImageUpdateAutomation"],
         What::Kustomizations => vec!["Kustomization"],
-        What::Sources => vec!["GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"],
+        What::Releases => vec!["HelmRelease"],
+        What::Sources => vec![
+            "GitRepository",
+            "OCIRepository",
+            "Bucket",
+            "ExternalArtifact",
+            "HelmRepository",
+            "HelmChart",
+        ],
         What::All => vec!["object"],
     }
 }

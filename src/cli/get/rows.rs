@@ -3,7 +3,7 @@
 use super::listing::Manner;
 use crate::cli::view::table::Cell;
 use crate::cli::view::text::{age, first_line, of_stage, ready, short, suspended};
-use bumpwright_overview::{Automation, Id, Image, Kustomization, Source};
+use bumpwright_overview::{Automation, Id, Image, Kustomization, Release, Source};
 
 fn headings(manner: Manner, always: &[&'static str], more: &[&'static str]) -> Vec<&'static str> {
     let more = if manner.is_wide { more } else { &[] };
@@ -53,7 +53,7 @@ pub(super) fn source(one: &Source, manner: Manner) -> Vec<Cell> {
         Cell::new(&one.url),
         Cell::new(&one.reference),
         Cell::new(age(manner.now, one.fetched)),
-        Cell::new(one.kustomizations.len().to_string()),
+        Cell::new((one.kustomizations.len() + one.releases.len()).to_string()),
     ];
     cells(manner, always, more)
 }
@@ -74,6 +74,34 @@ pub(super) fn kustomization(one: &Kustomization, manner: Manner) -> Vec<Cell> {
     let more = vec![
         Cell::new(one.source.to_string()),
         Cell::new(&one.path),
+        Cell::new(one.objects.to_string()),
+        Cell::new(age(manner.now, one.readiness.since)),
+    ];
+    cells(manner, always, more)
+}
+
+pub(super) fn releases(manner: Manner) -> Vec<&'static str> {
+    let always = ["NAME", "REVISION", "SUSPENDED", "READY", "MESSAGE"];
+    headings(manner, &always, &["CHART", "SOURCE", "OBJECTS", "SINCE"])
+}
+
+/// The revision is the version of the chart, as flux has it.
+pub(super) fn release(one: &Release, manner: Manner) -> Vec<Cell> {
+    let version = if one.version.is_empty() {
+        &one.attempted
+    } else {
+        &one.version
+    };
+    let always = vec![
+        named(&one.id, manner.has_kinds),
+        Cell::new(revision(manner, version)),
+        suspended(&one.readiness),
+        ready(&one.readiness),
+        Cell::new(first_line(&one.readiness.message)),
+    ];
+    let more = vec![
+        Cell::new(&one.chart),
+        Cell::new(one.source.to_string()),
         Cell::new(one.objects.to_string()),
         Cell::new(age(manner.now, one.readiness.since)),
     ];

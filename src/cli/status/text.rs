@@ -62,9 +62,12 @@ impl Screen<'_> {
             ("Automations", &counts.automations),
             ("Kustomizations", &counts.kustomizations),
         ];
+        // Many clusters have none.
+        let releases = Some(("HelmReleases", &counts.releases)).filter(|(_, tally)| tally.all > 0);
+        let rows = rows.into_iter().chain(releases);
         let table = Table {
             headings: vec!["KIND", "ALL", "READY", "FAILED", "SUSPENDED"],
-            rows: rows.iter().map(|(name, tally)| tallied(name, tally)).collect(),
+            rows: rows.map(|(name, tally)| tallied(name, tally)).collect(),
         };
         self.out.push_str(&table.render(true, 0, self.columns));
     }

@@ -23,12 +23,14 @@ pub struct Trace {
 
 const TRACE_HELP: &str = "\
 From an object back to the Kustomization that applied it, its source and commit, the automation that writes there, and the policies with
-their tags. A pod is followed to its Deployment first.
+their tags. A pod is followed to its Deployment first, and what Helm installed to its HelmRelease: by the inventory of that, the labels
+helm.toolkit.fluxcd.io/name and namespace, or the annotations meta.helm.sh/release-name and release-namespace.
 
 Examples:
   bumpwright trace deployment web -n apps
   bumpwright trace pod/web-6d4cf56db6-x7x2p -n apps
   bumpwright trace kustomization apps -o json
+  bumpwright trace helmrelease web -n apps
 
 Exit codes:
   0  shown

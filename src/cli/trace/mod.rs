@@ -1,4 +1,4 @@
-//! `bumpwright trace`: from an object back to the Kustomization, commit, automation, policy and tag that it comes from.
+//! `bumpwright trace`: from an object back to the HelmRelease, Kustomization, commit, automation, policy and tag that it comes from.
 
 pub mod args;
 mod kind;
@@ -15,7 +15,7 @@ use crate::cli::view::read::objects;
 use crate::cli::view::{ViewError, at, document, end};
 use args::Trace;
 use bumpwright_kube::Cluster;
-use bumpwright_overview::Trace as Traced;
+use bumpwright_overview::{Release, Trace as Traced};
 use subject::Subject;
 
 /// The document of `-o json` and `-o yaml`.
@@ -28,6 +28,9 @@ struct Document<'a> {
     /// Its images; none when it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'a [String]>,
+    /// The HelmReleases that the last of the objects comes from, the nearest first; itself where it is one.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    releases: &'a [Release],
     /// One for each Kustomization that has it.
     traces: &'a [Traced],
 }
@@ -50,14 +53,20 @@ async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, ViewError> {
         Some(entry) => seen.world.trace(entry, subject.images.as_deref()),
         None => Vec::new(),
     };
+    let releases = subject
+        .releases
+        .iter()
+        .filter_map(|id| seen.world.releases.get(&id.name));
+    let releases: Vec<Release> = releases.map(|facts| seen.world.helm_release(facts)).collect();
     let document = Document {
         version: document::VERSION,
         objects: &subject.chain,
         runs: subject.images.as_deref(),
+        releases: &releases,
         traces: &traces,
     };
     let printed = match args.output {
-        Shape::Text => print_styled(&text::render(&subject, &traces, seen.world.now)),
+        Shape::Text => print_styled(&text::render(&subject, &releases, &traces, seen.world.now)),
         Shape::Json => print(document::json(&document)?.as_bytes()),
         Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
     };

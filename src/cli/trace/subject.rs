@@ -1,4 +1,4 @@
-//! The object that is traced: itself if a Kustomization applied it, or else what owns it.
+//! The object that is traced: itself if a Kustomization applied it or Helm installed it, or else what owns it.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use super::kind::Spelled;
 use crate::cli::installed::{at, items};
 use crate::cli::view::ViewError;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind};
-use bumpwright_overview::{Entry, World};
+use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind, HELM_RELEASE};
+use bumpwright_overview::{Entry, Id, Meta, World, release_entry};
 
 /// The most owners that are followed.
 const OWNERS: usize = 8;
@@ -19,7 +19,9 @@ const OWNERS: usize = 8;
 pub(super) struct Subject {
     /// The object and its owners, as far as they were followed, `Kind/namespace/name`.
     pub chain: Vec<String>,
-    /// The last of them, if a Kustomization has it.
+    /// The HelmReleases that the last of them comes from, the nearest first; itself where it is one.
+    pub releases: Vec<Id>,
+    /// What a Kustomization may have: the last of the releases, or else the last of the objects where an inventory has it.
     pub applied: Option<Entry>,
     /// The images of that one; none when it could not be read.
     pub images: Option<Vec<String>>,
@@ -44,8 +46,8 @@ impl Subject {
             let is_there = entry.namespace.is_empty() || entry.namespace == namespace;
             entry.name == name && is_there && kind.is_of(entry)
         };
-        if let Some(entry) = applied(world, is_meant) {
-            subject.take(cluster, entry).await;
+        if let Some(found) = world.nearest(is_meant) {
+            subject.take(cluster, world, found).await;
             return Ok(subject);
         }
         let not_found = |hint: &str| ViewError::NotFound {
@@ -74,32 +76,41 @@ impl Subject {
         for _ in 0..OWNERS {
             self.chain.push(entry_of(&object).to_string());
             self.images = Some(images(&object));
-            let Some(owner) = owner(&object) else { return Ok(()) };
+            let Some(owner) = owner(&object) else { break };
             let name = ObjectName::new(namespace, at(owner, "/name"));
             let gvk = GroupVersionKind::of(owner);
             let is_it = |entry: &Entry| {
                 (&entry.kind, &entry.group, &entry.name) == (&gvk.kind, &gvk.group, &name.name)
                     && entry.namespace == namespace
             };
-            if let Some(entry) = applied(world, is_it).filter(|(_, elsewhere)| !elsewhere) {
-                self.take(cluster, entry).await;
+            if let Some(found) = world.nearest(is_it).filter(|(.., elsewhere)| !elsewhere) {
+                self.take(cluster, world, found).await;
                 return Ok(());
             }
             match fetch(cluster, &gvk, &name).await? {
                 Some(next) => object = next,
-                None => return Ok(()),
+                None => break,
             }
         }
+        let metadata = object.get("metadata").cloned().unwrap_or_default();
+        let metadata: Option<Meta> = serde_json::from_value(metadata).ok();
+        self.releases = world.releases_above(&entry_of(&object), metadata.as_ref());
+        self.applied = self.releases.last().map(release_entry);
         Ok(())
     }
 
     /// An object of an inventory. What it has is not known if it cannot be read.
-    async fn take(&mut self, cluster: &Cluster, (entry, elsewhere): (Entry, bool)) {
+    async fn take(&mut self, cluster: &Cluster, world: &World, (entry, by, elsewhere): (Entry, Id, bool)) {
+        self.releases = match by.kind == HELM_RELEASE.kind {
+            true => world.releases_above(&release_entry(&by), None),
+            false if entry.kind == HELM_RELEASE.kind => world.releases_above(&entry, None),
+            false => Vec::new(),
+        };
+        self.applied = Some(self.releases.last().map_or_else(|| entry.clone(), release_entry));
         if elsewhere {
             self.chain.push(entry.to_string());
             self.notes
                 .push(format!("{entry} is in another cluster, which is not asked"));
-            self.applied = Some(entry);
             return;
         }
         let gvk = GroupVersionKind {
@@ -115,18 +126,7 @@ impl Subject {
                 "{entry} may not be read, so that its images are not known: {error}"
             )),
         }
-        self.applied = Some(entry);
     }
-}
-
-/// An object of an inventory, and whether it is in another cluster; one of this cluster where there is one.
-fn applied(world: &World, is_meant: impl Fn(&Entry) -> bool) -> Option<(Entry, bool)> {
-    let all = world.kustomizations.values().flat_map(|one| {
-        let entries = one.status.inventory.entries.iter().filter_map(|entry| entry.entry());
-        entries.map(move |entry| (entry, one.is_elsewhere()))
-    });
-    let meant = all.filter(|(entry, _)| is_meant(entry));
-    meant.min_by_key(|(_, elsewhere)| *elsewhere)
 }
 
 /// Reads an object; none when it, or its kind, is not there.
@@ -159,7 +159,7 @@ fn owner(object: &Value) -> Option<&Value> {
     owners().find(controls).or_else(|| owners().next())
 }
 
-/// The images of containers, wherever a pod or its template is in the object.
+/// The images of containers, wherever a pod or its template is in the object; those that the values of a HelmRelease name.
 fn images(object: &Value) -> Vec<String> {
     let pods = ["/spec", "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
     let lists = ["initContainers", "containers"];
@@ -169,6 +169,61 @@ fn images(object: &Value) -> Vec<String> {
         let containers = items(object, &place);
         found.extend(containers.map(|container| at(container, "/image").to_owned()));
     }
+    if let Some(values) = object.pointer("/spec/values") {
+        images_of_values(values, &mut found);
+    }
     found.remove("");
     found.into_iter().collect()
+}
+
+/// The images of values as most charts have them: `repository` with `registry` and `tag` beside it, or `image` with a text.
+fn images_of_values(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| images_of_values(item, found)),
+        Value::Object(fields) => {
+            let text = |key: &str| fields.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+            found.extend(text("image").map(str::to_owned));
+            if let Some(repository) = text("repository") {
+                let registry = text("registry").map(|registry| format!("{registry}/"));
+                let tag = text("tag").map(|tag| format!(":{tag}"));
+                found.insert(
+                    [
+                        registry.unwrap_or_default(),
+                        repository.to_owned(),
+                        tag.unwrap_or_default(),
+                    ]
+                    .concat(),
+                );
+            }
+            fields.values().for_each(|field| images_of_values(field, found));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn images_are_those_of_pods_and_of_values() {
+        for (object, expected) in [
+            (
+                json!({"spec": {"template": {"spec": {"containers": [{"image": "a:1"}], "initContainers": [{"image": "b"}]}}}}),
+                ["a:1", "b"].as_slice(),
+            ),
+            (
+                json!({"spec": {"values": {"image": {"registry": "ghcr.io", "repository": "acme/web", "tag": "1.0"}}}}),
+                &["ghcr.io/acme/web:1.0"],
+            ),
+            (
+                json!({"spec": {"values": {"controllers": [{"image": "acme/api:2"}], "other": {"repository": "acme/db"}}}}),
+                &["acme/api:2", "acme/db"],
+            ),
+            (json!({"spec": {"values": {"tag": "1.0", "registry": "ghcr.io"}}}), &[]),
+        ] {
+            assert_eq!(images(&object), expected, "{object}");
+        }
+    }
 }

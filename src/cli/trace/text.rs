@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::subject::Subject;
 use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, age, of_stage, short};
 use crate::cli::words;
-use bumpwright_overview::{Automation, Kustomization, PutBack, Readiness, Source, State, Trace, TracedImage};
+use bumpwright_overview::{Automation, Kustomization, PutBack, Readiness, Release, Source, State, Trace, TracedImage};
 
 /// The width of names of fields.
 const NAMES: usize = 16;
@@ -16,12 +16,13 @@ const NAMES: usize = 16;
 const SHOWN: usize = 8;
 
 /// The text of all traces. Colours are always included: the output stream removes them.
-pub(super) fn render(subject: &Subject, traces: &[Trace], now: i64) -> String {
+pub(super) fn render(subject: &Subject, releases: &[Release], traces: &[Trace], now: i64) -> String {
     let mut text = Text {
         out: String::new(),
         now,
     };
     text.subject(subject, traces);
+    releases.iter().for_each(|release| text.release(release));
     for trace in traces {
         text.kustomization(trace);
         if let Some(source) = &trace.source {
@@ -54,10 +55,57 @@ impl Text {
         for image in subject.images.iter().flatten() {
             self.field("Image", image);
         }
-        match traces.is_empty() {
-            true => self.styled("Status", "no Kustomization has applied it", WARN),
-            false => self.field("Status", "applied by a Kustomization"),
+        let is_installed = match (subject.releases.as_slice(), subject.chain.last()) {
+            ([one], Some(last)) => one.to_string() != *last,
+            (releases, _) => !releases.is_empty(),
+        };
+        match (is_installed, traces.is_empty()) {
+            (false, true) => self.styled("Status", "no Kustomization has applied it", WARN),
+            (false, false) => self.field("Status", "applied by a Kustomization"),
+            (true, true) => self.styled(
+                "Status",
+                "installed by a HelmRelease, which no Kustomization has applied",
+                WARN,
+            ),
+            (true, false) => self.field(
+                "Status",
+                "installed by a HelmRelease, which a Kustomization has applied",
+            ),
         }
+    }
+
+    fn release(&mut self, release: &Release) {
+        self.section("HelmRelease", &release.id.name.to_string());
+        if release.elsewhere {
+            self.field("Cluster", "another one (spec.kubeConfig)");
+        }
+        self.field("Chart", format!("{} {}", release.chart, release.version).trim());
+        self.field("Version range", &release.range);
+        self.field("Chart source", &release.source.to_string());
+        self.field("Source has", &release.available);
+        self.field(
+            "Helm release",
+            &format!("{}/{}", release.namespace, release.release_name),
+        );
+        let failures = match release.failures {
+            0 => String::new(),
+            failures => format!(", {failures} failed"),
+        };
+        if !release.attempted.is_empty() {
+            let (action, version) = (&release.attempted_action, &release.attempted);
+            self.field("Last attempt", format!("{action} {version}{failures}").trim());
+        }
+        for one in release.history.iter().take(SHOWN) {
+            let told = format!(
+                "{} {} {} {}",
+                one.revision,
+                one.status,
+                one.chart,
+                ago(self.now, one.last)
+            );
+            self.field("History", told.trim_end());
+        }
+        self.readiness(&release.readiness);
     }
 
     fn kustomization(&mut self, trace: &Trace) {

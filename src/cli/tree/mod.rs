@@ -1,4 +1,4 @@
-//! `bumpwright tree`: what a Kustomization has applied, and what its Kustomizations have.
+//! `bumpwright tree`: what a Kustomization or HelmRelease has applied, with what the Kustomizations and HelmReleases among that have.
 
 pub mod args;
 mod health;
@@ -18,8 +18,8 @@ use crate::cli::view::{ViewError, at, document, end, kinds};
 use crate::cli::words;
 use args::Tree;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, KUSTOMIZATION};
-use bumpwright_overview::{Branch, Health, Readiness, State};
+use bumpwright_kube::{Cluster, HELM_RELEASE, KUSTOMIZATION};
+use bumpwright_overview::{Branch, Health, Id, Readiness, Release, State};
 
 /// The document of `-o json` and `-o yaml`.
 #[derive(Serialize)]
@@ -35,17 +35,17 @@ pub(super) fn run(args: &Tree) -> ExitCode {
 }
 
 async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, ViewError> {
-    let name = name(args)?;
-    let seen = objects(cluster, Some(&name.namespace)).await?;
+    let id = id(args)?;
+    let seen = objects(cluster, Some(&id.name.namespace)).await?;
     seen.notes.iter().for_each(|note| say("note", note));
-    let mut tree = seen.world.tree(&name).ok_or_else(|| ViewError::NotFound {
-        kind: KUSTOMIZATION.kind.to_owned(),
-        name: name.name.clone(),
-        namespace: name.namespace.clone(),
+    let mut tree = seen.world.tree(&id).ok_or_else(|| ViewError::NotFound {
+        kind: id.kind.clone(),
+        name: id.name.name.clone(),
+        namespace: id.name.namespace.clone(),
         hint: String::new(),
     })?;
     if args.health {
-        if seen.world.is_elsewhere(&name) {
+        if seen.world.is_elsewhere(&id) {
             say("note", "its objects are in another cluster, which is not asked");
         }
         health::look(cluster, &seen.world, &mut tree).await;
@@ -67,18 +67,18 @@ async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, ViewError> {
     Ok(0)
 }
 
-fn name(args: &Tree) -> Result<ObjectName, ViewError> {
+fn id(args: &Tree) -> Result<Id, ViewError> {
     let typed = kinds::typed(&args.object)?;
-    if *typed.kind != KUSTOMIZATION {
-        let kind = typed.kind.kind;
+    let kind = typed.kind.kind;
+    if ![&KUSTOMIZATION, &HELM_RELEASE].contains(&typed.kind) {
         return Err(ViewError::Typed(format!(
-            "{kind} has no tree: only Kustomizations have one"
+            "{kind} has no tree: only Kustomizations and HelmReleases have one"
         )));
     }
     match typed.objects.as_slice() {
-        [(_, name)] => Ok(ObjectName::new(&args.place.namespace, name)),
+        [(_, name)] => Ok(Id::new(kind, ObjectName::new(&args.place.namespace, name))),
         _ => Err(ViewError::Typed(
-            "give one Kustomization: kustomization NAME, or ks/NAME".to_owned(),
+            "give one object: kustomization NAME, ks/NAME, helmrelease NAME, or hr/NAME".to_owned(),
         )),
     }
 }
@@ -94,6 +94,8 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
         (Some(readiness), None) => Some(state(readiness)),
         (None, None) => None,
     };
+    let chart = branch.release.as_deref().map(chart).unwrap_or_default();
+    let told = told.map(|(style, text)| (style, format!("{chart}{text}")));
     let state = told.map(|(style, text)| {
         let text = words::inline(&text);
         let text = cut(&text, columns.map(|columns| columns.saturating_sub(used).max(10)));
@@ -117,6 +119,15 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
             &format!("{rest}{below}"),
             columns,
         );
+    }
+}
+
+/// The chart of a release, before how it stands.
+fn chart(release: &Release) -> String {
+    match (release.chart.as_str(), release.version.as_str()) {
+        ("", _) => format!("({}) ", release.source),
+        (chart, "") => format!("({chart} of {}) ", release.source),
+        (chart, version) => format!("({chart} {version} of {}) ", release.source),
     }
 }
 

@@ -12,10 +12,20 @@ use bumpwright_overview::{Controller, Id, Leadership};
 /// Where Flux's controllers and ours are usually.
 const USUAL: &str = "flux-system";
 
-/// Flux's controllers, with what they reconcile. Processes of bumpwright hold the same leases.
-const CONTROLLERS: [(&str, &[&str]); 4] = [
-    ("source-controller", &["GitRepository", "OCIRepository", "Bucket"]),
+/// Flux's controllers, with what they reconcile. Processes of bumpwright hold the same leases; it has none for HelmReleases.
+const CONTROLLERS: [(&str, &[&str]); 5] = [
+    (
+        "source-controller",
+        &[
+            "GitRepository",
+            "OCIRepository",
+            "Bucket",
+            "HelmRepository",
+            "HelmChart",
+        ],
+    ),
     ("kustomize-controller", &["Kustomization"]),
+    ("helm-controller", &["HelmRelease"]),
     ("image-reflector-controller", &["ImageRepository", "ImagePolicy"]),
     ("image-automation-controller", &["ImageUpdateAutomation"]),
 ];

@@ -14,7 +14,7 @@ pub(in crate::cli) enum ViewError {
     Cluster(ClusterError),
     #[error("the API server of the kubeconfig cannot be reached: {0}")]
     Unreachable(String),
-    #[error("the cluster does not have the kinds {}: neither Flux nor bumpwright is installed there; `bumpwright install` does it", words::some(.0))]
+    #[error("the cluster does not have the kinds {}: {}", words::some(.0), missing(.0))]
     NoKinds(Vec<String>),
     #[error("{what} may not be read: {why}")]
     Denied { what: String, why: String },
@@ -41,6 +41,14 @@ impl From<ClusterError> for ViewError {
             ClusterError::Unreachable(why) => Self::Unreachable(why),
             error => Self::Cluster(error),
         }
+    }
+}
+
+/// What is not installed where these kinds are missing.
+fn missing(kinds: &[String]) -> &'static str {
+    match kinds.iter().all(|kind| kind.starts_with("Helm")) {
+        true => "Flux's helm-controller and source-controller are not installed there",
+        false => "neither Flux nor bumpwright is installed there; `bumpwright install` does it",
     }
 }
 

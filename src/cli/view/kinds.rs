@@ -2,8 +2,8 @@
 
 use super::error::ViewError;
 use bumpwright_kube::{
-    BUCKET, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION,
-    Kind, OCI_REPOSITORY,
+    BUCKET, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, IMAGE_POLICY,
+    IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY,
 };
 use bumpwright_nearest::nearest;
 
@@ -13,7 +13,7 @@ struct Spelled {
     others: &'static [&'static str],
 }
 
-const KINDS: [Spelled; 8] = [
+const KINDS: [Spelled; 11] = [
     Spelled {
         kind: &GIT_REPOSITORY,
         others: &["gitrepo", "source git", "sources git"],
@@ -53,6 +53,18 @@ const KINDS: [Spelled; 8] = [
     Spelled {
         kind: &KUSTOMIZATION,
         others: &["ks"],
+    },
+    Spelled {
+        kind: &HELM_REPOSITORY,
+        others: &["helmrepo", "source helm", "sources helm"],
+    },
+    Spelled {
+        kind: &HELM_CHART,
+        others: &["hc", "source chart", "sources chart"],
+    },
+    Spelled {
+        kind: &HELM_RELEASE,
+        others: &["hr"],
     },
 ];
 
@@ -182,6 +194,10 @@ mod tests {
             ("gitrepo", "GitRepository"),
             ("image repository", "ImageRepository"),
             ("policy", "ImagePolicy"),
+            ("hr", "HelmRelease"),
+            ("helmreleases.v2.helm.toolkit.fluxcd.io", "HelmRelease"),
+            ("source chart", "HelmChart"),
+            ("source helm", "HelmRepository"),
         ] {
             assert_eq!(read(text).unwrap(), [kind], "{text}");
             let object = format!("{kind}/apps");

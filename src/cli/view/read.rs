@@ -116,6 +116,11 @@ impl Reader<'_> {
             Err(error) if error.is_forbidden() => error.to_string(),
             Err(error) => return Err(error),
         };
+        // Rights are asked for before the server looks whether it has the kind.
+        let has_kind = self.cluster.resource_at_any_version(&resource.gvk).await;
+        if matches!(has_kind, Ok(None)) {
+            return Ok(Listed::Absent);
+        }
         let Some(namespace) = namespace else {
             return Ok(Listed::Denied(denied));
         };
@@ -143,6 +148,10 @@ impl Reader<'_> {
             }
             "Kustomization" => {
                 self.each(at, |world, name, facts| drop(world.kustomizations.insert(name, facts)))
+                    .await
+            }
+            "HelmRelease" => {
+                self.each(at, |world, name, facts| drop(world.releases.insert(name, facts)))
                     .await
             }
             kind => {
@@ -243,6 +252,7 @@ impl Seen {
         overview.images.retain(|one| is_here(&one.policy));
         overview.automations.retain(|one| is_here(&one.id));
         overview.kustomizations.retain(|one| is_here(&one.id));
+        overview.releases.retain(|one| is_here(&one.id));
         overview.sources.retain(|one| is_here(&one.id));
         overview.changes.retain(|one| is_here(&one.id));
         overview.counts = self.world.counts(&overview.images, |one| one == namespace);

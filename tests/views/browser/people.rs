@@ -44,6 +44,7 @@ fn bind(cluster: &Cluster, namespace: &str, (name, verbs): (&str, &[&str]), subj
         "image.toolkit.fluxcd.io",
         "kustomize.toolkit.fluxcd.io",
         "source.toolkit.fluxcd.io",
+        "helm.toolkit.fluxcd.io",
     ];
     let rules = json!([
         {"apiGroups": groups, "resources": ["*"], "verbs": verbs},

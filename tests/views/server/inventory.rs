@@ -11,7 +11,7 @@ use bumpwright_testkit::world::{EVENT, KUSTOMIZATION, World};
 use super::seeded::{Pages, account, by_token, now, seeded};
 
 /// The most objects that are looked for because Kustomizations of other tests fail.
-const OF_OTHERS: f64 = 50.0;
+const OF_OTHERS: f64 = 100.0;
 
 /// The most objects that a page looks at, and how long their health is kept, in seconds.
 const MOST: f64 = 200.0;

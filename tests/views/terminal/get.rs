@@ -23,7 +23,17 @@ fn names_labels_and_documents() {
     assert_eq!(document["images"].as_array().unwrap().len(), 1);
     let all = json(&world, &["get", "all"]);
     let lists: Vec<&String> = all.as_object().unwrap().keys().collect();
-    assert_eq!(lists, ["automations", "images", "kustomizations", "sources", "version"]);
+    assert_eq!(
+        lists,
+        [
+            "automations",
+            "helmReleases",
+            "images",
+            "kustomizations",
+            "sources",
+            "version"
+        ]
+    );
     let ran = run(cluster, &["get", "images", "nothing", "-n", "get-b"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert_eq!(

@@ -5,6 +5,7 @@ mod beside_flux;
 mod get;
 mod guide;
 mod hostile;
+mod releases;
 mod rights;
 mod scale;
 mod screen;

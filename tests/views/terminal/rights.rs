@@ -61,7 +61,7 @@ fn who_may_see_one_namespace_is_shown_that_one() {
     world.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "reader", "namespace": "rights-own"}}));
     let rbac = "rbac.authorization.k8s.io";
     let rules = json!([
-        {"apiGroups": ["kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"], "resources": ["*"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"], "resources": ["*"], "verbs": ["list", "watch"]},
         {"apiGroups": ["image.toolkit.fluxcd.io"], "resources": ["imagepolicies"], "verbs": ["list"]},
     ]);
     world.apply(

@@ -69,7 +69,10 @@ fn a_tree_has_the_kustomizations_below() {
     let ran = run(cluster, &["tree", "gitrepo", "fleet", "-n", "tree-a"]);
     assert_eq!(
         (ran.code, ran.err.as_str()),
-        (2, "error: GitRepository has no tree: only Kustomizations have one\n")
+        (
+            2,
+            "error: GitRepository has no tree: only Kustomizations and HelmReleases have one\n"
+        )
     );
 }
 

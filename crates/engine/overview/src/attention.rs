@@ -11,7 +11,7 @@ use super::causes::{missing_secret, reached};
 use super::facts::{EventFacts, KustomizationFacts};
 use super::kustomizations::Applied;
 use super::readiness::{Readiness, State};
-use super::world::{AUTOMATION, EXTERNAL_ARTIFACT, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
+use super::world::{AUTOMATION, EXTERNAL_ARTIFACT, HELM_CHART, Id, KUSTOMIZATION, POLICY, RELEASE, REPOSITORY, World};
 
 /// How long something may be at work, in seconds, before it counts as stuck.
 const PATIENCE: i64 = 1800;
@@ -233,6 +233,16 @@ impl World {
             for dependency in one.dependencies() {
                 add(dependency, &id);
             }
+        }
+        for (name, one) in &self.releases {
+            let id = Rc::new(Id::new(RELEASE, name.clone()));
+            add(one.chart_source(), &id);
+            for dependency in one.dependencies() {
+                add(dependency, &id);
+            }
+        }
+        for (id, one) in self.sources.iter().filter(|(id, _)| id.kind == HELM_CHART) {
+            add(one.chart_source(), &Rc::new(id.clone()));
         }
         for (name, one) in &self.policies {
             let repository = one.spec.image_repository_ref.from(&one.metadata.namespace);

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bumpwright_api::ObjectName;
+
 use super::readiness::{Readiness, State};
-use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
+use super::world::{AUTOMATION, HELM_CHART, Id, KUSTOMIZATION, POLICY, RELEASE, REPOSITORY, World};
 
 /// What the objects that are not ready wait for, as far as that is not ready either.
 #[derive(Debug, Default)]
@@ -144,6 +146,20 @@ impl World {
                 let one = self.kustomizations.get(&id.name);
                 one.map(|one| vec![one.source()]).unwrap_or_default()
             }
+            (KUSTOMIZATION, "HealthCheckFailed") => unhealthy_releases(&readiness.message),
+            (RELEASE, "DependencyNotReady") => {
+                let one = self.releases.get(&id.name);
+                one.map(|one| one.dependencies().collect()).unwrap_or_default()
+            }
+            (RELEASE, "SourceNotReady") => {
+                let one = self.releases.get(&id.name);
+                one.map(|one| vec![one.chart_source()]).unwrap_or_default()
+            }
+            // There is no artifact to make the chart of.
+            (HELM_CHART, "NoSourceArtifact") => {
+                let one = self.sources.get(id);
+                one.map(|one| vec![one.chart_source()]).unwrap_or_default()
+            }
             (POLICY, "DependencyNotReady") => {
                 let one = self.policies.get(&id.name);
                 let repository = one.map(|one| one.spec.image_repository_ref.from(&one.metadata.namespace));
@@ -173,6 +189,22 @@ fn is_about_server(reason: &str) -> bool {
     )
 }
 
+/// The HelmReleases that a failed health check names, as in `[HelmRelease/apps/web status: 'Failed']`; none where it names something else too.
+fn unhealthy_releases(message: &str) -> Vec<Id> {
+    let list = message
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map(|(list, _)| list)
+        .unwrap_or_default();
+    let one = |text: &str| {
+        let (object, _) = text.split_once(" status:")?;
+        let (namespace, name) = object.strip_prefix("HelmRelease/")?.split_once('/')?;
+        Some(Id::new(RELEASE, ObjectName::new(namespace, name)))
+    };
+    let all: Option<Vec<Id>> = list.split(", ").map(one).collect();
+    all.unwrap_or_default()
+}
+
 /// The Secret that a message says is missing, without its namespace: the wordings of Flux's controllers and of the API server.
 pub(crate) fn missing_secret(message: &str) -> Option<&str> {
     let (before, _) = message
@@ -188,7 +220,6 @@ pub(crate) fn missing_secret(message: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bumpwright_api::ObjectName;
 
     fn causes(edges: &[(&str, &[&str])]) -> Causes {
         let id = |name: &&str| Id::new(KUSTOMIZATION, ObjectName::new("fs", *name));
@@ -212,6 +243,22 @@ mod tests {
         assert_eq!(told(&two), ["a b", "c d"]);
         let eight = causes(&[("a", &["b", "c"]), ("b", &["a"]), ("c", &["a"])]);
         assert_eq!(told(&eight), ["a b"], "one is enough to begin with");
+    }
+
+    #[test]
+    fn releases_that_are_not_healthy_are_the_cause_where_they_alone_are() {
+        let told = |message: &str| {
+            unhealthy_releases(message)
+                .iter()
+                .map(Id::to_string)
+                .collect::<Vec<_>>()
+        };
+        let one = "health check failed after 30s: timeout waiting for: [HelmRelease/apps/web status: 'InProgress']";
+        assert_eq!(told(one), ["HelmRelease/apps/web"]);
+        let two = "health check failed after 1s: failed early due to stalled resources: [HelmRelease/a/b status: 'Failed', HelmRelease/a/c status: 'Failed']";
+        assert_eq!(told(two), ["HelmRelease/a/b", "HelmRelease/a/c"]);
+        let other = "timeout waiting for: [HelmRelease/a/b status: 'Failed', Deployment/a/c status: 'InProgress']";
+        assert!(told(other).is_empty() && told("").is_empty());
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::facts::EventFacts;
 use super::forge::Forge;
 use super::kustomizations::{Applied, first_line};
 use super::readiness::seconds;
+use super::releases::Deployed;
 use super::sources::commit;
-use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, World};
+use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, RELEASE, World};
 use bumpwright_policy::FailedVersions;
 use bumpwright_rollout::short;
 
@@ -106,6 +107,7 @@ impl World {
         let pushes = self.pushes().filter(|push| !is_told(&push.commit));
         let applies = self
             .applies()
+            .chain(self.deploys())
             .filter(|one| one.kind == ChangeKind::Applied || !known.contains(&(one.id.clone(), one.reason.clone())));
         let mut more: Vec<Change> = pushes.chain(applies).chain(self.holds()).collect();
         told.append(&mut more);
@@ -122,8 +124,13 @@ impl World {
         if event.kind == "Normal" && (event.message.starts_with("no change") || event.reason == "ArtifactUpToDate") {
             return None;
         }
-        // The history of the Kustomization has that with its revision.
-        if id.kind == KUSTOMIZATION && event.kind == "Normal" && event.reason == "ReconciliationSucceeded" {
+        // The history of the object has that with its revision.
+        let in_history = match id.kind.as_str() {
+            KUSTOMIZATION => event.reason == "ReconciliationSucceeded",
+            RELEASE => matches!(event.reason.as_str(), "InstallSucceeded" | "UpgradeSucceeded"),
+            _ => false,
+        };
+        if in_history && event.kind == "Normal" {
             return None;
         }
         let at = event.at()?;
@@ -233,6 +240,27 @@ impl World {
                         .filter(|_| !commit.is_empty())
                         .map(|forge| forge.commit(&commit)),
                     commit,
+                })
+            })
+        })
+    }
+
+    /// What the histories of HelmReleases have.
+    fn deploys(&self) -> impl Iterator<Item = Change> {
+        self.releases.iter().flat_map(|(name, one)| {
+            let all = one.status.history.iter().map(Deployed::from);
+            all.filter_map(|one| {
+                Some(Change {
+                    at: one.last?,
+                    kind: match one.succeeded() {
+                        true => ChangeKind::Applied,
+                        false => ChangeKind::Failed,
+                    },
+                    id: Id::new(RELEASE, name.clone()),
+                    reason: one.reason().to_owned(),
+                    message: format!("chart {}, revision {}: {}", one.chart, one.revision, one.status),
+                    commit: String::new(),
+                    link: None,
                 })
             })
         })

@@ -63,6 +63,11 @@ pub trait Status: Default {
 pub trait Spec: Default {
     /// Whether reconciliation is suspended.
     fn is_suspended(&self) -> bool;
+
+    /// Whether no controller has anything to say about it.
+    fn is_static(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! common {
@@ -92,7 +97,26 @@ common! {
     RepositorySpec RepositoryStatus
     AutomationSpec AutomationStatus
     KustomizationSpec KustomizationStatus
-    SourceSpec SourceStatus
+}
+
+impl Spec for SourceSpec {
+    fn is_suspended(&self) -> bool {
+        self.suspend
+    }
+
+    fn is_static(&self) -> bool {
+        self.kind == "oci"
+    }
+}
+
+impl Status for SourceStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    fn observed_generation(&self) -> i64 {
+        self.observed_generation
+    }
 }
 
 /// An ImagePolicy.
@@ -103,7 +127,7 @@ pub type RepositoryFacts = Facts<RepositorySpec, RepositoryStatus>;
 pub type AutomationFacts = Facts<AutomationSpec, AutomationStatus>;
 /// A Kustomization.
 pub type KustomizationFacts = Facts<KustomizationSpec, KustomizationStatus>;
-/// A GitRepository, OCIRepository, Bucket or ExternalArtifact.
+/// A GitRepository, OCIRepository, Bucket, ExternalArtifact, HelmRepository or HelmChart.
 pub type SourceFacts = Facts<SourceSpec, SourceStatus>;
 
 /// A reference to an object.
@@ -427,8 +451,18 @@ pub struct HistoryEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SourceSpec {
-    /// The URL of Git and OCI repositories.
+    /// The type of a HelmRepository: `oci`, or empty. Controllers only read one of that type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The URL of Git, OCI and Helm repositories.
     pub url: String,
+    /// The name or path of a HelmChart.
+    pub chart: String,
+    /// The range of versions of a HelmChart.
+    pub version: String,
+    /// The source of a HelmChart.
+    #[serde(rename = "sourceRef")]
+    pub source_ref: Reference,
     /// The endpoint of a bucket.
     pub endpoint: String,
     /// The name of a bucket.

@@ -3,7 +3,7 @@
 use bumpwright_api::ObjectName;
 use serde::Serialize;
 
-use super::facts::{HistoryEntry, KustomizationFacts};
+use super::facts::{HistoryEntry, KustomizationFacts, Meta};
 use super::readiness::{Readiness, State, seconds};
 use super::world::{Id, KUSTOMIZATION, World};
 
@@ -95,13 +95,22 @@ impl From<&HistoryEntry> for Applied {
     }
 }
 
+impl Meta {
+    /// The Kustomization that applied the object, by its labels.
+    #[must_use]
+    pub fn kustomization(&self) -> Option<Id> {
+        let label = |key: &str| self.labels.0.get(key).filter(|text| !text.is_empty());
+        let name = ObjectName::new(label(OWNER_NAMESPACE)?, label(OWNER_NAME)?);
+        Some(Id::new(KUSTOMIZATION, name))
+    }
+}
+
 impl KustomizationFacts {
     /// The Kustomization that applied it.
     #[must_use]
     pub fn owner(&self) -> Option<Id> {
-        let label = |key: &str| self.metadata.labels.0.get(key).filter(|text| !text.is_empty());
-        let name = ObjectName::new(label(OWNER_NAMESPACE)?, label(OWNER_NAME)?);
-        (name != self.metadata.id()).then(|| Id::new(KUSTOMIZATION, name))
+        let owner = self.metadata.kustomization();
+        owner.filter(|owner| owner.name != self.metadata.id())
     }
 
     /// Whether it applies its objects to another cluster (`spec.kubeConfig`).
@@ -178,7 +187,7 @@ impl World {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &usize) -> bool {
+pub(crate) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 

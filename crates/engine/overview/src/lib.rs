@@ -2,7 +2,7 @@
 //! the browser.
 //!
 //! ```text
-//! objects ─▶ facts (the fields that views need) ─▶ World (by name) ─▶ images, automations, kustomizations, sources
+//! objects ─▶ facts (the fields that views need) ─▶ World (by name) ─▶ images, automations, kustomizations, releases, sources
 //!                                                            ├──────▶ attention (ranked), changes (by time)
 //!                                                            └──────▶ tree, graph, trace (for one object)
 //! ```
@@ -27,6 +27,7 @@ mod images;
 mod kustomizations;
 mod overview;
 mod readiness;
+mod releases;
 mod sources;
 mod standing;
 mod trace;
@@ -42,13 +43,14 @@ pub use automations::{Automation, Pushed, PutBack};
 pub use changes::{Change, ChangeKind};
 pub use controllers::{Controller, Leadership};
 pub use differences::Differences;
-pub use facts::{Entry, EventFacts, Facts, FieldPlace};
+pub use facts::{Entry, EventFacts, Facts, FieldPlace, Meta};
 pub use forge::Forge;
 pub use graph::{Edge, Graph, Node};
 pub use images::{Image, Stage, Version};
 pub use kustomizations::{Applied, Kustomization};
 pub use overview::{Counts, Overview, Tally};
 pub use readiness::{Readiness, State};
+pub use releases::{Deployed, Release, ReleaseFacts, entry_of as release_entry};
 pub use sources::Source;
 pub use trace::{Trace, TracedImage};
 pub use tree::{Branch, Health};

@@ -8,8 +8,9 @@ use super::changes::Change;
 use super::images::{Image, Stage};
 use super::kustomizations::Kustomization;
 use super::readiness::{Readiness, State};
+use super::releases::Release;
 use super::sources::Source;
-use super::world::{AUTOMATION, KUSTOMIZATION, POLICY, REPOSITORY, World};
+use super::world::{AUTOMATION, KUSTOMIZATION, POLICY, RELEASE, REPOSITORY, World};
 
 /// What both views show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,6 +26,8 @@ pub struct Overview {
     pub automations: Vec<Automation>,
     /// The Kustomizations.
     pub kustomizations: Vec<Kustomization>,
+    /// The HelmReleases.
+    pub releases: Vec<Release>,
     /// The sources.
     pub sources: Vec<Source>,
     /// What changed, the latest first.
@@ -45,6 +48,8 @@ pub struct Counts {
     pub automations: Tally,
     /// Kustomizations.
     pub kustomizations: Tally,
+    /// HelmReleases.
+    pub releases: Tally,
     /// Images that are behind.
     pub behind: usize,
     /// Images on their way.
@@ -88,6 +93,7 @@ impl World {
             attention: self.attention_with(&automations),
             automations,
             kustomizations: self.kustomizations(),
+            releases: self.helm_releases(),
             sources: self.sources(),
             changes: self.changes(),
             images,
@@ -104,6 +110,7 @@ impl World {
                 POLICY => &mut counts.policies,
                 AUTOMATION => &mut counts.automations,
                 KUSTOMIZATION => &mut counts.kustomizations,
+                RELEASE => &mut counts.releases,
                 _ => &mut counts.sources,
             };
             tally.add(&readiness);

@@ -85,6 +85,7 @@ impl<S: Spec, T: Status> Facts<S, T> {
             () if self.metadata.deletion_timestamp.is_some() => State::Deleting,
             () if is("Stalled", "True") => State::Stalled,
             () if is("Ready", "False") => State::Failed,
+            () if conditions.is_empty() && self.spec.is_static() => State::Ready,
             () if conditions.is_empty() => State::Unknown,
             () if is("Reconciling", "True") || !is_current => State::Progressing,
             () if is("Ready", "True") => State::Ready,

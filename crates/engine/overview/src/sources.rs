@@ -1,13 +1,15 @@
 //! Sources.
 
+use std::collections::BTreeMap;
+
 use bumpwright_api::ObjectName;
 use bumpwright_artifact::{Algorithm, Revision};
 use serde::Serialize;
 
-use super::facts::{FieldPlace, RefFacts};
+use super::facts::{FieldPlace, RefFacts, SourceFacts};
 use super::forge::Forge;
 use super::readiness::{Readiness, seconds};
-use super::world::{GIT_REPOSITORY, Id, World};
+use super::world::{GIT_REPOSITORY, Id, RELEASE, World};
 
 /// A source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,9 +19,9 @@ pub struct Source {
     pub id: Id,
     /// How it stands.
     pub readiness: Readiness,
-    /// Its URL, or the name of a bucket at its endpoint; without credentials.
+    /// Its URL, the name of a bucket at its endpoint, or that of a chart; without credentials.
     pub url: String,
-    /// Branch, tag, range or digest.
+    /// Branch, tag, range of versions or digest.
     pub reference: String,
     /// The revision of its artifact; empty without one.
     pub revision: String,
@@ -31,23 +33,41 @@ pub struct Source {
     pub link: Option<String>,
     /// The Kustomizations that have it.
     pub kustomizations: Vec<Id>,
+    /// The HelmReleases whose chart it is, or has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<Id>,
+}
+
+impl SourceFacts {
+    /// The source of a HelmChart.
+    pub(crate) fn chart_source(&self) -> Id {
+        let reference = &self.spec.source_ref;
+        Id::new(&reference.kind, reference.from(&self.metadata.namespace))
+    }
 }
 
 impl World {
     /// All sources.
     #[must_use]
     pub fn sources(&self) -> Vec<Source> {
-        let mut users = std::collections::BTreeMap::<Id, Vec<Id>>::new();
+        let mut users = BTreeMap::<Id, Vec<Id>>::new();
+        let mut charts = BTreeMap::<Id, Vec<Id>>::new();
+        for (name, release) in &self.releases {
+            for source in [release.source()].into_iter().chain(release.helm_chart()) {
+                charts.entry(source).or_default().push(Id::new(RELEASE, name.clone()));
+            }
+        }
         for (name, kustomization) in &self.kustomizations {
             users
                 .entry(kustomization.source())
                 .or_default()
                 .push(Id::new(super::world::KUSTOMIZATION, name.clone()));
         }
-        let one = |(id, facts): (&Id, &super::facts::SourceFacts)| {
-            let url = match facts.spec.bucket_name.as_str() {
-                "" => without_credentials(&facts.spec.url),
-                bucket => format!("{}/{bucket}", facts.spec.endpoint),
+        let one = |(id, facts): (&Id, &SourceFacts)| {
+            let url = match (facts.spec.bucket_name.as_str(), facts.spec.chart.as_str()) {
+                ("", "") => without_credentials(&facts.spec.url),
+                ("", chart) => chart.to_owned(),
+                (bucket, _) => format!("{}/{bucket}", facts.spec.endpoint),
             };
             let artifact = &facts.status.artifact;
             Source {
@@ -57,10 +77,14 @@ impl World {
                     .zip(commit(&artifact.revision))
                     .map(|(forge, commit)| forge.commit(&commit)),
                 url,
-                reference: reference(&facts.spec.reference),
+                reference: match facts.spec.version.as_str() {
+                    "" => reference(&facts.spec.reference),
+                    version => version.to_owned(),
+                },
                 revision: artifact.revision.clone(),
                 fetched: seconds(&artifact.last_update_time),
                 kustomizations: users.get(id).cloned().unwrap_or_default(),
+                releases: charts.get(id).cloned().unwrap_or_default(),
             }
         };
         self.sources.iter().map(one).collect()

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 
 mod notices;
+mod releases;
 
 const COMMIT: &str = "c0ffee0c0ffee0c0ffee0c0ffee0c0ffee0c0ffe";
 const OLDER: &str = "0123456789012345678901234567890123456789";
@@ -457,7 +458,7 @@ fn a_tree_and_a_trace_of_an_applied_object() {
     let own = json!({"entries": [{"id": "fs_apps_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"},
         {"id": "fs_infra_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}, {"id": "_a__b_rbac.authorization.k8s.io_ClusterRole", "v": "v1"}]});
     infra.status.inventory = read(own);
-    let tree = world.tree(&name("fs/infra")).unwrap();
+    let tree = world.tree(&Id::new("Kustomization", name("fs/infra"))).unwrap();
     let children: Vec<String> = tree.children.iter().map(|child| child.object.to_string()).collect();
     assert_eq!(
         children,
@@ -568,7 +569,7 @@ fn expressions_for_health_are_those_of_the_kustomization_that_applied() {
     ]));
     let own = json!({"entries": [{"id": "fs_apps_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}, {"id": "fs_w_acme.io_Widget", "v": "v1"}]});
     infra.status.inventory = read(own);
-    let tree = world.tree(&name("fs/infra")).unwrap();
+    let tree = world.tree(&Id::new("Kustomization", name("fs/infra"))).unwrap();
     let has_check = |(entry, checks): &(Entry, std::sync::Arc<bumpwright_cel::HealthChecks>)| {
         let check = checks.find(&entry.api_version(), &entry.kind);
         (entry.to_string(), check.is_some())
@@ -583,7 +584,7 @@ fn expressions_for_health_are_those_of_the_kustomization_that_applied() {
     assert_eq!(silent, expected.map(|(entry, has)| (entry.to_owned(), has)));
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
     infra.spec.health_check_exprs.few[0].current = "(".to_owned();
-    let checks = world.health_checks(&name("fs/infra"));
+    let checks = world.health_checks(&Id::new("Kustomization", name("fs/infra")));
     assert!(checks.find("acme.io/v1", "Widget").is_none(), "they are not valid");
 }
 
@@ -639,7 +640,7 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
         {"id": "fs_cm__ConfigMap", "v": "v1"}, {"id": "web_apps_apps_Deployment", "v": "v1"}]});
     infra.status.inventory = read(own);
     let silent = |world: &World| -> Vec<String> {
-        let tree = world.tree(&name("fs/infra")).unwrap();
+        let tree = world.tree(&Id::new("Kustomization", name("fs/infra"))).unwrap();
         world.silent(&tree).iter().map(|(entry, _)| entry.to_string()).collect()
     };
     assert_eq!(silent(&world), ["ConfigMap/fs/cm", "Deployment/web/apps"]);
@@ -648,22 +649,22 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     assert_eq!(silent(&world), ["Deployment/web/apps"]);
     let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
     apps.spec = read(json!({"kubeConfig": {"secretRef": {"name": "other"}}}));
-    assert!(silent(&world).is_empty() && world.is_elsewhere(&name("fs/apps")));
+    assert!(silent(&world).is_empty() && world.is_elsewhere(&Id::new("Kustomization", name("fs/apps"))));
     // Nor does a namesake here tell anything of it.
     apps_has_a_namesake(&mut world);
-    let tree = world.tree(&name("fs/infra")).unwrap();
+    let tree = world.tree(&Id::new("Kustomization", name("fs/infra"))).unwrap();
     let apps = &tree.children[0];
     assert!(apps.readiness.is_some() && !apps.elsewhere);
     let remote = &apps.children[0];
     assert!(remote.elsewhere && remote.readiness.is_none() && remote.children.is_empty());
     let (_, by) = world.applied(&remote.object).unwrap();
-    assert_eq!(*by, name("fs/apps"));
+    assert_eq!(by, Id::new("Kustomization", name("fs/apps")));
     assert!(world.trace(&remote.object, None)[0].kustomization.elsewhere);
     let entry = Entry {
         kind: "Kustomization".to_owned(),
         ..Entry::default()
     };
-    let mut tree = world.tree(&name("fs/infra")).unwrap();
+    let mut tree = world.tree(&Id::new("Kustomization", name("fs/infra"))).unwrap();
     tree.note(&[(entry, Health::unread("why"))].into());
     assert!(tree.children[0].health.is_none());
 }

@@ -7,9 +7,10 @@ use super::automations::Automation;
 use super::facts::{Entry, InventoryEntry, KustomizationFacts};
 use super::images::{Image, Stage};
 use super::kustomizations::Kustomization;
+use super::releases::{is_release, is_same};
 use super::sources::Source;
 use super::uses::bare;
-use super::world::{AUTOMATION, Id, World};
+use super::world::{AUTOMATION, Id, KUSTOMIZATION, RELEASE, World};
 
 /// Where an object comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,12 +48,17 @@ pub struct TracedImage {
 }
 
 impl World {
-    /// Where an object comes from: one for each Kustomization that has it in its inventory. `images` are those that the object has,
+    /// Where an object comes from: one for each Kustomization that has it in its inventory. For what Helm installed that is asked of the
+    /// last of [`World::releases_above`], whose labels count where no inventory has it. `images` are those that the object has,
     /// `name:tag`, where somebody has read it; else what is known of rollouts counts.
     #[must_use]
     pub fn trace(&self, object: &Entry, images: Option<&[String]>) -> Vec<Trace> {
         let mut found = Vec::new();
-        for (name, facts, entry) in self.appliers(object) {
+        let mut appliers: Vec<_> = self.appliers(object).collect();
+        if appliers.is_empty() {
+            appliers.extend(self.labelled(object));
+        }
+        for (name, facts, entry) in appliers {
             let kustomization = self.kustomization(name, facts);
             let sources = self.sources().into_iter();
             let automations: Vec<Automation> = self
@@ -72,25 +78,55 @@ impl World {
         found
     }
 
-    /// The object as inventories have it, with its version, and the Kustomization that has it: one that applies to this cluster, if any
-    /// does. None when nobody has applied it.
+    /// The object as inventories have it, with its version, and the Kustomization or HelmRelease that has it: one that applies to this
+    /// cluster, if any does. None when nobody has applied it.
     #[must_use]
-    pub fn applied(&self, object: &Entry) -> Option<(Entry, &ObjectName)> {
-        let same = self.appliers(object).filter(|(.., entry)| entry.group == object.group);
-        let nearest = same.min_by_key(|(_, facts, _)| facts.is_elsewhere());
-        nearest.map(|(name, _, entry)| (entry, name))
+    pub fn applied(&self, object: &Entry) -> Option<(Entry, Id)> {
+        let is_same = |one: &Entry| is_same(one, object) && one.group == object.group;
+        self.nearest(is_same).map(|(entry, id, _)| (entry, id))
+    }
+
+    /// An object of an inventory, whose it is, and whether it is in another cluster: one of this cluster where there is one, and that of
+    /// a Kustomization where both have it.
+    #[must_use]
+    pub fn nearest(&self, is_meant: impl Fn(&Entry) -> bool) -> Option<(Entry, Id, bool)> {
+        let meant = self.inventories().filter(|(_, _, entry)| is_meant(entry));
+        let nearest = meant.min_by_key(|(_, elsewhere, _)| *elsewhere);
+        nearest.map(|(by, elsewhere, entry)| (entry, by, elsewhere))
+    }
+
+    /// All objects of inventories: whose each is, and whether it is in another cluster.
+    pub fn inventories(&self) -> impl Iterator<Item = (Id, bool, Entry)> + '_ {
+        let kustomizations = self.kustomizations.iter().map(|(name, one)| {
+            let id = Id::new(KUSTOMIZATION, name.clone());
+            (id, &one.status.inventory, one.is_elsewhere())
+        });
+        let releases = self.releases.iter().map(|(name, one)| {
+            let id = Id::new(RELEASE, name.clone());
+            (id, &one.status.inventory, one.is_elsewhere())
+        });
+        kustomizations.chain(releases).flat_map(|(id, inventory, elsewhere)| {
+            let entries = inventory.entries.iter().filter_map(InventoryEntry::entry);
+            entries.map(move |entry| (id.clone(), elsewhere, entry))
+        })
     }
 
     /// The Kustomizations that have an object in their inventories, each with its entry. An empty group is any.
     fn appliers(&self, object: &Entry) -> impl Iterator<Item = (&ObjectName, &KustomizationFacts, Entry)> {
-        let same = |one: &Entry| {
-            (one.kind == object.kind && one.name == object.name && one.namespace == object.namespace)
-                && (object.group.is_empty() || one.group == object.group)
-        };
+        let same = |one: &Entry| is_same(one, object);
         self.kustomizations.iter().filter_map(move |(name, facts)| {
             let mut entries = facts.status.inventory.entries.iter().filter_map(InventoryEntry::entry);
             Some((name, facts, entries.find(same)?))
         })
+    }
+
+    /// The Kustomization that a HelmRelease names in its labels.
+    fn labelled(&self, object: &Entry) -> Option<(&ObjectName, &KustomizationFacts, Entry)> {
+        let release = ObjectName::new(&object.namespace, &object.name);
+        let release = self.releases.get(&release).filter(|_| is_release(object));
+        let owner = release?.owner()?;
+        let (name, facts) = self.kustomizations.get_key_value(&owner.name)?;
+        Some((name, facts, object.clone()))
     }
 
     /// The Kustomizations above one, the nearest first.

@@ -11,6 +11,7 @@ use super::facts::{
     AutomationFacts, EventFacts, FieldPlace, KustomizationFacts, PolicyFacts, RepositoryFacts, SourceFacts,
 };
 use super::readiness::Readiness;
+use super::releases::ReleaseFacts;
 
 /// An object of one of the kinds that are looked at. Written as `Kind/namespace/name`, as in Flux's messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,11 +45,13 @@ impl Serialize for Id {
     }
 }
 
-/// The kinds of image reflection and automation, and of Kustomizations.
+/// The kinds of image reflection and automation, of Kustomizations and of HelmReleases.
 pub(crate) const POLICY: &str = "ImagePolicy";
 pub(crate) const REPOSITORY: &str = "ImageRepository";
 pub(crate) const AUTOMATION: &str = "ImageUpdateAutomation";
 pub(crate) const KUSTOMIZATION: &str = "Kustomization";
+pub(crate) const RELEASE: &str = "HelmRelease";
+pub(crate) const HELM_CHART: &str = "HelmChart";
 pub(crate) const GIT_REPOSITORY: &str = "GitRepository";
 pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";
 
@@ -65,7 +68,9 @@ pub struct World {
     pub automations: BTreeMap<ObjectName, AutomationFacts>,
     /// Kustomizations.
     pub kustomizations: BTreeMap<ObjectName, KustomizationFacts>,
-    /// GitRepositories, OCIRepositories, Buckets and ExternalArtifacts.
+    /// HelmReleases.
+    pub releases: BTreeMap<ObjectName, ReleaseFacts>,
+    /// GitRepositories, OCIRepositories, Buckets, ExternalArtifacts, HelmRepositories and HelmCharts.
     pub sources: BTreeMap<Id, SourceFacts>,
     /// Events about them.
     pub events: Vec<EventFacts>,
@@ -94,6 +99,7 @@ impl World {
         self.automations.retain(|name, _| may_see(AUTOMATION, &name.namespace));
         self.kustomizations
             .retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
+        self.releases.retain(|name, _| may_see(RELEASE, &name.namespace));
         self.sources.retain(|id, _| may_see(&id.kind, &id.name.namespace));
         self.events.retain(|event| may_see("Event", &event.metadata.namespace));
         self.uses.retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
@@ -110,6 +116,7 @@ impl World {
     pub fn namespaces(&self) -> BTreeSet<&str> {
         let names = self.policies.keys().chain(self.repositories.keys());
         let names = names.chain(self.automations.keys()).chain(self.kustomizations.keys());
+        let names = names.chain(self.releases.keys());
         let names = names.chain(self.sources.keys().map(|id| &id.name));
         names.map(|name| name.namespace.as_str()).collect()
     }
@@ -122,6 +129,7 @@ impl World {
             REPOSITORY => self.repositories.get(&id.name).map(RepositoryFacts::readiness),
             AUTOMATION => self.automations.get(&id.name).map(AutomationFacts::readiness),
             KUSTOMIZATION => self.kustomizations.get(&id.name).map(KustomizationFacts::readiness),
+            RELEASE => self.releases.get(&id.name).map(ReleaseFacts::readiness),
             _ => self.sources.get(id).map(SourceFacts::readiness),
         }
     }
@@ -145,11 +153,16 @@ impl World {
             .kustomizations
             .iter()
             .map(|(name, one)| (Id::new(KUSTOMIZATION, name.clone()), one.readiness()));
+        let releases = self
+            .releases
+            .iter()
+            .map(|(name, one)| (Id::new(RELEASE, name.clone()), one.readiness()));
         sources
             .chain(repositories)
             .chain(policies)
             .chain(automations)
             .chain(kustomizations)
+            .chain(releases)
     }
 
     /// The source of an automation.

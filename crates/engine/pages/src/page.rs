@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bumpwright_api::Condition;
 pub use bumpwright_overview::Health;
 use bumpwright_overview::{
-    Attention, Automation, Branch, Change, Differences, Entry, Graph, Image, Kustomization, Overview, Readiness,
-    Source, Trace,
+    Attention, Automation, Branch, Change, Differences, Entry, Graph, Id, Image, Kustomization, Overview, Readiness,
+    Release, Source, Trace,
 };
 
 use super::listing::Listing;
@@ -57,6 +57,21 @@ pub enum Page<'a> {
         inventory: &'a Inventory,
         /// What it changed last, and how the cluster differed from it.
         differences: &'a Differences,
+        /// Which of the objects.
+        listing: &'a Listing,
+    },
+    /// The HelmReleases.
+    Releases(&'a [Release], &'a Listing),
+    /// A HelmRelease with its objects.
+    Release {
+        /// The release.
+        release: &'a Release,
+        /// Its objects.
+        tree: &'a Branch,
+        /// How its objects are.
+        inventory: &'a Inventory,
+        /// What happened to it, the latest first.
+        changes: &'a [&'a Change],
         /// Which of the objects.
         listing: &'a Listing,
     },
@@ -121,7 +136,7 @@ pub struct Run {
     pub why: String,
 }
 
-/// How the objects of a Kustomization are.
+/// How the objects of a Kustomization or HelmRelease are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
     /// How each is, as far as somebody has looked.
@@ -147,7 +162,9 @@ pub struct ObjectPage<'a> {
     pub conditions: &'a [Condition],
     /// Events about it, the latest first.
     pub events: &'a [Change],
-    /// Where it comes from.
+    /// The HelmReleases that installed it, the nearest first.
+    pub releases: &'a [Id],
+    /// Where it, or the last of these releases, comes from.
     pub trace: &'a [Trace],
     /// Its YAML without secrets; none where it may not be shown.
     pub yaml: Option<&'a str>,

@@ -26,7 +26,7 @@ macro_rules! templates {
 /// The templates. The names end with `.html`: whatever they show is escaped.
 const TEMPLATES: [&[(&str, &str)]; 2] = templates! {
     "ui": "parts.html" "base.html" "overview.html" "attention.html" "images.html" "policy.html" "automations.html" "automation.html"
-        "kustomizations.html" "kustomization.html" "sources.html" "source.html" "timeline.html" "object.html" "search.html"
+        "kustomizations.html" "kustomization.html" "releases.html" "release.html" "sources.html" "source.html" "timeline.html" "object.html" "search.html"
         "sign-in.html" "error.html";
     "report": "report.html";
 };

@@ -26,6 +26,10 @@ pub enum Route {
     Kustomizations,
     /// A Kustomization.
     Kustomization(ObjectName),
+    /// The HelmReleases.
+    Releases,
+    /// A HelmRelease.
+    Release(ObjectName),
     /// The sources.
     Sources,
     /// A source.
@@ -55,11 +59,12 @@ const CORE: &str = "core";
 const CLUSTER: &str = "-";
 
 /// The kinds of sources.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "GitRepository",
     "OCIRepository",
     "Bucket",
     "ExternalArtifact",
+    "HelmRepository",
     "HelmChart",
 ];
 
@@ -84,6 +89,8 @@ impl Route {
             ["automations", namespace, name] => Self::Automation(named(namespace, name)?),
             ["kustomizations"] => Self::Kustomizations,
             ["kustomizations", namespace, name] => Self::Kustomization(named(namespace, name)?),
+            ["releases"] => Self::Releases,
+            ["releases", namespace, name] => Self::Release(named(namespace, name)?),
             ["sources"] => Self::Sources,
             ["sources", kind, namespace, name] if SOURCES.contains(&kind) => {
                 Self::Source(Id::new(kind, named(namespace, name)?))
@@ -115,6 +122,7 @@ impl Route {
             "ImagePolicy" => Self::Policy(name),
             "ImageUpdateAutomation" => Self::Automation(name),
             "Kustomization" => Self::Kustomization(name),
+            "HelmRelease" => Self::Release(name),
             kind if SOURCES.contains(&kind) => Self::Source(id.clone()),
             kind => Self::Object(Entry {
                 group: match kind {
@@ -134,6 +142,7 @@ impl Route {
     pub fn of_entry(entry: &Entry) -> Self {
         let is_known = match entry.group.as_str() {
             "kustomize.toolkit.fluxcd.io" => entry.kind == "Kustomization",
+            "helm.toolkit.fluxcd.io" => entry.kind == "HelmRelease",
             "image.toolkit.fluxcd.io" => matches!(entry.kind.as_str(), "ImagePolicy" | "ImageUpdateAutomation"),
             "source.toolkit.fluxcd.io" => SOURCES.contains(&entry.kind.as_str()),
             _ => false,
@@ -157,6 +166,8 @@ impl fmt::Display for Route {
             Self::Automation(name) => path(f, &["automations", &name.namespace, &name.name]),
             Self::Kustomizations => f.write_str("/kustomizations"),
             Self::Kustomization(name) => path(f, &["kustomizations", &name.namespace, &name.name]),
+            Self::Releases => f.write_str("/releases"),
+            Self::Release(name) => path(f, &["releases", &name.namespace, &name.name]),
             Self::Sources => f.write_str("/sources"),
             Self::Source(id) => path(f, &["sources", &id.kind, &id.name.namespace, &id.name.name]),
             Self::Timeline => f.write_str("/timeline"),
@@ -236,6 +247,8 @@ mod tests {
             Route::Automation(name()),
             Route::Kustomizations,
             Route::Kustomization(name()),
+            Route::Releases,
+            Route::Release(name()),
             Route::Sources,
             Route::Source(Id::new("GitRepository", name())),
             Route::Timeline,

@@ -71,26 +71,24 @@ fn known(world: &World, words: &Words) -> Vec<Hit> {
         let texts = [one.url.as_str(), &one.reference, &one.revision];
         words.hit(&one.id, &one.readiness, &texts)
     });
+    let releases = world.helm_releases().into_iter().filter_map(|one| {
+        let texts = [one.chart.as_str(), &one.version, &one.attempted];
+        words.hit(&one.id, &one.readiness, &texts)
+    });
     let images = images.chain(repositories).chain(automations);
-    images.chain(kustomizations).chain(sources).collect()
+    images.chain(kustomizations).chain(releases).chain(sources).collect()
 }
 
 /// The objects of inventories that are not looked at.
 fn applied<'a>(world: &'a World, words: &'a Words) -> impl Iterator<Item = Hit> + 'a {
-    let entries = world.kustomizations.iter().flat_map(|(name, one)| {
-        let entries = one.status.inventory.entries.iter();
-        entries
-            .filter_map(|entry| entry.entry())
-            .map(move |entry| (name, one.is_elsewhere(), entry))
-    });
-    entries.filter_map(move |(name, elsewhere, entry)| {
+    world.inventories().filter_map(move |(by, elsewhere, entry)| {
         let is_ours = !elsewhere && entry.group.ends_with(".toolkit.fluxcd.io");
         let is_known = is_ours && world.readiness(&id(&entry)).is_some();
         (!is_known && words.are_in(&[&entry.to_string()])).then(|| Hit {
             readiness: None,
             why: match elsewhere {
-                true => format!("applied to another cluster by Kustomization {name}"),
-                false => format!("applied by Kustomization {name}"),
+                true => format!("applied to another cluster by {} {}", by.kind, by.name),
+                false => format!("applied by {} {}", by.kind, by.name),
             },
             object: match elsewhere {
                 true => Found::Elsewhere(entry),

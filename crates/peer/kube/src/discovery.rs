@@ -315,17 +315,6 @@ impl Cluster {
         Ok(None)
     }
 
-    /// A kind at the version that the server has: its own one, or an older one. Its own where the server has neither.
-    ///
-    /// # Errors
-    /// Whatever the server says.
-    pub async fn served(&self, kind: &'static Kind) -> Result<&'static Kind, ClusterError> {
-        let found = self.resource_at_any_version(&kind.gvk()).await?;
-        Ok(found
-            .and_then(|resource| kind.at_version(&resource.gvk.version))
-            .unwrap_or(kind))
-    }
-
     /// The versions of a group; none if it is not served.
     async fn versions_of(&self, group: &str) -> Result<Vec<String>, ClusterError> {
         if group.is_empty() {

@@ -36,11 +36,17 @@ pub const OCI_REPOSITORY: Kind = v1(SOURCE, "OCIRepository", "ocirepositories");
 pub const BUCKET: Kind = v1(SOURCE, "Bucket", "buckets");
 /// `ExternalArtifact`
 pub const EXTERNAL_ARTIFACT: Kind = v1(SOURCE, "ExternalArtifact", "externalartifacts");
+/// `HelmRepository`
+pub const HELM_REPOSITORY: Kind = v1(SOURCE, "HelmRepository", "helmrepositories");
+/// `HelmChart`
+pub const HELM_CHART: Kind = v1(SOURCE, "HelmChart", "helmcharts");
+/// `HelmRelease`
+pub const HELM_RELEASE: Kind = v1("helm.toolkit.fluxcd.io", "HelmRelease", "helmreleases").at("v2");
 /// `Kustomization`
 pub const KUSTOMIZATION: Kind = v1("kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
 
 /// Older versions of Flux's kinds, the only ones that its installations of before serve.
-static OLDER: [Kind; 13] = [
+static OLDER: [Kind; 19] = [
     IMAGE_REPOSITORY.at("v1beta2"),
     IMAGE_REPOSITORY.at("v1beta1"),
     IMAGE_POLICY.at("v1beta2"),
@@ -52,6 +58,12 @@ static OLDER: [Kind; 13] = [
     OCI_REPOSITORY.at("v1beta2"),
     BUCKET.at("v1beta2"),
     BUCKET.at("v1beta1"),
+    HELM_REPOSITORY.at("v1beta2"),
+    HELM_REPOSITORY.at("v1beta1"),
+    HELM_CHART.at("v1beta2"),
+    HELM_CHART.at("v1beta1"),
+    HELM_RELEASE.at("v2beta2"),
+    HELM_RELEASE.at("v2beta1"),
     KUSTOMIZATION.at("v1beta2"),
     KUSTOMIZATION.at("v1beta1"),
 ];

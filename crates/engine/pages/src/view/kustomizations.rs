@@ -204,15 +204,20 @@ fn tally(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> Vec<Badge> {
     counts.map(|(count, badge)| badge.counted(count)).collect()
 }
 
-pub(super) fn one(frame: &Frame<'_>, one: &Kustomization, more: &Objects<'_>, listing: &Listing) -> View {
-    let (now, inventory) = (frame.now, more.inventory);
+/// The objects of a tree at a page, with how they are.
+pub(super) fn with_objects(
+    view: View,
+    now: i64,
+    at: &str,
+    (tree, inventory): (&Branch, &Inventory),
+    listing: &Listing,
+) -> View {
     let mut leaves = Vec::new();
-    for child in &more.tree.children {
+    for child in &tree.children {
         flat(child, 0, &mut leaves);
     }
-    let at = Route::of(&one.id).to_string();
     let list = List::new(
-        &at,
+        at,
         &leaves,
         listing,
         &["not healthy"],
@@ -222,41 +227,47 @@ pub(super) fn one(frame: &Frame<'_>, one: &Kustomization, more: &Objects<'_>, li
     );
     let (sick, sick_all) = sick(inventory, &leaves);
     let has_health = leaves.iter().any(|(branch, _)| state(inventory, branch).is_some());
+    view.with("sick", &sick)
+        .with("sick_all", &sick_all)
+        .with("sick_href", &href(at, "", "not healthy", 0))
+        .with("tally", &tally(inventory, &leaves))
+        .with("looked", &When::maybe(now, inventory.at))
+        .with("note", &inventory.note)
+        .with("list", &list)
+        .with("has_health", &has_health)
+}
+
+pub(super) fn one(frame: &Frame<'_>, one: &Kustomization, more: &Objects<'_>, listing: &Listing) -> View {
+    let now = frame.now;
     let history: Vec<_> = one.history.iter().map(|entry| History::new(now, entry)).collect();
     let is_refused = one.readiness.reason == "PruneRefused";
     let approve: &[Action] = if is_refused { &[Action::ApprovePrune] } else { &[] };
     let drift = more.differences.drift.as_ref();
-    View::new(
+    let view = View::new(
         "kustomization.html",
         format!("Kustomization {}", one.id.name),
         "kustomizations",
-    )
-    .with("object", &Object::new(&one.id))
-    .with("standing", &standing(frame, one, drift))
-    .with("row", &row(now, one))
-    .with("attempted", &revision(&one.attempted))
-    .with("owner", &one.owner.as_ref().map(Object::new))
-    .with("depends_on", &Object::all(&one.depends_on))
-    .with("depends_on_left_out", &one.depends_on_left_out)
-    .with("history", &history)
-    .with("drift", &drift.map(|change| Difference::drift(now, change)))
-    .with(
-        "applied",
-        &more
-            .differences
-            .applied
-            .as_ref()
-            .map(|change| Difference::applied(now, change)),
-    )
-    .with("sick", &sick)
-    .with("sick_all", &sick_all)
-    .with("sick_href", &href(&at, "", "not healthy", 0))
-    .with("tally", &tally(inventory, &leaves))
-    .with("looked", &When::maybe(now, inventory.at))
-    .with("note", &inventory.note)
-    .with("list", &list)
-    .with("has_health", &has_health)
-    .with("form", &Form::new(frame, &one.id, one.readiness.suspended, approve))
+    );
+    let at = Route::of(&one.id).to_string();
+    with_objects(view, now, &at, (more.tree, more.inventory), listing)
+        .with("object", &Object::new(&one.id))
+        .with("standing", &standing(frame, one, drift))
+        .with("row", &row(now, one))
+        .with("attempted", &revision(&one.attempted))
+        .with("owner", &one.owner.as_ref().map(Object::new))
+        .with("depends_on", &Object::all(&one.depends_on))
+        .with("depends_on_left_out", &one.depends_on_left_out)
+        .with("history", &history)
+        .with("drift", &drift.map(|change| Difference::drift(now, change)))
+        .with(
+            "applied",
+            &more
+                .differences
+                .applied
+                .as_ref()
+                .map(|change| Difference::applied(now, change)),
+        )
+        .with("form", &Form::new(frame, &one.id, one.readiness.suspended, approve))
 }
 
 /// How it stands; the lines of a drift have a part of their own on the page.

@@ -9,6 +9,7 @@ mod object;
 mod other;
 mod overview;
 mod part;
+mod releases;
 mod sources;
 
 pub(crate) use part::{DiffLine, diff, is_safe};
@@ -82,6 +83,14 @@ pub(crate) fn of(frame: &Frame<'_>, page: &Page<'_>) -> View {
             };
             kustomizations::one(frame, kustomization, &more, listing)
         }
+        Page::Releases(all, listing) => releases::list(frame, all, listing),
+        Page::Release {
+            release,
+            tree,
+            inventory,
+            changes,
+            listing,
+        } => releases::one(frame, release, (tree, inventory), changes, listing),
         Page::Sources(all, listing) => sources::list(frame, all, listing),
         Page::Source {
             source,

@@ -12,7 +12,8 @@ use super::View;
 use super::part::{Badge, Commit, Event, Form, Object, Standing, When, revision};
 
 /// The kinds that can be asked to reconcile.
-const GROUPS: [&str; 3] = [
+const GROUPS: [&str; 4] = [
+    "helm.toolkit.fluxcd.io",
     "image.toolkit.fluxcd.io",
     "kustomize.toolkit.fluxcd.io",
     "source.toolkit.fluxcd.io",
@@ -120,6 +121,7 @@ pub(super) fn one(frame: &Frame<'_>, page: &ObjectPage<'_>) -> View {
         .with("elsewhere", &page.elsewhere.then(Badge::elsewhere))
         .with("conditions", &conditions)
         .with("events", &events)
+        .with("releases", &Object::all(page.releases))
         .with("origins", &page.trace.iter().map(Origin::new).collect::<Vec<_>>())
         .with("yaml", &page.yaml)
         .with("form", &form)

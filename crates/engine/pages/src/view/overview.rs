@@ -108,8 +108,12 @@ pub(super) fn overview(frame: &Frame<'_>, overview: &Overview) -> View {
             &Route::Kustomizations,
             &counts.kustomizations,
         ),
-        Count::of_tally(("Source", "Sources"), &Route::Sources, &counts.sources),
     ];
+    // Many clusters have none.
+    let releases = (counts.releases.all > 0)
+        .then(|| Count::of_tally(("HelmRelease", "HelmReleases"), &Route::Releases, &counts.releases));
+    let sources = Count::of_tally(("Source", "Sources"), &Route::Sources, &counts.sources);
+    let tallies: Vec<Count> = tallies.into_iter().chain(releases).chain([sources]).collect();
     let mut waiting: Vec<&Image> = overview
         .images
         .iter()

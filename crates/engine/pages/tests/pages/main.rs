@@ -15,7 +15,7 @@ mod world;
 use std::collections::BTreeMap;
 
 use bumpwright_api::ObjectName;
-use bumpwright_overview::{Change, Differences, Entry, Image, World};
+use bumpwright_overview::{Change, Differences, Entry, Id, Image, World};
 use bumpwright_pages::{
     Found, Frame, Health, Inventory, Listing, ObjectPage, Page, Route, Run, TagRow, render, search,
 };
@@ -94,6 +94,7 @@ fn lists(world: &World) -> Made {
             "kustomizations-graph",
             &Page::Kustomizations(&all.kustomizations, &whole_graph, &whole),
         ),
+        shown("releases", &Page::Releases(&all.releases, &listing)),
         shown("sources", &Page::Sources(&all.sources, &listing)),
         shown("timeline", &Page::Timeline(&all.changes, &listing)),
         shown("search", &Page::Search(&search(world, "a"), &searched)),
@@ -146,7 +147,7 @@ fn of_objects(world: &World, name: &ObjectName, diff: &str) -> Made {
     let all = world.overview();
     let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name);
     let kustomization = kustomization.unwrap_or(&all.kustomizations[0]);
-    let tree = world.tree(&kustomization.id.name).unwrap();
+    let tree = world.tree(&kustomization.id).unwrap();
     let entry = tree.children[0].object.clone();
     let sick = Health {
         status: "Failed".to_owned(),
@@ -160,6 +161,7 @@ fn of_objects(world: &World, name: &ObjectName, diff: &str) -> Made {
         health: Some(&sick),
         conditions: &world.kustomizations.values().next().unwrap().status.conditions,
         events: &all.changes[..3.min(all.changes.len())],
+        releases: &all.releases.iter().map(|one| one.id.clone()).collect::<Vec<_>>(),
         trace: &trace,
         yaml: Some(diff),
     };
@@ -190,8 +192,17 @@ fn of_objects(world: &World, name: &ObjectName, diff: &str) -> Made {
         differences: &differences,
         listing: &Listing::default(),
     };
+    let release = &all.releases[0];
+    let release = Page::Release {
+        release,
+        tree: &world.tree(&release.id).unwrap(),
+        inventory: &inventory,
+        changes: &all.changes.iter().take(5).collect::<Vec<_>>(),
+        listing: &Listing::default(),
+    };
     vec![
         shown("kustomization", &kustomization),
+        shown("release", &release),
         shown("source", &source),
         shown("object", &Page::Object(&object)),
     ]
@@ -467,7 +478,7 @@ fn objects_with_endless_lists_make_small_pages() {
     }
     let page = Page::Kustomization {
         kustomization: &all.kustomizations[0],
-        tree: &world.tree(&names[0]).unwrap(),
+        tree: &world.tree(&Id::new("Kustomization", names[0].clone())).unwrap(),
         inventory: &Inventory::default(),
         differences: &Differences::default(),
         listing: &Listing::default(),
@@ -490,7 +501,7 @@ fn what_is_in_another_cluster_is_not_its_namesake_here() {
     let inventory = Inventory::default();
     let page = Page::Kustomization {
         kustomization: all.kustomizations.iter().find(|one| one.id.name == name).unwrap(),
-        tree: &world.tree(&name).unwrap(),
+        tree: &world.tree(&Id::new("Kustomization", name.clone())).unwrap(),
         inventory: &inventory,
         differences: &Differences::default(),
         listing: &Listing::default(),
@@ -526,6 +537,7 @@ fn what_is_in_another_cluster_is_not_its_namesake_here() {
         health: None,
         conditions: &[],
         events: &[],
+        releases: &[],
         trace: &world.trace(entry, None),
         yaml: None,
     };

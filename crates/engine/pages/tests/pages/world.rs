@@ -78,7 +78,26 @@ pub fn world(policies: usize, automations: usize, kustomizations: usize) -> Worl
     for n in 0..kustomizations {
         add_kustomization(&mut world, n, &revision);
     }
+    add_release(&mut world);
     world
+}
+
+fn add_release(world: &mut World) {
+    let history = |version: i64, status: &str| {
+        json!({"name": "shop", "namespace": "apps", "version": version, "status": status, "chartName": "app",
+            "chartVersion": format!("1.{version}.0"), "firstDeployed": at(90_000), "lastDeployed": at(8000)})
+    };
+    let release = json!({
+        "metadata": {"namespace": "apps", "name": "shop", "generation": 1, "labels": {
+            "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}},
+        "spec": {"chart": {"spec": {"chart": "app", "version": "1.x", "sourceRef": {"kind": "HelmRepository", "name": "acme"}}},
+            "dependsOn": [{"name": "db"}]},
+        "status": {"helmChart": "apps/apps-shop", "history": [history(3, "failed"), history(2, "deployed"), history(1, "superseded")],
+            "inventory": {"entries": [{"id": "apps_shop_apps_Deployment", "v": "v1"}]}, "lastAttemptedRevision": "1.3.0",
+            "lastAttemptedReleaseAction": "upgrade", "failures": 2, "observedGeneration": 1,
+            "conditions": ready("False", "UpgradeFailed", "Helm upgrade failed for release apps/shop with chart app@1.3.0", 8000)},
+    });
+    world.releases.insert(ObjectName::new("apps", "shop"), read(release));
 }
 
 fn add_automation(world: &mut World, n: usize, policies: usize) {
@@ -236,7 +255,7 @@ pub fn hostile() -> World {
             "metadata": {"namespace": HOSTILE, "name": name, "generation": 1,
                 "annotations": {"bumpwright.dev/hold": HOSTILE}},
             "spec": {"url": "https://github.com/acme/fleet", "ref": {"branch": HOSTILE}, "path": HOSTILE, "image": HOSTILE,
-                "sourceRef": {"kind": "GitRepository", "name": HOSTILE}, "imageRepositoryRef": {"name": name},
+                "sourceRef": {"kind": "GitRepository", "name": HOSTILE}, "chart": HOSTILE, "version": HOSTILE, "imageRepositoryRef": {"name": name},
                 "dependsOn": [{"name": HOSTILE}, {"name": long}], "git": {"push": {"branch": HOSTILE}}, "update": {"path": HOSTILE}},
             "status": {
                 "latestRef": {"name": HOSTILE, "tag": HOSTILE}, "observedPreviousRef": {"name": HOSTILE, "tag": HOSTILE},
@@ -258,6 +277,12 @@ pub fn hostile() -> World {
         world.repositories.insert(key.clone(), read(texts(name)));
         world.automations.insert(key.clone(), read(texts(name)));
         world.kustomizations.insert(key.clone(), read(texts(name)));
+        let mut release = texts(name);
+        release["spec"]["chart"] =
+            json!({"spec": {"chart": HOSTILE, "version": HOSTILE, "sourceRef": {"kind": HOSTILE, "name": HOSTILE}}});
+        release["status"]["history"] = json!([{"name": HOSTILE, "namespace": HOSTILE, "version": 1, "status": HOSTILE, "chartName": HOSTILE,
+            "chartVersion": HOSTILE, "appVersion": HOSTILE, "lastDeployed": at(9)}]);
+        world.releases.insert(key.clone(), read(release));
         world
             .sources
             .insert(Id::new("GitRepository", key.clone()), read(texts(name)));
