@@ -10,8 +10,13 @@ use crate::cli::suspend::is_suspended;
 use crate::cli::view::{ViewError, at, end, kinds};
 use args::Reconcile;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT};
+use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, HELM_RELEASE, Kind};
 use object::Target;
+
+/// The annotations for a release that is installed or upgraded without a change, and for one whose failures are forgotten. They have the
+/// value of the request.
+const FORCE_AT: &str = "reconcile.fluxcd.io/forceAt";
+const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 
 /// Runs the command.
 #[must_use]
@@ -26,27 +31,60 @@ async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, ViewError>
     };
     let target = Target::find(cluster, kind, ObjectName::new(&args.place.namespace, name)).await?;
     checked(&target)?;
+    let also = also(args, kind)?;
     if args.with_source {
-        let source = target
-            .source()
-            .ok_or_else(|| ViewError::Typed(format!("--with-source: a {} has no source", kind.kind)))?;
-        let source = Target::find(cluster, source.0, source.1).await?;
-        checked(&source)?;
-        let code = one(cluster, &source, args).await?;
-        if code != 0 {
-            return Ok(code);
+        for source in sources(cluster, &target).await? {
+            let code = one(cluster, &source, &[], args).await?;
+            if code != 0 {
+                return Ok(code);
+            }
         }
     }
-    one(cluster, &target, args).await
+    one(cluster, &target, &also, args).await
 }
 
-async fn one(cluster: &Cluster, target: &Target, args: &Reconcile) -> Result<u8, ViewError> {
-    let request = waiting::request(cluster, target).await?;
+/// The annotations of helm-controller that are asked for.
+fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, ViewError> {
+    let flags = [(args.force, "--force", FORCE_AT), (args.reset, "--reset", RESET_AT)];
+    let asked = flags.into_iter().filter(|(is_asked, ..)| *is_asked);
+    let asked = asked.map(|(_, flag, annotation)| match kind.is(&HELM_RELEASE) {
+        true => Ok(annotation),
+        false => Err(ViewError::Typed(format!(
+            "{flag} is for HelmReleases, not for a {}",
+            kind.kind
+        ))),
+    });
+    asked.collect()
+}
+
+/// What it is made of, the first to reconcile first: of a chart its repository, too.
+async fn sources(cluster: &Cluster, target: &Target) -> Result<Vec<Target>, ViewError> {
+    let none = || ViewError::Typed(format!("--with-source: a {} has no source", target.resource.gvk.kind));
+    let (mut next, mut found) = (Some(target.source().ok_or_else(none)?), Vec::new());
+    while let Some((kind, name)) = next.take() {
+        let source = Target::find(cluster, kind, name).await?;
+        if source.is_static() {
+            break;
+        }
+        checked(&source)?;
+        next = source.source();
+        found.push(source);
+    }
+    found.reverse();
+    Ok(found)
+}
+
+async fn one(cluster: &Cluster, target: &Target, also: &[&str], args: &Reconcile) -> Result<u8, ViewError> {
+    let request = waiting::request(cluster, target, also).await?;
     waiting::until_ready(cluster, target, Some(&request), args.timeout.as_std()).await
 }
 
 /// Whether it can be reconciled.
 fn checked(target: &Target) -> Result<(), ViewError> {
+    if target.is_static() {
+        let text = format!("{target} cannot be reconciled: it is of the type oci, which is read with each chart");
+        return Err(ViewError::Refused(text));
+    }
     if target.resource.gvk.kind == EXTERNAL_ARTIFACT.kind {
         let text = format!("{target} cannot be reconciled: another controller makes it");
         return Err(ViewError::Refused(text));

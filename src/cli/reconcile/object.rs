@@ -7,7 +7,10 @@ use serde_json::Value;
 use crate::cli::installed::at;
 use crate::cli::view::{ViewError, kinds};
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, Resource};
+use bumpwright_kube::{
+    Cluster, ClusterError, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_REPOSITORY, Kind, Resource,
+};
+use bumpwright_overview::ReleaseFacts;
 
 /// An object.
 #[derive(Debug)]
@@ -59,6 +62,17 @@ impl Target {
         Ok(objects.map(one).collect())
     }
 
+    /// The HelmChart that helm-controller makes for a HelmRelease: as it has told, or as it will name it.
+    fn helm_chart(&self) -> Option<ObjectName> {
+        let facts: ReleaseFacts = serde_json::from_value(self.object.clone()).ok()?;
+        facts.helm_chart().map(|chart| chart.name)
+    }
+
+    /// Whether no controller reconciles it: a HelmRepository in a registry.
+    pub(in crate::cli) fn is_static(&self) -> bool {
+        self.resource.gvk.kind == HELM_REPOSITORY.kind && at(&self.object, "/spec/type") == "oci"
+    }
+
     /// Its source; none for a kind without one.
     pub(in crate::cli) fn source(&self) -> Option<(&'static Kind, ObjectName)> {
         let (kind, field) = match self.resource.gvk.kind.as_str() {
@@ -68,6 +82,14 @@ impl Target {
             ),
             "ImageUpdateAutomation" => (&GIT_REPOSITORY, "/spec/sourceRef"),
             "ImagePolicy" => (&IMAGE_REPOSITORY, "/spec/imageRepositoryRef"),
+            "HelmRelease" if self.object.pointer("/spec/chartRef").is_some() => {
+                (kinds::named(at(&self.object, "/spec/chartRef/kind"))?, "/spec/chartRef")
+            }
+            "HelmRelease" => return Some((&HELM_CHART, self.helm_chart()?)),
+            "HelmChart" => (
+                kinds::named(at(&self.object, "/spec/sourceRef/kind"))?,
+                "/spec/sourceRef",
+            ),
             _ => return None,
         };
         let part = |part: &str| at(&self.object, &format!("{field}/{part}"));

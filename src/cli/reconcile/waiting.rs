@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::object::{Target, found};
@@ -26,14 +26,16 @@ pub(in crate::cli) fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", words::inline(text));
 }
 
-/// Asks for a reconciliation; what was asked for.
+/// Asks for a reconciliation, by other annotations `also`; what was asked for.
 ///
 /// # Errors
 /// Whatever the server says.
-pub(in crate::cli) async fn request(cluster: &Cluster, target: &Target) -> Result<String, ViewError> {
+pub(in crate::cli) async fn request(cluster: &Cluster, target: &Target, also: &[&str]) -> Result<String, ViewError> {
     let Target { resource, name, .. } = target;
     let request = now().written(RFC_3339_NANO);
-    let patch = json!({"metadata": {"annotations": {REQUESTED_AT: request}}});
+    let keys = [REQUESTED_AT].into_iter().chain(also.iter().copied());
+    let annotations: Map<String, Value> = keys.map(|key| (key.to_owned(), json!(request))).collect();
+    let patch = json!({"metadata": {"annotations": annotations}});
     let patched = cluster.merge_patch(resource, name, MANAGER, &patch).await;
     patched.map_err(|error| found(resource, name, error))?;
     say(&format!("► {target} annotated"));

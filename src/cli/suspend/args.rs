@@ -49,12 +49,13 @@ pub struct Resume {
 
 const SUSPEND_HELP: &str = "\
 Sets spec.suspend: the objects stay as they are, and are not reconciled. `flux suspend` does the same. KIND is spelled as kubectl or
-flux does: kustomization, ks, automation, image update, source git.
+flux does: kustomization, ks, automation, image update, source git, helmrelease, hr.
 
 Examples:
   bumpwright suspend kustomization apps
   bumpwright suspend image update --all -n team-a
   bumpwright suspend ks/apps gitrepository/fleet
+  bumpwright suspend helmrelease web -n shop
 
 Exit codes:
   0  suspended

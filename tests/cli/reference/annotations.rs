@@ -11,10 +11,18 @@ use super::source::{files, texts};
 type Foreign = (&'static str, &'static str);
 
 /// On objects of Flux's kinds.
-const ON_OBJECTS: [Foreign; 3] = [
+const ON_OBJECTS: [Foreign; 5] = [
     (
         "reconcile.fluxcd.io/requestedAt",
         "any text; a new one asks for a reconciliation at once. It is copied to `status.lastHandledReconcileAt`.",
+    ),
+    (
+        "reconcile.fluxcd.io/forceAt",
+        "on a HelmRelease, the text of `requestedAt`: it is installed or upgraded once, also without a change (`reconcile --force`).",
+    ),
+    (
+        "reconcile.fluxcd.io/resetAt",
+        "on a HelmRelease, the text of `requestedAt`: its failures are forgotten (`reconcile --reset`).",
     ),
     (
         "event.toolkit.fluxcd.io/KEY",
@@ -132,7 +140,7 @@ const OF_KUSTOMIZE: [Foreign; 6] = [
 ];
 
 /// Keys in the source that nobody has to set: kustomize's own, set and removed within a build; and names that are no annotations.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 13] = [
     "config.k8s.io/id",
     "config.kubernetes.io/index",
     "config.kubernetes.io/path",
@@ -145,6 +153,9 @@ const OTHERS: [&str; 11] = [
     // Labels of applied objects.
     "kustomize.toolkit.fluxcd.io/name",
     "kustomize.toolkit.fluxcd.io/namespace",
+    // Labels of what helm-controller installs.
+    "helm.toolkit.fluxcd.io/name",
+    "helm.toolkit.fluxcd.io/namespace",
 ];
 
 /// Domains of annotations and labels.
