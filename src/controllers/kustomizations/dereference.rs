@@ -96,6 +96,20 @@ pub(crate) fn postponed(context: &KustomizationsContext, object: &Object) -> Opt
     (!is_suspended && !shared.first_rounds.is_over(kind.kind, &name)).then_some(LOOK)
 }
 
+/// Whether the source has another artifact by now, or the same one at another address: where a process that served it has ended or is paused,
+/// another one has taken the source over.
+pub(crate) fn is_replaced(context: &KustomizationsContext, source: &Source) -> bool {
+    // The cache may be older than what was read past it.
+    if context.shared.settings.gates.direct_source_fetch {
+        return false;
+    }
+    let cache = context.sources.iter().find(|cache| cache.kind() == source.kind);
+    let now = cache.and_then(|cache| cache.get(&source.object.name));
+    let now = now.filter(|now| now.resource_version != source.object.resource_version);
+    let artifact = now.and_then(|now| artifacts::read(now.status().get("artifact")?));
+    artifact.is_some_and(|artifact| artifact.url != source.artifact.url)
+}
+
 /// The source has no artifact yet.
 pub(crate) fn not_ready(context: &Context, what: &'static str) -> Error {
     let after = context.settings.requeue_dependency;

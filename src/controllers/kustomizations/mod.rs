@@ -242,8 +242,25 @@ impl Reconciliation<'_> {
 
     async fn fetch(&mut self, source: &Source) -> Result<Unpacked, Error> {
         self.progress.begin("Fetching manifests");
-        let fetching = artifact_trees::fetch(&self.context.trees, self.kustomization, &source.artifact);
+        let (context, tried) = (Arc::clone(self.context), source.clone());
+        let is_replaced = move || dereference::is_replaced(&context, &tried);
+        let fetching = artifact_trees::fetch(&self.context.trees, self.kustomization, &source.artifact, is_replaced);
         let fetched = self.progress.shown(fetching).await;
+        if let Err(error) = &fetched {
+            // Whoever reports an artifact of the same revision from now on shall not count on this reconciliation.
+            self.request.unset_revision();
+            if dereference::is_replaced(self.context, source) {
+                self.request.again();
+                self.request
+                    .log
+                    .with("error", error.to_string())
+                    .info("artifact replaced");
+                return Err(dereference::not_ready(
+                    self.shared,
+                    "Source is not ready, artifact replaced",
+                ));
+            }
+        }
         fetched.map_err(|error| match error {
             FetchError::Absent => dereference::not_ready(self.shared, "Source is not ready, artifact not found"),
             FetchError::Changed(message) => {

@@ -1,6 +1,8 @@
 //! Kustomizations that wait for others, and for artifacts: whoever waits is woken. All pauses are an hour, so that nothing else wakes them.
 
-use serde_json::json;
+use std::net::TcpListener;
+
+use serde_json::{Value as Json, json};
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
@@ -67,6 +69,64 @@ fn an_artifact_that_is_gone_for_a_moment_is_waited_for() {
     // Of the same revision, at another place.
     world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": artifact}));
     world.applied("new", "1");
+}
+
+/// An artifact at the address of a paused process: its connections are made by the kernel, and nobody answers.
+fn paused(world: &KustomizeWorld<'_>, source: &str) -> (Json, TcpListener) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let mut artifact = world.get(GIT_REPOSITORY, source)["status"]["artifact"].clone();
+    artifact["url"] = json!(format!("http://{}/1.tar.gz", listener.local_addr().unwrap()));
+    (artifact, listener)
+}
+
+/// A process that serves a source is paused, and another one takes the source over: first it has lost the artifact, or it has it at once.
+#[test]
+fn a_download_from_a_paused_process_goes_on_at_the_next_one() {
+    let Some(cluster) = Cluster::shared() else { return };
+    for is_lost in [false, true] {
+        let world = KustomizeWorld::new(cluster, &format!("paused-{is_lost}"));
+        let _controller = controller(&world, &[]);
+        world.publish("app", "1", &[("a.yaml", &map("a", "1"))]);
+        let artifact = world.get(GIT_REPOSITORY, "app")["status"]["artifact"].clone();
+        let (of_paused, listener) = paused(&world, "app");
+        world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": of_paused}));
+        // More than there are workers.
+        let names: Vec<String> = (0..8).map(|n| format!("app{n}")).collect();
+        for name in &names {
+            let source = json!({"kind": "GitRepository", "name": "app"});
+            let spec = json!({"namePrefix": format!("{name}-"), "retryInterval": "1h", "sourceRef": source});
+            world.kustomize(name, spec);
+        }
+        let _connection = listener.accept().unwrap();
+        if is_lost {
+            world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": null}));
+        }
+        world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": artifact}));
+        names.iter().for_each(|name| world.applied(name, "1"));
+    }
+}
+
+/// Nobody takes over. Others of the namespace, which has no more reconciliations than there are workers, do not wait for long.
+#[test]
+fn a_server_of_artifacts_that_is_silent_holds_up_nobody_for_long() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "silent");
+    let _controller = controller(&world, &[]);
+    for source in ["app", "other"] {
+        world.publish(source, "1", &[("a.yaml", &map("a", "1"))]);
+    }
+    let (of_paused, listener) = paused(&world, "app");
+    world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": of_paused}));
+    for number in 0..8 {
+        let source = json!({"kind": "GitRepository", "name": "app"});
+        let spec = json!({"namePrefix": format!("app{number}-"), "retryInterval": "1h", "sourceRef": source});
+        world.kustomize(&format!("app{number}"), spec);
+    }
+    let _connection = listener.accept().unwrap();
+    world.kustomize("other", json!({}));
+    world.applied("other", "1");
+    let why = world.refused("app0", "ArtifactFailed");
+    assert!(why.contains("the server has sent nothing for 10s"), "{why}");
 }
 
 fn told(controller: &Controller, words: &str) {

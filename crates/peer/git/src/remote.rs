@@ -56,6 +56,7 @@ impl Remote {
             proxy: self.proxy.clone(),
             environment: matches!(self.auth, Auth::User | Auth::Fetched(_)),
             timeout: self.timeout,
+            silence: None,
             user_agent: USER_AGENT.to_owned(),
         }
     }

@@ -26,6 +26,8 @@ pub struct Peer {
     pub environment: bool,
     /// The time limit of one request, with its answer.
     pub timeout: Duration,
+    /// The longest time to connect, and the longest time without a byte of an awaited answer; none where only time limits count.
+    pub silence: Option<Duration>,
     /// The user agent.
     pub user_agent: String,
 }
@@ -47,6 +49,7 @@ impl Default for Peer {
             proxy: None,
             environment: true,
             timeout: Duration::from_secs(60),
+            silence: None,
             user_agent: concat!("bumpwright/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -87,6 +90,7 @@ pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Resul
         // Followed by the client: credentials must stay with their host.
         .max_redirects(0)
         .timeout_global(Some(peer.timeout))
+        .timeout_connect(peer.silence)
         .max_idle_connections(16)
         .max_idle_connections_per_host(8)
         .max_idle_age(Duration::from_secs(15))
@@ -94,7 +98,11 @@ pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Resul
         .input_buffer_size(32 << 10)
         .output_buffer_size(16 << 10)
         .build();
-    Ok(Agent::with_parts(config, interruptible::connector(), resolver))
+    Ok(Agent::with_parts(
+        config,
+        interruptible::connector(peer.silence),
+        resolver,
+    ))
 }
 
 fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {

@@ -16,6 +16,8 @@ const SHORTEST_SECRET: usize = 3;
 
 const UNRESOLVED: &str = "the host name cannot be resolved; is it spelt right, and is there a network?";
 
+const UNCONNECTED: &str = "the server accepts no connection; is it running, and is it reached from here?";
+
 /// Why a request was not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -29,6 +31,7 @@ pub enum Fault {
 #[must_use]
 pub fn explain(error: ureq::Error, deadline: Deadline) -> Fault {
     Fault::Broken(match error {
+        ureq::Error::Timeout(ureq::Timeout::Connect) if !deadline.passed() => UNCONNECTED.to_owned(),
         ureq::Error::Timeout(_) => return Fault::Timeout,
         ureq::Error::Io(e) if deadline.passed() && e.kind() == io::ErrorKind::TimedOut => return Fault::Timeout,
         ureq::Error::HostNotFound => UNRESOLVED.to_owned(),

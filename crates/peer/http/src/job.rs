@@ -4,6 +4,7 @@
 //! account the memory for what servers send is taken from.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -29,8 +30,19 @@ thread_local! {
 #[derive(Clone, Debug, Default)]
 pub struct Job {
     off: Arc<AtomicBool>,
+    pointless: Option<Pointless>,
     end: Option<Deadline>,
     account: Option<Share>,
+}
+
+/// Whether nobody needs the result of a job any more.
+#[derive(Clone)]
+struct Pointless(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl fmt::Debug for Pointless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pointless").finish_non_exhaustive()
+    }
 }
 
 impl Job {
@@ -69,10 +81,10 @@ impl Job {
         self.off.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was cancelled.
+    /// Whether it was cancelled, or nobody needs its result any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.off.load(Ordering::Relaxed)
+        self.off.load(Ordering::Relaxed) || self.pointless.as_ref().is_some_and(|pointless| pointless.0())
     }
 
     /// The current job of this thread.
@@ -94,6 +106,19 @@ impl Job {
         let job = Self {
             end,
             ..Self::current().unwrap_or_default()
+        };
+        job.run(work)
+    }
+
+    /// Runs `work`, whose result nobody needs any more once `pointless` says so: it is cancelled then. That is called about every second while
+    /// a thread waits, and should be quick.
+    pub fn unless<T>(pointless: impl Fn() -> bool + Send + Sync + 'static, work: impl FnOnce() -> T) -> T {
+        let outer = Self::current().unwrap_or_default();
+        let before = outer.clone();
+        let either = move || before.is_cancelled() || pointless();
+        let job = Self {
+            pointless: Some(Pointless(Arc::new(either))),
+            ..outer
         };
         job.run(work)
     }
@@ -163,5 +188,27 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(30));
         });
         assert!(!outer.passed());
+    }
+
+    #[test]
+    fn work_that_nobody_needs_any_more_is_cancelled() {
+        let minute = Duration::from_secs(60);
+        let (replaced, outer) = (Arc::new(AtomicBool::new(false)), Job::new());
+        let is_replaced = || {
+            let replaced = Arc::clone(&replaced);
+            move || replaced.load(Ordering::Relaxed)
+        };
+        outer.run(|| {
+            Job::unless(is_replaced(), || {
+                let deadline = Deadline::after(minute);
+                Job::unless(|| false, || assert!(!deadline.passed()));
+                replaced.store(true, Ordering::Relaxed);
+                assert!(deadline.passed());
+                Job::unless(|| false, || assert!(deadline.passed(), "also in a part of it"));
+            });
+            assert!(!Deadline::after(minute).passed(), "the job goes on");
+            outer.cancel();
+            Job::unless(|| false, || assert!(Deadline::after(minute).passed()));
+        });
     }
 }

@@ -18,7 +18,7 @@ use crate::controllers::settings::ArtifactHosts;
 use bumpwright_api::{Artifact, Kustomization};
 use bumpwright_artifact::{Digest, ReadError};
 use bumpwright_budget::{Budget, Budgets, Exceeded, Reservation};
-use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
+use bumpwright_http::{Client, Deadline, Job, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::MemoryTree;
 use bumpwright_runtime::blocking;
 use bumpwright_storage::{Shared, SharedError, Storage};
@@ -69,7 +69,11 @@ pub(crate) struct ArtifactTrees {
     builds: Budgets,
 }
 
-/// The files of a Kustomization's artifact.
+/// The longest time without a byte of an awaited archive. It is on the disk of its server: who says nothing for so long is paused, or its node
+/// is lost, and the time limit of the Kustomization may be an hour.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The files of a Kustomization's artifact, unless `is_replaced` says meanwhile that the source has another one.
 ///
 /// # Errors
 /// [`FetchError`]
@@ -77,13 +81,14 @@ pub(crate) async fn fetch(
     trees: &Arc<ArtifactTrees>,
     kustomization: &Kustomization,
     artifact: &Artifact,
+    is_replaced: impl Fn() -> bool + Send + Sync + 'static,
 ) -> Result<Unpacked, FetchError> {
     let requester = Requester {
         namespace: kustomization.metadata.namespace_or_default().to_owned(),
         timeout: kustomization.spec.timeout(),
     };
     let (trees, artifact) = (Arc::clone(trees), artifact.clone());
-    let fetched = blocking::ask(move || trees.get(&artifact, &requester)).await;
+    let fetched = blocking::ask(move || Job::unless(is_replaced, || trees.get(&artifact, &requester))).await;
     fetched.map_err(FetchError::Failed)?
 }
 
@@ -150,9 +155,13 @@ impl ArtifactTrees {
             tries: retries.saturating_add(1),
             ..RetryPolicy::default()
         };
+        let peer = Peer {
+            silence: Some(SILENCE),
+            ..Peer::default()
+        };
         Self {
             shared: Shared::new(KEPT, |kept| kept.tree.weight()),
-            client: Client::new(Peer::default(), retry_policy),
+            client: Client::new(peer, retry_policy),
             own,
             hosts,
             builds,

@@ -226,6 +226,11 @@ impl ReconcileRequest<'_> {
         self.queue.set_revision(&self.object.name, revision);
     }
 
+    /// The reconciliation does not build from the revision after all.
+    pub fn unset_revision(&self) {
+        self.queue.unset_revision(&self.object.name);
+    }
+
     /// Waits until a change requests another reconciliation of the object. Returns its cause: `GitRepository/apps/fleet`.
     pub async fn requested_again(&self) -> String {
         self.queue.requested_again(&self.object.name).await

@@ -196,6 +196,11 @@ impl Queue {
         }
     }
 
+    /// The running reconciliation of an object does not build from its revision after all: from now on, its arrival requeues the object.
+    pub(crate) fn unset_revision(&self, name: &ObjectName) {
+        self.lock().revisions.remove(name);
+    }
+
     /// Queues an object after a pause, in place of its requeue time.
     pub fn add_after(&self, name: ObjectName, pause: Duration) {
         self.lock().timers.set(name, Instant::now() + pause, None);
@@ -558,6 +563,20 @@ mod tests {
             }
             queue.done(&name("b"));
         }
+    }
+
+    #[tokio::test]
+    async fn a_revision_that_cannot_be_built_is_another_reconciliation_when_it_arrives_again() {
+        let queue = queue();
+        let (a, cause) = (name("a"), || "GitRepository/apps/fleet".to_owned());
+        queue.add(a.clone());
+        assert_eq!(next(&queue).await, Some(a.clone()));
+        queue.set_revision(&a, "1");
+        queue.unset_revision(&a);
+        queue.add_for_revision(a.clone(), "1", cause);
+        queue.done(&a);
+        queue.add(name("b"));
+        assert_eq!(next(&queue).await, Some(a));
     }
 
     #[tokio::test]
