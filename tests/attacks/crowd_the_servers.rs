@@ -75,6 +75,11 @@ fn crowd(port: u16, beginning: &str, request: &str, expected: &str) {
 fn probes_are_answered_in_a_crowd() {
     let Some(siege) = siege() else { return };
     let (metrics, health) = siege.controller.ports();
+    until("it serves both", || {
+        [metrics, health]
+            .iter()
+            .all(|port| TcpStream::connect(("127.0.0.1", *port)).is_ok())
+    });
     for beginning in ["", "GET /healthz HTT", "GET /healthz HTTP/1.1\r\nHost: x\r\nX: "] {
         crowd(
             health,
