@@ -230,20 +230,6 @@ pub const HELM_REPOSITORY: ObjectKind = ObjectKind {
     plural: "helmrepositories",
 };
 
-/// Defines HelmReleases and their charts as Flux does. None where the definitions are missing.
-pub fn define_helm(cluster: &Cluster) -> Option<()> {
-    let (release, others) = (
-        bumpwright_testkit::tool("helmreleases")?,
-        bumpwright_testkit::tool("flux-crds")?,
-    );
-    let others =
-        ["helmcharts", "helmrepositories"].map(|plural| others.join(format!("source.toolkit.fluxcd.io_{plural}.yaml")));
-    for file in [release].into_iter().chain(others) {
-        cluster.apply(&std::fs::read_to_string(file).unwrap());
-    }
-    Some(())
-}
-
 /// One of Helm's revisions in the history of a release.
 pub fn deployed(name: &str, revision: i64, status: &str, since: i64) -> Json {
     json!({"name": name, "namespace": "a", "version": revision, "status": status, "chartName": "shop",

@@ -4,14 +4,14 @@ use bumpwright_testkit::waiting::wait_for;
 use serde_json::json;
 
 use super::seeded::{account_in, by_token, seeded};
-use crate::seed::{define_helm, installed, release};
+use crate::seed::{installed, release};
 
 #[test]
 fn a_release_has_a_page_with_chart_history_and_objects() {
     let (Some(cluster), Some(pages)) = (seeded(), by_token()) else {
         return;
     };
-    if define_helm(cluster).is_none() {
+    if cluster.define_helm().is_none() {
         return;
     }
     let world = crate::seed::seeded(cluster, "pages-helm");

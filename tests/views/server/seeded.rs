@@ -153,7 +153,7 @@ pub fn seeded() -> Option<&'static Cluster> {
         let cluster = Cluster::shared()?;
         cluster.define();
         // Before the servers of pages ask for the kinds.
-        let _ = crate::seed::define_helm(cluster);
+        let _ = cluster.define_helm();
         let role = json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": {"name": "ui-view"}, "rules": [
             {"apiGroups": ["image.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"],
              "resources": ["*"], "verbs": ["get", "list", "watch"]},

@@ -1,7 +1,7 @@
 //! The guide shows what the commands print of the seeded namespace. `BLESS=1` writes it again.
 
 use super::run;
-use crate::seed::{HOUR, define_helm, event, installed, release, seeded, workloads};
+use crate::seed::{HOUR, event, installed, release, seeded, workloads};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, KUSTOMIZATION};
 
@@ -28,7 +28,7 @@ fn shown(page: &str, print: impl Fn(&str) -> String) -> String {
 #[test]
 fn the_guide_shows_what_the_commands_print() {
     let Some(cluster) = Cluster::shared() else { return };
-    let Some(()) = define_helm(cluster) else { return };
+    let Some(()) = cluster.define_helm() else { return };
     let world = seeded(cluster, "flux-system");
     workloads(&world);
     release(&world);

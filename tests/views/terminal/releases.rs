@@ -2,9 +2,7 @@
 //! is in `tests/real/flux_neighbours/helm.rs`.
 
 use super::{even, json, ok, run};
-use crate::seed::{
-    HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, HOUR, add, define_helm, deployed, installed, ready, release, seeded,
-};
+use crate::seed::{HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, HOUR, add, deployed, installed, ready, release, seeded};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::Ran;
 use bumpwright_testkit::waiting::wait_for;
@@ -16,7 +14,7 @@ const REQUESTED: &str = "reconcile.fluxcd.io/requestedAt";
 /// A seeded namespace with the release `shop`. None where a definition is missing.
 fn shop(namespace: &str) -> Option<World<'static>> {
     let cluster = Cluster::shared()?;
-    define_helm(cluster)?;
+    cluster.define_helm()?;
     let world = seeded(cluster, namespace);
     release(&world);
     Some(world)
@@ -200,6 +198,8 @@ fn status_and_get_tell_of_releases() {
         told.contains(&cart.as_str()) && !told.contains(&infra.as_str()),
         "{told:?}"
     );
+    let entry = attention.iter().find(|one| one["id"] == cart.as_str()).unwrap();
+    assert!(entry["blocks"].as_array().unwrap().contains(&json!(infra)), "{entry:#}");
     assert_eq!(
         even(&ok(&world, &["get", "helmreleases"]), namespace),
         "NAME   REVISION   SUSPENDED   READY   MESSAGE\n\

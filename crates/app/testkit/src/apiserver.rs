@@ -328,6 +328,17 @@ impl Cluster {
         self.defined.call_once(|| self.define_all(&definitions()));
     }
 
+    /// Defines HelmReleases, and their charts and repositories, as Flux does. None where the definitions are missing.
+    pub fn define_helm(&self) -> Option<()> {
+        let (release, folder) = (crate::tool("helmreleases")?, crate::tool("flux-crds")?);
+        let of_sources = ["helmcharts", "helmrepositories"];
+        let of_sources = of_sources.map(|plural| folder.join(format!("source.toolkit.fluxcd.io_{plural}.yaml")));
+        for file in [release].into_iter().chain(of_sources) {
+            self.apply(&std::fs::read_to_string(file).unwrap());
+        }
+        Some(())
+    }
+
     /// Applies the definitions of `crds/` with this version alone, and of what has no such version nothing: as an older installation of
     /// Flux.
     pub fn define_at(&self, version: &str) {
