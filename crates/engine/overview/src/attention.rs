@@ -7,7 +7,7 @@ use bumpwright_api::ObjectName;
 use serde::Serialize;
 
 use super::automations::Automation;
-use super::causes::{missing_secret, reached};
+use super::causes::{missing_secret, reached, unhealthy_releases};
 use super::facts::{EventFacts, KustomizationFacts};
 use super::kustomizations::Applied;
 use super::readiness::{Readiness, State};
@@ -232,6 +232,11 @@ impl World {
             add(one.source(), &id);
             for dependency in one.dependencies() {
                 add(dependency, &id);
+            }
+            let readiness = one.readiness();
+            let unhealthy = (readiness.reason == "HealthCheckFailed").then(|| unhealthy_releases(&readiness.message));
+            for release in unhealthy.into_iter().flatten() {
+                add(release, &id);
             }
         }
         for (name, one) in &self.releases {

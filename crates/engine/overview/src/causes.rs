@@ -189,20 +189,17 @@ fn is_about_server(reason: &str) -> bool {
     )
 }
 
-/// The HelmReleases that a failed health check names, as in `[HelmRelease/apps/web status: 'Failed']`; none where it names something else too.
-fn unhealthy_releases(message: &str) -> Vec<Id> {
-    let list = message
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map(|(list, _)| list)
-        .unwrap_or_default();
-    let one = |text: &str| {
-        let (object, _) = text.split_once(" status:")?;
+/// The HelmReleases that a failed health check names, as in `[HelmRelease/apps/web status: 'Failed': its message]`; none where it names
+/// something else too.
+pub(crate) fn unhealthy_releases(message: &str) -> Vec<Id> {
+    let before = message.split(" status: '").collect::<Vec<_>>();
+    let named = before.split_last().map(|(_, before)| before).unwrap_or_default();
+    let one = |text: &&str| {
+        let object = text.rsplit([' ', '[']).next()?;
         let (namespace, name) = object.strip_prefix("HelmRelease/")?.split_once('/')?;
         Some(Id::new(RELEASE, ObjectName::new(namespace, name)))
     };
-    let all: Option<Vec<Id>> = list.split(", ").map(one).collect();
-    all.unwrap_or_default()
+    named.iter().map(one).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The Secret that a message says is missing, without its namespace: the wordings of Flux's controllers and of the API server.
@@ -255,7 +252,8 @@ mod tests {
         };
         let one = "health check failed after 30s: timeout waiting for: [HelmRelease/apps/web status: 'InProgress']";
         assert_eq!(told(one), ["HelmRelease/apps/web"]);
-        let two = "health check failed after 1s: failed early due to stalled resources: [HelmRelease/a/b status: 'Failed', HelmRelease/a/c status: 'Failed']";
+        let two = "health check failed after 1s: failed early due to stalled resources: [HelmRelease/a/b status: 'Failed': Helm upgrade failed: \
+            [a, b], HelmRelease/a/c status: 'Failed']";
         assert_eq!(told(two), ["HelmRelease/a/b", "HelmRelease/a/c"]);
         let other = "timeout waiting for: [HelmRelease/a/b status: 'Failed', Deployment/a/c status: 'InProgress']";
         assert!(told(other).is_empty() && told("").is_empty());
