@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
@@ -156,6 +157,57 @@ fn charts_of_our_sources_are_installed_and_upgraded() {
     world.gone(CONFIG_MAP, "copied");
 }
 
+/// What our command prints of the namespace.
+fn command(world: &World<'_>, arguments: &[&str], code: i32) -> String {
+    let kubeconfig = format!("--kubeconfig={}", world.cluster.kubeconfig().display());
+    let (command, flags) = arguments.split_first().unwrap();
+    let ran = Bench::new().run(&[&[command, kubeconfig.as_str(), "-n", &world.namespace], flags].concat());
+    assert_eq!(ran.code, code, "{arguments:?}: {}{}", ran.out, ran.err);
+    ran.out
+}
+
+/// The release `app` by our commands, with what helm-controller makes of their requests.
+fn commands(world: &World<'_>) {
+    let chart = world.get(HELM_RELEASE, "app")["status"]["history"][0]["chartVersion"].take();
+    let chart = chart.as_str().unwrap();
+    let trace = command(world, &["trace", "cm/app"], 0);
+    for part in [
+        "Status:          installed by a HelmRelease, which a Kustomization has applied\n",
+        "---\nHelmRelease:     helm-kustomized/app\n",
+        &format!("Chart:           app {chart}\nChart source:    OCIRepository/helm-kustomized/chart\n"),
+        &format!("Last attempt:    install {chart}\nHistory:         1 deployed app@{chart} "),
+        "---\nKustomization:   helm-kustomized/fleet\n",
+        "---\nGitRepository:   helm-kustomized/fleet\n",
+    ] {
+        assert!(trace.contains(part), "{part}: {trace}");
+    }
+    // The labels say it, too: older helm-controllers write no inventory.
+    let namesakes = world.get(CONFIG_MAP, "app")["metadata"].take();
+    assert_eq!(
+        namesakes["labels"]["helm.toolkit.fluxcd.io/name"], "app",
+        "{namesakes:#}"
+    );
+    assert_eq!(
+        namesakes["annotations"]["meta.helm.sh/release-name"], "app",
+        "{namesakes:#}"
+    );
+    let tree = command(world, &["tree", "ks", "fleet"], 0);
+    let below = format!("(app {chart} of OCIRepository/helm-kustomized/chart) ready\n");
+    assert!(
+        tree.contains(&format!("HelmRelease/helm-kustomized/app {below}")),
+        "{tree}"
+    );
+    assert!(tree.contains("├── ConfigMap/helm-kustomized/app\n"), "{tree}");
+    command(world, &["reconcile", "hr", "app", "--with-source", "--timeout=1m"], 0);
+    assert_eq!(world.get(HELM_RELEASE, "app")["status"]["history"][0]["version"], 1);
+    command(world, &["reconcile", "hr", "app", "--force", "--timeout=1m"], 0);
+    let status = world.get(HELM_RELEASE, "app")["status"].take();
+    assert_eq!(status["history"][0]["version"], 2, "{status:#}");
+    command(world, &["suspend", "hr", "app"], 0);
+    command(world, &["reconcile", "hr", "app"], 2);
+    command(world, &["resume", "hr", "app", "--wait", "--timeout=1m"], 0);
+}
+
 /// From a commit to a release: our source, our Kustomization, our source of charts, Flux's release.
 #[test]
 fn kustomizations_wait_for_their_releases() {
@@ -185,6 +237,7 @@ fn kustomizations_wait_for_their_releases() {
     world.add(KUSTOMIZATION, "fleet", spec);
     world.ready(KUSTOMIZATION, "fleet", "True", |_, _| true);
     charts.released("app", "chart", "1.0.0");
+    commands(world);
 
     // A release that cannot be upgraded stalls, and the Kustomization says so without waiting for its timeout.
     commit(json!({"broken": true}));
@@ -195,6 +248,23 @@ fn kustomizations_wait_for_their_releases() {
     assert!(
         message.contains("HelmRelease/helm-kustomized/app status: 'Failed'"),
         "{message}"
+    );
+    // The release is the cause, and the Kustomization no entry of its own.
+    let status = command(world, &["status", "-o", "json"], 0);
+    let status: Json = serde_json::from_str(&status).unwrap();
+    let broken: Vec<&Json> = status["attention"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["id"])
+        .collect();
+    assert_eq!(broken, ["HelmRelease/helm-kustomized/app"], "{status:#}");
+    command(world, &["reconcile", "hr", "app", "--reset", "--timeout=1m"], 1);
+    let release = world.get(HELM_RELEASE, "app");
+    let asked = &release["metadata"]["annotations"]["reconcile.fluxcd.io/resetAt"];
+    assert!(
+        asked.is_string() && release["status"]["lastHandledResetAt"] == *asked,
+        "{release:#}"
     );
     commit(json!({}));
     world.request(GIT_REPOSITORY, "fleet", "mended");
