@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::RemoteArgs;
-use bumpwright_chart::{Located, OciChart, Pull, Repository, read_chart};
+use bumpwright_chart::{Located, OciChart, Pull, PullError, Repository, read_chart};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
 use bumpwright_registry::{LoginLocations, Registry, UserKeychain};
@@ -88,9 +88,9 @@ fn range(remote: &RemoteArgs) -> &str {
 
 fn from_repository(address: &str, name: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
     let repository = repository(address, remote, deadline)?;
-    let located = repository.locate(name, range(remote))?;
+    let located = repository.locate(name, range(remote)).map_err(text)?;
     if located.url.scheme() != "oci" {
-        return repository.archive(&located);
+        return repository.archive(&located).map_err(text);
     }
     let url = located.url.as_str();
     let is_complete = url.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
@@ -105,7 +105,11 @@ fn from_url(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Ve
         version: String::new(),
         digest: String::new(),
     };
-    repository.archive(&located)
+    repository.archive(&located).map_err(text)
+}
+
+fn text(error: PullError) -> String {
+    error.to_string()
 }
 
 fn repository(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Repository, String> {

@@ -34,4 +34,4 @@ pub use manifest::{Document, Hook, Rendered, Selection, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};
 pub use seeded::Seeded;
-pub use values::{Override, Overrides, Values, merge_values, read_values};
+pub use values::{Override, Overrides, Values, merge_tables, merge_values, numbers_as_floats, read_values, set_value};

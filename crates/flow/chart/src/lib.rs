@@ -20,4 +20,4 @@ mod repository;
 
 pub use local::{go_error, read_chart};
 pub use registry::{OciChart, Pull};
-pub use repository::{Located, Repository};
+pub use repository::{Located, PullError, Repository};

@@ -32,19 +32,30 @@ pub struct Located {
     pub digest: String,
 }
 
+/// Why there is no chart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PullError {
+    /// The repository gives no index, or no archive: it may another time.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The repository does not have the chart, or another one than its index says.
+    #[error("{0}")]
+    Missing(String),
+}
+
 impl Repository {
     /// The chart of a version, or of the newest one in a range.
     ///
     /// # Errors
     /// Helm's, in its words.
-    pub fn locate(&self, name: &str, version: &str) -> Result<Located, String> {
+    pub fn locate(&self, name: &str, version: &str) -> Result<Located, PullError> {
         let mut address = self.url.clone();
         address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));
         let failed = |error: String| {
-            format!(
+            PullError::Unreachable(format!(
                 "looks like {} is not a valid chart repository or cannot be reached: {error}",
                 shown(&self.url)
-            )
+            ))
         };
         let text = self.fetched(&address, MAX_INDEX_BYTES).map_err(failed)?;
         let index = Index::read(&text).map_err(failed)?;
@@ -52,12 +63,13 @@ impl Repository {
             "" => format!("chart {name:?}"),
             version => format!("chart {name:?} version {version:?}"),
         };
-        let found = index.newest(name, version)?;
-        let found = found.ok_or_else(|| format!("{described} not found in {} repository", shown(&self.url)))?;
+        let found = index.newest(name, version).map_err(PullError::Missing)?;
+        let missing = |what: String| PullError::Missing(format!("{described} {what}"));
+        let found = found.ok_or_else(|| missing(format!("not found in {} repository", shown(&self.url))))?;
         let reference = found.urls.first();
-        let reference = reference.ok_or_else(|| format!("{described} has no downloadable URLs"))?;
+        let reference = reference.ok_or_else(|| missing("has no downloadable URLs".to_owned()))?;
         Ok(Located {
-            url: self.resolved(reference)?,
+            url: self.resolved(reference).map_err(PullError::Missing)?,
             version: found.version.to_string(),
             digest: found.digest.to_string(),
         })
@@ -67,9 +79,9 @@ impl Repository {
     ///
     /// # Errors
     /// In words for the user.
-    pub fn archive(&self, located: &Located) -> Result<Vec<u8>, String> {
+    pub fn archive(&self, located: &Located) -> Result<Vec<u8>, PullError> {
         let most = usize::try_from(MAX_CHART_BYTES).unwrap_or(usize::MAX);
-        let archive = self.fetched(&located.url, most)?;
+        let archive = self.fetched(&located.url, most).map_err(PullError::Unreachable)?;
         let wanted = located.digest.trim_start_matches("sha256:");
         let found: String = Sha256::digest(&archive)
             .iter()
@@ -77,10 +89,10 @@ impl Repository {
             .collect();
         match wanted.is_empty() || wanted.eq_ignore_ascii_case(&found) {
             true => Ok(archive),
-            false => Err(format!(
+            false => Err(PullError::Missing(format!(
                 "{} is not the archive that the index names: its SHA-256 is {found}, the index has {wanted}",
                 shown(&located.url)
-            )),
+            ))),
         }
     }
 

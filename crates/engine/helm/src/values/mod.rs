@@ -11,7 +11,7 @@ mod weight;
 
 pub(crate) use coalesce::coalesce_values;
 pub(crate) use dependencies::{is_in_range, process_dependencies};
-pub use overrides::{Override, Overrides, merge_values};
+pub use overrides::{Override, Overrides, merge_values, set_value};
 pub(crate) use weight::Weight;
 
 use crate::yaml;
@@ -28,7 +28,7 @@ pub fn read_values(text: &[u8]) -> Result<Values, String> {
     let mut values = Values::new();
     for document in documents(text) {
         let read = yaml::object(&document).map_err(|error| format!("cannot unmarshal yaml document: {error}"))?;
-        merge_into(&mut values, read);
+        merge_tables(&mut values, read);
     }
     Ok(values)
 }
@@ -57,11 +57,18 @@ fn documents(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Merges tables into each other; everything else of `from` replaces what is in `into`.
-pub(crate) fn merge_into(into: &mut Values, from: Values) {
+pub fn merge_tables(into: &mut Values, from: Values) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {
-            (Some(Json::Object(table)), Json::Object(inner)) => merge_into(table, inner),
+            (Some(Json::Object(table)), Json::Object(inner)) => merge_tables(table, inner),
             (_, value) => drop(into.insert(key, value)),
         }
     }
+}
+
+/// Values of JSON, as Helm has them: every number is a float.
+#[must_use]
+pub fn numbers_as_floats(values: Values) -> Values {
+    let floats = |(key, value)| (key, set::with_floats(value));
+    values.into_iter().map(floats).collect()
 }

@@ -1,7 +1,7 @@
 //! The values of a user: files and arguments, in Helm's order.
 
 use super::{
-    Values, literal, merge_into, read_values,
+    Values, literal, merge_tables, read_values,
     set::{self, Reading, typed},
 };
 use crate::error::HelmError;
@@ -44,7 +44,7 @@ pub fn merge_values(
     let mut values = Values::new();
     for (name, text) in &overrides.files {
         let file = read_values(text).map_err(|error| HelmError::Values(format!("failed to parse {name}: {error}")))?;
-        merge_into(&mut values, file);
+        merge_tables(&mut values, file);
     }
     let order = |argument: &Override| match argument {
         Override::Json(_) => 0,
@@ -91,9 +91,35 @@ fn apply_json(text: &str, values: &mut Values) -> Result<(), String> {
         let table: Values =
             serde_json::from_str(trimmed).map_err(|_| format!("failed parsing --set-json data JSON: {text}"))?;
         if let Json::Object(table) = set::with_floats(Json::Object(table)) {
-            merge_into(values, table);
+            merge_tables(values, table);
         }
         return Ok(());
     }
     set::parse_into(text, values, Reading::Json).map_err(|_| format!("failed parsing --set-json data {text}"))
+}
+
+/// Sets one value at a path as `--set` does, and as `--set-string` when the value is in quotation marks or `literal`: then it is taken as it
+/// is (helm-controller's `valuesFrom` with a `targetPath`).
+///
+/// # Errors
+/// Helm's, in its words.
+pub fn set_value(values: &mut Values, path: &str, value: &str, literal: bool) -> Result<(), String> {
+    let text = &mut |text: &str| Ok(Json::from(text));
+    if literal {
+        let mut escaped = String::with_capacity(value.len());
+        for ch in value.chars() {
+            if matches!(ch, '\\' | ',' | '[' | ']' | '{' | '}') {
+                escaped.push('\\');
+            }
+            escaped.push(ch);
+        }
+        return set::parse_into(&format!("{path}={escaped}"), values, Reading::Text(text));
+    }
+    let is_in = |quote: char| value.starts_with(quote) && value.ends_with(quote);
+    if is_in('\'') || is_in('"') {
+        let bare = value.trim_matches(['\'', '"']);
+        return set::parse_into(&format!("{path}={bare}"), values, Reading::Text(text));
+    }
+    let convert = &mut |text: &str| Ok(typed(text));
+    set::parse_into(&format!("{path}={value}"), values, Reading::Text(convert))
 }
