@@ -83,7 +83,7 @@ fn remove_shared(storage: &Path) {
 }
 
 /// `BUMPWRIGHT_CACHE`, or `bumpwright` in the user's cache folder.
-fn cache() -> Result<PathBuf, String> {
+pub(super) fn cache() -> Result<PathBuf, String> {
     let variable = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A chart with what helm does besides templates: a subchart with a condition and an alias, definitions, hooks, tests, versions of APIs.
-const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     (
         "charts/web/Chart.yaml",
         "apiVersion: v2\nname: web\nversion: 1.2.0\nappVersion: '7'\n\

@@ -13,5 +13,6 @@ mod diff;
 mod fleet_sources;
 mod fleet_truth;
 mod helm_charts;
+mod helm_releases;
 mod kustomization;
 mod numbers;

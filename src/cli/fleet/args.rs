@@ -8,6 +8,7 @@ use crate::cli::byte_size::ByteSize;
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_api::GoDuration;
 use bumpwright_budget::{self as budget, Memory, Share};
+use bumpwright_schemas::Schemas;
 
 /// Arguments of `fleet`.
 #[derive(Debug, Args)]
@@ -85,10 +86,6 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
 
-    /// The minor version of Kubernetes to check against, such as 1.34 [default: the newest that is known]
-    #[arg(long, value_name = "VERSION")]
-    pub kubernetes_version: Option<String>,
-
     /// What to read
     #[command(flatten)]
     pub reading: Reading,
@@ -157,6 +154,18 @@ pub struct Reading {
     #[arg(long = "source", value_name = "KIND/NAMESPACE/NAME=DIR")]
     pub sources: Vec<String>,
 
+    /// Render HelmReleases; false: their charts are not looked into
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub helm: bool,
+
+    /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories
+    #[arg(long, value_name = "DIR")]
+    pub charts: Option<PathBuf>,
+
+    /// The minor version of Kubernetes, such as 1.34 [default: the newest that is known]
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes_version: Option<String>,
+
     /// The time limit for each source and remote base that is fetched
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub timeout: GoDuration,
@@ -187,6 +196,12 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The kinds of Kubernetes.
+    pub(super) fn schemas(&self) -> Result<Schemas, String> {
+        let schemas = Schemas::bundled(self.kubernetes_version.as_deref());
+        schemas.map_err(|error| format!("--kubernetes-version: {error}"))
+    }
+
     /// The shared memory limit of the builds.
     pub(super) fn memory(&self) -> Share {
         let bytes = self.build_memory.map_or(budget::SINGLE, ByteSize::bytes);

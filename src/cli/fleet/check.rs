@@ -8,7 +8,6 @@ use super::open::Opened;
 use crate::cli::console::{cannot_print, end, print, print_styled};
 use bumpwright_findings::{Baseline, Report, Severity};
 use bumpwright_fleet::{CheckSettings, check, checked};
-use bumpwright_schemas::Schemas;
 
 /// There are findings.
 const FOUND: u8 = 1;
@@ -45,8 +44,7 @@ pub(super) fn run(args: &Check) -> ExitCode {
 }
 
 fn report(args: &Check) -> Result<Report, String> {
-    let schemas = Schemas::bundled(args.kubernetes_version.as_deref());
-    let schemas = schemas.map_err(|error| format!("--kubernetes-version: {error}"))?;
+    let schemas = args.reading.schemas()?;
     let mut opened = Opened::new(&args.reading)?;
     let strict_substitute = std::mem::take(&mut opened.settings.strict_substitute);
     let fleets = opened.fleets()?;

@@ -51,7 +51,7 @@ pub(in crate::cli) struct Limits {
 impl Limits {
     fn outside(self, clone: Option<PathBuf>, identity: Identity) -> UserOutside {
         let network = Network::new(self.bounds, TIMEOUT, &identity);
-        UserOutside::new(network, self.offline, clone, identity)
+        UserOutside::new(network, self.offline, clone, identity, None)
     }
 }
 

@@ -23,7 +23,10 @@ fn kustomization(fleet: &Fleet, node: &Node) -> Value {
         .iter()
         .map(|object| json!({"origin": object.origin, "object": object.value}));
     let objects: Vec<Value> = objects.collect();
+    let release = node.release.as_ref();
+    let release = release.map(|one| json!({"name": one.name.to_string(), "chart": one.chart, "version": one.version}));
     let mut shown = json!({
+        "release": release,
         "name": node.name().map(|name| name.to_string()),
         "parent": parent.and_then(Node::name).map(|name| name.to_string()),
         "origin": node.origin,

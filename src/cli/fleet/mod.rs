@@ -1,6 +1,7 @@
 //! `bumpwright fleet`: what a cluster that reconciles a folder would have.
 
 pub mod args;
+mod charts;
 mod check;
 mod diff;
 pub(super) mod given;
@@ -58,7 +59,12 @@ fn show(args: &Show) -> Result<bool, String> {
             return Err(format!("the fleet has no Kustomization {name}"));
         }
     }
-    let is_wanted = |node: &Node| wanted.is_empty() || node.name().is_some_and(|name| wanted.contains(&name));
+    // A release belongs to the Kustomization that gives it.
+    let owner = |node: &Node| match (&node.release, node.name()) {
+        (None, name) => name,
+        (Some(_), _) => fleets.iter().find_map(|fleet| fleet.owner(node)),
+    };
+    let is_wanted = |node: &Node| wanted.is_empty() || owner(node).is_some_and(|name| wanted.contains(&name));
     let printed = match args.output {
         FleetOutput::Tree => print_styled(&tree::render(&fleets, &is_wanted)),
         FleetOutput::Names => print(names::render(&fleets, &is_wanted).as_bytes()),
@@ -73,7 +79,7 @@ fn show(args: &Show) -> Result<bool, String> {
         .iter()
         .flat_map(|fleet| &fleet.nodes)
         .filter(|node| is_wanted(node));
-    Ok(fleets.iter().all(|fleet| fleet.problems.is_empty()) && nodes.into_iter().all(|node| node.product.is_ok()))
+    Ok(fleets.iter().all(|fleet| fleet.problems.is_empty()) && !nodes.into_iter().any(Node::is_failed))
 }
 
 /// Says on standard error what an output for programs does not have.
@@ -84,9 +90,10 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
             match &node.product {
                 Ok(product) => {
                     let warnings = warnings(product).cloned().chain(product.refusals());
-                    warnings.for_each(|warning| say("warning", &format!("Kustomization {}: {warning}", node.shown())));
+                    warnings.for_each(|warning| say("warning", &format!("{}: {warning}", node.title())));
                 }
-                Err(problem) => complain(&format!("Kustomization {}: {problem}", node.shown())),
+                Err(problem) if node.is_failed() => complain(&format!("{}: {problem}", node.title())),
+                Err(problem) => say("warning", &format!("{}: {problem}", node.title())),
             }
         }
     }

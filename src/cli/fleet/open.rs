@@ -12,7 +12,7 @@ use crate::cli::build::building;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use bumpwright_build::FolderTree;
-use bumpwright_fleet::{self as fleet, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles};
+use bumpwright_fleet::{self as fleet, Charts, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles};
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_sops::{KeyService, LocalKeys};
 use bumpwright_source::Resolved;
@@ -78,7 +78,7 @@ impl Opened {
             ),
         };
         let network = Network::new(reading.bounds, reading.timeout.as_std(), &identity);
-        let outside = UserOutside::new(network, reading.offline, clone, identity);
+        let outside = UserOutside::new(network, reading.offline, clone, identity, reading.charts.clone());
         Self::in_place(reading, place, revision, Arc::new(outside))
     }
 
@@ -122,6 +122,12 @@ impl Opened {
         let mut settings = Settings::new(reading.memory());
         settings.strict_substitute = reading.strict_substitute;
         settings.keys = keys(reading)?;
+        if reading.helm {
+            settings.charts = Some(Charts {
+                kube_version: reading.kubernetes_version.clone().unwrap_or_default(),
+                schemas: reading.schemas()?,
+            });
+        }
         settings.identity = outside.identity.clone();
         settings.sources = reading
             .sources

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::charts::Charts;
 use super::network::Network;
 use crate::cli::build::building;
-use bumpwright_fleet::{Identity, Outside, Repository, SourceFiles, SourceObject};
+use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
+use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_source::Reference;
 use bumpwright_update::git_without_fetches;
 
 /// A source that was fetched, or is being fetched.
 type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, String>>>;
+type SharedChart = Arc<OnceLock<Result<Arc<Chart>, ChartError>>>;
 
 /// The user's network, or none, and the local clone.
 pub(super) struct UserOutside {
@@ -21,18 +24,34 @@ pub(super) struct UserOutside {
     /// The clone, and the addresses of its remotes.
     pub(super) clone: Option<PathBuf>,
     pub(super) identity: Identity,
+    charts: Charts,
     /// By what the files depend on: clusters and revisions share them.
     fetched: Mutex<HashMap<String, Shared>>,
+    /// The same for charts.
+    pulled: Mutex<HashMap<String, SharedChart>>,
 }
 
 impl UserOutside {
-    pub(super) fn new(network: Network, offline: bool, clone: Option<PathBuf>, identity: Identity) -> Self {
+    pub(super) fn new(
+        network: Network,
+        offline: bool,
+        clone: Option<PathBuf>,
+        identity: Identity,
+        charts: Option<PathBuf>,
+    ) -> Self {
+        let charts = Charts {
+            given: charts,
+            offline,
+            timeout: network.timeout,
+        };
         Self {
+            charts,
             network,
             offline,
             clone,
             identity,
             fetched: Mutex::default(),
+            pulled: Mutex::default(),
         }
     }
 
@@ -130,5 +149,14 @@ impl Outside for UserOutside {
             Arc::clone(fetched.entry(key).or_default())
         };
         slot.get_or_init(|| self.fetch(source, objects)).clone()
+    }
+
+    fn chart(&self, chart: &RepositoryChart, objects: &[serde_json::Value]) -> Result<Arc<Chart>, ChartError> {
+        let slot = {
+            let mut pulled = self.pulled.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(pulled.entry(format!("{chart:?} {objects:?}")).or_default())
+        };
+        let pull = || self.charts.chart(chart, objects, &self.network).map(Arc::new);
+        slot.get_or_init(pull).clone()
     }
 }

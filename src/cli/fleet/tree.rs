@@ -94,7 +94,15 @@ fn headline(node: &Node, fleet: &Fleet) -> String {
     if let Source::Other(source) | Source::Unknown(source, _) = &node.source {
         let _ = write!(line, " {DIM}from {}{DIM:#}", words::printable(&source.shown()));
     }
-    if node.kustomization.as_ref().is_some_and(|one| one.spec.suspend) {
+    let is_suspended = match &node.release {
+        Some(release) => release.is_suspended,
+        None => node.kustomization.as_ref().is_some_and(|one| one.spec.suspend),
+    };
+    if let Some(release) = node.release.as_ref().filter(|release| !release.chart.is_empty()) {
+        let chart = format!("{} {}", release.chart, release.version);
+        let _ = write!(line, " {DIM}{}{DIM:#}", words::printable(&chart));
+    }
+    if is_suspended {
         let _ = write!(line, " {WARN}suspended{WARN:#}");
     }
     if node.is_elsewhere() {
@@ -142,34 +150,48 @@ fn details(node: &Node) -> Vec<String> {
         Err(problem) => {
             let text = problem.to_string();
             lines.extend(text.lines().enumerate().map(|(n, line)| match n {
+                0 if !node.is_failed() => format!("{WARN}warning:{WARN:#} {}", words::printable(line)),
                 0 => format!("{BAD}error:{BAD:#} {}", words::printable(line)),
                 _ => format!("       {}", words::printable(line)),
             }));
         }
     }
+    let field = if node.release.is_some() {
+        "valuesFrom"
+    } else {
+        "substituteFrom"
+    };
     let needed = node.missing.iter().filter(|missing| !missing.optional);
     lines.extend(needed.map(|missing| {
-        let missing = format!(
-            "{} {} of substituteFrom is not in the fleet",
-            missing.kind, missing.name
-        );
+        let missing = format!("{} {} of {} is not in the fleet", missing.kind, missing.name, field);
         format!("{WARN}warning:{WARN:#} {}", words::printable(&missing))
     }));
     lines
 }
 
 fn summary(fleet: &Fleet) -> String {
-    let failed = fleet.nodes.iter().filter(|node| node.product.is_err()).count();
+    let failed = fleet.nodes.iter().filter(|node| node.is_failed()).count();
     // What an operator makes of its own object is none.
     let is_one = |node: &&Node| node.kustomization.is_some() || node.parent.is_none();
     let kustomizations = fleet.nodes.iter().filter(is_one).count();
-    let built = format!(
+    let mut summary = format!(
         "{} in {}",
         words::count(fleet.len(), "object"),
         words::count(kustomizations, "Kustomization")
     );
+    let releases: Vec<&Node> = fleet.nodes.iter().filter(|node| node.release.is_some()).collect();
+    if !releases.is_empty() {
+        let _ = write!(summary, " and {}", words::count(releases.len(), "HelmRelease"));
+    }
+    let unknown = releases
+        .iter()
+        .filter(|node| node.product.is_err() && !node.is_failed());
+    match unknown.count() {
+        0 => {}
+        unknown => drop(write!(summary, ", {unknown} not rendered")),
+    }
     match failed {
-        0 => built,
-        failed => format!("{built}, {failed} not built"),
+        0 => summary,
+        failed => format!("{summary}, {failed} not built"),
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> Res
             for (n, object) in node.objects().iter().enumerate() {
                 out.push_str("---\n");
                 if n == 0 {
-                    let _ = writeln!(out, "# Kustomization {}", node.shown());
+                    let _ = writeln!(out, "# {}", node.title());
                 }
                 write_sigs(&node_of_json(&object.value), &mut out).map_err(|error| error.go().to_owned())?;
             }

@@ -144,6 +144,12 @@ rules! {
          list has `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy: merge`.\n\n\
          See: docs/how/builds.md";
 
+    MissingChart "missing-chart" Error "The chart of a HelmRelease cannot be had":
+        "The chart, or the version of it that is asked for, is not in its repository; its folder is not in the source; it is damaged, or\n\
+         needs a chart that cannot be had. helm-controller installs nothing.\n\n\
+         What to do: correct name and version of the chart, and the URL of its repository.\n\n\
+         See: docs/guides/fleet.md";
+
     MissingConfigMap "missing-config-map" Warning "A ConfigMap that is referred to is not in the fleet":
         "`postBuild.substituteFrom` or another field names a ConfigMap that no Kustomization builds. If it is not created by other means,\n\
          the reconciliation fails.\n\n\
@@ -184,6 +190,12 @@ rules! {
          and with it its stage of the Kustomization.\n\n\
          What to do: use the `apiVersion` in the message, with the fields that changed; or check with the cluster's version of Kubernetes.";
 
+    RenderFailed "render-failed" Error "A chart cannot be rendered with the values of its release":
+        "The templates of the chart fail, its JSON schema refuses the values, what comes out is not YAML, or a post-renderer fails. The\n\
+         message is Helm's. helm-controller installs nothing.\n\n\
+         What to do: correct the value that is named; `bumpwright helm template` renders the chart with values from files.\n\n\
+         See: docs/guides/helm.md";
+
     Schema "schema" Error "A field does not fit its schema":
         "The value has another type than the kind's schema wants, is outside of its bounds or not one of its choices, or a required field is\n\
          missing. The API server refuses the object, and with it its stage of the Kustomization.\n\n\
@@ -197,6 +209,11 @@ rules! {
          by the annotation `kustomize.toolkit.fluxcd.io/substitute: disabled`.\n\n\
          See: docs/guides/kustomizations.md";
 
+    UnknownChart "unknown-chart" Note "A chart was not looked at":
+        "The chart of the HelmRelease cannot be had here (`--offline` and not kept on this machine, or its source is unknown), so what it\n\
+         installs is not part of the view. Objects that it brings are missing in the checks of others.\n\n\
+         What to do: nothing, or check again where the chart can be reached; or give it with `--charts DIR`.";
+
     UnknownField "unknown-field" Error "A field that the kind does not have":
         "The schema of the kind does not have the field. Most often it is misspelt, or indented into the wrong parent: what was meant is not\n\
          set. For Kubernetes' own kinds server-side apply refuses the object; for others the field is dropped.\n\n\
@@ -205,7 +222,7 @@ rules! {
     UnknownKind "unknown-kind" Warning "The kind is not known":
         "Neither the chosen version of Kubernetes nor a CustomResourceDefinition in the fleet defines the kind, so the fields of the object\n\
          were not checked. Without its definition in the cluster, applying it fails.\n\n\
-         What to do: correct `apiVersion` and `kind`, or add the definition to the fleet; nothing if a Helm chart brings it.";
+         What to do: correct `apiVersion` and `kind`, or add the definition to the fleet; nothing if something outside of the repository brings it.";
 
     UnknownPolicy "unknown-policy" Error "A marker names a policy that is not in the fleet":
         "The comment `{\"$imagepolicy\": \"namespace:name\"}` names an ImagePolicy that nothing in the fleet defines, so its field is never\n\

@@ -127,7 +127,7 @@ pub fn is_sealed(object: &Value) -> bool {
 
 /// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization that would is not
 /// known.
-fn is_mask(value: &Value) -> bool {
+pub(super) fn is_mask(value: &Value) -> bool {
     if value.as_str().is_some_and(|text| text.starts_with("ENC[")) {
         return true;
     }

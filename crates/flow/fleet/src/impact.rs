@@ -63,8 +63,8 @@ pub(super) fn pairs<'f>(before: &'f [Fleet], after: &'f [Fleet]) -> Vec<Pair<'f>
     let is_single = after.len() == 1;
     for (before, after) in before.iter().zip(after) {
         let cluster = if is_single { "" } else { after.entry.as_str() };
-        let olds: BTreeMap<_, &Node> = before.nodes.iter().map(|node| (node.name(), node)).collect();
-        let news: BTreeMap<_, &Node> = after.nodes.iter().map(|node| (node.name(), node)).collect();
+        let olds: BTreeMap<_, &Node> = before.nodes.iter().map(|node| (node.shown(), node)).collect();
+        let news: BTreeMap<_, &Node> = after.nodes.iter().map(|node| (node.shown(), node)).collect();
         let pair = |node: &Node, old, new| Pair {
             name: named(cluster, node),
             before: old,
@@ -72,9 +72,9 @@ pub(super) fn pairs<'f>(before: &'f [Fleet], after: &'f [Fleet]) -> Vec<Pair<'f>
             fleets: (before, after),
         };
         for node in &after.nodes {
-            pairs.push(pair(node, olds.get(&node.name()).copied(), Some(node)));
+            pairs.push(pair(node, olds.get(&node.shown()).copied(), Some(node)));
         }
-        for node in before.nodes.iter().filter(|node| !news.contains_key(&node.name())) {
+        for node in before.nodes.iter().filter(|node| !news.contains_key(&node.shown())) {
             pairs.push(pair(node, Some(node), None));
         }
     }
@@ -166,7 +166,7 @@ impl<'f> Pair<'f> {
 fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
     let mut at = node.parent;
     while let Some(above) = at.and_then(|at| own.nodes.get(at)) {
-        let there = other.nodes.iter().find(|there| there.name() == above.name());
+        let there = other.nodes.iter().find(|there| there.shown() == above.shown());
         match there {
             Some(there) if there.product.is_err() => return true,
             Some(_) => return false,

@@ -9,6 +9,7 @@
 //! - [`FleetVerifier`]: what the edits of an update change in the fleets, and whether they still build.
 //! - [`DryRuns`]: the API servers that are asked about it.
 
+mod beside;
 mod build;
 mod check;
 mod copied;
@@ -25,6 +26,7 @@ mod instance;
 mod memo;
 mod reads;
 mod rebuild;
+mod release;
 mod repository;
 mod search;
 mod server;
@@ -41,10 +43,11 @@ pub use entry::{clean, entries};
 pub use files::SourceFiles;
 pub use memo::Memo;
 pub use reads::Reads;
+pub use release::{ChartError, RepositoryChart};
 pub use repository::{Changed, Outside, Repository};
 pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
-pub use settings::{GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
+pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};
-pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
+pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product, ReleaseSummary};
 pub use walk::{ClusterObjects, view, view_cluster};

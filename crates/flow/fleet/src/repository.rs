@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::release::{ChartError, RepositoryChart};
 use super::source::SourceObject;
 use bumpwright_build::FolderTree;
+use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World};
 
 /// The files of a source, as its artifact has them.
@@ -46,6 +48,18 @@ pub trait Outside: Sync {
     /// # Errors
     /// The source is not available; for users.
     fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, String>;
+
+    /// A chart of a HelmRepository. `objects` are the Secrets of its namespace. As [`Outside::source`], it is called from several threads.
+    ///
+    /// # Errors
+    /// The chart cannot be had; for users.
+    fn chart(&self, chart: &RepositoryChart, objects: &[Value]) -> Result<Arc<Chart>, ChartError> {
+        let _ = objects;
+        let shown = chart.repository.shown();
+        Err(ChartError::Unavailable(format!(
+            "charts of {shown} are not fetched here"
+        )))
+    }
 }
 
 impl<R: Repository + ?Sized> Repository for Arc<R> {

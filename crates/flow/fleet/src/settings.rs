@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bumpwright_budget::Share;
+use bumpwright_schemas::Schemas;
 use bumpwright_sops::KeyService;
 
 use super::repository::Repository;
@@ -35,8 +36,19 @@ pub struct Settings {
     pub objects: usize,
     /// Threads for builds.
     pub threads: usize,
+    /// How HelmReleases are rendered; none where they are not.
+    pub charts: Option<Charts>,
     /// When the walk ends: what is not built by then is a problem of its node.
     pub deadline: Option<Instant>,
+}
+
+/// How HelmReleases are rendered.
+#[derive(Clone, Debug)]
+pub struct Charts {
+    /// The version of Kubernetes that charts see; empty for the newest one that is known.
+    pub kube_version: String,
+    /// The kinds of Kubernetes.
+    pub schemas: Schemas,
 }
 
 /// The files of a source, as the user gives them.
@@ -61,6 +73,7 @@ impl Settings {
             kustomizations: KUSTOMIZATIONS,
             objects: OBJECTS,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            charts: None,
             deadline: None,
         }
     }

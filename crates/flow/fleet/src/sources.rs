@@ -1,11 +1,11 @@
 //! The files of Kustomizations' sources: of the repository, of others that are fetched side by side, and of artifacts made of them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::beside::beside;
 use super::build::is_masked;
 use super::copied::{Copied, Here, Lent};
 use super::entry::clean;
@@ -328,22 +328,13 @@ impl<'a> Sources<'a> {
         plans.for_each(|plan| plan.fetches(&mut wanted));
         wanted.retain(|key, _| !self.fetched.contains_key(key));
         let wanted: Vec<_> = wanted.into_iter().collect();
-        let (next, outside) = (AtomicUsize::new(0), self.outside);
-        let fetched = Mutex::new(Vec::new());
-        let work = || {
-            while let Some((key, (source, objects))) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let files = outside.source(source, objects);
-                let mut fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
-                fetched.push((key.clone(), files));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..FETCHES.min(wanted.len()) {
-                scope.spawn(work);
-            }
-        });
-        self.fetched
-            .extend(fetched.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let outside = self.outside;
+        self.fetched.extend(beside(
+            FETCHES,
+            &wanted,
+            || (),
+            |(), (key, (source, objects))| (key.clone(), outside.source(source, objects)),
+        ));
     }
 
     /// The files of a plan whose fetches are done.
@@ -429,7 +420,7 @@ fn put<'a>(all: &mut Copied<'a>, files: &SourceTree<'a>, from: &str, to: &str) -
 
 /// The Secrets and ServiceAccounts of a source's namespace, and whether one that it names is not among them. Secrets that are encrypted
 /// count as missing.
-fn credentials(fleet: &Fleet, source: &SourceObject, object: &Value) -> (Vec<Value>, bool) {
+pub(super) fn credentials(fleet: &Fleet, source: &SourceObject, object: &Value) -> (Vec<Value>, bool) {
     let fields = ["secretRef", "certSecretRef", "proxySecretRef", "serviceAccountName"];
     let spec = object.get("spec");
     if !fields

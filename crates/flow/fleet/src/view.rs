@@ -34,6 +34,8 @@ pub struct Fleet {
 pub struct Node {
     /// The Kustomization. An entry that none reconciles has none.
     pub kustomization: Option<Kustomization>,
+    /// The HelmRelease, if it is one.
+    pub release: Option<ReleaseSummary>,
     /// The node that gives it.
     pub parent: Option<usize>,
     /// Its place in the files of its parent, as `path:line:column`.
@@ -52,7 +54,25 @@ pub struct Node {
     pub took: Duration,
 }
 
-/// An object that `substituteFrom` names and that the fleet does not have.
+/// A HelmRelease of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseSummary {
+    /// Its name.
+    pub name: ObjectName,
+    /// The name of its chart; empty if it is not known.
+    pub chart: String,
+    /// The version of its chart; empty if it is not known.
+    pub version: String,
+    /// `spec.suspend`
+    pub is_suspended: bool,
+    /// Whether it is installed in another cluster.
+    pub is_elsewhere: bool,
+}
+
+/// A node that is not built yet.
+const WAITING: &str = "not built";
+
+/// An object that `substituteFrom` or `valuesFrom` names and that the fleet does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingReference {
     /// `ConfigMap` or `Secret`.
@@ -75,6 +95,15 @@ pub enum Problem {
     /// The object itself is not valid.
     #[error("{0}")]
     Invalid(String),
+    /// The chart of a release cannot be had here, though it may exist.
+    #[error("{0}")]
+    ChartUnavailable(String),
+    /// The chart of a release does not exist, or is not valid.
+    #[error("{0}")]
+    Chart(String),
+    /// The chart cannot be rendered with the values of the release; in Helm's words.
+    #[error("{0}")]
+    Release(String),
     /// The time was over before it was built.
     #[error("not looked at: the time limit was reached")]
     Late,
@@ -104,6 +133,21 @@ pub struct Product {
 }
 
 impl Product {
+    /// Objects of no build.
+    pub(super) fn of(objects: Vec<FleetObject>) -> Self {
+        Self {
+            objects,
+            warnings: Vec::new(),
+            lost: Vec::new(),
+            refused: Vec::new(),
+            not_texts: Vec::new(),
+            left_out: Vec::new(),
+            undefined: Vec::new(),
+            hidden: Hidden::default(),
+            reads: Reads::default(),
+        }
+    }
+
     /// Why the controller would not apply it, although it is built.
     pub fn refusals(&self) -> impl Iterator<Item = String> {
         let not_texts = self.not_texts.iter().map(NotText::to_string);
@@ -135,6 +179,38 @@ impl FleetObject {
 }
 
 impl Node {
+    /// A node that is not built yet.
+    pub(super) fn waiting(parent: Option<usize>, path: &str) -> Self {
+        Self {
+            kustomization: None,
+            release: None,
+            parent,
+            origin: None,
+            source: Source::This,
+            ignore: None,
+            path: path.to_owned(),
+            missing: Vec::new(),
+            product: Err(Problem::Build(WAITING.to_owned())),
+            took: Duration::ZERO,
+        }
+    }
+
+    /// `Kustomization namespace/name` or `HelmRelease namespace/name`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.release {
+            Some(release) => format!("HelmRelease {}", release.name),
+            None => format!("Kustomization {}", self.shown()),
+        }
+    }
+
+    /// Whether it failed: not if a chart cannot be had here only.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        let problem = self.product.as_ref().err();
+        problem.is_some_and(|problem| !matches!(problem, Problem::ChartUnavailable(_)))
+    }
+
     /// Namespace and name of the Kustomization; none for an entry that none reconciles.
     #[must_use]
     pub fn name(&self) -> Option<ObjectName> {
@@ -162,6 +238,7 @@ impl Node {
     pub fn is_elsewhere(&self) -> bool {
         let kustomization = self.kustomization.as_ref();
         kustomization.is_some_and(|kustomization| kustomization.spec.kube_config.is_some())
+            || self.release.as_ref().is_some_and(|release| release.is_elsewhere)
     }
 }
 
@@ -266,6 +343,18 @@ impl Fleet {
         here.filter(move |(_, object)| bumpwright_api::group_kind(&object.value) == (group, kind))
     }
 
+    /// The Kustomization that a node is, or that gives it.
+    #[must_use]
+    pub fn owner(&self, node: &Node) -> Option<ObjectName> {
+        let mut node = self.nodes.iter().find(|own| std::ptr::eq(*own, node))?;
+        loop {
+            match node.name() {
+                Some(name) => return Some(name),
+                None => node = self.nodes.get(node.parent?)?,
+            }
+        }
+    }
+
     /// The node of a Kustomization.
     #[must_use]
     pub fn kustomization(&self, name: &ObjectName) -> Option<&Node> {
@@ -283,6 +372,6 @@ impl Fleet {
     /// Whether everything could be built.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.problems.is_empty() && self.nodes.iter().all(|node| node.product.is_ok())
+        self.problems.is_empty() && !self.nodes.iter().any(Node::is_failed)
     }
 }

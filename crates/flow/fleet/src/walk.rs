@@ -5,15 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::beside::beside;
 use super::build::{References, build};
 use super::entry::{self, clean};
 use super::instance;
 use super::memo::{BuildInput, Memo};
-use super::reads::{BuildFiles, OpenedBytes, Reads};
+use super::reads::{BuildFiles, OpenedBytes};
+use super::release::Releases;
 use super::repository::{Outside, Repository};
 use super::settings::Settings;
 use super::source::{Source, SourceObject};
@@ -78,7 +78,7 @@ pub fn view_cluster(
     walk.push(None, None, "", None);
     walk.sources.own = Some(("GitRepository".to_owned(), cluster.source.clone()));
     if let Some(root) = walk.fleet.nodes.first_mut() {
-        root.product = Ok(Arc::new(product_of(cluster.objects.clone())));
+        root.product = Ok(Arc::new(Product::of(cluster.objects.clone())));
     }
     walk.run();
     walk.finish()
@@ -102,6 +102,9 @@ struct Walk<'a> {
     fleet: Fleet,
     /// The Kustomizations that were found.
     names: BTreeSet<ObjectName>,
+    /// The instances that an operator has made something of.
+    operated: BTreeSet<String>,
+    releases: Releases,
     /// Objects so far.
     count: usize,
 }
@@ -137,15 +140,20 @@ impl Job<'_> {
     }
 }
 
+/// What a thread builds with.
+struct Thread<'t> {
+    /// The trees by what their files depend on.
+    trees: BTreeMap<&'t str, Box<dyn Tree + 't>>,
+    world: Box<dyn World + 't>,
+    bytes: Option<OpenedBytes<'t>>,
+}
+
 /// The outcome of a job.
 struct Done {
     node: usize,
     product: Result<Arc<Product>, Problem>,
     took: Duration,
 }
-
-/// A node that is not built yet.
-const WAITING: &str = "not built";
 
 impl<'a> Walk<'a> {
     fn new(
@@ -162,6 +170,8 @@ impl<'a> Walk<'a> {
             sources: Sources::new(repository, outside, settings),
             fleet: Fleet::new(entry),
             names: BTreeSet::new(),
+            operated: BTreeSet::new(),
+            releases: Releases::default(),
             count: 0,
         }
     }
@@ -247,7 +257,7 @@ impl<'a> Walk<'a> {
     /// Begins with the objects of a file.
     fn file(&mut self, tree: &dyn Tree, file: &str) {
         self.push(None, None, file, None);
-        let product = entry::of_file(tree, file).map(|objects| Arc::new(product_of(objects)));
+        let product = entry::of_file(tree, file).map(|objects| Arc::new(Product::of(objects)));
         if let Some(root) = self.fleet.nodes.first_mut() {
             root.product = product.map_err(Problem::Build);
         }
@@ -262,22 +272,35 @@ impl<'a> Walk<'a> {
     ) {
         self.fleet.nodes.push(Node {
             kustomization,
-            parent,
             origin,
-            source: Source::This,
-            ignore: None,
-            path: path.to_owned(),
-            missing: Vec::new(),
-            product: Err(Problem::Build(WAITING.to_owned())),
-            took: Duration::ZERO,
+            ..Node::waiting(parent, path)
         });
     }
 
-    /// Builds until nothing is left.
+    /// Builds until nothing is left: all Kustomizations, then the releases among their objects, and what these give.
     fn run(&mut self) {
-        let mut waiting: Vec<usize> = Vec::new();
         self.fleet.index(0);
-        waiting.extend(self.discovered(0));
+        let mut waiting = self.discovered(0);
+        loop {
+            self.build_all(waiting);
+            let before = self.fleet.nodes.len();
+            let releases = self
+                .releases
+                .render(&mut self.fleet, &mut self.sources, self.outside, self.settings);
+            waiting = Vec::new();
+            for node in releases {
+                self.limit(node);
+                self.fleet.index(node);
+                waiting.extend(self.discovered(node));
+            }
+            if self.fleet.nodes.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Builds Kustomizations, and those that they give.
+    fn build_all(&mut self, mut waiting: Vec<usize>) {
         while !waiting.is_empty() {
             let jobs = std::mem::take(&mut waiting).into_iter();
             let jobs: Vec<(u8, Job<'a>)> = jobs
@@ -351,11 +374,15 @@ impl<'a> Walk<'a> {
 
     /// Adds what an operator makes of a FluxInstance as a node. Returns the new Kustomizations of it.
     fn operated(&mut self, parent: usize, instance: &FleetObject) -> Vec<usize> {
+        // A release and what its chart makes are one instance.
+        if !self.operated.insert(instance::title(instance)) {
+            return Vec::new();
+        }
         let objects = instance::objects(instance, self.settings);
         self.push(None, Some(parent), &instance::title(instance), instance.origin.clone());
         let at = self.fleet.nodes.len() - 1;
         if let Some(node) = self.fleet.nodes.last_mut() {
-            node.product = Ok(Arc::new(product_of(objects)));
+            node.product = Ok(Arc::new(Product::of(objects)));
         }
         self.fleet.index(at);
         self.discovered(at)
@@ -428,55 +455,46 @@ impl<'a> Walk<'a> {
             }
         }
         for done in self.done(&located) {
-            let objects = done.product.as_ref().map_or(0, |product| product.objects.len());
-            self.count += objects;
-            let Some(node) = self.fleet.nodes.get_mut(done.node) else {
-                continue;
-            };
-            node.took = done.took;
-            node.product = match self.count > self.settings.objects {
-                false => done.product,
-                true => {
-                    self.count -= objects;
-                    let most = self.settings.objects;
-                    Err(Problem::Build(format!(
-                        "the fleet has more than {most} objects with these {objects}"
-                    )))
-                }
-            };
+            if let Some(node) = self.fleet.nodes.get_mut(done.node) {
+                (node.took, node.product) = (done.took, done.product);
+            }
+            self.limit(done.node);
+        }
+    }
+
+    /// Counts the objects of a node, which has none if there are too many.
+    fn limit(&mut self, node: usize) {
+        let Some(node) = self.fleet.nodes.get_mut(node) else {
+            return;
+        };
+        let objects = node.objects().len();
+        let most = self.settings.objects;
+        match self.count + objects > most {
+            false => self.count += objects,
+            true => {
+                let problem = format!("the fleet has more than {most} objects with these {objects}");
+                node.product = Err(Problem::Build(problem));
+            }
         }
     }
 
     /// Runs jobs on as many threads as there are.
     fn done(&self, jobs: &[Job<'a>]) -> Vec<Done> {
-        let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::with_capacity(jobs.len()));
-        let work = || {
-            // The trees of this thread, by what their files depend on.
-            let mut trees: BTreeMap<&str, Box<dyn Tree + '_>> = BTreeMap::new();
-            let world = self.outside.world();
-            let bytes = self.memo.earlier_bytes();
-            while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let Some(files) = &job.files else { continue };
-                let tree = trees.entry(job.key.as_str()).or_insert_with(|| files.tree());
-                let files = BuildFiles {
-                    tree: &**tree,
-                    source: (job.source != Source::This).then_some(&**files),
-                };
-                let one = self.one(job, files, bytes.as_ref(), &*world);
-                done.lock().unwrap_or_else(PoisonError::into_inner).push(one);
-            }
+        let begin = || Thread {
+            trees: BTreeMap::new(),
+            world: self.outside.world(),
+            bytes: self.memo.earlier_bytes(),
         };
-        match self.settings.threads.min(jobs.len()) {
-            0 => {}
-            1 => work(),
-            threads => std::thread::scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(work);
-                }
-            }),
-        }
-        done.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let done = beside(self.settings.threads, jobs, begin, |thread, job| {
+            let files = job.files.as_ref()?;
+            let tree = thread.trees.entry(job.key.as_str()).or_insert_with(|| files.tree());
+            let files = BuildFiles {
+                tree: &**tree,
+                source: (job.source != Source::This).then_some(&**files),
+            };
+            Some(self.one(job, files, thread.bytes.as_ref(), &*thread.world))
+        });
+        done.into_iter().flatten().collect()
     }
 
     fn one(&self, job: &Job<'a>, files: BuildFiles<'_>, bytes: Option<&OpenedBytes<'_>>, world: &dyn World) -> Done {
@@ -510,20 +528,6 @@ impl<'a> Walk<'a> {
             product,
             took: begun.elapsed(),
         }
-    }
-}
-
-fn product_of(objects: Vec<FleetObject>) -> Product {
-    Product {
-        objects,
-        warnings: Vec::new(),
-        lost: Vec::new(),
-        refused: Vec::new(),
-        not_texts: Vec::new(),
-        left_out: Vec::new(),
-        undefined: Vec::new(),
-        hidden: bumpwright_overlay::Hidden::default(),
-        reads: Reads::default(),
     }
 }
 

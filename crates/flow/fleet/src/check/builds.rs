@@ -22,6 +22,10 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             Err(Problem::Build(text)) if text.contains(NOT_FETCHED) => unfetched(node, text, found),
             Err(Problem::Build(text)) => failed(cluster, node, text, found),
             Err(problem @ Problem::Late) => found.push(about(node, Rule::Limit, &problem.to_string())),
+            Err(Problem::Chart(text)) => found.push(about(node, Rule::MissingChart, text)),
+            Err(Problem::ChartUnavailable(text)) => found.push(about(node, Rule::UnknownChart, text)),
+            Err(Problem::Release(text)) => found.push(about(node, Rule::RenderFailed, text)),
+            Err(Problem::Invalid(text)) if node.release.is_some() => found.push(about(node, Rule::Schema, text)),
             // `sources` and `schemas` have these.
             Err(Problem::Source(_) | Problem::Invalid(_)) => {}
         }
@@ -33,6 +37,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
 fn about(node: &Node, rule: Rule, message: &str) -> Finding {
     let message = message.trim_end_matches('.');
     let finding = match node.name() {
+        None if node.release.is_some() => Finding::new(rule, message).object(node.title()),
         Some(name) => Finding::new(rule, message)
             .object(format!("Kustomization {name}"))
             .kustomization(name.to_string()),

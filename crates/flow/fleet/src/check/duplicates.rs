@@ -17,7 +17,10 @@ const LENIENT: [(&str, &[&str]); 2] = [
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     let mut owners: BTreeMap<(String, ObjectId), Vec<(&Node, &FleetObject)>> = BTreeMap::new();
     for (node, object) in cluster.objects() {
-        let is_suspended = node.kustomization.as_ref().is_some_and(|one| one.spec.suspend);
+        let is_suspended = match &node.release {
+            Some(release) => release.is_suspended,
+            None => node.kustomization.as_ref().is_some_and(|one| one.spec.suspend),
+        };
         if !is_suspended && !is_lenient(object) {
             let key = (target(node), object.id());
             owners.entry(key).or_default().push((node, object));
@@ -33,9 +36,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 .as_deref()
                 .map(|origin| format!(" ({})", origin.trim_start_matches("./")));
             let message = format!(
-                "built by Kustomization {} and by Kustomization {}{}",
-                node.shown(),
-                first.shown(),
+                "built by {} and by {}{}",
+                node.title(),
+                first.title(),
                 place.unwrap_or_default()
             );
             found.push(cluster.at(Rule::OwnedTwice, node, other, "", message));
@@ -46,7 +49,10 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
 /// The cluster that a Kustomization applies to.
 fn target(node: &Node) -> String {
     let Some(kustomization) = &node.kustomization else {
-        return String::new();
+        return match &node.release {
+            Some(release) if release.is_elsewhere => node.title(),
+            _ => String::new(),
+        };
     };
     let namespace = kustomization.metadata.namespace_or_default();
     let kube_config = kustomization.spec.kube_config.as_ref();

@@ -181,9 +181,11 @@ type Unknown<'c> = BTreeMap<&'c str, Vec<(&'c Node, &'c FleetObject)>>;
 
 /// Findings about unknown kinds: one for each group, at the first object; one for all groups whose definitions come from elsewhere.
 fn unknown_kinds(cluster: &Cluster<'_>, unknown: Unknown<'_>) -> Vec<Finding> {
-    let has_releases = cluster.of_kind(HELM_GROUP, "HelmRelease").next().is_some();
-    let elsewhere = match (has_releases, cluster.is_whole()) {
-        (true, _) => Some("Helm charts may bring the definitions"),
+    let rendered = |node: &&Node| node.release.is_some() && node.product.is_ok();
+    let rendered = cluster.fleet.nodes.iter().filter(rendered).count();
+    let is_blind = cluster.of_kind(HELM_GROUP, "HelmRelease").count() > rendered;
+    let elsewhere = match (is_blind, cluster.is_whole()) {
+        (true, _) => Some("charts that were not rendered may bring the definitions"),
         (false, false) => Some("Kustomizations that were not built may bring the definitions"),
         (false, true) => None,
     };

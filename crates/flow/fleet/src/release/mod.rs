@@ -1,0 +1,314 @@
+//! HelmReleases of a fleet, rendered as helm-controller installs them.
+//!
+//! ```text
+//! HelmRelease ─▶ spec ─┬─▶ chart (files of a source, or a HelmRepository through `Outside`) ─┐
+//!                      └─▶ values (`valuesFrom`, `values`)                                   ─┴▶ render ─▶ objects
+//! ```
+//!
+//! A chart is read once for all releases of it, and parsed once by each thread.
+
+mod chart;
+mod render;
+mod spec;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bumpwright_api::ObjectName;
+use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
+use bumpwright_schemas::Schemas;
+use serde_json::Value;
+
+use crate::beside::beside;
+use crate::repository::Outside;
+use crate::settings::Settings;
+use crate::source::Source;
+use crate::sources::{SourceTree, Sources};
+use crate::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
+pub use chart::{ChartError, RepositoryChart};
+use chart::{ChartPlan, From, Loaded};
+use render::{Cluster, Scopes};
+use spec::ReleaseSpec;
+pub(crate) use spec::is_release;
+use values::Merged;
+
+/// The most charts that are fetched at a time.
+const FETCHES: usize = 16;
+
+/// The releases of a fleet, and what is known of their charts.
+#[derive(Default)]
+pub(crate) struct Releases {
+    seen: BTreeSet<ObjectName>,
+    /// By the keys of plans.
+    charts: BTreeMap<String, Loaded>,
+    /// Nodes that were searched.
+    searched: usize,
+}
+
+/// A release to render.
+struct Job {
+    node: usize,
+    name: ObjectName,
+    spec: ReleaseSpec,
+    plan: ChartPlan,
+    key: String,
+    merged: Result<Merged, String>,
+}
+
+/// What became of a job.
+struct Done {
+    node: usize,
+    product: Result<Arc<Product>, Problem>,
+    took: Duration,
+}
+
+impl Releases {
+    /// Adds the releases among the objects of nodes that were not searched yet, rendered. Returns their nodes.
+    pub(crate) fn render(
+        &mut self,
+        fleet: &mut Fleet,
+        sources: &mut Sources<'_>,
+        outside: &dyn Outside,
+        settings: &Settings,
+    ) -> Vec<usize> {
+        let Some(charts) = &settings.charts else {
+            return Vec::new();
+        };
+        let jobs = self.found(fleet, sources, settings);
+        self.load(&jobs, sources, outside);
+        let capabilities = capabilities(fleet, charts.kube_version.as_str(), self.charts.values());
+        let mut done = Vec::new();
+        match capabilities {
+            Ok(capabilities) => {
+                let scopes = scopes(fleet);
+                let cluster = Cluster {
+                    capabilities: &capabilities,
+                    scopes: &scopes,
+                    schemas: &charts.schemas,
+                    settings,
+                };
+                done = self.done(&jobs, &cluster);
+            }
+            Err(error) => fleet.problems.push(error),
+        }
+        for job in &jobs {
+            let Some(node) = fleet.nodes.get_mut(job.node) else {
+                continue;
+            };
+            if let (Some(Ok(chart)), Some(release)) = (self.charts.get(&job.key), &mut node.release) {
+                release.chart.clone_from(&chart.metadata.name);
+                release.version.clone_from(&chart.metadata.version);
+            }
+            node.missing = job
+                .merged
+                .as_ref()
+                .map(|merged| merged.missing.clone())
+                .unwrap_or_default();
+        }
+        for done in done {
+            if let Some(node) = fleet.nodes.get_mut(done.node) {
+                (node.product, node.took) = (done.product, done.took);
+            }
+        }
+        jobs.into_iter().map(|job| job.node).collect()
+    }
+
+    /// The new releases, as nodes and jobs.
+    fn found(&mut self, fleet: &mut Fleet, sources: &Sources<'_>, settings: &Settings) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        while let Some(node) = fleet.nodes.get(self.searched) {
+            let parent = self.searched;
+            self.searched += 1;
+            if node.is_elsewhere() {
+                continue;
+            }
+            let releases = node.objects().iter().filter(|object| is_release(&object.value));
+            let releases: Vec<FleetObject> = releases.cloned().collect();
+            for object in releases {
+                let name = object.id().name;
+                if !self.seen.insert(name.clone()) {
+                    continue;
+                }
+                if fleet.nodes.len() >= settings.kustomizations {
+                    let most = settings.kustomizations;
+                    let problem = format!("more than {most} Kustomizations and HelmReleases: the others are left out");
+                    if !fleet.problems.contains(&problem) {
+                        fleet.problems.push(problem);
+                    }
+                    return jobs;
+                }
+                let at = fleet.nodes.len();
+                fleet.nodes.push(node_of(parent, &name, &object));
+                match ReleaseSpec::of(&object.value) {
+                    Ok(spec) => jobs.push(job(fleet, sources, at, name, spec)),
+                    Err(error) => {
+                        if let Some(node) = fleet.nodes.last_mut() {
+                            node.product = Err(Problem::Invalid(error));
+                        }
+                    }
+                }
+            }
+        }
+        jobs
+    }
+
+    /// Reads the charts that are not known yet, side by side.
+    fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: &dyn Outside) {
+        let plans = jobs.iter().filter_map(|job| match &job.plan.from {
+            From::Files { plan, .. } => Some(plan),
+            _ => None,
+        });
+        sources.fetch(plans);
+        type Files<'s> = Option<Result<SourceTree<'s>, String>>;
+        let mut wanted: BTreeMap<&str, (&ChartPlan, Files<'_>)> = BTreeMap::new();
+        for job in jobs.iter().filter(|job| !self.charts.contains_key(&job.key)) {
+            let files = match &job.plan.from {
+                From::Files { plan, .. } => Some(sources.files(plan)),
+                _ => None,
+            };
+            wanted.insert(job.key.as_str(), (&job.plan, files));
+        }
+        let wanted: Vec<_> = wanted.into_iter().collect();
+        let loaded = beside(
+            FETCHES,
+            &wanted,
+            || (),
+            |(), (key, (plan, files))| {
+                let chart = match files {
+                    Some(Err(error)) => Err(ChartError::Unavailable(error.clone())),
+                    Some(Ok(files)) => plan.load(Some(files), outside),
+                    None => plan.load(None, outside),
+                };
+                ((*key).to_owned(), chart.map(Arc::new))
+            },
+        );
+        self.charts.extend(loaded);
+    }
+
+    /// Renders jobs on as many threads as there are.
+    fn done(&self, jobs: &[Job], cluster: &Cluster<'_>) -> Vec<Done> {
+        // Releases of a chart follow each other, so that a thread parses it once.
+        let mut jobs: Vec<&Job> = jobs.iter().collect();
+        jobs.sort_by(|one, other| one.key.cmp(&other.key));
+        let begin = HashMap::<&str, ParsedTemplates>::new;
+        beside(cluster.settings.threads, &jobs, begin, |parsed, job| {
+            let begun = Instant::now();
+            let parsed = parsed.entry(job.key.as_str()).or_default();
+            let product = self.product(job, cluster, parsed).map(Arc::new);
+            Done {
+                node: job.node,
+                product,
+                took: begun.elapsed(),
+            }
+        })
+    }
+
+    fn product(&self, job: &Job, cluster: &Cluster<'_>, parsed: &ParsedTemplates) -> Result<Product, Problem> {
+        if cluster.settings.is_late() {
+            return Err(Problem::Late);
+        }
+        let chart = match self.charts.get(&job.key) {
+            Some(Ok(chart)) => chart,
+            Some(Err(ChartError::Unavailable(error))) => {
+                return Err(Problem::ChartUnavailable(with_chart(&job.plan, error)));
+            }
+            Some(Err(ChartError::Broken(error))) => return Err(Problem::Chart(with_chart(&job.plan, error))),
+            None => return Err(Problem::Chart("its chart was not read".to_owned())),
+        };
+        let merged = job.merged.as_ref().map_err(|error| Problem::Release(error.clone()))?;
+        render::product(cluster, &job.name, &job.spec, chart, merged, parsed)
+    }
+}
+
+fn with_chart(plan: &ChartPlan, error: &str) -> String {
+    match plan.shown().as_str() {
+        "" => format!("chart: {error}"),
+        chart => format!("chart {chart}: {error}"),
+    }
+}
+
+fn node_of(parent: usize, name: &ObjectName, object: &FleetObject) -> Node {
+    let spec = |pointer: &str| object.value.pointer(pointer);
+    Node {
+        release: Some(ReleaseSummary {
+            name: name.clone(),
+            chart: String::new(),
+            version: String::new(),
+            is_suspended: spec("/spec/suspend").and_then(Value::as_bool).unwrap_or_default(),
+            is_elsewhere: spec("/spec/kubeConfig").is_some_and(Value::is_object),
+        }),
+        origin: object.origin.clone(),
+        ..Node::waiting(Some(parent), &format!("HelmRelease {name}"))
+    }
+}
+
+fn job(fleet: &mut Fleet, sources: &Sources<'_>, node: usize, name: ObjectName, spec: ReleaseSpec) -> Job {
+    let plan = ChartPlan::of(fleet, sources, &name, &spec);
+    let source = match &plan.from {
+        From::Repository { chart, .. } => Some(Source::Other(chart.repository.clone())),
+        _ => None,
+    };
+    if let (Some(node), Some(source)) = (fleet.nodes.get_mut(node), source) {
+        node.source = source;
+    }
+    Job {
+        node,
+        key: plan.key(),
+        plan,
+        merged: values::merged(fleet, &name, &spec),
+        name,
+        spec,
+    }
+}
+
+/// The scopes of the custom resources that the fleet defines.
+fn scopes(fleet: &Fleet) -> Scopes {
+    let mut scopes = Scopes::new();
+    for (_, object) in fleet.of_kind("apiextensions.k8s.io", "CustomResourceDefinition") {
+        scopes.extend(render::own_scopes(std::slice::from_ref(&object.value)));
+    }
+    scopes
+}
+
+/// What the cluster has: the APIs of Kubernetes, and those that the fleet defines, also in the charts.
+fn capabilities<'c>(
+    fleet: &Fleet,
+    kube_version: &str,
+    charts: impl Iterator<Item = &'c Loaded>,
+) -> Result<Capabilities, String> {
+    let definitions = fleet.of_kind("apiextensions.k8s.io", "CustomResourceDefinition");
+    let mut versions: BTreeSet<String> = definitions.flat_map(|(_, object)| served(&object.value)).collect();
+    for chart in charts.flatten() {
+        let objects = chart_definitions(chart);
+        versions.extend(objects.iter().flat_map(served));
+    }
+    Capabilities::of(kube_version, versions.iter().map(String::as_str))
+}
+
+/// The definitions in the `crds/` of a chart and of its subcharts.
+fn chart_definitions(chart: &Chart) -> Vec<Value> {
+    let mut found = Vec::new();
+    for file in chart.files.iter().filter(|file| file.name.starts_with("crds/")) {
+        let nodes = bumpwright_yaml::read_resources(&file.data, bumpwright_yaml::FileId::NONE).unwrap_or_default();
+        let objects = nodes.iter().filter_map(|node| bumpwright_yaml::json_of_node(node).ok());
+        found.extend(objects.filter(Schemas::is_crd));
+    }
+    found.extend(chart.dependencies.iter().flat_map(chart_definitions));
+    found
+}
+
+/// `group/version` and `group/version/Kind` of what a definition serves.
+fn served(definition: &Value) -> Vec<String> {
+    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (group, kind) = (text("/spec/group"), text("/spec/names/kind"));
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let names = versions.into_iter().flatten().filter_map(|version| {
+        let is_served = version.get("served").and_then(Value::as_bool) != Some(false);
+        version.get("name")?.as_str().filter(|_| is_served)
+    });
+    names
+        .flat_map(|name| [format!("{group}/{name}"), format!("{group}/{name}/{kind}")])
+        .collect()
+}

@@ -1,0 +1,258 @@
+//! The objects of a release: its chart rendered, and what helm-controller 1.6 does to the text before Helm applies it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_api::{ObjectName, group_kind};
+use bumpwright_helm::{
+    Capabilities, Chart, Document, Hook, ParsedTemplates, Release, Rendered, Seeded, Settings, render_sharing,
+};
+use bumpwright_kustomize::tree::{MemoryTree, Sealed};
+use bumpwright_overlay::Hidden;
+use bumpwright_yaml::{FileId, json_of_node, read_resources};
+use serde_json::{Map, Value, json};
+
+use super::spec::{GROUP, ReleaseSpec};
+use super::values::Merged;
+use crate::build::built;
+use crate::settings::Settings as FleetSettings;
+use crate::view::{FleetObject, Problem, Product};
+
+/// Whether the kinds of custom resources are namespaced, by group and kind.
+pub(super) type Scopes = BTreeMap<(String, String), bool>;
+
+/// What all releases of a cluster share.
+pub(super) struct Cluster<'c> {
+    pub(super) capabilities: &'c Capabilities,
+    pub(super) scopes: &'c Scopes,
+    pub(super) schemas: &'c bumpwright_schemas::Schemas,
+    pub(super) settings: &'c FleetSettings,
+}
+
+/// Renders a release.
+///
+/// # Errors
+/// The chart cannot be rendered with these values, or what comes out is not valid; without the values of Secrets.
+pub(super) fn product(
+    cluster: &Cluster<'_>,
+    name: &ObjectName,
+    spec: &ReleaseSpec,
+    chart: &Chart,
+    merged: &Merged,
+    parsed: &ParsedTemplates,
+) -> Result<Product, Problem> {
+    let hidden = hidden(merged);
+    let failed = |error: String| Problem::Release(masked(error, &hidden.texts));
+    let release = Release {
+        name: spec.release_name(name),
+        namespace: spec.namespace(name).to_owned(),
+        is_upgrade: false,
+    };
+    let settings = Settings {
+        skip_schemas: spec.install.disable_schema_validation,
+        ..Settings::default()
+    };
+    // Equal inputs give equal objects, so that a comparison shows only what changed.
+    let chance = Seeded::new(format!("{}/{}", release.namespace, release.name).as_bytes());
+    let rendered = render_sharing(
+        chart,
+        &merged.values,
+        &release,
+        cluster.capabilities,
+        settings,
+        &chance,
+        parsed,
+    );
+    let rendered = rendered.map_err(|error| failed(error.to_string()))?;
+    let mut objects = definitions(&rendered, spec, name).map_err(failed)?;
+    objects.extend(templates(cluster, spec, name, &rendered).map_err(failed)?);
+    let scopes = own_scopes(&objects);
+    for object in &mut objects {
+        let (group, kind) = group_kind(object);
+        let key = (group.to_owned(), kind.to_owned());
+        let known = scopes.get(&key).or_else(|| cluster.scopes.get(&key)).copied();
+        let is_namespaced = known.or_else(|| cluster.schemas.is_namespaced(&key.0, &key.1));
+        if is_namespaced.unwrap_or(true) {
+            put_namespace(object, &release.namespace);
+        }
+    }
+    let objects = objects.into_iter().map(|value| FleetObject { value, origin: None });
+    Ok(Product {
+        warnings: merged.warnings.clone(),
+        hidden,
+        ..Product::of(objects.collect())
+    })
+}
+
+/// What may be in the objects and is never printed.
+fn hidden(merged: &Merged) -> Hidden {
+    /// Shorter texts are parts of anything.
+    const SHORTEST: usize = 4;
+    let texts = merged.confidential.iter().filter(|text| text.len() >= SHORTEST);
+    Hidden {
+        objects: BTreeSet::new(),
+        texts: texts.cloned().collect(),
+    }
+}
+
+/// A message without confidential values.
+fn masked(mut message: String, texts: &BTreeSet<String>) -> String {
+    let mut texts: Vec<&String> = texts.iter().collect();
+    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    for text in texts {
+        if message.contains(text.as_str()) {
+            message = message.replace(text.as_str(), bumpwright_sops::MASK);
+        }
+    }
+    message
+}
+
+/// The definitions in `crds/`. Anything else there is not installed.
+fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Result<Vec<Value>, String> {
+    let mut objects = Vec::new();
+    if spec.has_crds() {
+        for (path, text) in &rendered.crds {
+            let parsed = parse(text).map_err(|error| format!("{path}: {error}"))?;
+            objects.extend(parsed.into_iter().filter(is_definition));
+        }
+    }
+    objects.iter_mut().for_each(|object| label(object, name));
+    Ok(objects)
+}
+
+fn is_definition(object: &Value) -> bool {
+    group_kind(object) == ("apiextensions.k8s.io", "CustomResourceDefinition")
+}
+
+/// The objects of the templates, after `postRenderers` and `commonMetadata`. Hooks are among them; tests only if they are run.
+fn templates(
+    cluster: &Cluster<'_>,
+    spec: &ReleaseSpec,
+    name: &ObjectName,
+    rendered: &Rendered,
+) -> Result<Vec<Value>, String> {
+    let is_run = |hook: &&Hook| match hook.is_test() {
+        true => spec.test.enable,
+        false => !spec.install.disable_hooks,
+    };
+    let hooks = rendered.hooks.iter().filter(is_run).map(|hook| &hook.document);
+    let (mut objects, mut others) = (objects_of(rendered.documents.iter())?, objects_of(hooks)?);
+    if spec.post_render_strategy != "nohooks" {
+        objects.append(&mut others);
+    }
+    for renderer in &spec.post_renderers {
+        if let Some(kustomize) = &renderer.kustomize {
+            objects = post_rendered(objects, kustomize, cluster.settings)?;
+        }
+    }
+    for object in &mut objects {
+        put(object, "labels", &spec.common_metadata.labels);
+        put(object, "annotations", &spec.common_metadata.annotations);
+        label(object, name);
+    }
+    objects.append(&mut others);
+    Ok(objects)
+}
+
+fn objects_of<'d>(documents: impl Iterator<Item = &'d Document>) -> Result<Vec<Value>, String> {
+    let mut objects = Vec::new();
+    for Document { path, content, .. } in documents {
+        objects.extend(parse(content).map_err(|error| format!("{path}: {error}"))?);
+    }
+    Ok(objects)
+}
+
+/// The objects of a text; lists are the objects in them.
+fn parse(text: &str) -> Result<Vec<Value>, String> {
+    let nodes = read_resources(text.as_bytes(), FileId::NONE).map_err(|error| error.to_string())?;
+    let mut objects = Vec::new();
+    for node in &nodes {
+        let object = json_of_node(node).map_err(|error| error.go().to_owned())?;
+        let is_list = object
+            .get("kind")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| kind.ends_with("List"));
+        match object.get("items") {
+            Some(Value::Array(items)) if is_list => objects.extend(items.iter().cloned()),
+            _ if object.is_object() => objects.push(object),
+            _ => {}
+        }
+    }
+    Ok(objects)
+}
+
+/// The objects after a kustomization with patches and images.
+fn post_rendered(objects: Vec<Value>, kustomize: &Value, settings: &FleetSettings) -> Result<Vec<Value>, String> {
+    let mut text = String::new();
+    for object in &objects {
+        text.push_str("---\n");
+        text.push_str(&object.to_string());
+        text.push('\n');
+    }
+    let mut tree = MemoryTree::new();
+    tree.add_file("/helm-output.yaml", text);
+    let mut spec = Map::new();
+    spec.insert("path".to_owned(), ".".into());
+    for field in ["patches", "patchesStrategicMerge", "patchesJson6902", "images"] {
+        if let Some(value) = kustomize.get(field) {
+            spec.insert(field.to_owned(), value.clone());
+        }
+    }
+    let kustomization = serde_json::from_value(json!({"metadata": {"name": ""}, "spec": spec}));
+    let kustomization = kustomization.map_err(|error| format!("spec.postRenderers: {error}"))?;
+    let built = built(&kustomization, &Vec::new(), &tree, &Sealed, settings);
+    let built = built.map_err(|error| format!("spec.postRenderers: {error}"))?;
+    Ok(built.objects.into_iter().map(|object| object.value).collect())
+}
+
+/// The scopes that definitions among the objects give.
+pub(super) fn own_scopes(objects: &[Value]) -> Scopes {
+    let mut scopes = Scopes::new();
+    for object in objects.iter().filter(|object| is_definition(object)) {
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let key = (text("/spec/group"), text("/spec/names/kind"));
+        scopes.insert(key, text("/spec/scope") != "Cluster");
+    }
+    scopes
+}
+
+fn put_namespace(object: &mut Value, namespace: &str) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let own = metadata.entry("namespace").or_insert(Value::Null);
+        if own.as_str().is_none_or(str::is_empty) {
+            *own = namespace.into();
+        }
+    }
+}
+
+/// The labels by which helm-controller knows its objects.
+fn label(object: &mut Value, name: &ObjectName) {
+    let labels = [("name", &name.name), ("namespace", &name.namespace)];
+    let labels = labels.map(|(key, value)| (format!("{GROUP}/{key}"), value.clone()));
+    put(object, "labels", &BTreeMap::from(labels));
+}
+
+fn put(object: &mut Value, field: &str, pairs: &BTreeMap<String, String>) {
+    if pairs.is_empty() {
+        return;
+    }
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let own = metadata.entry(field).or_insert(Value::Null);
+    if !own.is_object() {
+        *own = Value::Object(Map::new());
+    }
+    if let Some(own) = own.as_object_mut() {
+        own.extend(
+            pairs
+                .iter()
+                .map(|(key, value)| (key.clone(), Value::from(value.as_str()))),
+        );
+    }
+}

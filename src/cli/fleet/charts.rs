@@ -1,0 +1,271 @@
+//! Charts of HelmRepositories: given in a folder, kept on disk, or fetched with the logins that the manifests name, else the user's.
+//!
+//! A version of a chart never changes: one that is kept is not asked for again.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bumpwright_chart::{PullError, Repository, read_chart};
+use bumpwright_fleet::{ChartError, Repository as _, RepositoryChart, SourceFiles};
+use bumpwright_helm::Chart;
+use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
+use bumpwright_secret::Secret;
+use bumpwright_semver::{Constraint, Version};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::network::Network;
+use crate::cli::places;
+
+/// The media type of the layer that is a chart.
+const LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+
+/// Where charts come from.
+pub(super) struct Charts {
+    /// `--charts`
+    pub(super) given: Option<PathBuf>,
+    pub(super) offline: bool,
+    pub(super) timeout: Duration,
+}
+
+impl Charts {
+    /// A chart of a HelmRepository.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub(super) fn chart(
+        &self,
+        wanted: &RepositoryChart,
+        objects: &[Value],
+        network: &Network,
+    ) -> Result<Chart, ChartError> {
+        if let Some(folder) = &self.given
+            && let Some(found) = given(folder, wanted)
+        {
+            return read_chart(&found).map_err(|error| ChartError::Broken(format!("{}: {error}", found.display())));
+        }
+        let object = wanted.repository.object.as_ref();
+        let spec = object
+            .and_then(|object| object.get("spec"))
+            .cloned()
+            .unwrap_or_default();
+        let url = text(&spec, "url");
+        let kept = Kept::of(url, &wanted.name);
+        let is_exact = Version::parse_strict(&wanted.version).is_ok();
+        if let Some(path) = kept.find(&wanted.version).filter(|_| is_exact || self.offline) {
+            return read_chart(&path).map_err(|error| ChartError::Broken(format!("{}: {error}", path.display())));
+        }
+        if self.offline {
+            let unknown = format!("it is not kept on this machine ({url}, offline)");
+            return Err(ChartError::Unavailable(unknown));
+        }
+        let is_oci = text(&spec, "type") == "oci" || url.starts_with("oci://");
+        let archive = match is_oci {
+            // Whether it is not there or not reached is not told apart.
+            true => from_registry(wanted, &spec, objects, network).map_err(ChartError::Unavailable),
+            false => self.archive(wanted, &spec, objects),
+        }?;
+        let chart = Chart::from_archive(&archive).map_err(|error| ChartError::Broken(error.to_string()))?;
+        kept.put(&chart.metadata.version, &archive);
+        Ok(chart)
+    }
+
+    fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<Vec<u8>, ChartError> {
+        let address = text(spec, "url");
+        let parsed = Url::parse(address).map_err(|error| format!("{address:?} is not a URL: {error}"));
+        let url = parsed.map_err(ChartError::Broken)?;
+        if !matches!(url.scheme(), "https" | "http") {
+            let wrong = format!("{address:?}: a chart repository is at an https:// URL");
+            return Err(ChartError::Broken(wrong));
+        }
+        let secret = |field: &str, key: &str| secret(objects, spec, field, key);
+        let login = secret("secretRef", "username").zip(secret("secretRef", "password"));
+        let authorization = login.map(|(name, password)| {
+            let password = Secret::from(bumpwright_gostd::lossy(&password).into_owned());
+            basic_header(&bumpwright_gostd::lossy(&name), &password)
+        });
+        let ca = secret("certSecretRef", "ca.crt").or_else(|| secret("secretRef", "caFile"));
+        let peer = Peer {
+            tls: Tls { ca, ..Tls::default() },
+            timeout: self.timeout,
+            ..Peer::default()
+        };
+        let repository = Repository {
+            url,
+            authorization,
+            pass_credentials: spec.get("passCredentials").and_then(Value::as_bool).unwrap_or_default(),
+            client: Client::new(
+                peer,
+                RetryPolicy {
+                    tries: 2,
+                    ..RetryPolicy::default()
+                },
+            ),
+            deadline: Deadline::after(self.timeout),
+        };
+        let failed = |error: PullError| match error {
+            PullError::Unreachable(error) => ChartError::Unavailable(error),
+            PullError::Missing(error) => ChartError::Broken(error),
+        };
+        let located = repository.locate(&wanted.name, &wanted.version).map_err(failed)?;
+        repository.archive(&located).map_err(failed)
+    }
+}
+
+/// The layer of an OCIRepository that stands for the chart: logins, trust and bounds are those of any other.
+fn from_registry(
+    wanted: &RepositoryChart,
+    spec: &Value,
+    objects: &[Value],
+    network: &Network,
+) -> Result<Vec<u8>, String> {
+    let version = wanted.version.as_str();
+    let reference = match Version::parse_strict(version) {
+        Ok(_) => json!({"tag": version.replace('+', "_")}),
+        Err(_) if version.is_empty() => json!({"semver": "*"}),
+        Err(_) => json!({"semver": version}),
+    };
+    let url = format!("{}/{}", text(spec, "url").trim_end_matches('/'), wanted.name);
+    let mut own = json!({
+        "interval": "1h", "url": url, "ref": reference,
+        "layerSelector": {"mediaType": LAYER, "operation": "copy"},
+    });
+    if let (Some(own), Some(spec)) = (own.as_object_mut(), spec.as_object()) {
+        for field in ["secretRef", "certSecretRef", "insecure", "provider", "timeout"] {
+            own.extend(spec.get(field).map(|value| (field.to_owned(), value.clone())));
+        }
+    }
+    let name = &wanted.repository.name;
+    let object = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
+        "metadata": {"name": name.name, "namespace": name.namespace}, "spec": own,
+    });
+    only_file(&network.oci(&object, objects)?)
+}
+
+/// The only file of an artifact, in whatever folder.
+fn only_file(files: &SourceFiles) -> Result<Vec<u8>, String> {
+    let tree = files.tree();
+    let mut at = String::from("/");
+    loop {
+        let found = tree.canonical(&at).map_err(|error| error.to_string())?;
+        if !found.directory {
+            return tree
+                .read(&at)
+                .map(std::borrow::Cow::into_owned)
+                .map_err(|error| error.to_string());
+        }
+        match tree.list(&at).map_err(|error| error.to_string())?.as_slice() {
+            [name] => at = format!("{}/{name}", at.trim_end_matches('/')),
+            names => return Err(format!("the artifact has {} files, expected one", names.len())),
+        }
+    }
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A value of the Secret that a field names.
+fn secret(objects: &[Value], spec: &Value, field: &str, key: &str) -> Option<Vec<u8>> {
+    let name = spec.get(field)?.get("name")?;
+    let is_it = |object: &&Value| text(object, "kind") == "Secret" && object.pointer("/metadata/name") == Some(name);
+    let object = objects.iter().find(is_it)?;
+    if let Some(plain) = object.get("stringData").and_then(|data| data.get(key)?.as_str()) {
+        return Some(plain.as_bytes().to_vec());
+    }
+    STANDARD.decode(object.get("data")?.get(key)?.as_str()?).ok()
+}
+
+/// A chart in the folder of `--charts`: `NAME-VERSION.tgz`, or a folder `NAME`.
+fn given(folder: &Path, wanted: &RepositoryChart) -> Option<PathBuf> {
+    let names = fs::read_dir(folder).ok()?.flatten();
+    let versions = names.filter_map(|entry| {
+        let name = entry.file_name().to_str()?.to_owned();
+        let version = name
+            .strip_suffix(".tgz")?
+            .strip_prefix(&wanted.name)?
+            .strip_prefix('-')?
+            .to_owned();
+        Some((version, entry.path()))
+    });
+    let unpacked = || {
+        let path = folder.join(&wanted.name);
+        path.join("Chart.yaml").is_file().then_some(path)
+    };
+    newest(versions, &wanted.version).or_else(unpacked)
+}
+
+/// The newest version in a range; empty for any that is not a prerelease.
+fn newest(versions: impl Iterator<Item = (String, PathBuf)>, range: &str) -> Option<PathBuf> {
+    let constraint = Constraint::parse(if range.is_empty() { "*" } else { range }).ok()?;
+    let fitting = versions.filter_map(|(text, path)| {
+        let version = Version::parse(&text).ok()?;
+        (text == range || constraint.check(&version)).then_some((version, path))
+    });
+    fitting
+        .max_by(|(one, _), (other, _)| one.cmp(other))
+        .map(|(_, path)| path)
+}
+
+/// The versions of a chart that are kept on this machine.
+struct Kept(Option<PathBuf>);
+
+impl Kept {
+    fn of(url: &str, name: &str) -> Self {
+        let digest = Sha256::digest(format!("{url}\n{name}"));
+        let key: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self(places::cache().ok().map(|cache| cache.join("charts").join(key)))
+    }
+
+    fn find(&self, range: &str) -> Option<PathBuf> {
+        let names = fs::read_dir(self.0.as_ref()?).ok()?.flatten();
+        let versions = names.filter_map(|entry| {
+            let version = entry.file_name().to_str()?.strip_suffix(".tgz")?.to_owned();
+            Some((version, entry.path()))
+        });
+        newest(versions, range)
+    }
+
+    /// Keeps an archive. Without a place for it, it is fetched again next time.
+    fn put(&self, version: &str, archive: &[u8]) {
+        let is_name = !version.is_empty() && !version.contains(['/', '\\']) && !version.starts_with('.');
+        let (Some(folder), true) = (&self.0, is_name) else {
+            return;
+        };
+        let kept = || -> std::io::Result<()> {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(archive)?;
+            file.persist(folder.join(format!("{version}.tgz")))?;
+            Ok(())
+        };
+        drop(kept());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::newest;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_newest_version_of_a_range_is_taken() {
+        let versions = ["1.0.0", "1.2.0", "2.0.0-rc.1", "1.10.0", "other"];
+        let found = |range: &str| {
+            let all = versions.iter().map(|one| ((*one).to_owned(), PathBuf::from(one)));
+            newest(all, range).map(|path| path.display().to_string())
+        };
+        assert_eq!(found("").as_deref(), Some("1.10.0"));
+        assert_eq!(found("~1.2").as_deref(), Some("1.2.0"));
+        assert_eq!(found("2.0.0-rc.1").as_deref(), Some("2.0.0-rc.1"));
+        assert_eq!(found(">=3"), None);
+        assert_eq!(found("not a range"), None);
+    }
+}
