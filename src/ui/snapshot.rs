@@ -398,7 +398,7 @@ mod tests {
     fn watches_end_when_nobody_has_looked_for_a_while_and_begin_again() {
         const IDLE: Duration = Duration::from_millis(300);
         // One for each kind, and one for the events of each group.
-        let all = KINDS.len() + 3;
+        let all = KINDS.len() + 4;
         let (open, forgotten) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let server = server(Arc::clone(&open));
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -67,8 +67,8 @@ impl Watches {
         }
     }
 
-    /// All caches, the kinds that the cluster does not have, and what is left out for now; begins the watches that do not run anyway. Older installations of Flux serve older
-    /// versions of their kinds alone, so the server is asked which it has.
+    /// All caches, the kinds that the cluster does not have, and what is left out for now; begins the watches that do not run anyway. Older
+    /// installations of Flux serve older versions of their kinds alone, so the server is asked which it has.
     pub(super) async fn begin(&self) -> (Vec<Arc<Cache>>, BTreeSet<&'static str>, Vec<String>) {
         let missing = KINDS.into_iter().filter(|kind| self.find(kind).is_none());
         let asked = missing.map(|kind| async move {
