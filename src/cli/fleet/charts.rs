@@ -185,18 +185,20 @@ fn secret(objects: &[Value], spec: &Value, field: &str, key: &str) -> Option<Vec
 
 /// A chart in the folder of `--charts`: `NAME-VERSION.tgz`, or a folder `NAME`.
 fn given(folder: &Path, wanted: &RepositoryChart) -> Option<PathBuf> {
+    // A name of a registry may have a path; none leads out of the folder.
+    let name = wanted.name.rsplit('/').next().filter(|name| !name.starts_with('.'))?;
     let names = fs::read_dir(folder).ok()?.flatten();
     let versions = names.filter_map(|entry| {
-        let name = entry.file_name().to_str()?.to_owned();
-        let version = name
+        let file = entry.file_name().to_str()?.to_owned();
+        let version = file
             .strip_suffix(".tgz")?
-            .strip_prefix(&wanted.name)?
+            .strip_prefix(name)?
             .strip_prefix('-')?
             .to_owned();
         Some((version, entry.path()))
     });
     let unpacked = || {
-        let path = folder.join(&wanted.name);
+        let path = folder.join(name);
         path.join("Chart.yaml").is_file().then_some(path)
     };
     newest(versions, &wanted.version).or_else(unpacked)
