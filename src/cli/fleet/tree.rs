@@ -94,15 +94,11 @@ fn headline(node: &Node, fleet: &Fleet) -> String {
     if let Source::Other(source) | Source::Unknown(source, _) = &node.source {
         let _ = write!(line, " {DIM}from {}{DIM:#}", words::printable(&source.shown()));
     }
-    let is_suspended = match &node.release {
-        Some(release) => release.is_suspended,
-        None => node.kustomization.as_ref().is_some_and(|one| one.spec.suspend),
-    };
     if let Some(release) = node.release.as_ref().filter(|release| !release.chart.is_empty()) {
         let chart = format!("{} {}", release.chart, release.version);
         let _ = write!(line, " {DIM}{}{DIM:#}", words::printable(&chart));
     }
-    if is_suspended {
+    if node.is_suspended() {
         let _ = write!(line, " {WARN}suspended{WARN:#}");
     }
     if node.is_elsewhere() {

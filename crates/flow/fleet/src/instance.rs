@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::build::built;
 use super::entry;
+use super::release::is_release;
 use super::settings::Settings;
 use super::source::SourceObject;
 use super::sources::SOURCE_GROUP;
@@ -28,7 +29,7 @@ pub(super) fn of(object: &FleetObject, fleet: &Fleet) -> Option<FleetObject> {
     if is_instance(&object.value) {
         return Some(object.clone());
     }
-    if group_kind(&object.value) != ("helm.toolkit.fluxcd.io", "HelmRelease") {
+    if !is_release(&object.value) {
         return None;
     }
     let instance = of_release(object, fleet)?;

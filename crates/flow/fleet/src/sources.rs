@@ -256,7 +256,7 @@ impl<'a> Sources<'a> {
     }
 
     /// A source with its object, if the fleet has it.
-    fn object(&self, fleet: &Fleet, kind: &str, name: ObjectName) -> SourceObject {
+    pub(super) fn object(&self, fleet: &Fleet, kind: &str, name: ObjectName) -> SourceObject {
         let object = fleet.object(SOURCE_GROUP, kind, &name);
         SourceObject {
             kind: kind.to_owned(),

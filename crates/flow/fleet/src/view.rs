@@ -204,6 +204,15 @@ impl Node {
         }
     }
 
+    /// Whether its controller leaves it alone.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        match &self.release {
+            Some(release) => release.is_suspended,
+            None => self.kustomization.as_ref().is_some_and(|one| one.spec.suspend),
+        }
+    }
+
     /// Whether it failed: not if a chart cannot be had here only.
     #[must_use]
     pub fn is_failed(&self) -> bool {

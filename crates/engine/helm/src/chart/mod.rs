@@ -51,7 +51,7 @@ impl Chart {
     }
 
     /// The custom resource definitions of it and of its subcharts, with their paths from the root chart.
-    pub(crate) fn crds<'c>(&'c self, path: &str, found: &mut Vec<(String, &'c File)>) {
+    pub fn crds<'c>(&'c self, path: &str, found: &mut Vec<(String, &'c File)>) {
         for file in self.files.iter().filter(|file| file.name.starts_with("crds/")) {
             let extension = file.name.rsplit_once('.').map_or("", |(_, extension)| extension);
             let known = ["yaml", "yml", "json"];

@@ -17,7 +17,7 @@ use bumpwright_nearest::nearest;
 pub(super) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 pub(super) const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 pub(super) const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
-pub(super) const HELM_GROUP: &str = "helm.toolkit.fluxcd.io";
+pub(super) use crate::release::GROUP as HELM_GROUP;
 
 /// Kustomizations that are named when objects may be in those that were not built.
 const FEW: usize = 3;

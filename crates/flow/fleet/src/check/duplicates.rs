@@ -17,11 +17,7 @@ const LENIENT: [(&str, &[&str]); 2] = [
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     let mut owners: BTreeMap<(String, ObjectId), Vec<(&Node, &FleetObject)>> = BTreeMap::new();
     for (node, object) in cluster.objects() {
-        let is_suspended = match &node.release {
-            Some(release) => release.is_suspended,
-            None => node.kustomization.as_ref().is_some_and(|one| one.spec.suspend),
-        };
-        if !is_suspended && !is_lenient(object) {
+        if !node.is_suspended() && !is_lenient(object) {
             let key = (target(node), object.id());
             owners.entry(key).or_default().push((node, object));
         }

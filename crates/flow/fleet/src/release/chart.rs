@@ -72,7 +72,7 @@ impl ChartPlan {
                 Err(error) => Self::missing(format!("HelmChart/{referred}: spec: {error}")),
             };
         }
-        let source = source(fleet, &reference.kind, referred);
+        let source = sources.object(fleet, &reference.kind, referred);
         Self {
             from: From::Files {
                 plan: sources.plan(fleet, &source),
@@ -95,7 +95,7 @@ impl ChartPlan {
     fn of_spec(fleet: &Fleet, sources: &Sources<'_>, namespace: &str, spec: &ChartSpec) -> Self {
         let reference = &spec.source_ref;
         let name = ObjectName::referred_from(namespace, Some(&reference.namespace), &reference.name);
-        let source = source(fleet, &reference.kind, name);
+        let source = sources.object(fleet, &reference.kind, name);
         let from = match (reference.kind.as_str(), &source.object) {
             ("HelmRepository", None) => From::Missing(format!("{} is not in the fleet", source.shown())),
             ("HelmRepository", Some(object)) => {
@@ -219,15 +219,6 @@ pub enum ChartError {
     /// It does not exist, or is not valid.
     #[error("{0}")]
     Broken(String),
-}
-
-fn source(fleet: &Fleet, kind: &str, name: ObjectName) -> SourceObject {
-    let object = fleet.object(SOURCE_GROUP, kind, &name);
-    SourceObject {
-        kind: kind.to_owned(),
-        object: object.map(|object| object.value.clone()),
-        name,
-    }
 }
 
 fn broken(error: impl std::fmt::Display) -> ChartError {

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use bumpwright_api::ObjectName;
 use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
-use bumpwright_schemas::Schemas;
 use serde_json::Value;
 
 use crate::beside::beside;
@@ -31,7 +30,7 @@ pub use chart::{ChartError, RepositoryChart};
 use chart::{ChartPlan, From, Loaded};
 use render::{Cluster, Scopes};
 use spec::ReleaseSpec;
-pub(crate) use spec::is_release;
+pub(crate) use spec::{GROUP, is_release};
 use values::Merged;
 
 /// The most charts that are fetched at a time.
@@ -77,6 +76,9 @@ impl Releases {
             return Vec::new();
         };
         let jobs = self.found(fleet, sources, settings);
+        if jobs.is_empty() {
+            return Vec::new();
+        }
         self.load(&jobs, sources, outside);
         let capabilities = capabilities(fleet, charts.kube_version.as_str(), self.charts.values());
         let mut done = Vec::new();
@@ -289,14 +291,13 @@ fn capabilities<'c>(
 
 /// The definitions in the `crds/` of a chart and of its subcharts.
 fn chart_definitions(chart: &Chart) -> Vec<Value> {
-    let mut found = Vec::new();
-    for file in chart.files.iter().filter(|file| file.name.starts_with("crds/")) {
-        let nodes = bumpwright_yaml::read_resources(&file.data, bumpwright_yaml::FileId::NONE).unwrap_or_default();
-        let objects = nodes.iter().filter_map(|node| bumpwright_yaml::json_of_node(node).ok());
-        found.extend(objects.filter(Schemas::is_crd));
-    }
-    found.extend(chart.dependencies.iter().flat_map(chart_definitions));
-    found
+    let mut files = Vec::new();
+    chart.crds("", &mut files);
+    let nodes = files.iter().flat_map(|(_, file)| {
+        bumpwright_yaml::read_resources(&file.data, bumpwright_yaml::FileId::NONE).unwrap_or_default()
+    });
+    let objects = nodes.filter_map(|node| bumpwright_yaml::json_of_node(&node).ok());
+    objects.filter(render::is_definition).collect()
 }
 
 /// `group/version` and `group/version/Kind` of what a definition serves.

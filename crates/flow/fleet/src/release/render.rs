@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_api::{ObjectName, group_kind};
+use bumpwright_diff::SecretMask;
 use bumpwright_helm::{
     Capabilities, Chart, Document, Hook, ParsedTemplates, Release, Rendered, Seeded, Settings, render_sharing,
 };
@@ -41,7 +42,8 @@ pub(super) fn product(
     parsed: &ParsedTemplates,
 ) -> Result<Product, Problem> {
     let hidden = hidden(merged);
-    let failed = |error: String| Problem::Release(masked(error, &hidden.texts));
+    let mask = SecretMask::new(BTreeSet::new(), hidden.texts.iter().cloned());
+    let failed = |error: String| Problem::Release(mask.hide(&error));
     let release = Release {
         name: spec.release_name(name),
         namespace: spec.namespace(name).to_owned(),
@@ -94,18 +96,6 @@ fn hidden(merged: &Merged) -> Hidden {
     }
 }
 
-/// A message without confidential values.
-fn masked(mut message: String, texts: &BTreeSet<String>) -> String {
-    let mut texts: Vec<&String> = texts.iter().collect();
-    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    for text in texts {
-        if message.contains(text.as_str()) {
-            message = message.replace(text.as_str(), bumpwright_sops::MASK);
-        }
-    }
-    message
-}
-
 /// The definitions in `crds/`. Anything else there is not installed.
 fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Result<Vec<Value>, String> {
     let mut objects = Vec::new();
@@ -119,7 +109,7 @@ fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Re
     Ok(objects)
 }
 
-fn is_definition(object: &Value) -> bool {
+pub(super) fn is_definition(object: &Value) -> bool {
     group_kind(object) == ("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
