@@ -10,6 +10,7 @@ largest), then requests to the API server by verb, CPU seconds and memory in a t
 import argparse
 import os
 import pathlib
+import shutil
 import statistics
 import sys
 import tempfile
@@ -60,9 +61,8 @@ class World:
         self.git, self.registry = Git(folder / "git"), Registry(1)
 
     def measured(self):
-        with Servers(f"cluster={tool('flux-crds')}", f"git={self.git.root}") as servers:
+        with Servers(f"cluster={self.definitions()}", f"git={self.git.root}") as servers:
             self.servers, self.server = servers, Server(servers)
-            servers.namespace(NAMESPACE)
             alone = self.at_rest([], self.options.rest / 5)[0]
             processes = list(self.processes())
             try:
@@ -80,6 +80,13 @@ class World:
             finally:
                 for process in processes:
                     process.stop()
+
+    def definitions(self):
+        """The definitions of all four controllers, in one folder."""
+        folder = self.folder / "definitions"
+        for part in ("flux-crds", "flux-neighbour-crds"):
+            shutil.copytree(tool(part), folder, dirs_exist_ok=True)
+        return folder
 
     def processes(self):
         storage = f"127.0.0.1:{free_port()}"
