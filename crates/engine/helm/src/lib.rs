@@ -29,7 +29,7 @@ mod yaml;
 
 pub use chart::{Chart, Dependency, File, Folder, FolderEntry, IgnoreRules, MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata};
 pub use error::HelmError;
-pub use index::{Entry, Index, MAX_INDEX_BYTES, read_entries};
+pub use index::{Entry, Index, IndexDocument, MAX_INDEX_BYTES, read_entries};
 pub use manifest::{Document, Hook, Rendered, Selection, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};

@@ -11,11 +11,11 @@ pub(crate) struct Fields<'n> {
 }
 
 /// A field of the wrong type: what it is, and where.
-pub(super) type Mismatch = String;
+pub(crate) type Mismatch = String;
 
 impl<'n> Fields<'n> {
     /// The fields of a node; null has none.
-    pub(super) fn of(node: &'n Node, wanted: &str) -> Result<Option<Self>, Mismatch> {
+    pub(crate) fn of(node: &'n Node, wanted: &str) -> Result<Option<Self>, Mismatch> {
         Self::named(node, "", &format!("Go value of type {wanted}"))
     }
 
@@ -26,6 +26,14 @@ impl<'n> Fields<'n> {
             _ if is_null(node) => Ok(None),
             _ => Err(mismatch(node, wanted)),
         }
+    }
+
+    /// The first name that is not among these, whatever the case.
+    pub(crate) fn unknown(&self, known: &[&str]) -> Option<&'n str> {
+        let names = self.mapping.entries.iter().map(|entry| &*entry.key.text);
+        names
+            .into_iter()
+            .find(|name| !known.iter().any(|one| one.eq_ignore_ascii_case(name)))
     }
 
     fn field(&self, name: &str, ty: &str) -> String {
@@ -48,7 +56,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Sets a field of type `[]string`.
-    pub(super) fn texts(&self, name: &str, field: &mut Vec<String>) -> Result<(), Mismatch> {
+    pub(crate) fn texts(&self, name: &str, field: &mut Vec<String>) -> Result<(), Mismatch> {
         if let Some(items) = self.list(name, "[]string")? {
             let empty_for_null = |item| {
                 if is_null(item) {
@@ -63,7 +71,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The items of a field that is a slice.
-    pub(super) fn list(&self, name: &str, ty: &str) -> Result<Option<&'n [Node]>, Mismatch> {
+    pub(crate) fn list(&self, name: &str, ty: &str) -> Result<Option<&'n [Node]>, Mismatch> {
         match self.get(name) {
             None => Ok(None),
             Some(node) => match &node.value {
@@ -74,7 +82,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Sets a field of type `bool`.
-    pub(super) fn truth(&self, name: &str, field: &mut bool) -> Result<(), Mismatch> {
+    pub(crate) fn truth(&self, name: &str, field: &mut bool) -> Result<(), Mismatch> {
         match self.get(name) {
             None => Ok(()),
             Some(node) => match &node.value {

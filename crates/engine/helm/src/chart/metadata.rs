@@ -59,7 +59,7 @@ pub struct Dependency {
 
 impl Metadata {
     /// Takes the fields that a document has; the others stay.
-    pub(super) fn read(&mut self, node: &Node) -> Result<(), Mismatch> {
+    pub(crate) fn read(&mut self, node: &Node) -> Result<(), Mismatch> {
         let Some(fields) = Fields::of(node, "loader.chartBase")? else {
             return Ok(());
         };
@@ -94,7 +94,7 @@ impl Metadata {
     }
 
     /// Checks the fields, and cleans their texts.
-    pub(super) fn validate(&mut self) -> Result<(), String> {
+    pub(crate) fn validate(&mut self) -> Result<(), String> {
         self.clean();
         let invalid = |what: String| Err(format!("validation: {what}"));
         for (name, value) in [("apiVersion", &self.api_version), ("name", &self.name)] {

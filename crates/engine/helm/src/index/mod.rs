@@ -2,8 +2,11 @@
 //!
 //! Real ones have 30 MB: they are read event by event into a table, not into a tree.
 
+mod document;
+mod json;
 mod read;
 
+pub use document::IndexDocument;
 pub use read::entries as read_entries;
 
 use bumpwright_semver::{Constraint, Version};

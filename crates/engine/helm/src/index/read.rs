@@ -1,7 +1,8 @@
 //! From YAML events to the entries of an index.
 
 use super::Entry;
-use granit_parser::{Event, Parser, ScanError};
+use granit_parser::{Event, Parser, ScanError, Span};
+use std::ops::Range;
 
 /// Levels of collections in an index.
 const MAX_DEPTH: usize = 100;
@@ -23,9 +24,39 @@ pub fn entries<E: From<String>>(
     wanted: &dyn Fn(&str) -> bool,
     each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
 ) -> Result<String, E> {
+    let read = placed(text, wanted, &mut |name, entry, _| each(name, entry))?;
+    Ok(read.api_version)
+}
+
+/// A node of the text: its bytes, and the column that it begins in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) bytes: Range<usize>,
+    pub(super) column: usize,
+}
+
+/// What an index has besides its entries.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) api_version: String,
+    /// The mapping with all entries; none without one.
+    pub(super) all: Option<Place>,
+    /// The charts, and whether they have a list of entries, which may be empty, or nothing.
+    pub(super) charts: Vec<(String, bool)>,
+    /// What is in the place of a list or of an entry.
+    pub(super) fault: Option<&'static str>,
+}
+
+/// As [`entries`], with the place of each entry.
+pub(super) fn placed<E: From<String>>(
+    text: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    each: &mut dyn FnMut(&str, Entry, &Place) -> Result<(), E>,
+) -> Result<Read, E> {
     let mut reader = Reader::default();
     for event in Parser::new_from_str(text) {
-        let (event, _) = event.map_err(|error| invalid(&error))?;
+        let (event, span) = event.map_err(|error| invalid(&error))?;
+        reader.see(&event, &span);
         match event {
             Event::MappingStart(..) => reader.begin(Level::Mapping(None))?,
             Event::SequenceStart(..) => reader.begin(Level::List)?,
@@ -34,7 +65,7 @@ pub fn entries<E: From<String>>(
                 if reader.levels.len() == 3 {
                     let entry = std::mem::take(&mut reader.entry);
                     if let Some(name) = reader.chart().filter(|name| wanted(name)) {
-                        each(name, entry)?;
+                        each(name, entry, &reader.place)?;
                     }
                 }
                 reader.passed();
@@ -49,7 +80,8 @@ pub fn entries<E: From<String>>(
             _ => {}
         }
     }
-    Ok(reader.api_version)
+    reader.read.api_version = reader.api_version;
+    Ok(reader.read)
 }
 
 fn invalid(error: &ScanError) -> String {
@@ -62,9 +94,51 @@ struct Reader {
     api_version: String,
     /// The entry that is being read.
     entry: Entry,
+    /// Where it is.
+    place: Place,
+    read: Read,
 }
 
 impl Reader {
+    /// Learns where the entries are, before an event counts.
+    fn see(&mut self, event: &Event<'_>, span: &Span) {
+        let start = span.start.byte_offset().unwrap_or_default();
+        let end = span.end.byte_offset().unwrap_or(start);
+        let begun = || Place {
+            bytes: start..start,
+            column: span.start.col(),
+        };
+        match (event, self.levels.as_slice()) {
+            (Event::MappingStart(..), [Level::Mapping(Some(top))]) if top == "entries" => self.read.all = Some(begun()),
+            (Event::MappingEnd, [Level::Mapping(Some(top)), _]) if top == "entries" => {
+                if let Some(all) = &mut self.read.all {
+                    all.bytes.end = end;
+                }
+            }
+            (event, [Level::Mapping(Some(top)), Level::Mapping(Some(name))]) if top == "entries" => match event {
+                Event::SequenceStart(..) => self.read.charts.push((name.clone(), true)),
+                Event::Scalar(text, ..) if matches!(&**text, "" | "~" | "null" | "Null" | "NULL") => {
+                    self.read.charts.push((name.clone(), false));
+                }
+                Event::Scalar(..) => {
+                    self.read.fault = Some("string into Go struct field .entries of type repo.ChartVersions")
+                }
+                Event::MappingStart(..) => {
+                    self.read.fault = Some("object into Go struct field .entries of type repo.ChartVersions");
+                }
+                _ => {}
+            },
+            (Event::Scalar(..) | Event::SequenceStart(..), [Level::Mapping(Some(top)), _, Level::List])
+                if top == "entries" =>
+            {
+                self.read.fault = Some("string into Go struct field .entries of type repo.ChartVersion");
+            }
+            (Event::MappingStart(..), [_, _, Level::List]) => self.place = begun(),
+            (Event::MappingEnd, [_, _, Level::List, _]) => self.place.bytes.end = end,
+            _ => {}
+        }
+    }
+
     fn begin(&mut self, level: Level) -> Result<(), String> {
         if self.levels.len() >= MAX_DEPTH {
             return Err(format!("the index nests more than {MAX_DEPTH} levels deep"));
