@@ -57,6 +57,7 @@ reasons! {
     ImageRefused
     ImageURLInvalid
     IncludeChange
+    IndexationFailed
     IntervalNotConfigured
     InvalidAnnotation
     InvalidCELExpression
