@@ -57,6 +57,11 @@ pub trait Reconcile: Send + Sync + 'static {
         None
     }
 
+    /// Whether an object is for others to read only. It has no status, no finalizer, and nothing that [`Reconcile::finalize`] removes.
+    fn is_static(&self, _object: &Object) -> bool {
+        false
+    }
+
     /// Sets the status at the beginning of a reconciliation. True when it should be written at once.
     fn begin(&self, status: &mut Status) -> bool {
         status.begin()
@@ -458,6 +463,9 @@ impl<R: Reconcile> Driver<R> {
             self.reconciler.forgotten(&object.name).await;
             return self.remove_finalizer(object).await.map(|()| None);
         }
+        if self.reconciler.is_static(object) {
+            return self.leave(&turn_on(object)).await.map(|()| None);
+        }
         let object = self.add_finalizer(object).await?;
         self.look_for_rivals(&object, log).await;
         if object
@@ -582,6 +590,33 @@ impl<R: Reconcile> Driver<R> {
         let said = (new_event.event_type, new_event.reason.as_str(), new_event.message);
         let event = events::event(object, R::KIND, R::CONTROLLER, R::ACTION, said);
         self.services.recorder.record(event);
+    }
+
+    /// Takes everything back that an object had before it became static (source-controller v1.9, `migrationToStatic`).
+    async fn leave(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
+        let object = request.object;
+        let is_suspended = object
+            .spec::<Suspension>()
+            .is_some_and(|spec| spec.suspend == Some(true));
+        let status = object.status();
+        let fields: Vec<&String> = status.as_object().into_iter().flat_map(serde_json::Map::keys).collect();
+        let has_finalizer = object.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
+        if is_suspended || (fields.is_empty() && !has_finalizer) {
+            return Ok(());
+        }
+        self.reconciler.finalize(request).await?;
+        self.reconciler.forgotten(&object.name).await;
+        self.statuses.forget(&object.name);
+        if !fields.is_empty() {
+            let nothing: serde_json::Map<_, _> = fields.into_iter().map(|field| (field.clone(), json!(null))).collect();
+            let cluster = &self.services.cluster;
+            let patch = json!({ "status": nothing });
+            let written = cluster.patch_status(R::KIND, &object.name, R::MANAGER, &patch);
+            written.await.map_err(|error| error.to_string())?;
+        }
+        self.patch_finalizers(object, |finalizers| finalizers.retain(|one| one != FINALIZER))
+            .await
+            .map(drop)
     }
 
     /// Adds the finalizer.
