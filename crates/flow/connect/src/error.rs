@@ -28,6 +28,16 @@ pub enum AccessError {
         /// The key that it lacks.
         missing: &'static str,
     },
+    /// A name without a password, or the reverse.
+    #[error("secret '{secret}': malformed basic auth - has '{present}' but missing '{missing}'")]
+    HalfLogin {
+        /// The Secret.
+        secret: ObjectName,
+        /// The key that it has.
+        present: &'static str,
+        /// The key that it lacks.
+        missing: &'static str,
+    },
     /// All keys of a Secret with certificates are missing.
     #[error("secret '{0}' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
     NoCertificates(ObjectName),

@@ -14,6 +14,7 @@ mod error;
 mod forge;
 pub mod git;
 mod github_app;
+pub mod helm_repository;
 mod identity;
 mod proxy;
 mod references;

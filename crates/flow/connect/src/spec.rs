@@ -1,7 +1,7 @@
 //! The connection settings that the specs of all kinds have in common: references to Secrets and ServiceAccounts, and the
 //! provider.
 
-use bumpwright_api::{Bucket, GitRepository, ImageRepository, LocalRef, Metadata, OciRepository};
+use bumpwright_api::{Bucket, GitRepository, HelmRepository, ImageRepository, LocalRef, Metadata, OciRepository};
 
 /// An object whose spec describes a connection.
 pub trait ConnectionSpec {
@@ -106,6 +106,25 @@ impl ConnectionSpec for Bucket {
 
     fn service_account(&self) -> &str {
         &self.spec.service_account_name
+    }
+}
+
+impl ConnectionSpec for HelmRepository {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn secret_refs(&self) -> Vec<&LocalRef> {
+        given([&self.spec.secret_ref, &self.spec.cert_secret_ref])
+    }
+
+    /// Its provider is for registries only.
+    fn cloud(&self) -> Option<&str> {
+        None
+    }
+
+    fn service_account(&self) -> &str {
+        ""
     }
 }
 

@@ -1,0 +1,79 @@
+//! Connections to HelmRepositories with an index: login and certificates, with source-controller's errors in its order
+//! (v1.9, `GetClientOpts`).
+
+use std::time::Duration;
+
+use super::error::{AccessError, ConnectError, no_such_secret};
+use super::references::LocalObjects;
+use super::tls::{given_tls, tls};
+use bumpwright_api::{HelmRepository, LocalRef, Objects, Secret};
+use bumpwright_http::{Peer, Tls, basic_header};
+use bumpwright_secret::Secret as Text;
+
+/// The default time limit.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How a chart repository is reached.
+#[derive(Clone, Debug)]
+pub struct ChartRepository {
+    /// Certificates and the time limit.
+    pub peer: Peer,
+    /// The `Authorization` header.
+    pub authorization: Option<Text>,
+}
+
+/// The connection settings. `objects` has the objects that the repository refers to.
+///
+/// # Errors
+/// [`ConnectError`]
+pub fn settings(repository: &HelmRepository, objects: &Objects) -> Result<ChartRepository, ConnectError> {
+    let spec = &repository.spec;
+    let local = LocalObjects::of(&repository.metadata, objects);
+    let certificates = spec.cert_secret_ref.as_ref().map(|reference| {
+        let secret = secret(local, reference, "TLS authentication secret")?;
+        tls(secret).map_err(|error| format!("failed to construct Helm client's TLS config: {error}"))
+    });
+    let certificates = certificates.transpose().map_err(ConnectError::authentication)?;
+    let login = spec.secret_ref.as_ref().map(|reference| {
+        let secret = secret(local, reference, "authentication secret")?;
+        login(secret).map_err(|error| format!("failed to detect authentication methods: {error}"))
+    });
+    let login = login.transpose().map_err(ConnectError::authentication)?;
+    let (authorization, older) = login.unwrap_or_default();
+    let tls = certificates.or(older).map(|tls| Tls {
+        beside_system: true,
+        ..tls
+    });
+    Ok(ChartRepository {
+        peer: Peer {
+            tls: tls.unwrap_or_default(),
+            timeout: spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std()),
+            ..Peer::default()
+        },
+        authorization,
+    })
+}
+
+fn secret<'o>(local: LocalObjects<'o>, reference: &LocalRef, what: &str) -> Result<&'o Secret, String> {
+    let name = local.name(&reference.name);
+    let secret = local.secret(reference);
+    secret.map_err(|_| format!("failed to get {what} '{name}': {}", no_such_secret(&name)))
+}
+
+/// The `Authorization` header, and certificates that may be in the same Secret.
+fn login(secret: &Secret) -> Result<(Option<Text>, Option<Tls>), AccessError> {
+    let password = secret.text("password")?.map(|password| Text::new(password.to_owned()));
+    let username = secret.text("username")?;
+    let half = |present, missing| AccessError::HalfLogin {
+        secret: secret.metadata.object_name(),
+        present,
+        missing,
+    };
+    let header = match (username, password) {
+        (Some(username), Some(password)) => Some(basic_header(username, &password)),
+        (None, None) => None,
+        (Some(_), None) => return Err(half("username", "password")),
+        (None, Some(_)) => return Err(half("password", "username")),
+    };
+    Ok((header, given_tls(secret)?))
+}
