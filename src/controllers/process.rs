@@ -272,7 +272,13 @@ fn warn(settings: &Settings, setup: &Log) {
         ));
     }
     if settings.kinds.source {
-        setup.info("HelmRepositories and HelmCharts are not served; a HelmRelease may name an OCIRepository instead (spec.chartRef)");
+        let kinds = match settings.kinds.helm_repository {
+            true => "HelmCharts are not served",
+            false => "HelmRepositories (--controllers=helm-repository serves them) and HelmCharts are not served",
+        };
+        setup.info(&format!(
+            "{kinds}; a HelmRelease may name an OCIRepository instead (spec.chartRef)"
+        ));
     }
 }
 

@@ -201,6 +201,8 @@ pub struct Kinds {
     pub source: bool,
     /// `Kustomization`.
     pub kustomize: bool,
+    /// `HelmRepository`, beside the other sources.
+    pub helm_repository: bool,
 }
 
 impl Kinds {
@@ -210,14 +212,16 @@ impl Kinds {
         automation: false,
         source: false,
         kustomize: false,
+        helm_repository: false,
     };
 
-    /// All of them.
+    /// All of them but HelmRepositories: their charts (HelmCharts) are Flux's source-controller's, and it serves either all sources or none.
     pub const ALL: Self = Self {
         reflector: true,
         automation: true,
         source: true,
         kustomize: true,
+        helm_repository: false,
     };
 
     /// Adds the kinds of a controller, by its name without `-controller`. Returns whether there is one of this name.
@@ -227,6 +231,7 @@ impl Kinds {
             "image-automation" => self.automation = true,
             "source" => self.source = true,
             "kustomize" => self.kustomize = true,
+            "helm-repository" => self.helm_repository = true,
             _ => return false,
         }
         true

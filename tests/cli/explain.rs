@@ -14,10 +14,10 @@ const TEXTS: &str = "src/cli/explain/texts";
 const PAGE: &str = "docs/reference/reasons.md";
 
 const IMAGES: [&str; 3] = ["ImageRepository", "ImagePolicy", "ImageUpdateAutomation"];
-const SOURCES: [&str; 3] = ["GitRepository", "OCIRepository", "Bucket"];
+const SOURCES: [&str; 4] = ["GitRepository", "OCIRepository", "Bucket", "HelmRepository"];
 
 /// The kinds whose objects get the reasons in a folder or file; the first prefix that fits counts.
-const SAID_BY: [(&str, &[&str]); 17] = [
+const SAID_BY: [(&str, &[&str]); 18] = [
     ("src/controllers/images/repository/", &["ImageRepository"]),
     ("src/controllers/images/policy/", &["ImagePolicy"]),
     ("src/controllers/images/automation/", &["ImageUpdateAutomation"]),
@@ -26,6 +26,7 @@ const SAID_BY: [(&str, &[&str]); 17] = [
     ("src/controllers/sources/git_repository/", &["GitRepository"]),
     ("src/controllers/sources/oci_repository/", &["OCIRepository"]),
     ("src/controllers/sources/bucket/", &["Bucket"]),
+    ("src/controllers/sources/helm_repository/", &["HelmRepository"]),
     ("src/controllers/sources/", &SOURCES),
     ("crates/flow/connect/src/git/", &["GitRepository"]),
     ("crates/flow/connect/src/error.rs", &SOURCES),
@@ -37,13 +38,14 @@ const SAID_BY: [(&str, &[&str]); 17] = [
     ("src/ui/", &ALL),
 ];
 
-const ALL: [&str; 7] = [
+const ALL: [&str; 8] = [
     IMAGES[0],
     IMAGES[1],
     IMAGES[2],
     SOURCES[0],
     SOURCES[1],
     SOURCES[2],
+    SOURCES[3],
     "Kustomization",
 ];
 

@@ -347,6 +347,7 @@ fn files_are_those_of_deploy() {
         ("base/crds", "base"),
         ("sources", "sources"),
         ("source-controller", "source-controller"),
+        ("helm-repository", "helm-repository"),
         ("kustomize-controller", "kustomize-controller"),
     ] {
         let (wanted, folder) = (of(&deploy().join(from)), copies.join(name));

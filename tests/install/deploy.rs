@@ -444,7 +444,13 @@ fn webhooks_are_a_component() {
 fn definitions_are_those_of_the_folder_of_definitions() {
     let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
     let mut count = 0;
-    for folder in ["base/crds", "sources", "source-controller", "kustomize-controller"] {
+    for folder in [
+        "base/crds",
+        "sources",
+        "source-controller",
+        "helm-repository",
+        "kustomize-controller",
+    ] {
         for entry in std::fs::read_dir(deploy().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap();
@@ -456,7 +462,7 @@ fn definitions_are_those_of_the_folder_of_definitions() {
             count += 1;
         }
     }
-    assert_eq!(count, 8);
+    assert_eq!(count, 9);
 }
 
 /// The restricted profile of the pod security standards, and a root file system that nothing can write to.

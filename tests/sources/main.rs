@@ -13,6 +13,7 @@ mod artifacts;
 mod bucket_sources;
 mod buckets;
 mod git_sources;
+mod helm_sources;
 mod keys;
 mod observed;
 mod oci_sources;

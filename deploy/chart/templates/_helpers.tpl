@@ -51,6 +51,9 @@
 - --storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.{{ .Values.clusterDomain }}.
 {{- end }}
 {{- end }}
+{{- if .Values.controllers.helmRepository }}
+- --controllers=helm-repository
+{{- end }}
 {{- if .Values.shards.replicas }}
 - --shards
 - --storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.{{ .Values.clusterDomain }}:9090

@@ -33,7 +33,7 @@ pub(super) async fn check(
     }
     leases::before(cluster, namespace, components, findings).await;
     if components.kinds.source {
-        charts(cluster, findings).await;
+        charts(cluster, components, findings).await;
     }
 }
 
@@ -52,8 +52,9 @@ const CHARTS: [Kind; 2] = [
 ];
 
 /// Objects that nobody reconciles when bumpwright has source-controller's lease.
-async fn charts(cluster: &Cluster, findings: &mut Findings) {
-    for kind in &CHARTS {
+async fn charts(cluster: &Cluster, components: Components, findings: &mut Findings) {
+    let is_served = |kind: &&Kind| components.kinds.helm_repository && kind.kind == "HelmRepository";
+    for kind in CHARTS.iter().filter(|kind| !is_served(kind)) {
         let found = cluster.list(&Resource::of(kind, true), "", "").await;
         let (count, first) = match &found {
             Ok(all) => (all.len(), all.first()),

@@ -131,6 +131,7 @@ fn is_needed(name: &str, wanted: &Installation<'_>) -> bool {
         name if name.ends_with(OWN_GROUP) => wanted.components.has_images(),
         SOURCE => !wanted.beside_flux,
         "buckets.source.toolkit.fluxcd.io" | "ocirepositories.source.toolkit.fluxcd.io" => kinds.source,
+        "helmrepositories.source.toolkit.fluxcd.io" => kinds.helm_repository,
         _ => kinds.kustomize,
     }
 }
@@ -436,6 +437,7 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
         kinds.source,
         "--storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.cluster.local.",
     );
+    add(kinds.helm_repository, "--controllers=helm-repository");
     add(kinds.kustomize, "--controllers=kustomize");
     add(webhooks, "--webhook-addr=:9292");
     add(wanted.ui, "--ui-addr=:9393");

@@ -12,7 +12,8 @@ use crate::cli::install::{shards, shown};
 use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, is_workload, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Kind, NAMESPACE, Resource,
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, HELM_REPOSITORY, Kind,
+    NAMESPACE, Resource,
 };
 
 /// The finalizer of all controllers of Flux, and of these.
@@ -121,6 +122,9 @@ impl Plan {
                 }
                 let scope = controller.scope().to_owned();
                 self.unfinished.extend(kinds.iter().map(|kind| (*kind, scope.clone())));
+                if name == "source-controller" && controller.components().kinds.helm_repository {
+                    self.unfinished.push((&HELM_REPOSITORY, scope));
+                }
             }
         }
     }

@@ -17,8 +17,8 @@ pub(crate) struct ArtifactWriter<'a> {
     pub(crate) kind: &'static Kind,
     /// The source.
     pub(crate) name: &'a ObjectName,
-    /// The name of its file without `.tar.gz`.
-    pub(crate) stem: &'a str,
+    /// The name of its file.
+    pub(crate) file: String,
     pub(crate) revision: &'a str,
     /// The link to the newest artifact.
     pub(crate) link: Option<&'static str>,
@@ -53,6 +53,24 @@ impl ArtifactWriter<'_> {
         })
     }
 
+    /// Writes what `fill` writes.
+    ///
+    /// # Errors
+    /// Errors that end the reconciliation.
+    pub(crate) fn fill(
+        self,
+        fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<Artifact, ArtifactError> {
+        let metadata = self.metadata.clone();
+        let written = self.write(|out| {
+            let mut out = io::BufWriter::new(out);
+            fill(&mut out)?;
+            io::Write::flush(&mut out)?;
+            Ok(metadata)
+        });
+        written.map_err(|error| ArtifactError::ArchiveOperationFailed { doing: "save", error })
+    }
+
     /// Copies a layer as it is.
     ///
     /// # Errors
@@ -71,8 +89,7 @@ impl ArtifactWriter<'_> {
         fill: impl FnOnce(&mut dyn io::Write) -> Result<storage::Metadata, storage::FillError>,
     ) -> Result<Artifact, StorageError> {
         let folder = artifacts::folder(self.kind, self.name)?;
-        let file = format!("{}.tar.gz", self.stem);
-        let artifact = self.storage.artifact(&folder, &file, self.revision)?;
+        let artifact = self.storage.artifact(&folder, &self.file, self.revision)?;
         self.storage.write(&artifact, self.link, fill)
     }
 }

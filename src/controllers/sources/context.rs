@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::helm_repository::validators::KnownValidators;
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
@@ -16,6 +17,8 @@ pub(crate) struct SourcesContext {
     pub(crate) storage: Storage,
     pub(crate) mirrors: Arc<Mirrors>,
     pub(crate) scanner: Arc<Scanner>,
+    /// Of the indexes of HelmRepositories.
+    pub(crate) validators: KnownValidators,
     /// For includes.
     pub(crate) git_repositories: Arc<Cache>,
 }
@@ -27,6 +30,7 @@ impl SourcesContext {
             shared: Arc::clone(&parts.shared),
             storage: parts.storage.clone()?,
             mirrors: Arc::clone(&parts.mirrors),
+            validators: KnownValidators::default(),
             scanner: Arc::clone(&parts.scanner),
             git_repositories: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
         }))

@@ -1,4 +1,5 @@
-//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from.
+//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from; indexes of chart repositories become
+//! artifacts, too.
 
 pub(crate) mod archive;
 pub(crate) mod artifacts;
@@ -7,6 +8,7 @@ mod context;
 pub(crate) mod error;
 pub(crate) mod first_rounds;
 pub(crate) mod git_repository;
+pub(crate) mod helm_repository;
 pub(crate) mod leader;
 pub(crate) mod oci_repository;
 pub(crate) mod server;
@@ -14,7 +16,7 @@ pub(crate) mod source;
 pub(crate) mod spool;
 pub(crate) mod status;
 
-use bumpwright_kube::{BUCKET, GIT_REPOSITORY, Kind, OCI_REPOSITORY};
+use bumpwright_kube::{BUCKET, GIT_REPOSITORY, HELM_REPOSITORY, Kind, OCI_REPOSITORY};
 
 /// The kinds whose artifacts are made here.
-pub(crate) const KINDS: [&Kind; 3] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET];
+pub(crate) const KINDS: [&Kind; 4] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET, &HELM_REPOSITORY];

@@ -40,6 +40,16 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     /// Errors of steps.
     type Error: SourceError;
 
+    /// Whether this process reconciles it.
+    fn is_enabled(kinds: Kinds) -> bool {
+        kinds.source
+    }
+
+    /// Whether an object is for others to read only: it has no status and no artifact.
+    fn is_static(_object: &Object) -> bool {
+        false
+    }
+
     /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
@@ -59,7 +69,7 @@ pub(crate) struct Sources<S> {
 
 impl<S: Source> Registered for Sources<S> {
     fn is_enabled(kinds: Kinds) -> bool {
-        kinds.source
+        S::is_enabled(kinds)
     }
 
     fn watches(_settings: &Settings) -> Vec<Watch> {
@@ -81,6 +91,10 @@ impl<S: Source> Registered for Sources<S> {
 impl<S: Source> Reconcile for Sources<S> {
     const KIND: &'static Kind = S::KIND;
     const CONTROLLER: &'static str = server::CONTROLLER;
+
+    fn is_static(&self, object: &Object) -> bool {
+        S::is_static(object)
+    }
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         let object: S = match request.object.read(S::KIND) {
@@ -135,6 +149,7 @@ impl<S: Source> Reconcile for Sources<S> {
 
     async fn forgotten(&self, name: &ObjectName) {
         self.sources.shared.first_rounds.forget(Self::KIND.kind, name);
+        self.sources.validators.forget(name);
         self.sources.mirrors.forget(Self::KIND.kind, name).await;
     }
 

@@ -7,7 +7,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use bumpwright_api::{Bucket, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, OciRepository};
+use bumpwright_api::{
+    Bucket, GitRepository, HelmRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, OciRepository,
+};
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
@@ -31,6 +33,7 @@ const UNREAD: &[(&str, &[&str])] = &[
     ),
     ("OCIRepository", &[]),
     ("Bucket", &["spec.accessFrom"]),
+    ("HelmRepository", &[]),
 ];
 
 /// Names that a type takes from manifests though no version has them.
@@ -48,6 +51,7 @@ fn every_field_that_a_type_reads_is_in_its_schema_and_the_other_way_round() {
     check::<GitRepository>("GitRepository");
     check::<OciRepository>("OCIRepository");
     check::<Bucket>("Bucket");
+    check::<HelmRepository>("HelmRepository");
 }
 
 /// The walk itself: it must see what is missing on either side.

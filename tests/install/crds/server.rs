@@ -41,6 +41,7 @@ const KINDS: &[(&str, &str, &str)] = &[
         "Bucket",
         "{bucketName: fleet, endpoint: s3.example.com, interval: 5m}",
     ),
+    (SOURCE, "HelmRepository", "{url: 'https://charts.example.com'}"),
     (SOURCE, "ExternalArtifact", "{}"),
     (
         KUSTOMIZE,
@@ -649,6 +650,13 @@ fn kinds_are_found_and_shown_as_flux_shows_them() {
             &[],
             "fluxcd-sources",
             &["Name", "Endpoint", age, "Ready", "Status"],
+        ),
+        (
+            "HelmRepository",
+            "v1",
+            &["helmrepo"],
+            "fluxcd-sources",
+            &["Name", "URL", age, "Ready", "Status"],
         ),
         (
             "ExternalArtifact",

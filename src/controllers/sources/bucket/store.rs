@@ -40,7 +40,7 @@ fn write(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) ->
         storage,
         kind: &BUCKET,
         name,
-        stem: revision.rsplit(':').next().unwrap_or_default(),
+        file: format!("{}.tar.gz", revision.rsplit(':').next().unwrap_or_default()),
         revision,
         link: Bucket::LINK,
         metadata: Default::default(),

@@ -105,7 +105,7 @@ fn write(
         storage,
         kind: &GIT_REPOSITORY,
         name: &repository.metadata.object_name(),
-        stem: &inputs.commit,
+        file: format!("{}.tar.gz", inputs.commit),
         revision: &inputs.revision,
         link: GitRepository::LINK,
         metadata: Default::default(),

@@ -45,7 +45,7 @@ fn write(
         storage,
         kind: &OCI_REPOSITORY,
         name,
-        stem: digest_text(revision),
+        file: format!("{}.tar.gz", digest_text(revision)),
         revision,
         link: OciRepository::LINK,
         metadata: pulled.metadata,

@@ -1,0 +1,61 @@
+//! What servers said about the indexes that artifacts were made of, so that an unchanged one is not sent again. Kept in memory: the first
+//! fetch of a process is whole.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use bumpwright_api::ObjectName;
+use bumpwright_http::Answer;
+
+/// Bytes of a header that is kept.
+const LONGEST: usize = 1 << 10;
+
+/// The validators of an index (RFC 9110, 8.8).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Validators {
+    /// The URL of the index.
+    pub(super) url: String,
+    /// The revision of the artifact that was made of it.
+    pub(super) revision: String,
+    pub(super) etag: Option<String>,
+    pub(super) last_modified: Option<String>,
+}
+
+impl Validators {
+    pub(super) fn of(url: &str, revision: &str, answer: &Answer) -> Self {
+        let header = |name| {
+            let value = answer.header(name).filter(|value| value.len() <= LONGEST);
+            value.map(str::to_owned)
+        };
+        Self {
+            url: url.to_owned(),
+            revision: revision.to_owned(),
+            etag: header("etag"),
+            last_modified: header("last-modified"),
+        }
+    }
+}
+
+/// Those of all repositories.
+#[derive(Debug, Default)]
+pub(crate) struct KnownValidators(Mutex<HashMap<ObjectName, Validators>>);
+
+impl KnownValidators {
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<ObjectName, Validators>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Those of the index at an URL, of which the artifact of this revision was made.
+    pub(super) fn of(&self, name: &ObjectName, url: &str, revision: &str) -> Option<Validators> {
+        let known = self.with(|all| all.get(name).cloned());
+        known.filter(|known| known.url == url && known.revision == revision)
+    }
+
+    pub(super) fn put(&self, name: &ObjectName, validators: Validators) {
+        self.with(|all| all.insert(name.clone(), validators));
+    }
+
+    pub(crate) fn forget(&self, name: &ObjectName) {
+        self.with(|all| all.remove(name));
+    }
+}
