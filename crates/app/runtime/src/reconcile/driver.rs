@@ -23,11 +23,8 @@ use crate::{Action, EventType, Finish, Log, ObjectReference, ObjectStatus, Worki
 use bumpwright_api::{Condition, Conditions, ObjectName, READY, Reason, check_annotation_keys};
 use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 
-/// The finalizer of Flux's controllers.
-const FINALIZER: &str = "finalizers.fluxcd.io";
-
 /// Attempts of a write, on conflicts or transient errors of the server.
-const ATTEMPTS: u32 = 5;
+pub(super) const ATTEMPTS: u32 = 5;
 
 /// The pause after a transient error.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -104,9 +101,9 @@ pub trait Reconcile: Send + Sync + 'static {
 
 /// The field of specs that suspends an object.
 #[derive(Deserialize)]
-struct Suspension {
+pub(super) struct Suspension {
     #[serde(default)]
-    suspend: Option<bool>,
+    pub(super) suspend: Option<bool>,
 }
 
 /// One reconciliation of one object.
@@ -125,7 +122,7 @@ pub struct ReconcileRequest<'a> {
 
 /// Writes to one object.
 #[derive(Clone, Copy)]
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     services: &'a Services,
     cache: &'a Cache,
     statuses: &'a Statuses,
@@ -572,7 +569,7 @@ impl<R: Reconcile> Driver<R> {
         metrics.object_status(R::KIND.kind, &name.namespace, &name.name, status, reason);
     }
 
-    fn writer(&self) -> Writer<'_> {
+    pub(super) fn writer(&self) -> Writer<'_> {
         Writer {
             services: &self.services,
             cache: &self.cache,
@@ -590,86 +587,6 @@ impl<R: Reconcile> Driver<R> {
         let said = (new_event.event_type, new_event.reason.as_str(), new_event.message);
         let event = events::event(object, R::KIND, R::CONTROLLER, R::ACTION, said);
         self.services.recorder.record(event);
-    }
-
-    /// Takes everything back that an object had before it became static (source-controller v1.9, `migrationToStatic`).
-    async fn leave(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
-        let object = request.object;
-        let is_suspended = object
-            .spec::<Suspension>()
-            .is_some_and(|spec| spec.suspend == Some(true));
-        let status = object.status();
-        let fields: Vec<&String> = status.as_object().into_iter().flat_map(serde_json::Map::keys).collect();
-        let has_finalizer = object.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
-        if is_suspended || (fields.is_empty() && !has_finalizer) {
-            return Ok(());
-        }
-        self.reconciler.finalize(request).await?;
-        self.reconciler.forgotten(&object.name).await;
-        self.statuses.forget(&object.name);
-        if !fields.is_empty() {
-            let nothing: serde_json::Map<_, _> = fields.into_iter().map(|field| (field.clone(), json!(null))).collect();
-            let cluster = &self.services.cluster;
-            let patch = json!({ "status": nothing });
-            let written = cluster.patch_status(R::KIND, &object.name, R::MANAGER, &patch);
-            written.await.map_err(|error| error.to_string())?;
-        }
-        self.patch_finalizers(object, |finalizers| finalizers.retain(|one| one != FINALIZER))
-            .await
-            .map(drop)
-    }
-
-    /// Adds the finalizer.
-    async fn add_finalizer(&self, object: &Arc<Object>) -> Result<Arc<Object>, String> {
-        let added = self.patch_finalizers(object, |finalizers| {
-            if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
-                finalizers.push(FINALIZER.to_owned());
-            }
-        });
-        let gone = || format!("{} {} is gone", R::KIND.kind, object.name);
-        added.await?.ok_or_else(gone)
-    }
-
-    /// Removes the finalizer.
-    async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<(), String> {
-        self.queue.forget(&object.name);
-        let left = self.patch_finalizers(object, |finalizers| {
-            finalizers.retain(|finalizer| finalizer != FINALIZER)
-        });
-        left.await.map(drop)
-    }
-
-    /// Changes the finalizers, and returns the updated object; none when it is gone. Finalizers of others must
-    /// not get lost: only the version that was read is written.
-    async fn patch_finalizers(
-        &self,
-        object: &Arc<Object>,
-        change: impl Fn(&mut Vec<String>),
-    ) -> Result<Option<Arc<Object>>, String> {
-        let mut object = Arc::clone(object);
-        for _ in 0..ATTEMPTS {
-            let mut finalizers = object.finalizers.clone();
-            change(&mut finalizers);
-            if finalizers == object.finalizers {
-                return Ok(Some(object));
-            }
-            let patch = json!({ "metadata": { "resourceVersion": object.resource_version, "finalizers": finalizers } });
-            let cluster = &self.services.cluster;
-            match cluster.patch(R::KIND, &object.name, R::MANAGER, &patch).await {
-                Ok(after) => {
-                    self.cache.wrote(&object.resource_version, after.clone());
-                    return Ok(Some(Arc::new(after)));
-                }
-                Err(error) if error.is_not_found() => return Ok(None),
-                Err(ClusterError::Conflict(_)) => {}
-                Err(error) => return Err(error.to_string()),
-            }
-            match self.writer().again(&object).await.map_err(|error| error.to_string())? {
-                Some(now) => object = Arc::new(now),
-                None => return Ok(None),
-            }
-        }
-        Err(contested(&object))
     }
 }
 
@@ -715,7 +632,7 @@ impl Writer<'_> {
     }
 
     /// Reads the object again; none when it is gone, also if another one has its name.
-    async fn again(&self, object: &Object) -> Result<Option<Object>, ClusterError> {
+    pub(super) async fn again(&self, object: &Object) -> Result<Option<Object>, ClusterError> {
         match self.services.cluster.get(self.cache.kind(), &object.name).await {
             Ok(now) => Ok(Some(now).filter(|now| now.uid == object.uid)),
             Err(error) if error.is_not_found() => Ok(None),
@@ -724,7 +641,7 @@ impl Writer<'_> {
     }
 }
 
-fn contested(object: &Object) -> String {
+pub(super) fn contested(object: &Object) -> String {
     format!(
         "{}: others wrote at the same time, {ATTEMPTS} times in a row",
         object.name

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod dealt;
 pub mod driver;
 pub mod events;
+mod finalizer;
 mod rivals;
 pub mod services;
 pub mod status;
