@@ -169,4 +169,5 @@ def growth(folder, ours, helm, what, sizes, env):
     print(f"| {what} | {many // few} × | {cpu[few]['ours'] * 1e3:.1f} | {cpu[many]['ours'] * 1e3:.1f} | {exponent['ours']:.2f} | {exponent['helm']:.2f} |")
 
 
-main()
+if __name__ == "__main__":
+    main()

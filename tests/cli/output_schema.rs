@@ -122,6 +122,7 @@ fn of_fleet() -> Value {
             kustomization: kustomization.clone(),
             images: vec![ContainerImage::default()],
             restarts: true,
+            release: "shop/web".to_owned(),
             ..ChangedWorkload::default()
         }],
         objects: vec![ChangedObject {

@@ -28,9 +28,6 @@ fn chosen(namespace: &str, tag: &str) -> String {
 
 impl<'a> Folders<'a> {
     fn start(cluster: &'a Cluster, namespace: &str, annotations: &Value, flags: &[&str]) -> Self {
-        cluster.define();
-        let world = World::new(cluster, namespace).labelled("verified", namespace);
-        let repo = world.repository("app.git");
         let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\ndata:\n  city: ${city}\n";
         let kustomization_file = chosen(namespace, "1.0.0");
         let files = [
@@ -40,7 +37,14 @@ impl<'a> Folders<'a> {
             Change::File("app/1.1.0/map.yaml", map.as_bytes()),
             Change::File("app/1.1.0/kustomization.yaml", b"resources: [map.yaml]\n"),
         ];
-        repo.commit("main", "first", &files);
+        Self::with(cluster, namespace, annotations, flags, &files)
+    }
+
+    fn with(cluster: &'a Cluster, namespace: &str, annotations: &Value, flags: &[&str], files: &[Change<'_>]) -> Self {
+        cluster.define();
+        let world = World::new(cluster, namespace).labelled("verified", namespace);
+        let repo = world.repository("app.git");
+        repo.commit("main", "first", files);
         add_choice(&world, "one", "1.0.0");
         world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
         world.annotated(AUTOMATION, "all", annotations, automation("app"));
@@ -133,4 +137,61 @@ fn without_the_annotation_nothing_is_built() {
     folders.world.add(KUSTOMIZATION, "app", kustomization("./app", &source));
     folders.choose("1.2.0");
     until("the commit is pushed", || folders.is_pushed("verify-not", "1.2.0"));
+}
+
+/// Charts in the repository are rendered; one at another address is not fetched, and stops nothing.
+#[test]
+fn a_commit_that_breaks_the_render_of_a_release_is_not_pushed() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let namespace = "verify-helm";
+    let release = |name: &str, kind: &str, chart: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  interval: 1h\n  \
+             chart: {{spec: {{chart: {chart}, version: 1.0.0, sourceRef: {{kind: {kind}, name: app}}}}}}\n  \
+             valuesFrom: [{{kind: Secret, name: login}}]\n  values:\n    tag: 1.0.0 # {{\"$imagepolicy\": \"{namespace}:one:tag\"}}\n"
+        )
+    };
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {tag: {{ .Values.tag | quote }}}\n\
+                    {{ if eq .Values.tag \"1.2.0\" }}{{ fail (printf \"no %s\" .Values.password) }}{{ end }}\n";
+    let (near, far) = (
+        release("near", "GitRepository", "./chart"),
+        release("far", "HelmRepository", "web"),
+    );
+    let files = [
+        Change::File("app/near.yaml", near.as_bytes()),
+        Change::File("app/far.yaml", far.as_bytes()),
+        Change::File(
+            "app/other.yaml",
+            b"apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: verify-helm}\nstringData: {values.yaml: 'password: hunter22'}\n---\n\
+              apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: app, namespace: verify-helm}\n\
+              spec: {interval: 1h, url: 'http://127.0.0.1:1'}\n",
+        ),
+        Change::File("chart/Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}"),
+        Change::File("chart/templates/map.yaml", template.as_bytes()),
+    ];
+    let annotations = json!({"bumpwright.dev/verify": "build"});
+    let folders = Folders::with(cluster, namespace, &annotations, &[], &files);
+    let world = &folders.world;
+    let source = json!({"kind": "GitRepository", "name": "app"});
+    world.add(KUSTOMIZATION, "app", kustomization("./app", &source));
+    let before = folders.repo.refs();
+    folders.choose("1.2.0");
+    let message = world.ready(AUTOMATION, "all", "False", |reason, _| reason == "VerifyFailed");
+    for part in [
+        "HelmRelease verify-helm/near of Kustomization verify-helm/app would fail",
+        "no **",
+        "app/near.yaml:9:10",
+        "1.2.0",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(
+        !message.contains("hunter22") && !message.contains("app/far.yaml"),
+        "{message}"
+    );
+    assert_eq!(folders.repo.refs(), before);
+    folders.choose("1.1.0");
+    let is_pushed = || String::from_utf8_lossy(&folders.repo.show("main", "app/far.yaml")).contains("tag: 1.1.0");
+    until("the commit is pushed", is_pushed);
+    world.ready(AUTOMATION, "all", "True", |_, _| true);
 }

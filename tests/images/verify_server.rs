@@ -537,3 +537,78 @@ fn the_command_asks_the_cluster_of_the_kubeconfig() {
         assert!(ran.code == 2 && ran.err.contains(words), "{words}: {}", ran.err);
     }
 }
+
+/// What a release installs is asked about as its account, if the cluster has the release so.
+#[test]
+fn objects_of_releases_are_asked_about_as_their_own_account() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(()) = cluster.define_helm() else { return };
+    let namespace = "server-helm";
+    ghcr_only(cluster, namespace);
+    let release = |name: &str, image: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  interval: 1h\n  \
+             serviceAccountName: helm\n  chart: {{spec: {{chart: ./chart, sourceRef: {{kind: GitRepository, name: app}}}}}}\n  values:\n    \
+             image: {image} # {{\"$imagepolicy\": \"{namespace}:one\"}}\n"
+        )
+    };
+    // Without the marker, which is in the values.
+    let template = deployment(namespace, "{{ .Values.image }}").replace("name: web,", "name: '{{ .Release.Name }}',");
+    let template = template.split(" # ").next().unwrap().to_owned();
+    let files = [
+        ("app/web.yaml", release("web", "ghcr.io/o/one:1.0.0")),
+        ("app/new.yaml", release("new", "ghcr.io/o/one:1.0.0")),
+        (
+            "chart/Chart.yaml",
+            "{apiVersion: v2, name: web, version: 1.0.0}".to_owned(),
+        ),
+        ("chart/templates/web.yaml", template),
+    ];
+    let fleet = Fleet::start(cluster, namespace, &files);
+    let world = &fleet.world;
+    account(world, "helm", &["apps"], &["deployments"]);
+    let mut live: Value = serde_saphyr::from_str(&release("web", "ghcr.io/o/one:1.0.0")).unwrap();
+    live["metadata"]["labels"] =
+        json!({"kustomize.toolkit.fluxcd.io/name": "app", "kustomize.toolkit.fluxcd.io/namespace": namespace});
+    world.apply(&live);
+    fleet.kustomize("app", "./app", json!({}));
+    add_choice(world, "one", "1.0.0");
+    fleet.choose("one", "docker.io/evil/one", "1.1.0");
+    fleet.automate();
+    fleet.fails(&[
+        "HelmRelease server-helm/web of Kustomization server-helm/app would be refused by the API server: Deployment/server-helm/web dry-run failed",
+        "images come from ghcr.io only",
+        "caused by app/web.yaml:9:12",
+    ]);
+    fleet.choose("one", "ghcr.io/o/one", "1.1.0");
+    fleet.is_pushed("app/web.yaml", &release("web", "ghcr.io/o/one:1.1.0"));
+    fleet.tells(
+        "HelmRelease server-helm/new of Kustomization server-helm/app: the API server is not asked about its changes",
+    );
+    // The command asks as the account, too, which may not do this in a cluster without the right.
+    let bench = Bench::new();
+    for (path, text) in &files {
+        bench.write(path, text);
+    }
+    let kustomization = format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: app, namespace: {namespace}}}\nspec: {{interval: 1h, \
+         prune: false, path: ./app, sourceRef: {{kind: GitRepository, name: app}}}}\n"
+    );
+    bench.write("c/all.yaml", kustomization);
+    let kubeconfig = cluster.kubeconfig();
+    let set = format!("{namespace}:one=docker.io/evil/one:1.1.0");
+    let ran = bench.run(&[
+        "update",
+        "--fleet",
+        "c",
+        "--set",
+        &set,
+        "--verify",
+        "server",
+        "--kubeconfig",
+        kubeconfig.to_str().unwrap(),
+    ]);
+    let words = "HelmRelease server-helm/web of Kustomization server-helm/app would be refused by the API server";
+    assert!(ran.code == 2 && ran.err.contains(words), "{}\n{}", ran.out, ran.err);
+    assert!(ran.err.contains("images come from ghcr.io only"), "{}", ran.err);
+}

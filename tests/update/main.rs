@@ -26,6 +26,7 @@ mod pull_requests;
 mod races;
 mod refspecs;
 mod registries;
+mod releases;
 mod remote;
 mod remote_faults;
 mod remote_faults_ssh;

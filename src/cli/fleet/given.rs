@@ -13,11 +13,12 @@ use bumpwright_api::Objects;
 use bumpwright_budget::{self as budget, Memory};
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
-    self as fleet, Fleet, FleetVerifier, Identity, Memo, Repository, Settings, SourceFiles, Verification,
+    self as fleet, Charts, Fleet, FleetVerifier, Identity, Memo, Repository, Settings, SourceFiles, Verification,
 };
 use bumpwright_git::{Fetched, ObjectId};
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, path};
+use bumpwright_schemas::Schemas;
 
 /// How deep folders of clusters are.
 const DEPTH: usize = 6;
@@ -166,7 +167,12 @@ impl Given {
     }
 
     /// Verifies edits of the repository against the clusters.
-    pub(in crate::cli) fn verifier(self, verification: Verification) -> FleetVerifier {
+    ///
+    /// # Errors
+    /// The kinds of Kubernetes cannot be read.
+    pub(in crate::cli) fn verifier(mut self, verification: Verification) -> Result<FleetVerifier, String> {
+        let schemas = Schemas::bundled(None).map_err(|error| error.to_string())?;
+        self.settings.charts = Some(Charts::new(String::new(), schemas));
         let verifier = FleetVerifier::new(
             self.entries,
             self.root,
@@ -174,7 +180,7 @@ impl Given {
             self.settings,
             verification,
         );
-        verifier.with_memo(self.tree, self.memo)
+        Ok(verifier.with_memo(self.tree, self.memo))
     }
 }
 

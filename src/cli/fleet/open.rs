@@ -123,10 +123,8 @@ impl Opened {
         settings.strict_substitute = reading.strict_substitute;
         settings.keys = keys(reading)?;
         if reading.helm {
-            settings.charts = Some(Charts {
-                kube_version: reading.kubernetes_version.clone().unwrap_or_default(),
-                schemas: reading.schemas()?,
-            });
+            let version = reading.kubernetes_version.clone().unwrap_or_default();
+            settings.charts = Some(Charts::new(version, reading.schemas()?));
         }
         settings.identity = outside.identity.clone();
         settings.sources = reading

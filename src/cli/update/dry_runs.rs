@@ -11,7 +11,7 @@ use bumpwright_apply::{Refusal, Settings, refusals};
 use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 use bumpwright_kube::Cluster;
 
-/// Asks as the user, and as the ServiceAccounts that Kustomizations name.
+/// Asks as the user, and as the ServiceAccounts that Kustomizations and HelmReleases name.
 struct AsUser {
     /// Connections live as long as it does.
     runtime: Runtime,
@@ -35,16 +35,22 @@ pub(super) fn connect(args: &Update) -> Result<Box<dyn DryRuns>, String> {
 impl AsUser {
     async fn asked(&self, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
         let kustomization = run.kustomization;
-        if kustomization.spec.kube_config.is_some() {
+        let is_elsewhere = run.release.is_some_and(|release| release.is_elsewhere);
+        if kustomization.spec.kube_config.is_some() || is_elsewhere {
             return Err(NotAsked::Left(
                 "the API server is not asked about its changes, which go to another cluster (spec.kubeConfig)"
                     .to_owned(),
             ));
         }
-        let account = kustomization.spec.service_account_name.as_deref();
-        let account = account
-            .filter(|name| !name.is_empty())
-            .map(|name| ObjectName::new(kustomization.metadata.namespace_or_default(), name));
+        let account = match run.release {
+            Some(release) => Some((release.name.namespace.as_str(), release.service_account.as_str())),
+            None => {
+                let name = kustomization.spec.service_account_name.as_deref();
+                name.map(|name| (kustomization.metadata.namespace_or_default(), name))
+            }
+        };
+        let account = account.filter(|(_, name)| !name.is_empty());
+        let account = account.map(|(namespace, name)| ObjectName::new(namespace, name));
         let cluster = match &account {
             None => self.cluster.clone(),
             Some(account) => {
@@ -52,10 +58,7 @@ impl AsUser {
                 acting.map_err(|error| NotAsked::Failed(error.to_string()))?
             }
         };
-        let settings = Settings {
-            mask: run.mask,
-            ..Settings::of(kustomization)
-        };
+        let settings = run.settings(Settings::of(kustomization));
         let refused = refusals(&cluster, run.objects, run.build, &settings).await;
         let refused = refused.map_err(|error| NotAsked::Failed(settings.mask.hide(&error.to_string())))?;
         judged(refused, account.as_ref().map_or(Asker::Other, Asker::Account))

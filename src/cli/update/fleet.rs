@@ -68,7 +68,7 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
         must_build: args.verify != Verify::None,
         timeout: args.verify_timeout,
         push_on_timeout: false,
-    });
+    })?;
     let verifier = match server {
         Some(server) => verifier.with_server(server),
         None => verifier,

@@ -82,7 +82,7 @@ fn impact(impact: &Impact) -> Block {
         let row = |one: &bumpwright_update::ChangedObject| {
             vec![
                 Cell::text(one.object.to_string()),
-                Cell::text(one.kustomization.to_string()),
+                Cell::text(one.owner()),
                 Cell::text(one.summary()),
             ]
         };
@@ -110,7 +110,7 @@ fn workload(one: &ChangedWorkload) -> Vec<Vec<Cell>> {
     let row = |container: &str, old: &str, new: &str| {
         vec![
             name.clone(),
-            Cell::text(one.kustomization.to_string()),
+            Cell::text(one.owner()),
             Cell::text(container),
             Cell::code(old),
             Cell::code(new),

@@ -44,7 +44,8 @@ fn objects(impact: &Impact, is_meant: &dyn Fn(&KustomizationName) -> bool) -> Ve
     let objects = impact.objects.iter().filter(|one| is_meant(&one.kustomization));
     let object = |object: &ChangedObject| {
         let name = object.object.to_string();
-        format!("{} {DIM}({}){DIM:#}", words::inline(&name), object.summary())
+        let rest = format!("{}{}", object.summary(), by(&object.release));
+        format!("{} {DIM}({rest}){DIM:#}", words::inline(&name))
     };
     workloads.map(workload).chain(objects.map(object)).collect()
 }
@@ -60,7 +61,16 @@ fn workload(workload: &ChangedWorkload) -> String {
     let rest = [workload.action.word(), restarts].map(str::to_owned);
     let rest: Vec<String> = rest.into_iter().filter(|word| !word.is_empty()).collect();
     let name = workload.object.to_string();
-    format!("{}{images} {DIM}({}){DIM:#}", words::inline(&name), rest.join(", "))
+    let rest = rest.join(", ") + &by(&workload.release);
+    format!("{}{images} {DIM}({rest}){DIM:#}", words::inline(&name))
+}
+
+/// `, by HelmRelease namespace/name`
+fn by(release: &str) -> String {
+    match release {
+        "" => String::new(),
+        release => format!(", by HelmRelease {}", words::inline(release)),
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +104,7 @@ mod tests {
             }],
             objects: vec![ChangedObject {
                 object: object("ConfigMap", "env-\u{1b}"),
+                release: "shop/web".to_owned(),
                 action: ObjectAction::Created,
                 ..ChangedObject::default()
             }],
@@ -113,7 +124,7 @@ mod tests {
             "impact 1 Kustomization changes: 1 workload, 1 other object; 1 workload restarts; 1 dead marker",
             "  Kustomization clusters/a: fs/apps",
             "  Deployment shop/web  web: o/web:1 → o/web:2 (configured, restarts)",
-            "  ConfigMap shop/env-\\u{1b} (created)",
+            "  ConfigMap shop/env-\\u{1b} (created, by HelmRelease shop/web)",
             "  dead marker old.yaml:3:8 changes nothing in these clusters (fs:web)",
             "  note: fs/broken did not build before either",
         ];

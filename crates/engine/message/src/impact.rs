@@ -39,8 +39,11 @@ pub struct KustomizationName {
 pub struct ChangedWorkload {
     /// The workload.
     pub object: ObjectIdentifier,
-    /// The Kustomization that applies it.
+    /// The Kustomization that applies it, or its HelmRelease.
     pub kustomization: KustomizationName,
+    /// The HelmRelease that it is installed by, as `namespace/name`; empty if the Kustomization applies it itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub release: String,
     /// How it changes.
     pub action: ObjectAction,
     /// How many of its fields change, those of its images included; 0 unless it is configured.
@@ -69,8 +72,11 @@ pub struct ContainerImage {
 pub struct ChangedObject {
     /// The object.
     pub object: ObjectIdentifier,
-    /// The Kustomization that applies it.
+    /// The Kustomization that applies it, or its HelmRelease.
     pub kustomization: KustomizationName,
+    /// The HelmRelease that it is installed by, as `namespace/name`; empty if the Kustomization applies it itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub release: String,
     /// How it changes.
     pub action: ObjectAction,
     /// How many of its fields change; 0 unless it is configured.
@@ -163,7 +169,29 @@ impl Impact {
     }
 }
 
+impl ChangedWorkload {
+    /// The Kustomization, and the HelmRelease if there is one.
+    #[must_use]
+    pub fn owner(&self) -> String {
+        owner(&self.kustomization, &self.release)
+    }
+}
+
+/// `namespace/name`, or `namespace/name: HelmRelease namespace/name`.
+fn owner(kustomization: &KustomizationName, release: &str) -> String {
+    match release {
+        "" => kustomization.to_string(),
+        release => format!("{kustomization}: HelmRelease {release}"),
+    }
+}
+
 impl ChangedObject {
+    /// The Kustomization, and the HelmRelease if there is one.
+    #[must_use]
+    pub fn owner(&self) -> String {
+        owner(&self.kustomization, &self.release)
+    }
+
     /// `created`, or how many fields change.
     #[must_use]
     pub fn summary(&self) -> String {

@@ -47,6 +47,7 @@ static WORKLOAD_STRUCT: StructType = StructType {
         Field::new("Fields", &INT),
         Field::new("Images", &IMAGES),
         Field::new("Restarts", &BOOL),
+        Field::new("Release", &STRING),
     ],
     methods: &[],
 };
@@ -72,6 +73,7 @@ static OBJECT_STRUCT: StructType = StructType {
         Field::new("Kustomization", &KUSTOMIZATION),
         Field::new("Action", &STRING),
         Field::new("Fields", &INT),
+        Field::new("Release", &STRING),
     ],
     methods: &[],
 };
@@ -134,6 +136,7 @@ fn workload<'d>(of: &'d ChangedWorkload, shared: &mut Shared<'d>) -> Value {
         count(of.fields),
         list(&IMAGE, of.images.iter().map(image).collect()),
         of.restarts.into(),
+        of.release.as_str().into(),
     ];
     Value::Struct(Struct::new(&WORKLOAD_STRUCT, fields))
 }
@@ -149,6 +152,7 @@ fn object<'d>(of: &'d ChangedObject, shared: &mut Shared<'d>) -> Value {
         kustomization(&of.kustomization),
         of.action.word().into(),
         count(of.fields),
+        of.release.as_str().into(),
     ];
     Value::Struct(Struct::new(&OBJECT_STRUCT, fields))
 }
@@ -230,6 +234,7 @@ mod tests {
             fields: 1,
             images: vec![image.clone()],
             restarts,
+            release: "shop/web".to_owned(),
         };
         Impact {
             kustomizations: vec![apps.clone()],
@@ -238,7 +243,7 @@ mod tests {
                 object: object("ConfigMap", "env-5f"),
                 kustomization: apps.clone(),
                 action: ObjectAction::Created,
-                fields: 0,
+                ..ChangedObject::default()
             }],
             dead_markers: vec![DeadMarker {
                 path: "old/a.yaml".to_owned(),
@@ -271,9 +276,12 @@ mod tests {
                     "{{ range .Impact.Workloads }}{{ .Kind }} {{ .Namespace }}/{{ .Name }}{{ range .Images }} {{ .Container }} {{ .Old }} {{ .New }}{{ end }} {{ .Restarts }} {{ .Kustomization.Cluster }}; {{ end }}",
                     "Deployment shop/web web o/web:1 o/web:2 true clusters/production; CronJob shop/job web o/web:1 o/web:2 false clusters/production; ",
                 ),
-                ("{{ range .Impact.Restarts }}{{ .Name }}{{ end }}", "web"),
                 (
-                    "{{ range .Impact.Objects }}{{ .Kind }} {{ .Name }} {{ .Action }} {{ .Fields }}{{ end }}",
+                    "{{ range .Impact.Restarts }}{{ .Name }} {{ .Release }}{{ end }}",
+                    "web shop/web",
+                ),
+                (
+                    "{{ range .Impact.Objects }}{{ .Kind }} {{ .Name }} {{ .Action }} {{ .Fields }}{{ with .Release }}!{{ end }}{{ end }}",
                     "ConfigMap env-5f created 0",
                 ),
                 (

@@ -88,7 +88,9 @@ pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String
             dropped.push(format!("metadata.{field}"));
         }
     };
-    set(object, "labels", &owner);
+    if !settings.owner.name.is_empty() {
+        set(object, "labels", &owner);
+    }
     normalize(object);
     set(object, "labels", &settings.labels);
     set(object, "annotations", &settings.annotations);

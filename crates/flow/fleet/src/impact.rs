@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::hashed_name::without_hash;
 use super::images::{Workload, images};
+use super::release::is_release;
 use super::view::{Fleet, FleetObject, Node, Product};
-use bumpwright_api::ObjectId;
+use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_diff::json_fields;
 use bumpwright_update::{
     ChangedObject, ChangedWorkload, ContainerImage, Impact, KustomizationName, ObjectAction, ObjectIdentifier,
@@ -30,6 +31,7 @@ pub(super) fn impact(pairs: &[Pair<'_>]) -> Impact {
         }
     }
     impact.kustomizations.sort();
+    impact.kustomizations.dedup();
     let order = |object: &ObjectIdentifier| (object.kind.clone(), object.namespace.clone(), object.name.clone());
     impact
         .workloads
@@ -41,9 +43,11 @@ pub(super) fn impact(pairs: &[Pair<'_>]) -> Impact {
     impact
 }
 
-/// A Kustomization before and after a commit.
+/// A Kustomization or HelmRelease before and after a commit.
 pub(super) struct Pair<'f> {
+    /// The Kustomization, or the one that the release is of.
     pub(super) name: KustomizationName,
+    pub(super) release: Option<ObjectName>,
     pub(super) before: Option<&'f Node>,
     pub(super) after: Option<&'f Node>,
     /// The fleets that it is in.
@@ -65,8 +69,9 @@ pub(super) fn pairs<'f>(before: &'f [Fleet], after: &'f [Fleet]) -> Vec<Pair<'f>
         let cluster = if is_single { "" } else { after.entry.as_str() };
         let olds: BTreeMap<_, &Node> = before.nodes.iter().map(|node| (node.shown(), node)).collect();
         let news: BTreeMap<_, &Node> = after.nodes.iter().map(|node| (node.shown(), node)).collect();
-        let pair = |node: &Node, old, new| Pair {
-            name: named(cluster, node),
+        let pair = |node: &'f Node, old, new: Option<&'f Node>| Pair {
+            name: named(cluster, if new.is_some() { after } else { before }, node),
+            release: node.release.as_ref().map(|release| release.name.clone()),
             before: old,
             after: new,
             fleets: (before, after),
@@ -81,8 +86,16 @@ pub(super) fn pairs<'f>(before: &'f [Fleet], after: &'f [Fleet]) -> Vec<Pair<'f>
     pairs
 }
 
-/// The name of a node; an entry that no Kustomization reconciles has its path.
-fn named(cluster: &str, node: &Node) -> KustomizationName {
+/// The name of a node, for a release of the one that it is of; an entry that no Kustomization reconciles has its path.
+fn named(cluster: &str, fleet: &Fleet, node: &Node) -> KustomizationName {
+    let mut node = node;
+    while let Some(above) = node
+        .parent
+        .and_then(|at| fleet.nodes.get(at))
+        .filter(|_| node.release.is_some())
+    {
+        node = above;
+    }
     let (namespace, name) = match node.name() {
         Some(name) => (name.namespace, name.name),
         None => (String::new(), node.shown()),
@@ -117,37 +130,42 @@ impl<'f> Pair<'f> {
         let Some((old, new)) = self.products() else {
             return Vec::new();
         };
-        if let (Some(old), Some(new)) = (old, new)
-            && std::ptr::eq(old, new)
-        {
-            return Vec::new();
+        compared(old, new)
+    }
+
+    /// The Kustomization whose objects they are, or that the release comes from.
+    pub(super) fn kustomization(&self) -> Option<&'f Kustomization> {
+        let mut node = self.after?;
+        while node.release.is_some() {
+            node = self.fleets.1.nodes.get(node.parent?)?;
         }
-        let objects = |product: Option<&'f Product>| -> BTreeMap<ObjectId, &'f FleetObject> {
-            let objects = product.map_or(&[][..], |product| product.objects.as_slice());
-            objects.iter().map(|object| (object.id(), object)).collect()
+        node.kustomization.as_ref()
+    }
+
+    /// What it is called in a message.
+    pub(super) fn title(&self) -> String {
+        match &self.release {
+            Some(release) => format!("HelmRelease {release} of Kustomization {}", self.name),
+            None => format!("Kustomization {}", self.name),
+        }
+    }
+
+    /// Whether a node is the Kustomization or the release.
+    pub(super) fn is_of(&self, node: &Node) -> bool {
+        match &self.release {
+            Some(release) => node.is_of_release(release),
+            None => node.release.is_none() && node.name() == self.after.and_then(Node::name),
+        }
+    }
+
+    /// Whether a release is rendered before and after the commit.
+    fn is_rendered(&self, name: &ObjectName) -> bool {
+        let (before, after) = self.fleets;
+        let is_there = |fleet: &Fleet| {
+            let mut nodes = fleet.nodes.iter();
+            nodes.any(|node| node.product.is_ok() && node.is_of_release(name))
         };
-        let (mut olds, mut news) = (objects(old), objects(new));
-        let mut found = Vec::new();
-        let kept: Vec<ObjectId> = news.keys().filter(|id| olds.contains_key(*id)).cloned().collect();
-        for id in kept {
-            let (before, after) = (olds.remove(&id), news.remove(&id));
-            if before.map(|object| &object.value) != after.map(|object| &object.value) {
-                found.push(Difference { before, after });
-            }
-        }
-        for (id, after) in news {
-            let renamed = olds.keys().find(|old| is_renamed(old, &id)).cloned();
-            let before = renamed.and_then(|old| olds.remove(&old));
-            found.push(Difference {
-                before,
-                after: Some(after),
-            });
-        }
-        found.extend(olds.into_values().map(|before| Difference {
-            before: Some(before),
-            after: None,
-        }));
-        found
+        is_there(before) && is_there(after)
     }
 
     /// An image as it may be printed.
@@ -160,6 +178,41 @@ impl<'f> Pair<'f> {
             false => image.to_owned(),
         }
     }
+}
+
+/// The objects that differ between two builds.
+pub(super) fn compared<'f>(old: Option<&'f Product>, new: Option<&'f Product>) -> Vec<Difference<'f>> {
+    if let (Some(old), Some(new)) = (old, new)
+        && std::ptr::eq(old, new)
+    {
+        return Vec::new();
+    }
+    let objects = |product: Option<&'f Product>| -> BTreeMap<ObjectId, &'f FleetObject> {
+        let objects = product.map_or(&[][..], |product| product.objects.as_slice());
+        objects.iter().map(|object| (object.id(), object)).collect()
+    };
+    let (mut olds, mut news) = (objects(old), objects(new));
+    let mut found = Vec::new();
+    let kept: Vec<ObjectId> = news.keys().filter(|id| olds.contains_key(*id)).cloned().collect();
+    for id in kept {
+        let (before, after) = (olds.remove(&id), news.remove(&id));
+        if before.map(|object| &object.value) != after.map(|object| &object.value) {
+            found.push(Difference { before, after });
+        }
+    }
+    for (id, after) in news {
+        let renamed = olds.keys().find(|old| is_renamed(old, &id)).cloned();
+        let before = renamed.and_then(|old| olds.remove(&old));
+        found.push(Difference {
+            before,
+            after: Some(after),
+        });
+    }
+    found.extend(olds.into_values().map(|before| Difference {
+        before: Some(before),
+        after: None,
+    }));
+    found
 }
 
 /// Whether a node is missing in the other fleet because one above it was not built there.
@@ -199,25 +252,36 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
         (_, None) => (ObjectAction::Deleted, 0),
     };
     let workload = Workload::of(&id.group, &id.kind);
-    let images = container_images(pair, difference, workload);
+    let images = match is_release(&shown.value) && pair.is_rendered(&id.name) {
+        // Its workloads are told themselves.
+        true => Vec::new(),
+        false => container_images(pair, difference, workload),
+    };
     let restart = restart(pair, difference, workload);
     if restart == Restart::Refused {
+        let way_out = match pair.release {
+            Some(_) => "the upgrade fails unless the Job gets another name, or is a hook",
+            None => {
+                "the apply fails unless the Job gets another name, or the annotation kustomize.toolkit.fluxcd.io/force: enabled has it made again"
+            }
+        };
         impact.notes.push(format!(
-            "{object_kind} {name} of Kustomization {}: the pod template of a Job never changes; the apply fails unless the Job gets another \
-             name, or the annotation kustomize.toolkit.fluxcd.io/force: enabled has it made again",
-            pair.name,
+            "{object_kind} {name} of {}: the pod template of a Job never changes; {way_out}",
+            pair.title(),
             object_kind = id.kind,
             name = id.name,
         ));
     }
     let restarts = restart == Restart::Yes;
     let kustomization = pair.name.clone();
+    let release = pair.release.as_ref().map(ObjectName::to_string).unwrap_or_default();
     match images.is_empty() && !restarts {
         true => impact.objects.push(ChangedObject {
             object,
             kustomization,
             action,
             fields,
+            release,
         }),
         false => impact.workloads.push(ChangedWorkload {
             object,
@@ -226,6 +290,7 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
             fields,
             images,
             restarts,
+            release,
         }),
     }
 }
@@ -277,11 +342,17 @@ fn restart(pair: &Pair<'_>, difference: &Difference<'_>, workload: Option<Worklo
         return Restart::No;
     }
     match workload {
+        // It runs at each upgrade, made again.
+        _ if pair.release.is_some() && is_hook(after) => Restart::No,
         Workload::Rolling | Workload::Pod => Restart::Yes,
         Workload::Later => Restart::No,
         Workload::Job if is_recreated(pair, after) => Restart::Yes,
         Workload::Job => Restart::Refused,
     }
+}
+
+fn is_hook(object: &FleetObject) -> bool {
+    object.value.pointer("/metadata/annotations/helm.sh~1hook").is_some()
 }
 
 /// Whether an object is deleted and made again when the API server refuses a change.

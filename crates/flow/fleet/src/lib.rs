@@ -9,6 +9,7 @@
 //! - [`FleetVerifier`]: what the edits of an update change in the fleets, and whether they still build.
 //! - [`DryRuns`]: the API servers that are asked about it.
 
+mod behind;
 mod beside;
 mod build;
 mod check;
@@ -46,7 +47,7 @@ pub use reads::Reads;
 pub use release::{ChartError, RepositoryChart};
 pub use repository::{Changed, Outside, Repository};
 pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
-pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
+pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, OBJECTS, RenderedReleases, Settings};
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};
 pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product, ReleaseSummary};

@@ -14,11 +14,18 @@ use bumpwright_api::{Kustomization, ObjectName};
 #[derive(Debug, Default)]
 pub struct Memo {
     known: Mutex<Builds>,
+    /// Renders of HelmReleases, by digests of everything that they are made from: they are good in every state of the files.
+    rendered: Arc<Mutex<HashMap<Digest, Rendered>>>,
     /// Those of an earlier state of the files: each is good if its files give the same answers now.
     earlier: Option<Earlier>,
 }
 
 type Builds = HashMap<ObjectName, Vec<Arc<Known>>>;
+
+/// A SHA-256.
+pub(super) type Digest = [u8; 32];
+
+type Rendered = Result<Arc<Product>, Problem>;
 
 #[derive(Debug)]
 struct Earlier {
@@ -89,6 +96,7 @@ impl Memo {
         let builds = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Self {
             known: Mutex::default(),
+            rendered: Arc::clone(&self.rendered),
             earlier: Some(Earlier { builds, bytes }),
         }
     }
@@ -104,6 +112,17 @@ impl Memo {
     /// The bytes of the earlier state, for one thread.
     pub(super) fn earlier_bytes(&self) -> Option<OpenedBytes<'_>> {
         Some(self.earlier.as_ref()?.bytes.opened())
+    }
+
+    /// The render of these inputs, made if it is not known.
+    pub(super) fn rendered(&self, inputs: Digest, render: impl FnOnce() -> Rendered) -> Rendered {
+        let known = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&inputs).cloned();
+        found.unwrap_or_else(|| {
+            let made = render();
+            known().insert(inputs, made.clone());
+            made
+        })
     }
 
     /// A build of the same input and the same files.

@@ -11,9 +11,9 @@ use super::build::is_masked;
 use super::impact::{Difference, Pair, is_renamed, pairs};
 use super::memo::Memo;
 use super::verify::{Attempt, refused};
-use super::view::{Fleet, FleetObject, Node};
+use super::view::{Fleet, FleetObject, Node, ReleaseSummary};
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
-use bumpwright_apply::{Cause, Desired, Refusal};
+use bumpwright_apply::{Cause, Desired, Refusal, Settings};
 use bumpwright_diff::SecretMask;
 use bumpwright_sops::MASK;
 use bumpwright_update::VerifyError;
@@ -34,12 +34,35 @@ pub trait DryRuns: Send + Sync {
 pub struct DryRun<'a> {
     /// The Kustomization, as the files have it.
     pub kustomization: &'a Kustomization,
+    /// The HelmRelease of it that has the objects, as the files have it; none for the Kustomization's own.
+    pub release: Option<&'a ReleaseSummary>,
     /// The objects.
     pub objects: Vec<Desired>,
     /// All objects of the same build.
     pub build: Vec<&'a Value>,
     /// Values that are never printed.
     pub mask: SecretMask,
+}
+
+impl DryRun<'_> {
+    /// These settings with what a release has of its own: Helm's field manager, and no labels of a Kustomization.
+    #[must_use]
+    pub fn settings(&self, of_kustomization: Settings) -> Settings {
+        let mask = self.mask.clone();
+        match self.release {
+            None => Settings {
+                mask,
+                ..of_kustomization
+            },
+            Some(_) => Settings {
+                mask,
+                manager: "helm-controller".to_owned(),
+                strict_fields: of_kustomization.strict_fields,
+                concurrency: of_kustomization.concurrency,
+                ..Settings::new(ObjectName::new("", ""))
+            },
+        }
+    }
 }
 
 /// Why no API server was asked.
@@ -101,7 +124,7 @@ pub fn judged(refusals: Vec<Refusal>, asker: Asker<'_>) -> Result<Vec<Refusal>, 
         return failed(refusal, rest);
     }
     if let (Some(refusal), Asker::Other) = (of(Cause::NoRight), asker) {
-        let rest = "; the Kustomization names no ServiceAccount (spec.serviceAccountName), and the identity that applies it may have this right";
+        let rest = "; it names no ServiceAccount (spec.serviceAccountName), and the identity that applies it may have this right";
         return failed(refusal, rest.to_owned());
     }
     match of(Cause::Server) {
@@ -144,7 +167,7 @@ impl Attempt<'_> {
             match answer {
                 Ok(refusals) if refusals.is_empty() => {}
                 Ok(refusals) => found.push((changes, refusals)),
-                Err(NotAsked::Left(why)) => notes.push(format!("Kustomization {}: {why}", changes.pair.name)),
+                Err(NotAsked::Left(why)) => notes.push(format!("{}: {why}", changes.pair.title())),
                 Err(NotAsked::Failed(why)) => failed.push((changes.pair, why)),
             }
         }
@@ -154,8 +177,8 @@ impl Attempt<'_> {
         }
         let failed = failed.iter().map(|(pair, why)| {
             format!(
-                "the API server could not be asked about the changes of Kustomization {}: {why}",
-                pair.name
+                "the API server could not be asked about the changes of {}: {why}",
+                pair.title()
             )
         });
         let failed: Vec<String> = failed.collect();
@@ -190,8 +213,8 @@ impl Attempt<'_> {
             match before.unwrap_or_else(|| Ok(Vec::new())) {
                 Ok(before) if before.is_empty() => broken.push(Refused { pair, refusals }),
                 Ok(before) => notes.push(format!(
-                    "Kustomization {} is refused by the API server without the change as well: {}",
-                    pair.name,
+                    "{} is refused by the API server without the change as well: {}",
+                    pair.title(),
                     shown(&before)
                 )),
                 Err(NotAsked::Left(why) | NotAsked::Failed(why)) => failed.push((pair, why)),
@@ -204,8 +227,8 @@ impl Attempt<'_> {
     fn refused_by_server(&self, server: &dyn DryRuns, broken: &[Refused<'_>], memo: &Memo) -> VerifyError {
         let texts = broken.iter().map(|one| {
             format!(
-                "Kustomization {} would be refused by the API server: {}",
-                one.pair.name,
+                "{} would be refused by the API server: {}",
+                one.pair.title(),
                 shown(&one.refusals)
             )
         });
@@ -213,8 +236,7 @@ impl Attempt<'_> {
         let broken: Vec<(&Pair<'_>, &Vec<Refusal>)> = broken.iter().map(|one| (one.pair, &one.refusals)).collect();
         let fields = self.causes(&broken, memo, |pair, refusals, fleet| {
             let trial = pairs(slice::from_ref(pair.fleets.0), slice::from_ref(fleet));
-            let name = pair.after.and_then(Node::name);
-            let same = trial.iter().find(|one| one.after.and_then(Node::name) == name);
+            let same = trial.iter().find(|one| one.after.is_some_and(|node| pair.is_of(node)));
             let Some(mut changes) = same.and_then(|pair| changes(pair, &mut Vec::new())) else {
                 return false;
             };
@@ -237,7 +259,7 @@ fn changes<'p>(pair: &'p Pair<'p>, notes: &mut Vec<String>) -> Option<Changes<'p
     if objects.is_empty() {
         return None;
     }
-    let Some(kustomization) = &after.kustomization else {
+    let Some(kustomization) = pair.kustomization() else {
         notes.push(format!(
             "{}: no Kustomization is known that applies its objects, so the API server is not asked about them",
             pair.name
@@ -252,8 +274,8 @@ fn changes<'p>(pair: &'p Pair<'p>, notes: &mut Vec<String>) -> Option<Changes<'p
     match all - objects.len() {
         0 => {}
         left => notes.push(format!(
-            "Kustomization {}: the API server is not asked about {left} of its changed objects, which have values that are not known here",
-            pair.name
+            "{}: the API server is not asked about {left} of its changed objects, which have values that are not known here",
+            pair.title()
         )),
     }
     (!objects.is_empty()).then_some(Changes { pair, after, objects })
@@ -289,7 +311,8 @@ impl<'p> Changes<'p> {
         let hidden = products.filter_map(|node| Some(&node.product.as_ref().ok()?.hidden));
         let (names, texts): (Vec<_>, Vec<_>) = hidden.map(|hidden| (&hidden.objects, &hidden.texts)).unzip();
         Some(DryRun {
-            kustomization: node.kustomization.as_ref()?,
+            kustomization: self.pair.kustomization()?,
+            release: node.release.as_ref(),
             objects,
             build: node.objects().iter().map(|object| &object.value).collect(),
             mask: SecretMask::new(

@@ -1,9 +1,10 @@
 //! How a fleet is built, and its bounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use bumpwright_api::ObjectName;
 use bumpwright_budget::Share;
 use bumpwright_schemas::Schemas;
 use bumpwright_sops::KeyService;
@@ -49,6 +50,35 @@ pub struct Charts {
     pub kube_version: String,
     /// The kinds of Kubernetes.
     pub schemas: Schemas,
+    /// Which of them.
+    pub releases: RenderedReleases,
+    /// Whether charts and values are a tenant's: charts do not see the texts of Secrets, so that no error and no image can have them, and
+    /// charts and renders are on the account of [`Settings::memory`].
+    pub is_tenant: bool,
+}
+
+impl Charts {
+    /// All HelmReleases are rendered, with the values that they have.
+    #[must_use]
+    pub fn new(kube_version: String, schemas: Schemas) -> Self {
+        Self {
+            kube_version,
+            schemas,
+            releases: RenderedReleases::All,
+            is_tenant: false,
+        }
+    }
+}
+
+/// The HelmReleases of a fleet that are rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderedReleases {
+    /// All of them.
+    All,
+    /// Only these.
+    Only(Arc<BTreeSet<ObjectName>>),
+    /// None: only what they would be rendered from is noted.
+    None,
 }
 
 /// The files of a source, as the user gives them.

@@ -1,18 +1,19 @@
 //! The verification of a commit against a fleet: what it changes when it is applied, and whether everything still builds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::dead;
 use super::files::SourceFiles;
 use super::impact::{Pair, impact, pairs};
 use super::memo::Memo;
+use super::release;
 use super::repository::{Changed, Outside, Repository};
 use super::search::Search;
 use super::server::DryRuns;
-use super::settings::Settings;
+use super::settings::{RenderedReleases, Settings};
 use super::view::{Fleet, Node, Problem};
 use super::walk::{ClusterObjects, view, view_cluster};
 use bumpwright_api::{GoDuration, ObjectName};
@@ -234,14 +235,25 @@ impl Attempt<'_> {
             push_on_timeout,
         } = self.verifier.verification;
         let changed = self.paths();
-        let before = self.fleets(self.base, self.memo).map_err(refused)?;
+        let none = |_: usize| RenderedReleases::None;
+        let mut before = self.fleets(self.base, self.memo, &none).map_err(refused)?;
         // What the base has just been built from is known by now.
         let new_memo = self.memo.after(&changed);
         let files = self.changed(self.files(self.proposal.files));
-        let after = self.fleets(&files, &new_memo).map_err(refused)?;
+        let mut after = self.fleets(&files, &new_memo, &none).map_err(refused)?;
+        let late = before.iter().chain(&after).any(Fleet::is_late);
+        // Only releases that the commit changes are rendered, before and after.
+        let both = before.iter().zip(&after);
+        let releases: Vec<_> = both
+            .map(|(before, after)| Arc::new(release::changed(before, after, &changed)))
+            .collect();
+        if !late && releases.iter().any(|names| !names.is_empty()) {
+            let only = |n: usize| RenderedReleases::Only(releases.get(n).cloned().unwrap_or_default());
+            before = self.fleets(self.base, self.memo, &only).map_err(refused)?;
+            after = self.fleets(&files, &new_memo, &only).map_err(refused)?;
+        }
         let pairs = pairs(&before, &after);
         let mut impact = impact(&pairs);
-        let late = before.iter().chain(&after).any(Fleet::is_late);
         if late {
             let text = format!("not everything could be built within {}", timeout);
             match must_build && !push_on_timeout {
@@ -259,6 +271,7 @@ impl Attempt<'_> {
         impact.notes.extend(broken.iter().map(Broken::shown));
         let unbuilt = pairs.iter().filter(|pair| self.is_unbuilt(pair, &new_memo));
         impact.notes.extend(unbuilt.filter_map(already_broken));
+        impact.notes.extend(pairs.iter().filter_map(not_seen));
         if !late {
             let dead = dead::markers(self, &pairs, &new_memo);
             impact.dead_markers = dead.markers;
@@ -267,19 +280,35 @@ impl Attempt<'_> {
         Ok(impact)
     }
 
-    fn fleets(&self, files: &dyn Repository, memo: &Memo) -> Result<Vec<Fleet>, String> {
-        let fleet = |entry: &String| self.fleet(files, entry, memo);
+    /// The fleets with these releases, by the number of the entry.
+    fn fleets(
+        &self,
+        files: &dyn Repository,
+        memo: &Memo,
+        releases: &dyn Fn(usize) -> RenderedReleases,
+    ) -> Result<Vec<Fleet>, String> {
+        let fleet = |(n, entry): (usize, &String)| self.fleet(files, entry, memo, releases(n));
         match &self.verifier.clusters {
-            Clusters::Entries(entries) => entries.iter().map(fleet).collect(),
-            Clusters::Objects(_) => fleet(&String::new()).map(|fleet| vec![fleet]),
+            Clusters::Entries(entries) => entries.iter().enumerate().map(fleet).collect(),
+            Clusters::Objects(_) => fleet((0, &String::new())).map(|fleet| vec![fleet]),
         }
     }
 
     /// The fleet of an entry, or of the cluster.
-    fn fleet(&self, files: &dyn Repository, entry: &str, memo: &Memo) -> Result<Fleet, String> {
+    fn fleet(
+        &self,
+        files: &dyn Repository,
+        entry: &str,
+        memo: &Memo,
+        releases: RenderedReleases,
+    ) -> Result<Fleet, String> {
+        let mut settings = self.settings.clone();
+        if let Some(charts) = &mut settings.charts {
+            charts.releases = releases;
+        }
         match &self.verifier.clusters {
-            Clusters::Entries(_) => view(files, entry, self.outside(), &self.settings, memo),
-            Clusters::Objects(cluster) => Ok(view_cluster(files, cluster, self.outside(), &self.settings, memo)),
+            Clusters::Entries(_) => view(files, entry, self.outside(), &settings, memo),
+            Clusters::Objects(cluster) => Ok(view_cluster(files, cluster, self.outside(), &settings, memo)),
         }
     }
 
@@ -326,7 +355,9 @@ impl Attempt<'_> {
     /// Whether a Kustomization that reads a changed file fails before and after.
     fn is_unbuilt(&self, pair: &Pair<'_>, memo: &Memo) -> bool {
         let fails = |node: Option<&Node>| node.is_some_and(|node| failure(node).is_some());
-        fails(pair.before) && fails(pair.after) && memo.looks_at(&memo_name(pair), &self.paths())
+        // Releases are looked at only if the commit changes them.
+        let looks_at = || pair.release.is_some() || memo.looks_at(&memo_name(pair), &self.paths());
+        fails(pair.before) && fails(pair.after) && looks_at()
     }
 
     /// The error for builds that fail with the commit only, and the fields that cause it.
@@ -334,8 +365,7 @@ impl Attempt<'_> {
         let message = broken.iter().map(Broken::shown).collect::<Vec<_>>().join("; ");
         let pairs: Vec<(&Pair<'_>, ())> = broken.iter().map(|broken| (broken.pair, ())).collect();
         let fields = self.causes(&pairs, memo, |pair, (), fleet| {
-            let name = pair.after.and_then(Node::name);
-            let node = fleet.nodes.iter().find(|node| node.name() == name);
+            let node = fleet.nodes.iter().find(|node| pair.is_of(node));
             let before = pair.before.and_then(refused_by);
             node.is_some_and(|node| failure(node).is_some() || refused_by(node) > before)
         });
@@ -359,10 +389,17 @@ impl Attempt<'_> {
                 change.is_some_and(|change| memo.looks_at(&name, &[self.path(&change.path)]))
             };
             let all: Vec<usize> = (0..self.proposal.changes.len()).collect();
-            let read: Vec<usize> = all.iter().copied().filter(is_read).collect();
+            // Values of a release may come from anywhere.
+            let read: Vec<usize> = match pair.release {
+                Some(_) => Vec::new(),
+                None => all.iter().copied().filter(is_read).collect(),
+            };
             let candidates = if read.is_empty() { all } else { read };
             let mut try_with = |fields: &[usize]| {
-                let fleet = self.fleet_with(&pair.fleets.1.entry, fields);
+                let release = pair.release.clone();
+                let releases = release.map(|name| RenderedReleases::Only(Arc::new(BTreeSet::from([name]))));
+                let releases = releases.unwrap_or(RenderedReleases::None);
+                let fleet = self.fleet_with(&pair.fleets.1.entry, fields, releases);
                 fleet.is_some_and(|fleet| fails(pair, *what, &fleet))
             };
             fields.extend(search.cause(&candidates, &mut try_with));
@@ -372,11 +409,11 @@ impl Attempt<'_> {
         fields
     }
 
-    /// The fleet of an entry with only these fields changed.
-    fn fleet_with(&self, entry: &str, fields: &[usize]) -> Option<Fleet> {
+    /// The fleet of an entry with only these fields changed, and these releases.
+    pub(super) fn fleet_with(&self, entry: &str, fields: &[usize], releases: RenderedReleases) -> Option<Fleet> {
         let files = self.with_fields(fields)?;
         let changed: Vec<String> = files.files.keys().cloned().collect();
-        self.fleet(&files, entry, &self.memo.after(&changed)).ok()
+        self.fleet(&files, entry, &self.memo.after(&changed), releases).ok()
     }
 
     /// Whether a commit is pushed that could not be verified.
@@ -395,9 +432,21 @@ pub(super) fn memo_name(pair: &Pair<'_>) -> ObjectName {
     )
 }
 
-/// The failure of a node; that there was no time is none.
+/// The failure of a node; that there was no time, or that a chart cannot be had here, is none.
 fn failure(node: &Node) -> Option<&Problem> {
-    node.product.as_ref().err().filter(|problem| **problem != Problem::Late)
+    let problem = node.product.as_ref().err();
+    problem.filter(|problem| !matches!(problem, Problem::Late | Problem::ChartUnavailable(_)))
+}
+
+/// That a release is not rendered, which stops nothing.
+fn not_seen(pair: &Pair<'_>) -> Option<String> {
+    pair.release.as_ref()?;
+    let mut nodes = [pair.after, pair.before].into_iter().flatten();
+    let problem = nodes.find_map(|node| {
+        let problem = node.product.as_ref().err();
+        problem.filter(|_| failure(node).is_none())
+    })?;
+    Some(format!("{}: what it installs is not seen: {problem}", pair.title()))
 }
 
 /// The first object of a node that an API server would refuse.
@@ -431,14 +480,11 @@ impl<'p> Broken<'p> {
     }
 
     fn shown(&self) -> String {
-        format!("Kustomization {} would fail: {}", self.pair.name, self.why)
+        format!("{} would fail: {}", self.pair.title(), self.why)
     }
 }
 
 fn already_broken(pair: &Pair<'_>) -> Option<String> {
     let problem = failure(pair.after?)?;
-    Some(format!(
-        "Kustomization {} fails without the change as well: {problem}",
-        pair.name
-    ))
+    Some(format!("{} fails without the change as well: {problem}", pair.title()))
 }

@@ -1,6 +1,6 @@
 //! A fleet: its Kustomizations, as a tree, and all their objects.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::build::References;
 use super::reads::Reads;
+use super::release::ReleaseInputs;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_kustomize::LostItems;
@@ -27,6 +28,8 @@ pub struct Fleet {
     /// What the cluster has besides: the Kustomization that reconciles the entry and its source, where somebody has applied a file that no
     /// Kustomization builds.
     pub(super) applied: Vec<FleetObject>,
+    /// What its HelmReleases are rendered from, if they are looked at.
+    pub(super) releases: BTreeMap<ObjectName, ReleaseInputs>,
 }
 
 /// A Kustomization of a fleet, or its entry.
@@ -67,6 +70,8 @@ pub struct ReleaseSummary {
     pub is_suspended: bool,
     /// Whether it is installed in another cluster.
     pub is_elsewhere: bool,
+    /// `spec.serviceAccountName`; empty if there is none.
+    pub service_account: String,
 }
 
 /// A node that is not built yet.
@@ -204,6 +209,11 @@ impl Node {
         }
     }
 
+    /// Whether it is the HelmRelease of this name.
+    pub(super) fn is_of_release(&self, name: &ObjectName) -> bool {
+        self.release.as_ref().is_some_and(|release| release.name == *name)
+    }
+
     /// Whether its controller leaves it alone.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
@@ -333,6 +343,14 @@ impl Fleet {
             }
         }
         (references, missing)
+    }
+
+    /// The confidential texts of all builds.
+    pub(super) fn hidden_texts(&self) -> BTreeSet<String> {
+        let products = self.nodes.iter().filter_map(|node| node.product.as_ref().ok());
+        products
+            .flat_map(|product| product.hidden.texts.iter().cloned())
+            .collect()
     }
 
     /// The nodes that have an object, by its identity.

@@ -284,9 +284,12 @@ impl<'a> Walk<'a> {
         loop {
             self.build_all(waiting);
             let before = self.fleet.nodes.len();
-            let releases = self
-                .releases
-                .render(&mut self.fleet, &mut self.sources, self.outside, self.settings);
+            let releases = self.releases.render(
+                &mut self.fleet,
+                &mut self.sources,
+                self.outside,
+                (self.settings, self.memo),
+            );
             waiting = Vec::new();
             for node in releases {
                 self.limit(node);

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::diff::{self, Presence};
-use bumpwright_fleet::{Fleet, GivenSource, Memo, Outside, Repository, Settings, SourceObject, view};
+use bumpwright_fleet::{Charts, Fleet, GivenSource, Memo, Outside, Repository, Settings, SourceObject, view};
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
+use bumpwright_schemas::Schemas;
 
 /// A xorshift generator: cases are the same in each run.
 struct Dice(u64);
@@ -119,6 +120,7 @@ impl Outside for Nothing {
 fn settings() -> Settings {
     let mut settings = Settings::new(Memory::single(SINGLE, BUILD_MEMORY).of(""));
     settings.threads = 1;
+    settings.charts = Some(Charts::new(String::new(), Schemas::bundled(None).unwrap()));
     let given = GivenSource::Folder("apps".to_owned());
     settings.sources = [("OCIRepository/flux-system/apps".to_owned(), given)].into();
     settings
@@ -197,7 +199,8 @@ fn reconciled(dice: &mut Dice) -> String {
 fn manifest(dice: &mut Dice) -> String {
     let value = dice.below(3);
     let name = dice.one(&["one", "two", "three", "vars"]);
-    match dice.below(12) {
+    match dice.below(13) {
+        12 => release(dice),
         0 => "a: [\n".to_owned(),
         1 => String::new(),
         2 => format!(
@@ -215,6 +218,21 @@ fn manifest(dice: &mut Dice) -> String {
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: flux-system}}\ndata: {{v: '{value}', w: '${{v:=none}}'}}\n"
         ),
     }
+}
+
+/// A release of a chart in the repository.
+fn release(dice: &mut Dice) -> String {
+    let (name, value) = (dice.one(&["one", "two"]), dice.below(3));
+    let values = dice.one(&[
+        "",
+        "values: {w: none}",
+        "valuesFrom: [{kind: ConfigMap, name: vars, valuesKey: v, targetPath: v}]",
+    ]);
+    let files = dice.one(&["", ", valuesFiles: [./chart/more.yaml], ignoreMissingValuesFiles: true"]);
+    format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: flux-system}}\nspec:\n  interval: \
+         1h\n  chart: {{spec: {{chart: ./chart, sourceRef: {{kind: GitRepository, name: flux-system}}{files}}}}}\n  releaseName: r{value}\n  {values}\n"
+    )
 }
 
 /// Two containers in one or the other order.
@@ -267,6 +285,12 @@ fn content(dice: &mut Dice, name: &str) -> String {
     match name {
         "notes.txt" | "logo.md" => format!("text {}", dice.below(3)),
         "values.env" => format!("KEY={}\n", dice.below(3)),
+        "Chart.yaml" => format!("{{apiVersion: v2, name: chart, version: 1.0.{}}}", dice.below(2)),
+        "values.yaml" | "more.yaml" => format!("v: {}\n", dice.below(3)),
+        "map.yaml" => format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {{{{ .Release.Name }}}}}}\ndata: {{v: '{{{{ .Values.v }}}}', n: '{}'}}\n",
+            dice.below(2)
+        ),
         name if name.to_lowercase().starts_with("kustomization") => fields(dice),
         _ => manifest(dice),
     }
@@ -297,6 +321,11 @@ fn random(dice: &mut Dice) -> State {
         let path = format!("/c/{}.yaml", dice.one(&["k", "l", "m", "n"]));
         state.put(&path, Entry::File(reconciled(dice)));
     }
+    for name in ["Chart.yaml", "values.yaml", "more.yaml", "templates/map.yaml"] {
+        let text = content(dice, name.rsplit('/').next().unwrap());
+        state.put(&format!("/chart/{name}"), Entry::File(text));
+    }
+    state.put("/c/release.yaml", Entry::File(release(dice)));
     for _ in 0..dice.below(14) {
         add(dice, &mut state);
     }

@@ -62,13 +62,7 @@ fn workload(workload: &ChangedWorkload) -> String {
         (word, restarts) => format!("{word}, {restarts}"),
     };
     let row = |container: &str, old: &str, new: &str| {
-        let cells = [
-            &workload.object.to_string(),
-            &workload.kustomization.to_string(),
-            container,
-            old,
-            new,
-        ];
+        let cells = [&workload.object.to_string(), &workload.owner(), container, old, new];
         let cells = cells.map(|text| match text {
             "" => String::new(),
             text => format!("`{}`", cut(text)),
@@ -85,7 +79,7 @@ fn workload(workload: &ChangedWorkload) -> String {
 }
 
 fn object(object: &ChangedObject) -> String {
-    let (name, owner) = (cut(&object.object.to_string()), cut(&object.kustomization.to_string()));
+    let (name, owner) = (cut(&object.object.to_string()), cut(&object.owner()));
     format!("| `{name}` | `{owner}` | {} |\n", object.summary())
 }
 
@@ -143,6 +137,7 @@ mod tests {
                 ChangedWorkload {
                     object: identifier("CronJob", "job"),
                     kustomization: name("jobs"),
+                    release: "shop/job".to_owned(),
                     action: ObjectAction::Created,
                     ..ChangedWorkload::default()
                 },
@@ -176,7 +171,7 @@ Kustomizations: `fs/apps`, `fs/jobs`
 |---|---|---|---|---|---|
 | `Deployment shop/web` | `fs/apps` | `web` | `o/web:1` | `o/web:2` | restarts |
 | `Deployment shop/web` | `fs/apps` | `'in\\|it` | `o/web:1` | `o/web:2` | restarts |
-| `CronJob shop/job` | `fs/jobs` |  |  |  | created |
+| `CronJob shop/job` | `fs/jobs: HelmRelease shop/job` |  |  |  | created |
 
 | Object | Kustomization | |
 |---|---|---|

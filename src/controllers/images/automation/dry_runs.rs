@@ -9,12 +9,15 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
+use super::verify::OWNER;
 use crate::controllers::context::Context;
 use crate::controllers::kustomizations::{apply, target};
 use bumpwright_api::{Kustomization, ObjectName};
-use bumpwright_apply::{Refusal, Settings, refusals};
-use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
+use bumpwright_apply::{Refusal, refusals};
+use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, ReleaseSummary, asked, judged};
 use bumpwright_http::Job;
+use bumpwright_kube::HELM_RELEASE;
+use serde_json::Value;
 
 /// How often it is looked whether the automation is deleted meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
@@ -48,7 +51,10 @@ impl AsReconciler {
     async fn one(&self, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
         let name = run.kustomization.metadata.object_name();
         match self.known.get(&name).filter(|known| is_same(known, run.kustomization)) {
-            Some(known) => self.asked(known, run).await,
+            Some(known) => match run.release {
+                Some(release) => self.asked_as(&self.account_of(release, &name).await?, run).await,
+                None => self.asked(known, run).await,
+            },
             None => Err(NotAsked::Left(
                 "the API server is not asked about its changes: it does not have this Kustomization for this source, with this \
                  serviceAccountName and kubeConfig"
@@ -57,11 +63,53 @@ impl AsReconciler {
         }
     }
 
+    /// The account of a release, as the API server has it: the same as in the files, of the same Kustomization, and one that the automation
+    /// may know.
+    async fn account_of(&self, release: &ReleaseSummary, owner: &ObjectName) -> Result<ObjectName, NotAsked> {
+        let left = |why: &str| NotAsked::Left(format!("the API server is not asked about its changes: {why}"));
+        let settings = &self.shared.settings;
+        let is_closed = settings.no_cross_namespace_refs || settings.scope.namespace.is_some();
+        if is_closed && release.name.namespace != self.namespace {
+            return Err(left("it is in another namespace than the automation"));
+        }
+        if release.service_account.is_empty() || release.is_elsewhere {
+            return Err(left("it has no serviceAccountName in this cluster"));
+        }
+        let live = self.shared.cluster.get(&HELM_RELEASE, &release.name).await;
+        let live = live.map_err(|error| left(&format!("its HelmRelease cannot be read: {error}")))?;
+        let live = live.value(&HELM_RELEASE);
+        let text = |pointer: &str| live.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let applier = OWNER.map(text);
+        let is_same = applier == [owner.namespace.as_str(), owner.name.as_str()]
+            && text("/spec/serviceAccountName") == release.service_account
+            && live.pointer("/spec/kubeConfig").is_none();
+        match is_same {
+            true => Ok(ObjectName::new(
+                release.name.namespace.as_str(),
+                release.service_account.as_str(),
+            )),
+            false => Err(left(
+                "it does not have this HelmRelease of this Kustomization, with this serviceAccountName",
+            )),
+        }
+    }
+
+    /// Asks about the objects of a release as its account.
+    async fn asked_as(&self, account: &ObjectName, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
+        let settings = run.settings(apply::settings(&self.shared, run.kustomization));
+        let cluster = self
+            .shared
+            .cluster
+            .within(self.shared.settings.builds.of(&self.namespace));
+        let cluster = cluster.as_account(account);
+        let cluster = cluster.map_err(|error| NotAsked::Failed(error.to_string()))?;
+        let refused = refusals(&cluster, run.objects, run.build, &settings).await;
+        let refused = refused.map_err(|error| NotAsked::Failed(settings.mask.hide(&error.to_string())))?;
+        judged(refused, Asker::Account(account))
+    }
+
     async fn asked(&self, known: &Kustomization, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
-        let settings = Settings {
-            mask: run.mask,
-            ..apply::settings(&self.shared, run.kustomization)
-        };
+        let settings = run.settings(apply::settings(&self.shared, run.kustomization));
         let applies = self.shared.settings.kinds.kustomize;
         let remote = known.spec.kube_config.as_ref();
         target::check_login(&self.shared, known).map_err(NotAsked::Failed)?;

@@ -18,10 +18,11 @@ use bumpwright_api::{
     AutomationAnnotations, GoDuration, ImageUpdateAutomation, Kustomization, ObjectName, VerifyLevel,
 };
 use bumpwright_fleet::{
-    ClusterObjects, FleetObject, FleetVerifier, Outside, Repository, Settings, SourceObject, Verification,
+    Charts, ClusterObjects, FleetObject, FleetVerifier, Outside, Repository, Settings, SourceObject, Verification,
 };
 use bumpwright_kube::{CONFIG_MAP, ClusterError, KUSTOMIZATION, Kind, SECRET};
 use bumpwright_kustomize::tree::{Sealed, World};
+use bumpwright_schemas::Schemas;
 use bumpwright_update::{Impact, Proposal, Verify, VerifyError};
 
 /// The time of a verification, unless the annotation says another one.
@@ -40,7 +41,7 @@ const OBJECTS: usize = 100_000;
 const REFERENCES: usize = 1000;
 
 /// The labels of an object that a Kustomization applied.
-const OWNER: [&str; 2] = [
+pub(super) const OWNER: [&str; 2] = [
     "/metadata/labels/kustomize.toolkit.fluxcd.io~1namespace",
     "/metadata/labels/kustomize.toolkit.fluxcd.io~1name",
 ];
@@ -83,6 +84,10 @@ async fn made(
     let namespace = automation.metadata.namespace_or_default();
     let mut settings = Settings::new(context.shared.settings.builds.of(namespace).memory);
     (settings.kustomizations, settings.objects, settings.threads) = (KUSTOMIZATIONS, OBJECTS, 1);
+    settings.charts = Schemas::bundled(None).ok().map(|schemas| Charts {
+        is_tenant: true,
+        ..Charts::new(String::new(), schemas)
+    });
     let timeout = annotations.verify_timeout.unwrap_or(TIMEOUT).min(LONGEST);
     let verification = Verification {
         must_build: is_asked_for,

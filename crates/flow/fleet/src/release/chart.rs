@@ -1,14 +1,19 @@
 //! The chart of a release: which one it is, and its files.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
+use bumpwright_budget::{Reservation, Share};
 use bumpwright_helm::{Chart, Dependency, Folder, FolderEntry, MAX_CHART_BYTES, Values, merge_tables, read_values};
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use serde_json::Value;
 
+use super::inputs::{OfRepository, of_chart};
 use super::spec::{ChartSpec, ReleaseSpec};
 use crate::entry::clean;
+use crate::memo::Digest;
+use crate::reads::{BuildFiles, Reads, Recorder};
 use crate::repository::Outside;
 use crate::source::SourceObject;
 use crate::sources::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
@@ -137,6 +142,24 @@ impl ChartPlan {
         format!("{from} with {:?} {}", self.values_files, self.ignore_missing)
     }
 
+    /// What it has of the repository: a chart of a folder may need those beside it, and links are not followed here.
+    pub(super) fn of_repository(&self) -> OfRepository {
+        let From::Files { plan, path } = &self.from else {
+            return OfRepository::Nothing;
+        };
+        match (plan, path) {
+            (plan, _) if !plan.is_of_repository() => OfRepository::Nothing,
+            (Plan::Here { folder, .. }, Some(path)) => {
+                let at = |path: &str| clean(&format!("{folder}/{path}"));
+                let chart = at(path);
+                let beside = chart.rsplit_once('/').map(|(above, _)| above.to_owned());
+                let values = self.values_files.iter().map(|name| at(&clean(name)));
+                OfRepository::These(values.chain([beside.unwrap_or_default()]).collect())
+            }
+            _ => OfRepository::These(vec![String::new()]),
+        }
+    }
+
     /// What it is called in a message.
     pub(super) fn shown(&self) -> String {
         match &self.from {
@@ -150,13 +173,11 @@ impl ChartPlan {
     ///
     /// # Errors
     /// It cannot be had or read; for users.
-    pub(super) fn load(&self, files: Option<&SourceTree<'_>>, outside: &dyn Outside) -> Result<Chart, ChartError> {
-        let tree = files.map(|files| files.tree());
-        let mut chart = match (&self.from, &tree) {
+    pub(super) fn load(&self, tree: Option<&dyn Tree>, outside: &dyn Outside) -> Result<Chart, ChartError> {
+        let mut chart = match (&self.from, tree) {
             (From::Missing(why), _) => return Err(ChartError::Unavailable(why.clone())),
             (From::Repository { chart, objects }, _) => Chart::clone(&*outside.chart(chart, objects)?),
             (From::Files { path, .. }, Some(tree)) => {
-                let tree = &**tree;
                 let place = match path {
                     Some(path) => format!("/{path}"),
                     None => only(tree)?,
@@ -167,7 +188,7 @@ impl ChartPlan {
             }
             (From::Files { .. }, None) => return Err(ChartError::Unavailable("its source was not read".to_owned())),
         };
-        if let Some(values) = self.values(&chart, tree.as_deref())? {
+        if let Some(values) = self.values(&chart, tree)? {
             chart.values = values;
             chart.values_file = None;
         }
@@ -250,6 +271,7 @@ fn read(tree: &dyn Tree, place: &str) -> Result<Chart, ChartError> {
         };
     }
     let folder = Inside {
+        left: Cell::new(MAX_CHART_BYTES),
         tree,
         folder: place,
         root: &found.path,
@@ -326,6 +348,8 @@ struct Inside<'a> {
     folder: &'a str,
     /// The folder with links resolved.
     root: &'a str,
+    /// Bytes that may still be read.
+    left: Cell<u64>,
 }
 
 impl Inside<'_> {
@@ -354,12 +378,66 @@ impl Folder for Inside<'_> {
 
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
         let bytes = self.tree.read(&self.at(path)).map_err(|error| error.to_string())?;
-        match bytes.len() as u64 > most {
-            true => Err(format!("chart file {path} is larger than the maximum file size {most}")),
-            false => Ok(bytes.into_owned()),
+        let size = bytes.len() as u64;
+        if size > most {
+            return Err(format!("chart file {path} is larger than the maximum file size {most}"));
         }
+        let left = self.left.get().checked_sub(size);
+        let left = left.ok_or_else(|| format!("the chart has more than {MAX_CHART_BYTES} bytes"))?;
+        self.left.set(left);
+        Ok(bytes.into_owned())
     }
 }
 
 /// A chart that several releases share.
-pub(super) type Loaded = Result<Arc<Chart>, ChartError>;
+pub(super) struct Loaded {
+    pub(super) chart: Result<Arc<Chart>, ChartError>,
+    pub(super) digest: Digest,
+    /// What it has of the repository.
+    pub(super) reads: Reads,
+    /// Its memory, on the account of a tenant.
+    _held: Option<Reservation>,
+}
+
+/// Bytes of the files of a chart.
+fn size(chart: &Chart) -> u64 {
+    let files = chart.templates.iter().chain(&chart.files).chain(&chart.schema);
+    let own: usize = files.chain(&chart.values_file).map(|file| file.data.len()).sum();
+    own as u64 + chart.dependencies.iter().map(size).sum::<u64>()
+}
+
+impl Loaded {
+    /// Reads the chart of a plan from the files of its source, if these are there.
+    pub(super) fn of(
+        plan: &ChartPlan,
+        files: Option<&Result<SourceTree<'_>, String>>,
+        outside: &dyn Outside,
+        account: Option<&Share>,
+    ) -> Self {
+        let (chart, reads) = match files {
+            Some(Err(error)) => (Err(ChartError::Unavailable(error.clone())), Reads::default()),
+            None => (plan.load(None, outside), Reads::default()),
+            Some(Ok(files)) => {
+                let tree = files.tree();
+                let source = Some(&**files);
+                let recorder = Recorder::new(BuildFiles { tree: &*tree, source });
+                let chart = plan.load(Some(&recorder), outside);
+                (chart, recorder.into_answers().reads(source))
+            }
+        };
+        let held = match (account, &chart) {
+            (Some(account), Ok(chart)) => account.reserve(size(chart)).map(Some),
+            _ => Ok(None),
+        };
+        let (chart, held) = match held {
+            Ok(held) => (chart, held),
+            Err(error) => (Err(ChartError::Unavailable(error.to_string())), None),
+        };
+        Self {
+            digest: chart.as_ref().map(of_chart).unwrap_or_default(),
+            chart: chart.map(Arc::new),
+            reads,
+            _held: held,
+        }
+    }
+}

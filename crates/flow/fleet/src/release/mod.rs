@@ -8,6 +8,7 @@
 //! A chart is read once for all releases of it, and parsed once by each thread.
 
 mod chart;
+mod inputs;
 mod render;
 mod spec;
 mod values;
@@ -17,17 +18,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bumpwright_api::ObjectName;
+use bumpwright_budget::Share;
 use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
 use serde_json::Value;
 
 use crate::beside::beside;
+use crate::memo::{Digest, Memo};
 use crate::repository::Outside;
-use crate::settings::Settings;
+use crate::settings::{Charts, RenderedReleases, Settings};
 use crate::source::Source;
 use crate::sources::{SourceTree, Sources};
 use crate::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
 pub use chart::{ChartError, RepositoryChart};
 use chart::{ChartPlan, From, Loaded};
+pub(crate) use inputs::{ReleaseInputs, changed};
 use render::{Cluster, Scopes};
 use spec::ReleaseSpec;
 pub(crate) use spec::{GROUP, is_release};
@@ -54,6 +58,7 @@ struct Job {
     plan: ChartPlan,
     key: String,
     merged: Result<Merged, String>,
+    inputs: ReleaseInputs,
 }
 
 /// What became of a job.
@@ -70,16 +75,23 @@ impl Releases {
         fleet: &mut Fleet,
         sources: &mut Sources<'_>,
         outside: &dyn Outside,
-        settings: &Settings,
+        (settings, memo): (&Settings, &Memo),
     ) -> Vec<usize> {
         let Some(charts) = &settings.charts else {
             return Vec::new();
         };
-        let jobs = self.found(fleet, sources, settings);
+        let jobs = self.found(fleet, sources, (settings, charts));
+        for job in &jobs {
+            fleet.releases.insert(job.name.clone(), job.inputs.clone());
+        }
+        if charts.releases == RenderedReleases::None {
+            return Vec::new();
+        }
         if jobs.is_empty() {
             return Vec::new();
         }
-        self.load(&jobs, sources, outside);
+        let account = charts.is_tenant.then_some(&settings.memory);
+        self.load(&jobs, sources, outside, account);
         let capabilities = capabilities(fleet, charts.kube_version.as_str(), self.charts.values());
         let mut done = Vec::new();
         match capabilities {
@@ -89,9 +101,11 @@ impl Releases {
                     capabilities: &capabilities,
                     scopes: &scopes,
                     schemas: &charts.schemas,
+                    is_tenant: charts.is_tenant,
                     settings,
+                    hidden: fleet.hidden_texts(),
                 };
-                done = self.done(&jobs, &cluster);
+                done = self.done(&jobs, &cluster, memo);
             }
             Err(error) => fleet.problems.push(error),
         }
@@ -99,7 +113,9 @@ impl Releases {
             let Some(node) = fleet.nodes.get_mut(job.node) else {
                 continue;
             };
-            if let (Some(Ok(chart)), Some(release)) = (self.charts.get(&job.key), &mut node.release) {
+            let loaded = self.charts.get(&job.key);
+            let chart = loaded.and_then(|loaded| loaded.chart.as_ref().ok());
+            if let (Some(chart), Some(release)) = (chart, &mut node.release) {
                 release.chart.clone_from(&chart.metadata.name);
                 release.version.clone_from(&chart.metadata.version);
             }
@@ -118,8 +134,17 @@ impl Releases {
     }
 
     /// The new releases, as nodes and jobs.
-    fn found(&mut self, fleet: &mut Fleet, sources: &Sources<'_>, settings: &Settings) -> Vec<Job> {
+    fn found(
+        &mut self,
+        fleet: &mut Fleet,
+        sources: &Sources<'_>,
+        (settings, charts): (&Settings, &Charts),
+    ) -> Vec<Job> {
         let mut jobs = Vec::new();
+        let is_meant = |name: &ObjectName| match &charts.releases {
+            RenderedReleases::Only(names) => names.contains(name),
+            RenderedReleases::All | RenderedReleases::None => true,
+        };
         while let Some(node) = fleet.nodes.get(self.searched) {
             let parent = self.searched;
             self.searched += 1;
@@ -130,7 +155,12 @@ impl Releases {
             let releases: Vec<FleetObject> = releases.cloned().collect();
             for object in releases {
                 let name = object.id().name;
-                if !self.seen.insert(name.clone()) {
+                if !is_meant(&name) || !self.seen.insert(name.clone()) {
+                    continue;
+                }
+                if charts.releases == RenderedReleases::None {
+                    let spec = ReleaseSpec::of(&object.value).unwrap_or_default();
+                    jobs.push(job(fleet, sources, (0, charts), (name, &object), spec));
                     continue;
                 }
                 if fleet.nodes.len() >= settings.kustomizations {
@@ -144,7 +174,7 @@ impl Releases {
                 let at = fleet.nodes.len();
                 fleet.nodes.push(node_of(parent, &name, &object));
                 match ReleaseSpec::of(&object.value) {
-                    Ok(spec) => jobs.push(job(fleet, sources, at, name, spec)),
+                    Ok(spec) => jobs.push(job(fleet, sources, (at, charts), (name, &object), spec)),
                     Err(error) => {
                         if let Some(node) = fleet.nodes.last_mut() {
                             node.product = Err(Problem::Invalid(error));
@@ -157,7 +187,7 @@ impl Releases {
     }
 
     /// Reads the charts that are not known yet, side by side.
-    fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: &dyn Outside) {
+    fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: &dyn Outside, account: Option<&Share>) {
         let plans = jobs.iter().filter_map(|job| match &job.plan.from {
             From::Files { plan, .. } => Some(plan),
             _ => None,
@@ -177,20 +207,14 @@ impl Releases {
             FETCHES,
             &wanted,
             || (),
-            |(), (key, (plan, files))| {
-                let chart = match files {
-                    Some(Err(error)) => Err(ChartError::Unavailable(error.clone())),
-                    Some(Ok(files)) => plan.load(Some(files), outside),
-                    None => plan.load(None, outside),
-                };
-                ((*key).to_owned(), chart.map(Arc::new))
-            },
+            |(), (key, (plan, files))| ((*key).to_owned(), Loaded::of(plan, files.as_ref(), outside, account)),
         );
         self.charts.extend(loaded);
     }
 
     /// Renders jobs on as many threads as there are.
-    fn done(&self, jobs: &[Job], cluster: &Cluster<'_>) -> Vec<Done> {
+    fn done(&self, jobs: &[Job], cluster: &Cluster<'_>, memo: &Memo) -> Vec<Done> {
+        let common = cluster.digest();
         // Releases of a chart follow each other, so that a thread parses it once.
         let mut jobs: Vec<&Job> = jobs.iter().collect();
         jobs.sort_by(|one, other| one.key.cmp(&other.key));
@@ -198,7 +222,7 @@ impl Releases {
         beside(cluster.settings.threads, &jobs, begin, |parsed, job| {
             let begun = Instant::now();
             let parsed = parsed.entry(job.key.as_str()).or_default();
-            let product = self.product(job, cluster, parsed).map(Arc::new);
+            let product = self.product(job, (cluster, &common), parsed, memo);
             Done {
                 node: job.node,
                 product,
@@ -207,20 +231,32 @@ impl Releases {
         })
     }
 
-    fn product(&self, job: &Job, cluster: &Cluster<'_>, parsed: &ParsedTemplates) -> Result<Product, Problem> {
+    fn product(
+        &self,
+        job: &Job,
+        (cluster, common): (&Cluster<'_>, &Digest),
+        parsed: &ParsedTemplates,
+        memo: &Memo,
+    ) -> Result<Arc<Product>, Problem> {
         if cluster.settings.is_late() {
             return Err(Problem::Late);
         }
-        let chart = match self.charts.get(&job.key) {
-            Some(Ok(chart)) => chart,
-            Some(Err(ChartError::Unavailable(error))) => {
+        let Some(loaded) = self.charts.get(&job.key) else {
+            return Err(Problem::Chart("its chart was not read".to_owned()));
+        };
+        let chart = match &loaded.chart {
+            Ok(chart) => chart,
+            Err(ChartError::Unavailable(error)) => {
                 return Err(Problem::ChartUnavailable(with_chart(&job.plan, error)));
             }
-            Some(Err(ChartError::Broken(error))) => return Err(Problem::Chart(with_chart(&job.plan, error))),
-            None => return Err(Problem::Chart("its chart was not read".to_owned())),
+            Err(ChartError::Broken(error)) => return Err(Problem::Chart(with_chart(&job.plan, error))),
         };
         let merged = job.merged.as_ref().map_err(|error| Problem::Release(error.clone()))?;
-        render::product(cluster, &job.name, &job.spec, chart, merged, parsed)
+        memo.rendered(job.digest(&loaded.digest, common), || {
+            let mut product = render::product(cluster, &job.name, &job.spec, chart, merged, parsed)?;
+            product.reads = loaded.reads.clone();
+            Ok(Arc::new(product))
+        })
     }
 }
 
@@ -240,26 +276,40 @@ fn node_of(parent: usize, name: &ObjectName, object: &FleetObject) -> Node {
             version: String::new(),
             is_suspended: spec("/spec/suspend").and_then(Value::as_bool).unwrap_or_default(),
             is_elsewhere: spec("/spec/kubeConfig").is_some_and(Value::is_object),
+            service_account: spec("/spec/serviceAccountName")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
         }),
         origin: object.origin.clone(),
         ..Node::waiting(Some(parent), &format!("HelmRelease {name}"))
     }
 }
 
-fn job(fleet: &mut Fleet, sources: &Sources<'_>, node: usize, name: ObjectName, spec: ReleaseSpec) -> Job {
+fn job(
+    fleet: &mut Fleet,
+    sources: &Sources<'_>,
+    (node, charts): (usize, &Charts),
+    (name, object): (ObjectName, &FleetObject),
+    spec: ReleaseSpec,
+) -> Job {
     let plan = ChartPlan::of(fleet, sources, &name, &spec);
     let source = match &plan.from {
         From::Repository { chart, .. } => Some(Source::Other(chart.repository.clone())),
         _ => None,
     };
-    if let (Some(node), Some(source)) = (fleet.nodes.get_mut(node), source) {
+    let release = fleet.nodes.get_mut(node).filter(|node| node.release.is_some());
+    if let (Some(node), Some(source)) = (release, source) {
         node.source = source;
     }
+    let merged = values::merged(fleet, &name, &spec, charts.is_tenant);
+    let text = object.value.get("spec").map(Value::to_string).unwrap_or_default();
     Job {
+        inputs: ReleaseInputs::of(&name, &spec, &text, &plan, &merged),
         node,
         key: plan.key(),
         plan,
-        merged: values::merged(fleet, &name, &spec),
+        merged,
         name,
         spec,
     }
@@ -282,7 +332,7 @@ fn capabilities<'c>(
 ) -> Result<Capabilities, String> {
     let definitions = fleet.of_kind("apiextensions.k8s.io", "CustomResourceDefinition");
     let mut versions: BTreeSet<String> = definitions.flat_map(|(_, object)| served(&object.value)).collect();
-    for chart in charts.flatten() {
+    for chart in charts.filter_map(|loaded| loaded.chart.as_ref().ok()) {
         let objects = chart_definitions(chart);
         versions.extend(objects.iter().flat_map(served));
     }

@@ -12,11 +12,17 @@ use bumpwright_overlay::Hidden;
 use bumpwright_yaml::{FileId, json_of_node, read_resources};
 use serde_json::{Map, Value, json};
 
+use sha2::{Digest as _, Sha256};
+
 use super::spec::{GROUP, ReleaseSpec};
 use super::values::Merged;
 use crate::build::built;
+use crate::memo::Digest;
 use crate::settings::Settings as FleetSettings;
 use crate::view::{FleetObject, Problem, Product};
+
+/// Bytes that the render of a tenant's release may produce, also those that it drops again: half of the memory of builds that a tenant has by default.
+const TENANT_RENDER: usize = 64 << 20;
 
 /// Whether the kinds of custom resources are namespaced, by group and kind.
 pub(super) type Scopes = BTreeMap<(String, String), bool>;
@@ -27,6 +33,20 @@ pub(super) struct Cluster<'c> {
     pub(super) scopes: &'c Scopes,
     pub(super) schemas: &'c bumpwright_schemas::Schemas,
     pub(super) settings: &'c FleetSettings,
+    pub(super) is_tenant: bool,
+    /// Confidential values of Kustomizations, which may be among those of releases.
+    pub(super) hidden: BTreeSet<String>,
+}
+
+impl Cluster<'_> {
+    /// The digest of what all releases share.
+    pub(super) fn digest(&self) -> Digest {
+        let mut digest = Sha256::new();
+        digest.update(format!("{:?} {:?} ", self.capabilities, self.scopes));
+        // Kinds that releases have in common with Kubernetes are those of its version.
+        digest.update(self.schemas.minor());
+        digest.finalize().into()
+    }
 }
 
 /// Renders a release.
@@ -41,17 +61,25 @@ pub(super) fn product(
     merged: &Merged,
     parsed: &ParsedTemplates,
 ) -> Result<Product, Problem> {
-    let hidden = hidden(merged);
+    let hidden = hidden(merged, &cluster.hidden);
     let mask = SecretMask::new(BTreeSet::new(), hidden.texts.iter().cloned());
-    let failed = |error: String| Problem::Release(mask.hide(&error));
+    let failed = |error: String| Problem::Release(mask.hide(error.trim_end()));
     let release = Release {
         name: spec.release_name(name),
         namespace: spec.namespace(name).to_owned(),
         is_upgrade: false,
     };
-    let settings = Settings {
+    let mut settings = Settings {
         skip_schemas: spec.install.disable_schema_validation,
         ..Settings::default()
+    };
+    let _held = match cluster.is_tenant {
+        true => {
+            settings.limits.produced = TENANT_RENDER;
+            let held = cluster.settings.memory.reserve(TENANT_RENDER as u64);
+            Some(held.map_err(|error| Problem::ChartUnavailable(error.to_string()))?)
+        }
+        false => None,
     };
     // Equal inputs give equal objects, so that a comparison shows only what changed.
     let chance = Seeded::new(format!("{}/{}", release.namespace, release.name).as_bytes());
@@ -86,10 +114,16 @@ pub(super) fn product(
 }
 
 /// What may be in the objects and is never printed.
-fn hidden(merged: &Merged) -> Hidden {
+fn hidden(merged: &Merged, others: &BTreeSet<String>) -> Hidden {
     /// Shorter texts are parts of anything.
     const SHORTEST: usize = 4;
-    let texts = merged.confidential.iter().filter(|text| text.len() >= SHORTEST);
+    let values = match others.is_empty() {
+        true => String::new(),
+        false => Value::Object(merged.values.clone()).to_string(),
+    };
+    let others = others.iter().filter(|text| values.contains(text.as_str()));
+    let texts = merged.confidential.iter().chain(others);
+    let texts = texts.filter(|text| text.len() >= SHORTEST);
     Hidden {
         objects: BTreeSet::new(),
         texts: texts.cloned().collect(),

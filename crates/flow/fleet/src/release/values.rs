@@ -10,6 +10,9 @@ use super::spec::{ReleaseSpec, ValuesReference};
 use crate::build::is_mask;
 use crate::view::{Fleet, MissingReference};
 
+/// In place of a text that no chart may see.
+const HIDDEN: &str = "**";
+
 /// What a release is rendered with.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
@@ -26,7 +29,12 @@ pub(super) struct Merged {
 ///
 /// # Errors
 /// A value cannot be read, or its key is not there; without the values of Secrets.
-pub(super) fn merged(fleet: &Fleet, name: &ObjectName, spec: &ReleaseSpec) -> Result<Merged, String> {
+pub(super) fn merged(
+    fleet: &Fleet,
+    name: &ObjectName,
+    spec: &ReleaseSpec,
+    mask_secrets: bool,
+) -> Result<Merged, String> {
     let mut own = match &spec.values {
         None | Some(Value::Null) => Values::new(),
         Some(Value::Object(values)) => numbers_as_floats(values.clone()),
@@ -34,7 +42,7 @@ pub(super) fn merged(fleet: &Fleet, name: &ObjectName, spec: &ReleaseSpec) -> Re
     };
     let mut merged = Merged::default();
     for reference in &spec.values_from {
-        let Some(text) = referred(fleet, name, reference, &mut merged)? else {
+        let Some(mut text) = referred(fleet, name, reference, &mut merged)? else {
             continue;
         };
         let failed = |why: &str| format!("{}: {why}", shown(name, reference));
@@ -43,7 +51,7 @@ pub(super) fn merged(fleet: &Fleet, name: &ObjectName, spec: &ReleaseSpec) -> Re
             merged.confidential.push(text.clone());
         }
         if reference.target_path.is_empty() {
-            let table = read_values(text.as_bytes()).map_err(|error| match is_secret {
+            let mut table = read_values(text.as_bytes()).map_err(|error| match is_secret {
                 true => failed("the value is not YAML"),
                 false => failed(&error),
             })?;
@@ -51,9 +59,15 @@ pub(super) fn merged(fleet: &Fleet, name: &ObjectName, spec: &ReleaseSpec) -> Re
                 table
                     .values()
                     .for_each(|value| add_texts(value, &mut merged.confidential));
+                if mask_secrets {
+                    table.values_mut().for_each(mask);
+                }
             }
             merge_tables(&mut merged.values, table);
             continue;
+        }
+        if is_secret && mask_secrets {
+            text = HIDDEN.to_owned();
         }
         let path = reference.target_path.as_str();
         let is_shared = is_shared(&merged.values, &own, path);
@@ -140,6 +154,16 @@ fn referred(
     let bytes = STANDARD.decode(text.split_ascii_whitespace().collect::<String>());
     let bytes = bytes.map_err(|_| format!("{}: the data is not base64", shown(name, reference)))?;
     Ok(Some(bumpwright_gostd::lossy(&bytes).into_owned()))
+}
+
+/// Masks all texts in a value.
+fn mask(value: &mut Value) {
+    match value {
+        Value::String(text) => HIDDEN.clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(mask),
+        Value::Object(fields) => fields.values_mut().for_each(mask),
+        _ => {}
+    }
 }
 
 /// All texts in a value.

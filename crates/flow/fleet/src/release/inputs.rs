@@ -1,0 +1,125 @@
+//! What a release is rendered from, to tell whether two states of a fleet give the same.
+
+use std::collections::BTreeSet;
+
+use bumpwright_api::ObjectName;
+use bumpwright_helm::{Chart, File};
+use sha2::{Digest as _, Sha256};
+
+use super::Job;
+use super::chart::ChartPlan;
+use super::spec::ReleaseSpec;
+use super::values::Merged;
+use crate::memo::Digest;
+use crate::view::Fleet;
+
+/// What a release is rendered from, but for the bytes of its chart.
+#[derive(Clone, Debug)]
+pub(crate) struct ReleaseInputs {
+    /// Of its specification, its values and the address of its chart.
+    digest: Digest,
+    /// Kinds and names of what it takes values from.
+    pub(crate) values_from: Vec<(String, ObjectName)>,
+    chart: OfRepository,
+}
+
+/// What a chart has of the repository.
+#[derive(Clone, Debug)]
+pub(super) enum OfRepository {
+    /// Nothing: a chart at an address never changes.
+    Nothing,
+    /// These files, and what is in these folders; the empty one is everything.
+    These(Vec<String>),
+}
+
+impl ReleaseInputs {
+    pub(super) fn of(
+        name: &ObjectName,
+        spec: &ReleaseSpec,
+        text: &str,
+        plan: &ChartPlan,
+        merged: &Result<Merged, String>,
+    ) -> Self {
+        let mut digest = Sha256::new();
+        let merged = match merged {
+            Ok(merged) => serde_json::to_string(&merged.values).unwrap_or_default() + &merged.warnings.concat(),
+            Err(error) => error.clone(),
+        };
+        for part in [&name.to_string(), text, &merged, &plan.key()] {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        }
+        let reference = |one: &super::spec::ValuesReference| {
+            (
+                one.kind.clone(),
+                ObjectName::new(name.namespace.as_str(), one.name.as_str()),
+            )
+        };
+        Self {
+            digest: digest.finalize().into(),
+            values_from: spec.values_from.iter().map(reference).collect(),
+            chart: plan.of_repository(),
+        }
+    }
+
+    /// Whether its chart may have something of one of these files of the repository.
+    pub(crate) fn has_of(&self, files: &[String]) -> bool {
+        let OfRepository::These(places) = &self.chart else {
+            return false;
+        };
+        let is_at = |file: &String, place: &String| {
+            let rest = file.strip_prefix(place.as_str());
+            place.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        files.iter().any(|file| places.iter().any(|place| is_at(file, place)))
+    }
+}
+
+/// The releases of which a commit that changes these files may make something else.
+pub(crate) fn changed(before: &Fleet, after: &Fleet, files: &[String]) -> BTreeSet<ObjectName> {
+    let names = before.releases.keys().chain(after.releases.keys());
+    let differs = |name: &&ObjectName| match (before.releases.get(*name), after.releases.get(*name)) {
+        (Some(before), Some(after)) => before.digest != after.digest || after.has_of(files),
+        _ => true,
+    };
+    names.filter(differs).cloned().collect()
+}
+
+impl Job {
+    /// The digest of everything that the release is rendered from: with its chart, and what the cluster has.
+    pub(super) fn digest(&self, chart: &Digest, cluster: &Digest) -> Digest {
+        let mut digest = Sha256::new();
+        for part in [&self.inputs.digest, chart, cluster] {
+            digest.update(part);
+        }
+        digest.finalize().into()
+    }
+}
+
+/// The digest of a chart.
+pub(super) fn of_chart(chart: &Chart) -> Digest {
+    let mut digest = Sha256::new();
+    add(chart, &mut digest);
+    digest.finalize().into()
+}
+
+fn add(chart: &Chart, digest: &mut Sha256) {
+    let mut part = |bytes: &[u8]| {
+        digest.update(bytes.len().to_le_bytes());
+        digest.update(bytes);
+    };
+    part(format!("{:?}", chart.metadata).as_bytes());
+    part(&serde_json::to_vec(&chart.values).unwrap_or_default());
+    let mut all = |kind: &str, files: &mut dyn Iterator<Item = &File>| {
+        part(kind.as_bytes());
+        for file in files {
+            part(file.name.as_bytes());
+            part(&file.data);
+        }
+    };
+    all("schema", &mut chart.schema.iter().map(|file| &**file));
+    all("templates", &mut chart.templates.iter().map(|file| &**file));
+    all("files", &mut chart.files.iter().map(|file| &**file));
+    all("charts", &mut std::iter::empty());
+    chart.dependencies.iter().for_each(|one| add(one, digest));
+}
