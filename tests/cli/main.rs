@@ -20,6 +20,7 @@ mod fleet_check;
 mod fleet_check_makers;
 mod fleet_diff;
 mod fleet_entries;
+mod fleet_review;
 mod flux_versions;
 mod helm;
 mod help;

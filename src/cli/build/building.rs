@@ -106,6 +106,11 @@ pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl,
     })
 }
 
+/// The last commit that two revisions of the repository of a folder have in common; none if there is none, as in a shallow clone.
+pub(in crate::cli) fn merge_base(folder: &str, one: &str, other: &str) -> Option<String> {
+    git(folder, &["merge-base", "--end-of-options", one, other]).ok()
+}
+
 fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, String> {
     kustomize::build(tree, target, options, world).map_err(|error| error.to_string())
 }

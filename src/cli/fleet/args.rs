@@ -30,6 +30,52 @@ pub enum FleetCommand {
     Check(Box<Check>),
     /// Show what differs between two revisions of the cluster, by Kustomization and object
     Diff(Box<Diff>),
+    /// Say what a change does to the cluster, and what is dangerous about it, for a pull request
+    Review(Box<Review>),
+}
+
+/// Arguments of `fleet review`.
+#[derive(Debug, Args)]
+#[command(after_long_help = REVIEW_HELP)]
+pub struct Review {
+    /// The revision that the change is for, such as origin/main: compared is from the last commit that both have in common
+    #[arg(long, value_name = "REV")]
+    pub from: String,
+
+    /// The revision with the change [default: the files on disk]
+    #[arg(long, value_name = "REV")]
+    pub to: Option<String>,
+
+    /// The output format
+    #[arg(long, value_enum, default_value_t = ReviewOutput::Text)]
+    pub output: ReviewOutput,
+
+    /// The least severity of a new finding that makes the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// What to read
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// Output formats of `fleet review`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReviewOutput {
+    /// The differences, the impact, and a line for each new finding
+    Text,
+    /// For a comment: a short summary, and the rest folded
+    Markdown,
+    /// One document (docs/reference/review.schema.json)
+    Json,
+    /// The new findings as a SARIF 2.1.0 log, for code scanning
+    Sarif,
+    /// The new findings as a JUnit XML document, for test reports
+    Junit,
+    /// The new findings as workflow commands of GitHub Actions
+    Github,
+    /// A page, for the artifacts of a job
+    Html,
 }
 
 /// Arguments of `fleet diff`.
@@ -285,3 +331,23 @@ Exit codes:
   2  an error
 
 Documentation: docs/cli.md, docs/guides/fleet.md";
+
+const REVIEW_HELP: &str = "\
+Compares as `bumpwright fleet diff` does, says which workloads restart with which images, and finds what is new: all that `fleet check`
+finds and that was not there before, and what is dangerous about the change itself, such as a field that never changes, a claim that is
+deleted, more rights, or a suspended owner. `bumpwright explain RULE` says what a finding means.
+
+Examples:
+  # What this branch does to the clusters
+  bumpwright fleet review --from origin/main clusters/*
+  # For a comment on a pull request
+  bumpwright fleet review --from origin/main --to HEAD --output markdown clusters/*
+  # For code scanning, without failing
+  bumpwright fleet review --from origin/main --to HEAD --output sarif clusters/* > review.sarif || true
+
+Exit codes:
+  0  nothing new as bad as --fail-on
+  1  new findings
+  2  an error
+
+Documentation: docs/guides/reviews.md, docs/reference/findings.md";

@@ -32,15 +32,20 @@ pub(super) fn run(args: &Check) -> ExitCode {
     if let Err(error) = printed {
         return end(Err(cannot_print(error)));
     }
-    let least = match args.fail_on {
+    match is_as_bad(&report, args.fail_on) {
+        true => ExitCode::from(FOUND),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// Whether something is found that makes the exit code 1.
+pub(super) fn is_as_bad(report: &Report, least: FailOn) -> bool {
+    let least = match least {
         FailOn::Error => Severity::Error,
         FailOn::Warning => Severity::Warning,
         FailOn::Note => Severity::Note,
     };
-    match report.worst() {
-        Some(worst) if worst >= least => ExitCode::from(FOUND),
-        _ => ExitCode::SUCCESS,
-    }
+    report.worst().is_some_and(|worst| worst >= least)
 }
 
 fn report(args: &Check) -> Result<Report, String> {

@@ -12,6 +12,8 @@ mod network;
 mod objects;
 mod open;
 mod outside;
+mod review;
+mod states;
 mod tree;
 mod yaml;
 
@@ -37,6 +39,7 @@ pub fn run(args: &args::Fleet) -> ExitCode {
     match &args.command {
         Some(FleetCommand::Check(args)) => return check::run(args),
         Some(FleetCommand::Diff(args)) => return diff::run(args),
+        Some(FleetCommand::Review(args)) => return review::run(args),
         None => {}
     }
     match show(&args.show) {

@@ -200,6 +200,17 @@ impl Place {
     }
 }
 
+/// The root of the repository of the arguments, if it is on disk.
+///
+/// # Errors
+/// As [`Opened::new`]
+pub(super) fn disk(reading: &Reading) -> Result<Option<String>, String> {
+    match place(reading)? {
+        Place::Disk(root) => Ok(root.to_str().map(str::to_owned)),
+        Place::Remote(_) => Ok(None),
+    }
+}
+
 /// The repository of the arguments: behind a URL, or the folder with `.git` above the first entry.
 fn place(reading: &Reading) -> Result<Place, String> {
     let url = |entry: &String| RepoUrl::parse(entry).ok().filter(|_| !Path::new(entry).exists());

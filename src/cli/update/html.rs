@@ -69,7 +69,8 @@ fn changes(changes: &[Change], links: &Links) -> Block {
     Block::Table(vec!["Image", "Old", "New", "Policy", "Field", "Object"], table)
 }
 
-fn impact(impact: &Impact) -> Block {
+/// The impact, folded.
+pub(in crate::cli) fn impact(impact: &Impact) -> Block {
     let mut blocks = Vec::new();
     if !impact.workloads.is_empty() {
         let rows = impact.workloads.iter().flat_map(workload).collect();

@@ -20,6 +20,9 @@ mod target;
 mod text;
 mod typed;
 
+pub(super) use html::impact as impact_block;
+pub(super) use impact::lines as impact_lines;
+
 use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write, stderr};
 use std::process::ExitCode;

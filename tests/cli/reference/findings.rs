@@ -11,7 +11,7 @@ pub fn page() -> String {
     let mut page = "# Findings in a fleet\n\n".to_owned();
     page.push_str(&generated("the rules of the findings crate"));
     page.push_str(&paragraph(
-        "What `fleet check` looks for. `bumpwright explain RULE` prints the same. The ids of rules are stable: they are in every output, \
+        "What `fleet check` looks for, and `fleet review` in a change. `bumpwright explain RULE` prints the same. The ids of rules are stable: they are in every output, \
          and code scanning recognises alerts by them. A finding has a place, as far as its file is known, the object, the Kustomizations \
          and clusters that build it, and often a hint; one that several of them have is told once. An error goes wrong when the fleet is \
          applied, a warning may go wrong, a note is about what was not looked at.",

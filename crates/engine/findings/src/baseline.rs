@@ -60,6 +60,15 @@ impl Known {
         }
     }
 
+    /// The same at any place and object.
+    fn alone(&self) -> Self {
+        Self {
+            path: None,
+            object: None,
+            ..self.clone()
+        }
+    }
+
     /// The same in a file of any name. What is about no object is known by its file only.
     fn anywhere(&self) -> Option<Self> {
         let object = self.object.clone()?;
@@ -134,15 +143,22 @@ impl Baseline {
         accept(findings, name, &mut left, |known| Some(known.clone()));
         // What is left may be in a file that was renamed.
         let mut moved: BTreeMap<Known, usize> = BTreeMap::new();
-        let mut gone = 0;
+        let mut alone: BTreeMap<Known, usize> = BTreeMap::new();
         for (known, count) in left {
-            match known.anywhere() {
-                Some(known) => *moved.entry(known).or_default() += count,
-                None => gone += count,
-            }
+            let (all, key) = match known.anywhere() {
+                Some(key) => (&mut moved, key),
+                None => (&mut alone, known),
+            };
+            *all.entry(key).or_default() += count;
         }
         accept(findings, name, &mut moved, Known::anywhere);
-        gone + moved.values().sum::<usize>()
+        // What it is about may have been found at another object first.
+        for (known, count) in moved {
+            *alone.entry(known.alone()).or_default() += count;
+        }
+        let has_identity = |finding: &Finding| finding.identity.is_some();
+        accept_where(findings, name, &mut alone, |known| Some(known.alone()), has_identity);
+        alone.values().sum()
     }
 }
 
@@ -153,7 +169,19 @@ fn accept(
     left: &mut BTreeMap<Known, usize>,
     key: impl Fn(&Known) -> Option<Known>,
 ) {
-    for finding in findings.iter_mut().filter(|finding| finding.acceptance.is_none()) {
+    accept_where(findings, name, left, key, |_| true);
+}
+
+/// The same for some findings.
+fn accept_where(
+    findings: &mut [Finding],
+    name: &str,
+    left: &mut BTreeMap<Known, usize>,
+    key: impl Fn(&Known) -> Option<Known>,
+    is_meant: impl Fn(&Finding) -> bool,
+) {
+    let open = |finding: &&mut Finding| finding.acceptance.is_none() && is_meant(finding);
+    for finding in findings.iter_mut().filter(open) {
         let Some(count) = key(&Known::of(finding)).and_then(|known| left.get_mut(&known)) else {
             continue;
         };
@@ -207,6 +235,18 @@ mod tests {
         assert_eq!(accepted(&baseline, two), (vec![false, true], 0));
         let other = Finding::new(Rule::Schema, "m").at("a.yaml", 3, 1).object("A x");
         assert_eq!(accepted(&baseline, vec![other]), (vec![false], 1));
+    }
+
+    #[test]
+    fn what_a_finding_is_about_may_be_found_at_another_object() {
+        let about = |path: &str, object: &str| finding(path, 1, object).identity("kinds of a.example.com");
+        let baseline = Baseline::of(&[about("a.yaml", "A x")]);
+        assert_eq!(accepted(&baseline, vec![about("b.yaml", "A y")]), (vec![true], 0));
+        assert_eq!(accepted(&baseline, vec![finding("b.yaml", 1, "A y")]), (vec![false], 1));
+        assert_eq!(
+            accepted(&baseline, vec![about("b.yaml", "A y"), about("a.yaml", "A x")]),
+            (vec![false, true], 0)
+        );
     }
 
     #[test]

@@ -6,20 +6,24 @@ use bumpwright_pages::report::{self, Block, Cell, Section, Tone};
 use crate::{Finding, Report, Severity, words};
 
 pub(crate) fn render(report: &Report) -> Result<String, RenderError> {
+    let page = report::Report {
+        title: "bumpwright fleet check".to_owned(),
+        version: report.version().to_owned(),
+        sections: vec![section(report)],
+    };
+    page.html()
+}
+
+pub(crate) fn section(report: &Report) -> Section {
     let mut blocks = vec![Block::text(report.summary())];
     if !report.findings().is_empty() {
         let rows = report.findings().iter().map(row).collect();
         blocks.push(Block::Table(vec!["Rule", "Place", "Finding"], rows));
     }
-    let report = report::Report {
-        title: "bumpwright fleet check".to_owned(),
-        version: report.version().to_owned(),
-        sections: vec![Section {
-            title: "Findings".to_owned(),
-            blocks,
-        }],
-    };
-    report.html()
+    Section {
+        title: "Findings".to_owned(),
+        blocks,
+    }
 }
 
 fn row(finding: &Finding) -> Vec<Cell> {

@@ -52,6 +52,15 @@ impl Report {
         self
     }
 
+    /// Only the open findings that an older report does not have, and how many of its open ones are not there any more.
+    #[must_use]
+    pub fn since(mut self, older: &Self) -> (Self, usize) {
+        self.findings.retain(|finding| finding.acceptance.is_none());
+        let gone = Baseline::of(older.open()).accept(&mut self.findings, "");
+        self.findings.retain(|finding| finding.acceptance.is_none());
+        (self, gone)
+    }
+
     /// The findings, sorted and merged; those that are accepted are among them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
@@ -115,6 +124,12 @@ impl Report {
     #[must_use]
     pub fn github(&self) -> String {
         github::render(self)
+    }
+
+    /// The findings as a part of a page.
+    #[must_use]
+    pub fn section(&self) -> bumpwright_pages::report::Section {
+        html::section(self)
     }
 
     /// A page of its own.

@@ -94,6 +94,14 @@ rules! {
          What to do: add the file to its kustomization, move the marker to the field that wins, or remove the marker.\n\n\
          See: docs/start/markers.md";
 
+    Deletion "deletion" Warning "A change deletes what holds data or protects":
+        "The change removes a PersistentVolumeClaim, StatefulSet, Namespace, CustomResourceDefinition or NetworkPolicy from what is applied, and\n\
+         its owner deletes what it no longer builds: with a claim its data may go, with a namespace or definition all objects in it or of it,\n\
+         and without a NetworkPolicy the traffic that it refused is allowed. Found by `fleet review` only.\n\n\
+         What to do: make sure that this is meant, and that there is a backup; an object with the annotation\n\
+         `kustomize.toolkit.fluxcd.io/prune: disabled`, or Helm's `helm.sh/resource-policy: keep`, is left.\n\n\
+         See: docs/guides/reviews.md";
+
     DependencyCycle "dependency-cycle" Error "Kustomizations depend on each other in a circle":
         "Each of them waits in `spec.dependsOn` until another one is ready, so none is ever applied.\n\n\
          What to do: remove one dependency of the circle; the message has all in order.\n\n\
@@ -104,6 +112,13 @@ rules! {
          such as a Helm release, the Kustomization fails when its timeout is over, and so do those that depend on it.\n\n\
          What to do: correct kind, name and namespace (as after the build), or remove the entry.\n\n\
          See: docs/guides/kustomizations.md";
+
+    ImmutableField "immutable-field" Error "A change is in a field that never changes":
+        "The API server refuses to update the field of an object that exists, such as `volumeClaimTemplates` of a StatefulSet, the selector of\n\
+         a Deployment, the `roleRef` of a RoleBinding, or a smaller claim: the apply fails, and with it all of its Kustomization or release.\n\
+         A warning where `force` lets the owner delete the object and make it again. Found by `fleet review` only.\n\n\
+         What to do: give the object another name, or delete it by hand when the change is merged; `force` does that with each change.\n\n\
+         See: docs/guides/reviews.md";
 
     IncludeCycle "include-cycle" Error "A Kustomization includes itself":
         "A folder lists itself among its resources, directly or through others, and cannot be built; or a Kustomization builds another\n\
@@ -130,6 +145,12 @@ rules! {
          What to do: correct what the message names, and try it: `bumpwright message -f FILE`.\n\n\
          See: docs/guides/messages.md";
 
+    LeftBehind "left-behind" Note "A change leaves objects in the cluster":
+        "The change removes objects from what is applied, and their owner does not delete them: `spec.prune` is false, or its deletion policy\n\
+         is Orphan. They go on running, and nobody updates them. Found by `fleet review` only.\n\n\
+         What to do: delete them by hand when the change is merged, or set `prune: true` first.\n\n\
+         See: docs/guides/reviews.md";
+
     Limit "limit" Error "A bound is exceeded, and the rest was not looked at":
         "The number of objects, their size, the depth of Kustomizations in Kustomizations or the time is over its bound. What comes after\n\
          it in the same Kustomization is not part of the report; the other Kustomizations are.\n\n\
@@ -143,6 +164,12 @@ rules! {
          What to do: change the list by a JSON patch, or repeat all items; or give kustomize a schema (`openapi: {path: FILE}`) in which the\n\
          list has `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy: merge`.\n\n\
          See: docs/how/builds.md";
+
+    MajorVersion "major-version" Note "A change goes to another major version":
+        "The version of an image or chart has another major number, which by convention means that something is not compatible.\n\
+         Found by `fleet review` only.\n\n\
+         What to do: read the release notes before it is merged.\n\n\
+         See: docs/guides/reviews.md";
 
     MissingChart "missing-chart" Error "The chart of a HelmRelease cannot be had":
         "The chart, or the version of it that is asked for, is not in its repository; its folder is not in the source; it is damaged, or\n\
@@ -179,11 +206,24 @@ rules! {
          What to do: correct kind, name and namespace (default: the object's own), or add the source.\n\n\
          See: docs/guides/kustomizations.md";
 
+    OlderVersion "older-version" Warning "A change goes back to an older version":
+        "The version of an image or chart is older than the one before. Data that the newer one has written may not be readable for it, and an\n\
+         automation may set it forward again. Found by `fleet review` only.\n\n\
+         What to do: if it is meant, hold the policy (`bumpwright.dev/hold`) so that it stays.\n\n\
+         See: docs/guides/reviews.md";
+
     OwnedTwice "owned-twice" Error "Two Kustomizations build the same object":
         "Each applies its own version of the object again and again, and the last one owns it: when that one stops building the object and\n\
          has `prune: true`, it is deleted, although the other still wants it.\n\n\
          What to do: leave the object to one of the two that are named, or give them different `spec.targetNamespace`.\n\n\
          See: docs/how/apply-and-prune.md";
+
+    PrivilegedPod "privileged-pod" Warning "A change gives pods more rights on their node":
+        "Pods get what the level Baseline of Kubernetes' Pod Security Standards forbids and they did not have before: privileged containers,\n\
+         the network, processes or files of the node, added capabilities, ports of the node, or no seccomp or AppArmor profile.\n\
+         Found by `fleet review` only.\n\n\
+         What to do: give what is needed and no more; a namespace that enforces a level refuses such pods.\n\n\
+         See: docs/guides/reviews.md";
 
     RemovedApi "removed-api" Error "The API version is not served by this version of Kubernetes":
         "The object has an API version that the chosen minor version of Kubernetes does not have any more, or not yet. Applying it fails,\n\
@@ -196,10 +236,27 @@ rules! {
          What to do: correct the value that is named; `bumpwright helm template` renders the chart with values from files.\n\n\
          See: docs/guides/helm.md";
 
+    Resumed "resumed" Warning "A change resumes what was suspended":
+        "`spec.suspend` is removed or false again: everything that has changed in Git since it was suspended is applied at once, not only this\n\
+         change. Found by `fleet review` only.\n\n\
+         What to do: look at the whole difference first (`bumpwright diff -k`), then merge.\n\n\
+         See: docs/guides/reviews.md";
+
+    ScaledToZero "scaled-to-zero" Warning "A change leaves a workload without pods":
+        "`spec.replicas` becomes 0. Found by `fleet review` only.\n\n\
+         What to do: make sure that this is meant.\n\n\
+         See: docs/guides/reviews.md";
+
     Schema "schema" Error "A field does not fit its schema":
         "The value has another type than the kind's schema wants, is outside of its bounds or not one of its choices, or a required field is\n\
          missing. The API server refuses the object, and with it its stage of the Kustomization.\n\n\
          What to do: correct the field that is named; `kubectl explain KIND.FIELD` has its documentation.";
+
+    SuspendedChange "suspended-change" Warning "A change is not applied, since its owner is suspended":
+        "The objects belong to a Kustomization or HelmRelease with `spec.suspend: true`, or the change suspends it: nothing of it reaches the\n\
+         cluster until it is resumed. Found by `fleet review` only.\n\n\
+         What to do: resume it, or expect that nothing happens.\n\n\
+         See: docs/guides/reviews.md";
 
     UndefinedVariable "undefined-variable" Warning "A variable has no value":
         "The built objects have a `${variable}` that neither `postBuild.substitute` nor `substituteFrom` defines and that has no default. It\n\
@@ -251,6 +308,32 @@ rules! {
          then none of its rules is followed. A rule file of another name, or in another folder, is not followed either.\n\n\
          What to do: correct the place that is named, or remove the rule; move the file to the root of the repository.\n\n\
          See: docs/guides/rules.md";
+
+    WiderRights "wider-rights" Warning "A change gives somebody more rights in the cluster":
+        "A binding has new subjects or is new for the whole cluster, a role allows more than before, or a Kustomization or HelmRelease is no\n\
+         longer applied with the rights of a ServiceAccount of its own. Found by `fleet review` only.\n\n\
+         What to do: make sure that each of these rights is needed.\n\n\
+         See: docs/guides/reviews.md";
+}
+
+impl Rule {
+    /// Whether it is about a change, which `fleet review` looks at, and not about one state.
+    #[must_use]
+    pub const fn is_about_a_change(self) -> bool {
+        matches!(
+            self,
+            Self::Deletion
+                | Self::ImmutableField
+                | Self::LeftBehind
+                | Self::MajorVersion
+                | Self::OlderVersion
+                | Self::PrivilegedPod
+                | Self::Resumed
+                | Self::ScaledToZero
+                | Self::SuspendedChange
+                | Self::WiderRights
+        )
+    }
 }
 
 impl fmt::Display for Rule {

@@ -35,4 +35,5 @@ mod words;
 pub use check::Violation;
 pub use crd::CrdError;
 pub use known::{Known, When};
+pub use quantity::quantity;
 pub use schemas::{Schemas, UnknownMinor};

@@ -30,9 +30,54 @@ pub(crate) fn fault(text: &str) -> Option<&'static str> {
     (!is_known).then_some(SUFFIX)
 }
 
+/// The value of a quantity, to the precision of a floating-point number; none if it is none.
+///
+/// # Example
+/// `1.5Gi` is 1,610,612,736, `500m` is a half.
+#[must_use]
+pub fn quantity(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if fault(text).is_some() {
+        return None;
+    }
+    let is_exponent = |end: &str| end.len() > 1 && end.starts_with(['e', 'E']);
+    let start = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(start);
+    if is_exponent(suffix) {
+        return text.parse().ok();
+    }
+    let number: f64 = number.parse().ok()?;
+    let power = |base: f64, steps: &str| steps.find(suffix.chars().next()?).map(|at| base.powi(at as i32 + 1));
+    let factor = match suffix {
+        "" => 1.0,
+        "n" => 1e-9,
+        "u" => 1e-6,
+        "m" => 1e-3,
+        binary if binary.ends_with('i') => power(1024.0, "KMGTPE")?,
+        _ => power(1000.0, "kMGTPE")?,
+    };
+    Some(number * factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantities_have_values() {
+        for (text, value) in [
+            ("0", 0.0),
+            ("1.5Gi", 1_610_612_736.0),
+            ("500m", 0.5),
+            ("1e3", 1000.0),
+            ("-1k", -1000.0),
+            ("2E", 2e18),
+            ("1Ki", 1024.0),
+        ] {
+            assert_eq!(quantity(text), Some(value), "{text}");
+        }
+        assert_eq!(quantity("1gi"), None);
+    }
 
     /// As `resource.ParseQuantity` of k8s.io/apimachinery v0.34.4 has them.
     #[test]

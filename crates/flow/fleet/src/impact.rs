@@ -216,7 +216,7 @@ pub(super) fn compared<'f>(old: Option<&'f Product>, new: Option<&'f Product>) -
 }
 
 /// Whether a node is missing in the other fleet because one above it was not built there.
-fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
+pub(super) fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
     let mut at = node.parent;
     while let Some(above) = at.and_then(|at| own.nodes.get(at)) {
         let there = other.nodes.iter().find(|there| there.shown() == above.shown());

@@ -7,6 +7,7 @@
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
 //! - [`FleetVerifier`]: what the edits of an update change in the fleets, and whether they still build.
+//! - [`review`]: two states of the clusters, compared: what differs, what restarts, and which findings are new.
 //! - [`DryRuns`]: the API servers that are asked about it.
 
 mod behind;
@@ -29,6 +30,7 @@ mod reads;
 mod rebuild;
 mod release;
 mod repository;
+mod review;
 mod search;
 mod server;
 mod settings;
@@ -46,6 +48,7 @@ pub use memo::Memo;
 pub use reads::Reads;
 pub use release::{ChartError, RepositoryChart};
 pub use repository::{Changed, Outside, Repository};
+pub use review::{Review, State, aligned, review};
 pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, OBJECTS, RenderedReleases, Settings};
 pub use source::{Identity, Source, SourceObject};

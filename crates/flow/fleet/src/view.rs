@@ -203,9 +203,24 @@ impl Node {
     /// `Kustomization namespace/name` or `HelmRelease namespace/name`.
     #[must_use]
     pub fn title(&self) -> String {
+        format!("{} {}", self.kind(), self.own_name())
+    }
+
+    /// `Kustomization` or `HelmRelease`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self.release {
+            Some(_) => "HelmRelease",
+            None => "Kustomization",
+        }
+    }
+
+    /// `namespace/name`, or the path of an entry.
+    #[must_use]
+    pub fn own_name(&self) -> String {
         match &self.release {
-            Some(release) => format!("HelmRelease {}", release.name),
-            None => format!("Kustomization {}", self.shown()),
+            Some(release) => release.name.to_string(),
+            None => self.shown(),
         }
     }
 
@@ -236,7 +251,7 @@ impl Node {
         Some(self.kustomization.as_ref()?.metadata.object_name())
     }
 
-    /// `namespace/name`, or the path of an entry.
+    /// What it is told apart by in its fleet: `namespace/name`, `HelmRelease namespace/name`, or the path of an entry.
     #[must_use]
     pub fn shown(&self) -> String {
         match (self.name(), self.path.as_str()) {

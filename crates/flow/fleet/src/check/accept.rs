@@ -140,14 +140,18 @@ fn wrong(message: &str, place: Option<Place>) -> Finding {
     finding
 }
 
-fn unmatched(rules: &[Rule], place: Option<Place>) -> Finding {
+/// That nothing of these rules is found; what is about a change is not there most of the time.
+fn unmatched(rules: &[Rule], place: Option<Place>) -> Option<Finding> {
+    if rules.iter().any(|rule| rule.is_about_a_change()) {
+        return None;
+    }
     let ids: Vec<&str> = rules.iter().map(|rule| rule.id()).collect();
     let mut finding = Finding::new(
         Rule::UnmatchedAcceptance,
         format!("nothing of {} is found here", ids.join(", ")),
     );
     finding.place = place;
-    finding
+    Some(finding)
 }
 
 fn by(place: Option<&Place>, reason: String, is_in_source: bool) -> Acceptance {
@@ -177,7 +181,7 @@ fn by_annotations(clusters: &[Cluster<'_>], found: &mut [Finding], told: &mut Ve
                         is_about(finding, object) && clusters.into_iter().all(|cluster| cluster == entry)
                     };
                     if !accept(found, &rules, &acceptance, is_for) {
-                        told.push(unmatched(&rules, place));
+                        told.extend(unmatched(&rules, place));
                     }
                 }
             }
@@ -205,7 +209,7 @@ fn by_comment(file: &MarkedFile, comment: &AcceptingComment, found: &mut [Findin
                 place.is_some_and(|place| (first..=last).contains(&place.line))
             };
             if !accept(found, &rules, &acceptance, is_for) {
-                told.push(unmatched(&rules, Some(place)));
+                told.extend(unmatched(&rules, Some(place)));
             }
         }
     }
@@ -248,7 +252,7 @@ fn by_rules(clusters: &[Cluster<'_>], repository: &dyn Repository, found: &mut [
         }
         let acceptance = by(Some(&place), entry.reason.clone(), false);
         if !rules.is_empty() && !accept(found, &rules, &acceptance, |finding| is_entry_for(entry, finding)) {
-            left.push((entry, unmatched(&rules, Some(place))));
+            left.extend(unmatched(&rules, Some(place)).map(|finding| (entry, finding)));
         }
     }
     if left.is_empty() {

@@ -6,6 +6,7 @@ mod accept;
 mod annotations;
 mod automations;
 mod builds;
+mod changes;
 mod clear_text;
 mod cluster;
 mod credential_keys;
@@ -55,6 +56,16 @@ pub struct CheckSettings {
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
 #[must_use]
 pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSettings) -> Vec<Finding> {
+    check_since(&[], fleets, repository, settings)
+}
+
+/// The same, and what is dangerous about the change from older states of the clusters, which are in the same order.
+pub(crate) fn check_since(
+    before: &[Fleet],
+    fleets: &[Fleet],
+    repository: &dyn Repository,
+    settings: &CheckSettings,
+) -> Vec<Finding> {
     let tree = repository.tree();
     let places = Places::new(&*tree);
     let clusters: Vec<Cluster<'_>> = fleets
@@ -62,6 +73,11 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
         .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
         .collect();
     let mut all = Vec::new();
+    for (before, cluster) in before.iter().zip(&clusters) {
+        let mut found = Vec::new();
+        changes::check(before, cluster, &mut found);
+        all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
+    }
     for cluster in &clusters {
         let mut found = Vec::new();
         builds::check(cluster, &mut found);

@@ -8,53 +8,100 @@ use serde_json::Value;
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 use crate::hashed_name::without_hash;
+use crate::impact::is_below_unbuilt;
 use crate::view::{Fleet, FleetObject, Node};
 use bumpwright_diff::{Field, Named, SecretMask, json_fields};
 
 /// The labels of the owner, which differ in an object that moved.
-const OWNER: &str = "kustomize.toolkit.fluxcd.io/";
+const OWNERS: [&str; 2] = ["kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"];
 
 /// What differs between two states of the fleet of one entry.
 #[must_use]
 pub fn compare(old: &Fleet, new: &Fleet) -> FleetDiff {
+    FleetDiff {
+        entry: new.entry.clone(),
+        kustomizations: owners(old, new).iter().filter_map(Owner::difference).collect(),
+    }
+}
+
+/// A Kustomization or HelmRelease in both states, with its objects that may differ.
+pub(crate) struct Owner<'f> {
+    /// Before.
+    pub(crate) old: Option<&'f Node>,
+    /// After.
+    pub(crate) new: Option<&'f Node>,
+    /// Its objects that are not the same ones in both states.
+    pub(crate) objects: Vec<Both<'f>>,
+}
+
+/// An object in both states; at least one has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Both<'f> {
+    /// Before; of another owner if it has moved.
+    pub(crate) old: Option<Placed<'f>>,
+    /// After.
+    pub(crate) new: Option<Placed<'f>>,
+}
+
+/// All Kustomizations and releases of two states, in the order of the new one and then those that are gone.
+pub(crate) fn owners<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Owner<'f>> {
     let pairs = pairs(old, new);
-    let mut differences: Vec<Vec<ObjectDiff>> = vec![Vec::new(); pairs.len()];
-    let mut add = |at: usize, difference: Option<ObjectDiff>| {
-        if let Some(all) = differences.get_mut(at) {
-            all.extend(difference);
+    let mut objects: Vec<Vec<Both<'f>>> = vec![Vec::new(); pairs.len()];
+    let mut add = |at: usize, both: Both<'f>| {
+        if let Some(all) = objects.get_mut(at) {
+            all.push(both);
         }
     };
     let mut left = Matched::default();
     for (at, pair) in pairs.iter().enumerate() {
         let own = pair.matched(at);
-        for (before, after) in &own.both {
-            add(at, changed(*before, *after));
+        for both in own.both.iter().filter(|both| !both.is_same()) {
+            add(at, *both);
         }
         left.old.extend(own.old);
         left.new.extend(own.new);
     }
-    // What one Kustomization has lost and another one has got has moved.
+    // What one has lost and another one has got has moved.
     let left = matched(left.old, left.new);
-    for (before, after) in &left.both {
-        add(after.pair, Some(moved(*before, *after)));
+    for both in &left.both {
+        add(both.new.map_or(0, |new| new.pair), *both);
     }
-    for one in &left.new {
-        add(one.pair, Some(one.difference(ObjectChange::Added)));
+    for new in left.new {
+        add(
+            new.pair,
+            Both {
+                old: None,
+                new: Some(new),
+            },
+        );
     }
-    for one in &left.old {
-        // A Kustomization that cannot be built removes nothing.
-        if pairs.get(one.pair).is_some_and(|pair| pair.problems()[1].is_none()) {
-            add(one.pair, Some(one.difference(ObjectChange::Removed)));
+    for gone in left.old {
+        // What cannot be built removes nothing, nor does what is not there because of that.
+        let is_known = |pair: &Pair<'f>| match (pair.old, pair.new) {
+            (_, Some(node)) => node.product.is_ok(),
+            (Some(node), None) => !is_below_unbuilt(node, old, new),
+            (None, None) => true,
+        };
+        if pairs.get(gone.pair).is_some_and(is_known) {
+            add(
+                gone.pair,
+                Both {
+                    old: Some(gone),
+                    new: None,
+                },
+            );
         }
     }
-    let all = pairs.iter().zip(differences);
-    FleetDiff {
-        entry: new.entry.clone(),
-        kustomizations: all.filter_map(|(pair, objects)| pair.difference(objects)).collect(),
-    }
+    let all = pairs.into_iter().zip(objects);
+    all.map(|(pair, objects)| Owner {
+        old: pair.old,
+        new: pair.new,
+        objects,
+    })
+    .collect()
 }
 
-/// A Kustomization in both states.
+/// A Kustomization or release in both states.
 struct Pair<'f> {
     old: Option<&'f Node>,
     new: Option<&'f Node>,
@@ -110,27 +157,55 @@ fn pairs<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Pair<'f>> {
 
 /// An object of a state.
 #[derive(Clone, Copy)]
-struct Placed<'f> {
-    /// Its Kustomization.
+pub(crate) struct Placed<'f> {
+    /// Its owner, by position.
     pair: usize,
-    node: &'f Node,
-    object: &'f FleetObject,
+    /// Its owner.
+    pub(crate) node: &'f Node,
+    pub(crate) object: &'f FleetObject,
 }
 
-impl Placed<'_> {
-    fn difference(&self, change: ObjectChange) -> ObjectDiff {
-        ObjectDiff {
-            object: named(self.object),
-            change,
-            origin: self.object.origin.as_deref().map(str::to_owned),
+impl Both<'_> {
+    /// Whether it is the same in both states.
+    fn is_same(&self) -> bool {
+        match (self.old, self.new) {
+            (Some(old), Some(new)) => old.object.value == new.object.value,
+            _ => false,
         }
+    }
+
+    /// Whether another owner had it.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.old.zip(self.new).is_some_and(|(old, new)| old.pair != new.pair)
+    }
+
+    /// The difference; none if only what is not shown differs.
+    fn difference(&self) -> Option<ObjectDiff> {
+        let shown = self.new.or(self.old)?.object;
+        let change = match (self.old, self.new) {
+            (Some(old), Some(new)) if self.has_moved() => ObjectChange::Moved {
+                from: old.node.shown(),
+                fields: differing(old, new, true),
+            },
+            (Some(old), Some(new)) => match differing(old, new, false) {
+                fields if fields.is_empty() => return None,
+                fields => ObjectChange::Changed(fields),
+            },
+            (None, _) => ObjectChange::Added,
+            (_, None) => ObjectChange::Removed,
+        };
+        Some(ObjectDiff {
+            object: named(shown),
+            change,
+            origin: shown.origin.as_deref().map(str::to_owned),
+        })
     }
 }
 
 /// Objects of two states: those that are the same one, and the others.
 #[derive(Default)]
 struct Matched<'f> {
-    both: Vec<(Placed<'f>, Placed<'f>)>,
+    both: Vec<Both<'f>>,
     old: Vec<Placed<'f>>,
     new: Vec<Placed<'f>>,
 }
@@ -148,7 +223,10 @@ impl<'f> Matched<'f> {
             match found.and_then(|at| Some((self.old.get(at)?, is_matched.get_mut(at)?))) {
                 Some((before, is_matched)) => {
                     *is_matched = true;
-                    self.both.push((*before, one));
+                    self.both.push(Both {
+                        old: Some(*before),
+                        new: Some(one),
+                    });
                 }
                 None => self.new.push(one),
             }
@@ -170,11 +248,6 @@ fn matched<'f>(old: Vec<Placed<'f>>, new: Vec<Placed<'f>>) -> Matched<'f> {
 }
 
 impl<'f> Pair<'f> {
-    /// Why it has no objects before and after.
-    fn problems(&self) -> [Option<String>; 2] {
-        [self.old, self.new].map(|node| node.and_then(|node| node.product.as_ref().err().map(ToString::to_string)))
-    }
-
     fn matched(&self, at: usize) -> Matched<'f> {
         if let (Some(old), Some(new)) = (self.old, self.new)
             && let (Ok(before), Ok(after)) = (&old.product, &new.product)
@@ -192,38 +265,35 @@ impl<'f> Pair<'f> {
         };
         matched(placed(self.old), placed(self.new))
     }
+}
 
-    /// With the objects that differ; none if nothing does.
-    fn difference(&self, mut objects: Vec<ObjectDiff>) -> Option<KustomizationDiff> {
-        objects.sort_by(|one, other| one.object.cmp(&other.object));
-        let presence = match (self.old, self.new) {
+impl Owner<'_> {
+    /// Whether there is one before and after.
+    pub(crate) fn presence(&self) -> Presence {
+        match (self.old, self.new) {
             (None, _) => Presence::Added,
             (_, None) => Presence::Removed,
             _ => Presence::Both,
-        };
-        let problems = self.problems();
+        }
+    }
+
+    /// What differs; none if nothing does.
+    fn difference(&self) -> Option<KustomizationDiff> {
+        let mut objects: Vec<ObjectDiff> = self.objects.iter().filter_map(Both::difference).collect();
+        objects.sort_by(|one, other| one.object.cmp(&other.object));
+        let presence = self.presence();
+        let problem = |node: &Node| node.product.as_ref().err().map(ToString::to_string);
+        let problems = [self.old, self.new].map(|node| node.and_then(problem));
         let differs = !objects.is_empty() || presence != Presence::Both || problems[0] != problems[1];
-        differs.then(|| KustomizationDiff {
-            name: self.new.or(self.old).map(Node::shown).unwrap_or_default(),
+        let node = self.new.or(self.old).filter(|_| differs)?;
+        Some(KustomizationDiff {
+            kind: node.kind(),
+            name: node.own_name(),
             presence,
             problems,
             objects,
         })
     }
-}
-
-/// The difference of an object that a Kustomization has in both states; none if there is none.
-fn changed(old: Placed<'_>, new: Placed<'_>) -> Option<ObjectDiff> {
-    let fields = differing(old, new, false);
-    (!fields.is_empty()).then(|| new.difference(ObjectChange::Changed(fields)))
-}
-
-/// The difference of an object that another Kustomization had.
-fn moved(old: Placed<'_>, new: Placed<'_>) -> ObjectDiff {
-    new.difference(ObjectChange::Moved {
-        from: old.node.shown(),
-        fields: differing(old, new, true),
-    })
 }
 
 /// The name of an object: of a generated one without its hash, since another value gives another one.
@@ -267,7 +337,7 @@ fn differing(old: Placed<'_>, new: Placed<'_>, has_moved: bool) -> Vec<Field> {
 fn unowned(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(labels) = object.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
-        labels.retain(|key, _| !key.starts_with(OWNER));
+        labels.retain(|key, _| !OWNERS.iter().any(|owner| key.starts_with(owner)));
     }
     object
 }

@@ -4,7 +4,6 @@ use bumpwright_diff::{Field, field_to_text};
 use bumpwright_pages::RenderError;
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
 
-use super::text::entry;
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 
 pub(super) fn render(diffs: &[FleetDiff], version: &str) -> Result<String, RenderError> {
@@ -16,20 +15,20 @@ pub(super) fn render(diffs: &[FleetDiff], version: &str) -> Result<String, Rende
     report.html()
 }
 
-fn section(diff: &FleetDiff) -> Section {
+pub(super) fn section(diff: &FleetDiff) -> Section {
     let counts = match diff.is_empty() {
         true => "Nothing differs.".to_owned(),
         false => format!("{}.", diff.counts()),
     };
     let kustomizations = diff.kustomizations.iter().map(kustomization);
     Section {
-        title: entry(diff),
+        title: diff.title(),
         blocks: std::iter::once(Block::text(counts)).chain(kustomizations).collect(),
     }
 }
 
 fn kustomization(one: &KustomizationDiff) -> Block {
-    let line = Cell::text(format!("Kustomization {}, {}", one.name, one.counts()));
+    let line = Cell::text(format!("{}, {}", one.title(), one.counts()));
     let line = match one.presence {
         Presence::Added => line.badge("added", Tone::Good),
         Presence::Removed => line.badge("removed", Tone::Bad),

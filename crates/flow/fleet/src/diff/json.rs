@@ -23,7 +23,10 @@ fn kustomization(diff: &KustomizationDiff) -> Value {
     };
     let [before, after] = &diff.problems;
     let objects: Vec<Value> = diff.objects.iter().map(object).collect();
-    json!({ "name": diff.name, "change": change, "errorBefore": before, "errorAfter": after, "objects": objects })
+    json!({
+        "kind": diff.kind, "name": diff.name, "change": change,
+        "errorBefore": before, "errorAfter": after, "objects": objects,
+    })
 }
 
 fn object(diff: &ObjectDiff) -> Value {

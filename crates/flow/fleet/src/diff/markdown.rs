@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::text::entry;
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 use bumpwright_diff::field_to_text;
 use bumpwright_forge::markdown::{cell, code};
@@ -18,13 +17,13 @@ pub(super) fn render(diffs: &[FleetDiff]) -> String {
     // A title, an empty line and the head of a table for each cluster.
     let room = (LINES / diffs.len().max(1)).saturating_sub(6).max(1);
     for diff in diffs {
-        let _ = writeln!(out, "## {}\n", cell(&entry(diff)));
+        let _ = writeln!(out, "## {}\n", cell(&diff.title()));
         if diff.is_empty() {
             out.push_str("Nothing differs.\n\n");
             continue;
         }
         summary(&mut out, diff, room);
-        details(&mut out, diff);
+        details(&mut out, diff, "All objects", LONGEST);
     }
     out
 }
@@ -46,10 +45,19 @@ fn summary(out: &mut String, diff: &FleetDiff, room: usize) {
 }
 
 fn title(kustomization: &KustomizationDiff) -> String {
+    let name = name(kustomization);
     match kustomization.presence {
-        Presence::Added => format!("{} (new)", kustomization.name),
-        Presence::Removed => format!("{} (removed)", kustomization.name),
-        Presence::Both => kustomization.name.clone(),
+        Presence::Added => format!("{name} (new)"),
+        Presence::Removed => format!("{name} (removed)"),
+        Presence::Both => name,
+    }
+}
+
+/// The name of a Kustomization, and the kind and name of a release.
+fn name(kustomization: &KustomizationDiff) -> String {
+    match kustomization.kind {
+        "Kustomization" => kustomization.name.clone(),
+        _ => kustomization.title(),
     }
 }
 
@@ -62,12 +70,13 @@ fn words(kustomization: &KustomizationDiff) -> String {
     }
 }
 
-fn details(out: &mut String, diff: &FleetDiff) {
+/// All objects that differ, folded; those beyond so many bytes are counted.
+pub(crate) fn details(out: &mut String, diff: &FleetDiff, title: &str, longest: usize) {
     let mut body = String::new();
     let mut left = 0;
     for kustomization in &diff.kustomizations {
         for object in &kustomization.objects {
-            match body.len() < LONGEST {
+            match body.len() < longest {
                 true => one(&mut body, kustomization, object),
                 false => left += 1,
             }
@@ -76,7 +85,7 @@ fn details(out: &mut String, diff: &FleetDiff) {
     if body.is_empty() {
         return;
     }
-    let _ = write!(out, "<details><summary>All objects</summary>\n\n```diff\n{body}```\n");
+    let _ = write!(out, "<details><summary>{title}</summary>\n\n```diff\n{body}```\n");
     if left > 0 {
         let _ = writeln!(out, "\n{left} more objects differ; `bumpwright fleet diff` shows them.");
     }
@@ -90,7 +99,7 @@ fn one(out: &mut String, kustomization: &KustomizationDiff, object: &ObjectDiff)
         ObjectChange::Changed(fields) => ("!", String::new(), fields.as_slice()),
         ObjectChange::Moved { from, fields } => ("!", format!(", moved from {from}"), fields.as_slice()),
     };
-    let line = format!("{} ({}{note})", object.object, kustomization.name);
+    let line = format!("{} ({}{note})", object.object, name(kustomization));
     let _ = writeln!(out, "{sign} {}", fenced(&line));
     for field in fields {
         let _ = writeln!(out, "!     {}", fenced(&field_to_text(field)));

@@ -9,19 +9,23 @@ mod text;
 use bumpwright_diff::{Field, Named};
 
 pub use compare::compare;
+pub(crate) use compare::{Both, Owner, Placed, owners};
+pub(crate) use markdown::details;
 
 /// What differs between two states of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetDiff {
     /// The entry.
     pub entry: String,
-    /// The Kustomizations that differ, in the order of the new state; removed ones last.
+    /// The Kustomizations and HelmReleases that differ, in the order of the new state; removed ones last.
     pub kustomizations: Vec<KustomizationDiff>,
 }
 
-/// What differs in a Kustomization.
+/// What differs in a Kustomization or HelmRelease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KustomizationDiff {
+    /// `Kustomization` or `HelmRelease`.
+    pub kind: &'static str,
     /// `namespace/name`, or the path of the entry.
     pub name: String,
     /// Whether there is one before and after.
@@ -86,6 +90,12 @@ pub struct Counts {
 }
 
 impl KustomizationDiff {
+    /// `Kustomization namespace/name` or `HelmRelease namespace/name`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
     /// How many objects differ in which way.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -138,6 +148,15 @@ impl FleetDiff {
         self.kustomizations.is_empty()
     }
 
+    /// The entry; the root of the repository is a dot.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.entry.as_str() {
+            "" => ".".to_owned(),
+            entry => entry.to_owned(),
+        }
+    }
+
     /// How many objects differ in which way.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -151,7 +170,7 @@ pub fn to_text(diffs: &[FleetDiff]) -> String {
     text::render(diffs)
 }
 
-/// One document: `{"version":1,"clusters":[{"entry","kustomizations":[…]}]}`.
+/// One document: `{"version":1,"clusters":[{"entry","kustomizations":[…]}]}`; HelmReleases are among the Kustomizations, by their `kind`.
 #[must_use]
 pub fn to_json(diffs: &[FleetDiff]) -> String {
     json::render(diffs)
@@ -161,6 +180,12 @@ pub fn to_json(diffs: &[FleetDiff]) -> String {
 #[must_use]
 pub fn to_markdown(diffs: &[FleetDiff]) -> String {
     markdown::render(diffs)
+}
+
+/// Parts of a page, one for each cluster.
+#[must_use]
+pub fn to_sections(diffs: &[FleetDiff]) -> Vec<bumpwright_pages::report::Section> {
+    diffs.iter().map(html::section).collect()
 }
 
 /// A page of its own, made by this version of bumpwright.

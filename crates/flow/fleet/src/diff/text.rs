@@ -17,7 +17,7 @@ const CHANGED: Style = AnsiColor::Yellow.on_default();
 pub(super) fn render(diffs: &[FleetDiff]) -> String {
     let mut out = String::new();
     for diff in diffs {
-        let _ = writeln!(out, "{BOLD}{}{BOLD:#}", inline(&entry(diff)));
+        let _ = writeln!(out, "{BOLD}{}{BOLD:#}", inline(&diff.title()));
         for kustomization in &diff.kustomizations {
             one(&mut out, kustomization);
         }
@@ -29,14 +29,6 @@ pub(super) fn render(diffs: &[FleetDiff]) -> String {
     out
 }
 
-/// The entry; the root of the repository is a dot.
-pub(super) fn entry(diff: &FleetDiff) -> String {
-    match diff.entry.as_str() {
-        "" => ".".to_owned(),
-        entry => entry.to_owned(),
-    }
-}
-
 fn one(out: &mut String, kustomization: &KustomizationDiff) {
     let (style, sign) = match kustomization.presence {
         Presence::Added => (NEW, '+'),
@@ -44,9 +36,10 @@ fn one(out: &mut String, kustomization: &KustomizationDiff) {
         Presence::Both => (CHANGED, '~'),
     };
     let (name, counts) = (inline(&kustomization.name), kustomization.counts());
+    let kind = kustomization.kind;
     let _ = writeln!(
         out,
-        "{style}{sign}{style:#} Kustomization {BOLD}{name}{BOLD:#} {DIM}{counts}{DIM:#}"
+        "{style}{sign}{style:#} {kind} {BOLD}{name}{BOLD:#} {DIM}{counts}{DIM:#}"
     );
     let [before, after] = &kustomization.problems;
     for (problem, words) in [(before, "could not be built"), (after, "cannot be built")] {

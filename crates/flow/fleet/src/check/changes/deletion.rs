@@ -1,0 +1,130 @@
+//! Objects that are no longer applied: which of them are deleted, and which stay behind.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Change, annotation, few};
+use crate::check::cluster::{shown, title};
+use crate::diff::{Owner, Placed};
+use crate::view::Node;
+use bumpwright_api::DeletionPolicy;
+use bumpwright_findings::{Finding, Rule};
+
+/// What becomes of an object that is no longer applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Deleted,
+    /// Nobody deletes it.
+    Left,
+    /// Nothing happens until its owner is resumed.
+    Later,
+}
+
+/// Findings about objects that are gone.
+pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<Finding>) {
+    for owner in owners {
+        let fate = fate(change, owner, owners, 0);
+        let gone = owner.objects.iter().filter(|both| both.new.is_none());
+        let mut left: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+        for old in gone.filter_map(|both| both.old) {
+            match fate {
+                Fate::Later => {}
+                Fate::Left => left.entry("").or_default().push(title(&old.object.value)),
+                // Somebody has said so.
+                Fate::Deleted if is_kept(&old.object.value) => {}
+                Fate::Deleted => found.extend(deleted(change, owner, old)),
+            }
+        }
+        for names in left.into_values() {
+            found.push(left_behind(change, owner, &names));
+        }
+    }
+}
+
+/// What an owner does with objects that it no longer has.
+fn fate(change: &Change<'_>, owner: &Owner<'_>, owners: &[Owner<'_>], depth: usize) -> Fate {
+    let (Some(node), is_gone) = (owner.new.or(owner.old), owner.new.is_none()) else {
+        return Fate::Left;
+    };
+    if node.is_suspended() {
+        return if is_gone { Fate::Left } else { Fate::Later };
+    }
+    let deletes = match (&node.kustomization, is_gone) {
+        (Some(one), false) => one.spec.prune,
+        (Some(one), true) => match one.spec.deletion_policy() {
+            DeletionPolicy::MirrorPrune => one.spec.prune,
+            DeletionPolicy::Delete | DeletionPolicy::WaitForTermination => true,
+            DeletionPolicy::Orphan => false,
+        },
+        // Helm deletes what a release no longer has, or uninstalls it.
+        (None, _) => node.release.is_some(),
+    };
+    if !deletes || !is_gone {
+        return if deletes { Fate::Deleted } else { Fate::Left };
+    }
+    // An owner goes when its own owner deletes it.
+    let above = node.parent.and_then(|at| change.before.nodes.get(at));
+    let above = above.and_then(|above| {
+        owners
+            .iter()
+            .find(|owner| owner.old.is_some_and(|old| std::ptr::eq(old, above)))
+    });
+    match above {
+        Some(above) if depth < owners.len() => fate(change, above, owners, depth + 1),
+        _ => Fate::Left,
+    }
+}
+
+/// Whether an object says that it is never deleted.
+fn is_kept(value: &Value) -> bool {
+    let of_kustomize =
+        ["prune", "reconcile", "ssa"].map(|key| annotation(value, &format!("kustomize.toolkit.fluxcd.io/{key}")));
+    of_kustomize.iter().any(|text| text.eq_ignore_ascii_case("disabled"))
+        || annotation(value, "helm.sh/resource-policy") == "keep"
+}
+
+/// Why it is dangerous to delete an object.
+fn loss(value: &Value) -> Option<&'static str> {
+    Some(match bumpwright_api::group_kind(value) {
+        ("", "PersistentVolumeClaim") => "its volume may be deleted with its data",
+        ("", "PersistentVolume") => "claims lose their volume",
+        ("", "Namespace") => "everything in it is deleted",
+        ("apps", "StatefulSet") => {
+            "its pods are deleted; its claims stay, unless persistentVolumeClaimRetentionPolicy deletes them"
+        }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => "all objects of its kind are deleted",
+        ("networking.k8s.io", "NetworkPolicy") => "traffic that it refused is allowed",
+        _ => return None,
+    })
+}
+
+fn deleted(change: &Change<'_>, owner: &Owner<'_>, old: Placed<'_>) -> Option<Finding> {
+    let loss = loss(&old.object.value)?;
+    let is_definition = old.object.id().kind == "CustomResourceDefinition";
+    let unless = match old.node.release.is_some() && is_definition {
+        true => ", unless the chart has it in `crds/`, which Helm leaves",
+        false => "",
+    };
+    let by = old.node.title();
+    let message = format!("it is no longer in {by}, which deletes it: {loss}{unless}");
+    Some(change.gone(Rule::Deletion, owner, old, message))
+}
+
+fn left_behind(change: &Change<'_>, owner: &Owner<'_>, names: &[String]) -> Finding {
+    let title = owner.new.or(owner.old).map(Node::title).unwrap_or_default();
+    let why = match owner.new {
+        Some(_) => "which does not prune",
+        None => "whose objects are not deleted with it",
+    };
+    let message = format!(
+        "{} stay in the cluster: they are no longer in {title}, {why}",
+        few(names)
+    );
+    match owner.new {
+        Some(node) => change.about(Rule::LeftBehind, node, message),
+        None => Finding::new(Rule::LeftBehind, message)
+            .object(title)
+            .identity(shown(&names.concat())),
+    }
+}

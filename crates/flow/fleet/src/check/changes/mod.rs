@@ -1,0 +1,139 @@
+//! What is dangerous about a change: rules about two states of a cluster, where the others look at one.
+
+mod deletion;
+mod immutable;
+mod pods;
+mod rights;
+mod suspended;
+mod versions;
+
+use serde_json::Value;
+
+use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
+use super::places;
+use crate::diff::{Both, Owner, Placed, owners};
+use crate::view::{Fleet, Node};
+use bumpwright_api::ObjectName;
+use bumpwright_findings::{Finding, Rule};
+
+/// Findings about what differs between an older state of a cluster and it.
+pub(super) fn check(before: &Fleet, cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    let owners = owners(before, cluster.fleet);
+    let both = Change { before, cluster };
+    for owner in &owners {
+        for object in owner.objects.iter().map(|both| both.of(owner)) {
+            immutable::check(&both, &object, found);
+            pods::check(&both, &object, found);
+            rights::check(&both, &object, found);
+            suspended::toggled(&both, &object, found);
+        }
+        suspended::check(&both, owner, found);
+    }
+    deletion::check(&both, &owners, found);
+    versions::check(&both, &owners, found);
+}
+
+/// Two states of a cluster.
+struct Change<'c> {
+    before: &'c Fleet,
+    cluster: &'c Cluster<'c>,
+}
+
+/// An object that is in one of them only, or not the same in both.
+struct Changed<'c> {
+    owner: &'c Owner<'c>,
+    old: Option<Placed<'c>>,
+    new: Option<Placed<'c>>,
+}
+
+impl<'c> Both<'c> {
+    fn of(&self, owner: &'c Owner<'c>) -> Changed<'c> {
+        Changed {
+            owner,
+            old: self.old,
+            new: self.new,
+        }
+    }
+}
+
+impl<'c> Changed<'c> {
+    fn old_value(&self) -> Option<&'c Value> {
+        self.old.map(|old| &old.object.value)
+    }
+
+    fn new_value(&self) -> Option<&'c Value> {
+        self.new.map(|new| &new.object.value)
+    }
+
+    /// Both, if it is in both.
+    fn values(&self) -> Option<(&'c Value, &'c Value)> {
+        self.old_value().zip(self.new_value())
+    }
+
+    /// Its group and kind.
+    fn kind(&self) -> (&'c str, &'c str) {
+        let value = self.new_value().or_else(|| self.old_value());
+        value.map_or(("", ""), bumpwright_api::group_kind)
+    }
+}
+
+impl Change<'_> {
+    /// A finding about an object at a field, or at its owner when it is gone.
+    fn at(&self, rule: Rule, object: &Changed<'_>, pointer: &str, message: impl Into<String>) -> Finding {
+        match (object.new, object.old) {
+            (Some(new), _) => self.cluster.at(rule, new.node, new.object, pointer, message),
+            (None, Some(old)) => self.gone(rule, object.owner, old, message),
+            (None, None) => Finding::new(rule, message),
+        }
+    }
+
+    fn gone(&self, rule: Rule, owner: &Owner<'_>, old: Placed<'_>, message: impl Into<String>) -> Finding {
+        let finding = Finding::new(rule, message).object(title(&old.object.value));
+        let finding = match old.node.name() {
+            Some(name) => finding.kustomization(name.to_string()),
+            None => finding,
+        };
+        let place = owner
+            .new
+            .and_then(|node| node.origin.as_deref())
+            .and_then(places::split);
+        let finding = finding.placed(place);
+        match &old.object.origin {
+            Some(origin) => finding.help(format!("it was made from {}", origin.trim_start_matches("./"))),
+            None => finding,
+        }
+    }
+
+    /// A finding about an owner itself.
+    fn about(&self, rule: Rule, node: &Node, message: impl Into<String>) -> Finding {
+        let place = node.origin.as_deref().and_then(places::split);
+        Finding::new(rule, message).object(node.title()).placed(place)
+    }
+
+    /// The object of a release.
+    fn release(&self, fleet: &Fleet, node: &Node) -> Option<Value> {
+        let name: &ObjectName = &node.release.as_ref()?.name;
+        Some(fleet.object(HELM_GROUP, "HelmRelease", name)?.value.clone())
+    }
+}
+
+/// The text of an annotation.
+fn annotation<'v>(value: &'v Value, key: &str) -> &'v str {
+    let annotations = value.pointer("/metadata/annotations");
+    annotations.and_then(|all| all.get(key)?.as_str()).unwrap_or_default()
+}
+
+/// Whether a field is true.
+fn is_set(value: &Value, pointer: &str) -> bool {
+    value.pointer(pointer).and_then(Value::as_bool) == Some(true)
+}
+
+/// The first few of many texts.
+fn few(texts: &[String]) -> String {
+    const FEW: usize = 4;
+    let shown = texts.get(..FEW).unwrap_or(texts).join(", ");
+    match texts.len().saturating_sub(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,106 @@
+//! A change as what it does to clusters: the objects that differ, the workloads that restart, and the findings that are new with it.
+
+mod json;
+mod markdown;
+
+use super::check::{CheckSettings, check, check_since, checked};
+use super::diff::{FleetDiff, compare};
+use super::impact::{impact, pairs};
+use super::repository::Repository;
+use super::view::Fleet;
+use bumpwright_findings::Report;
+use bumpwright_update::Impact;
+
+/// The clusters of a repository in one state.
+#[derive(Clone, Copy)]
+pub struct State<'r> {
+    /// The clusters.
+    pub fleets: &'r [Fleet],
+    /// The files.
+    pub repository: &'r dyn Repository,
+}
+
+/// What a change does to clusters.
+#[derive(Clone, Debug)]
+pub struct Review {
+    /// What differs, by cluster.
+    pub clusters: Vec<FleetDiff>,
+    /// The workloads and other objects that change.
+    pub impact: Impact,
+    /// The findings that are new.
+    pub report: Report,
+    /// How many findings of before are not there any more.
+    pub gone: usize,
+}
+
+/// Compares two states of the same clusters, which are in the same order, by this version of bumpwright.
+#[must_use]
+pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
+    let old = check(before.fleets, before.repository, settings);
+    let old = Report::new(old, checked(before.fleets), version);
+    let new = check_since(before.fleets, after.fleets, after.repository, settings);
+    let new = Report::new(new, checked(after.fleets), version);
+    let (report, gone) = new.since(&old);
+    let clusters = before.fleets.iter().zip(after.fleets);
+    Review {
+        clusters: clusters.map(|(old, new)| compare(old, new)).collect(),
+        impact: impact(&pairs(before.fleets, after.fleets)),
+        report,
+        gone,
+    }
+}
+
+/// Two states with the same clusters in the same order: what only one of them has is empty in the other.
+#[must_use]
+pub fn aligned(old: Vec<Fleet>, mut new: Vec<Fleet>) -> (Vec<Fleet>, Vec<Fleet>) {
+    let mut left = old;
+    let mut before = Vec::with_capacity(new.len());
+    for fleet in &new {
+        let at = left.iter().position(|old| old.entry == fleet.entry);
+        before.push(at.map_or_else(|| Fleet::new(&fleet.entry), |at| left.remove(at)));
+    }
+    for old in left {
+        new.push(Fleet::new(&old.entry));
+        before.push(old);
+    }
+    (before, new)
+}
+
+impl Review {
+    /// Whether nothing differs and nothing is found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.clusters.iter().all(FleetDiff::is_empty) && self.report.findings().is_empty()
+    }
+
+    /// `new with this change: 2 errors, 1 warning in 5 Kustomizations; 3 findings of before are gone`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let summary = format!("new with this change: {}", self.report.summary());
+        match self.gone {
+            0 => summary,
+            _ => format!("{summary}; {}", self.gone_words()),
+        }
+    }
+
+    /// `3 findings of before are gone`.
+    #[must_use]
+    pub fn gone_words(&self) -> String {
+        match self.gone {
+            1 => "1 finding of before is gone".to_owned(),
+            gone => format!("{gone} findings of before are gone"),
+        }
+    }
+
+    /// One document (docs/reference/review.schema.json), with a final line feed.
+    #[must_use]
+    pub fn json(&self) -> String {
+        json::render(self)
+    }
+
+    /// For a comment at a pull request: at most thirty lines that are seen at once, the rest folded, and no more than forges accept.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::render(self)
+    }
+}

@@ -1,0 +1,119 @@
+//! `bumpwright fleet review`: what a change does to the clusters, for the people who decide about it.
+
+use std::process::ExitCode;
+
+use super::args::{Review, ReviewOutput};
+use super::check::is_as_bad;
+use super::open;
+use super::states::States;
+use crate::cli::build::building;
+use crate::cli::console::{cannot_print, end, print, print_styled, say};
+use crate::cli::update::{impact_block, impact_lines};
+use bumpwright_fleet::{self as fleet, CheckSettings, State, diff};
+use bumpwright_pages::report::{Block, Report, Section};
+
+/// There are findings.
+const FOUND: u8 = 1;
+
+/// Runs the command.
+pub(super) fn run(args: &Review) -> ExitCode {
+    let printed = review(args).and_then(|review| {
+        print_review(args, &review)?;
+        Ok(review)
+    });
+    match printed {
+        Ok(review) if is_as_bad(&review.report, args.fail_on) => ExitCode::from(FOUND),
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => end(Err(error)),
+    }
+}
+
+fn review(args: &Review) -> Result<fleet::Review, String> {
+    let schemas = args.reading.schemas()?;
+    let from = base(args)?;
+    let mut states = States::read(&args.reading, &from, args.to.as_deref())?;
+    let [old, new] = &mut states.opened;
+    let strict_substitute = std::mem::take(&mut new.settings.strict_substitute);
+    let settings = CheckSettings {
+        schemas,
+        identity: new.settings.identity.clone(),
+        threads: new.settings.threads,
+        strict_substitute,
+    };
+    let before = State {
+        fleets: &states.before,
+        repository: &*old.repository,
+    };
+    let after = State {
+        fleets: &states.after,
+        repository: &*new.repository,
+    };
+    Ok(fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION")))
+}
+
+/// The revision to compare from: the last commit that it and the other one have in common, so that what was merged meanwhile is no change.
+fn base(args: &Review) -> Result<String, String> {
+    let Some(root) = open::disk(&args.reading)? else {
+        return Ok(args.from.clone());
+    };
+    let to = args.to.as_deref().unwrap_or("HEAD");
+    match building::merge_base(&root, &args.from, to) {
+        Some(base) => Ok(base),
+        None => {
+            let text = format!(
+                "{} and {to} have no commit in common here; fetch their history, or this compares the two",
+                args.from
+            );
+            say("warning", &text);
+            Ok(args.from.clone())
+        }
+    }
+}
+
+fn print_review(args: &Review, review: &fleet::Review) -> Result<(), String> {
+    match args.output {
+        ReviewOutput::Text => print_styled(&text(review)),
+        ReviewOutput::Markdown => print(review.markdown().as_bytes()),
+        ReviewOutput::Json => print(review.json().as_bytes()),
+        ReviewOutput::Sarif => print(review.report.sarif().as_bytes()),
+        ReviewOutput::Junit => print(review.report.junit().as_bytes()),
+        ReviewOutput::Github => print(review.report.github().as_bytes()),
+        ReviewOutput::Html => print(html(review)?.as_bytes()),
+    }
+    .map_err(cannot_print)
+}
+
+fn text(review: &fleet::Review) -> String {
+    let mut out = diff::to_text(&review.clusters);
+    if !review.impact.kustomizations.is_empty() || !review.impact.notes.is_empty() {
+        out.push('\n');
+        out.extend(impact_lines(&review.impact).into_iter().map(|line| line + "\n"));
+    }
+    out.push('\n');
+    out.push_str(&review.report.text());
+    if review.gone > 0 {
+        out.push_str(&format!("{}\n", review.gone_words()));
+    }
+    out
+}
+
+fn html(review: &fleet::Review) -> Result<String, String> {
+    let mut findings = review.report.section();
+    findings.title = "New findings".to_owned();
+    findings
+        .blocks
+        .extend((review.gone > 0).then(|| Block::text(review.gone_words())));
+    let impact = Section {
+        title: "Impact".to_owned(),
+        blocks: vec![impact_block(&review.impact)],
+    };
+    let page = Report {
+        title: "bumpwright fleet review".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        sections: [findings, impact]
+            .into_iter()
+            .chain(diff::to_sections(&review.clusters))
+            .collect(),
+    };
+    page.html().map_err(|error| error.to_string())
+}

@@ -1,0 +1,207 @@
+//! `bumpwright fleet review`: a change as what it does to clusters.
+
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::repo::{git, run};
+use serde_json::Value;
+
+use crate::output_schema::verdicts;
+
+const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: fleet, namespace: flux-system}
+spec: {interval: 5m, url: 'https://git.example.com/acme/fleet', ref: {branch: main}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: fleet, namespace: flux-system}
+spec: {interval: 5m, prune: true, path: ./clusters/a, sourceRef: {kind: GitRepository, name: fleet}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {interval: 5m, prune: true, path: ./apps, sourceRef: {kind: GitRepository, name: fleet}}
+";
+
+const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: web}
+spec:
+  interval: 1h
+  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: fleet, namespace: flux-system}}}
+  values: {tag: 1.4.0, app: web}
+";
+
+const TEMPLATE: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: '{{ .Values.app }}'}}
+  template:
+    metadata: {labels: {app: '{{ .Values.app }}'}}
+    spec: {containers: [{name: web, image: 'ghcr.io/acme/web:{{ .Values.tag }}'}]}
+";
+
+/// A fleet with a release, committed on `main`.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("clusters/a/sync.yaml", SYNC);
+    bench.write("apps/web.yaml", RELEASE);
+    bench.write("charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n");
+    bench.write("charts/web/templates/web.yaml", TEMPLATE);
+    run(git(&bench.dir).args(["init", "--quiet", "-b", "main"]));
+    commit(&bench);
+    bench
+}
+
+fn commit(bench: &Bench) {
+    run(git(&bench.dir).args(["add", "-A"]));
+    let user = ["-c", "user.name=A", "-c", "user.email=a@b.c"];
+    run(git(&bench.dir).args(user).args(["commit", "--quiet", "-m", "state"]));
+}
+
+fn review(bench: &Bench, arguments: &[&str]) -> (i32, String) {
+    let mut command = bench.command(&["fleet", "review", "--offline"]);
+    let output = command.args(arguments).current_dir(&bench.dir).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &said;
+    (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn a_bump_behind_a_release_is_told_with_its_images() {
+    let bench = bench();
+    bench.write("apps/web.yaml", RELEASE.replace("1.4.0", "2.0.0"));
+    let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    for line in [
+        "~ HelmRelease web/web 1 changed",
+        "      spec.template.spec.containers[web].image: \"ghcr.io/acme/web:1.4.0\" → \"ghcr.io/acme/web:2.0.0\"",
+        "web: ghcr.io/acme/web:1.4.0 → ghcr.io/acme/web:2.0.0 (restarts)",
+        "note[major-version]: Deployment web/web: image ghcr.io/acme/web goes from 1.4.0 to 2.0.0",
+        "1 note in 2 Kustomizations",
+    ] {
+        assert!(text.lines().any(|own| own.contains(line)), "{line}\n{text}");
+    }
+    let (code, _) = review(&bench, &["--from", "main", "--fail-on", "note", "clusters/a"]);
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn a_selector_that_a_value_changes_is_an_error_at_the_release() {
+    let bench = bench();
+    bench.write("apps/web.yaml", RELEASE.replace("app: web", "app: shop"));
+    let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains(
+            "apps/web.yaml:1:1: error[immutable-field]: Deployment web/web: spec.selector of a Deployment never changes"
+        ),
+        "{text}"
+    );
+    let forced = RELEASE
+        .replace("app: web", "app: shop")
+        .replace("interval: 1h", "interval: 1h\n  upgrade: {force: true}");
+    bench.write("apps/web.yaml", forced);
+    let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("warning[immutable-field]"), "{text}");
+}
+
+#[test]
+fn what_was_merged_meanwhile_is_no_change() {
+    let bench = bench();
+    run(git(&bench.dir).args(["checkout", "--quiet", "-b", "topic"]));
+    bench.write(
+        "apps/one.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: web}\n",
+    );
+    commit(&bench);
+    run(git(&bench.dir).args(["checkout", "--quiet", "main"]));
+    bench.write(
+        "apps/other.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: web}\n",
+    );
+    commit(&bench);
+    let (code, text) = review(&bench, &["--from", "main", "--to", "topic", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("+ ConfigMap web/one") && !text.contains("other\n"),
+        "{text}"
+    );
+    // Without a common commit the two are compared, which is told.
+    run(git(&bench.dir).args(["checkout", "--quiet", "--orphan", "alone"]));
+    commit(&bench);
+    let (code, text) = review(&bench, &["--from", "topic", "--to", "alone", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("topic and alone have no commit in common here") && text.contains("- ConfigMap web/one"),
+        "{text}"
+    );
+}
+
+#[test]
+fn each_output_has_the_change() {
+    let bench = bench();
+    let (code, text) = review(&bench, &["--from", "main", "--output", "markdown", "clusters/a"]);
+    assert_eq!(
+        (code, text.lines().next()),
+        (0, Some("## Nothing changes in the clusters")),
+        "{text}"
+    );
+    bench.write(
+        "apps/web.yaml",
+        RELEASE.replace("app: web", "app: shop").replace("1.4.0", "1.5.0"),
+    );
+    let output = |format: &str| {
+        let (code, text) = review(&bench, &["--from", "main", "--output", format, "clusters/a"]);
+        assert_eq!(code, 1, "{text}");
+        text
+    };
+    let markdown = output("markdown");
+    assert!(
+        markdown.starts_with("## In the clusters: 2 changed\n\nNew with this change: 1 error in 2 Kustomizations.\n"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("| Deployment web/web | `ghcr.io/acme/web:1.4.0` → `ghcr.io/acme/web:1.5.0` | restarts |"),
+        "{markdown}"
+    );
+    assert!(output("sarif").contains("\"immutable-field\""));
+    assert!(output("junit").contains("immutable-field"));
+    assert!(output("github").starts_with("::error file=apps/web.yaml,line=1,col=1,title=immutable-field::"));
+    let html = output("html");
+    assert!(
+        html.contains("immutable-field") && html.contains("ghcr.io/acme/web:1.5.0"),
+        "{html}"
+    );
+    let json: Value = serde_json::from_str(&output("json")).unwrap();
+    assert_eq!(json["clusters"][0]["kustomizations"][1]["kind"], "HelmRelease");
+    assert_eq!(
+        json["impact"]["workloads"][0]["images"][0]["new"],
+        "ghcr.io/acme/web:1.5.0"
+    );
+    assert_eq!(json["report"]["findings"][0]["rule"], "immutable-field");
+    if let Some(verdicts) = verdicts(include_str!("../../docs/reference/review.schema.json"), &[json]) {
+        assert_eq!(verdicts, [""], "review.schema.json");
+    }
+}
+
+#[test]
+fn values_of_secrets_are_in_no_output() {
+    let bench = bench();
+    let secret = |text: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: web}}\nimmutable: true\nstringData: {{password: {text}}}\n"
+        )
+    };
+    bench.write("apps/secret.yaml", secret("correct-horse-1"));
+    commit(&bench);
+    bench.write("apps/secret.yaml", secret("correct-horse-2"));
+    for format in ["text", "markdown", "json", "sarif", "junit", "github", "html"] {
+        let (_, text) = review(&bench, &["--from", "main", "--output", format, "clusters/a"]);
+        assert!(
+            !text.contains("correct-horse") && !text.contains("Y29ycmVjdC"),
+            "{format}\n{text}"
+        );
+    }
+}
