@@ -41,7 +41,9 @@ pub(super) fn linted(name: &str, workflow: &str) {
 
 #[test]
 fn the_action_and_the_workflows_are_valid() {
-    valid("vendor.github-actions", &root().join("action.yml"));
+    for path in ["action.yml", "review/action.yml"] {
+        valid("vendor.github-actions", &root().join(path));
+    }
     for path in WORKFLOWS {
         valid("vendor.github-workflows", &root().join(path));
         linted(path.rsplit('/').next().unwrap(), &text(path));

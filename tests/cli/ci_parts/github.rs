@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use bumpwright_testkit::cli::{Ran, ran};
 use bumpwright_testkit::forge::{Forge, ForgeKind, refused, said};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
-use bumpwright_testkit::repo::Repo;
+use bumpwright_testkit::repo::{Repo, git, run};
 use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::{Value, json};
 
@@ -87,7 +87,12 @@ impl Runner {
 
     /// Runs a step of the action.
     fn step(&self, id: &str, with: &[(&str, &str)]) -> Ran {
-        let action = yaml(&text("action.yml"));
+        self.step_of("action.yml", id, with)
+    }
+
+    /// Runs a step of an action of ours.
+    fn step_of(&self, file: &str, id: &str, with: &[(&str, &str)]) -> Ran {
+        let action = yaml(&text(file));
         let mut inputs = BTreeMap::new();
         for (name, input) in action["inputs"].as_object().unwrap() {
             let default = self.interpolate(input["default"].as_str().unwrap(), &inputs);
@@ -96,13 +101,18 @@ impl Runner {
         inputs.insert("binary".to_owned(), "bumpwright".to_owned());
         for (name, value) in with {
             let known = inputs.insert((*name).to_owned(), (*value).to_owned());
-            assert!(known.is_some(), "action.yml has no input {name}");
+            assert!(known.is_some(), "{file} has no input {name}");
         }
         let steps = action["runs"]["steps"].as_array().unwrap();
         let step = steps.iter().find(|step| step["id"] == id).unwrap();
         let mut environment = self.environment();
         for (name, value) in step["env"].as_object().unwrap() {
             environment.insert(name.clone(), self.interpolate(value.as_str().unwrap(), &inputs));
+        }
+        // An action in a folder has the path of its folder.
+        if let Some(folder) = Path::new(file).parent() {
+            let path = self.action.join(folder);
+            environment.insert("ACTION_PATH".to_owned(), path.to_str().unwrap().to_owned());
         }
         assert_eq!(step["shell"], "bash");
         let shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail"];
@@ -124,6 +134,7 @@ impl Runner {
             ("GITHUB_API_URL", format!("{server}/api/v3")),
             ("GITHUB_SERVER_URL", server),
             ("GITHUB_REPOSITORY", "o/app".to_owned()),
+            ("GITHUB_BASE_REF", "main".to_owned()),
             ("GITHUB_EVENT_PATH", event.to_str().unwrap().to_owned()),
             ("GITHUB_OUTPUT", file("output")),
             ("GITHUB_STEP_SUMMARY", file("summary")),
@@ -349,6 +360,105 @@ fn a_bump_keeps_one_pull_request_and_no_program_sees_the_token_as_an_argument() 
     ]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(ran.err.contains("no token for the pull requests"), "{}", ran.err);
+}
+
+/// A clone with a cluster, whose checkout has a commit more than `main`.
+fn with_a_change(runner: &Runner, change: &str) {
+    let bench = &runner.machine.bench;
+    let user = ["-c", "user.name=A", "-c", "user.email=a@b.c"];
+    let commit = |text: &str| {
+        bench.write(
+            "clusters/a/map.yaml",
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m, namespace: n}}\n{text}\n"),
+        );
+        run(git(&bench.dir).args(["add", "-A"]));
+        run(git(&bench.dir)
+            .args(user)
+            .args(["commit", "--quiet", "--allow-empty", "-m", "state"]));
+    };
+    run(git(&bench.dir).args(["init", "--quiet"]));
+    commit("data: {a: b}");
+    run(git(&bench.dir).args(["update-ref", "refs/remotes/origin/main", "HEAD"]));
+    commit(change);
+}
+
+#[test]
+fn a_review_is_in_the_summary_in_annotations_and_in_one_comment() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    with_a_change(&runner, "data: {a: 1}");
+    let review = |with: &[(&str, &str)]| {
+        let with = [&[("entries", "clusters/*\n\n")], with].concat();
+        runner.step_of("review/action.yml", "review", &with)
+    };
+    let ran = review(&[]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out
+            .contains("\n::error file=clusters/a/map.yaml,line=4,col=11,title=schema::"),
+        "{}",
+        ran.out
+    );
+    let report = std::fs::read_to_string(runner.output("report")).unwrap();
+    assert!(
+        report.starts_with("## In the clusters: 1 changed\n\nNew with this change: 1 error"),
+        "{report}"
+    );
+    assert_eq!(
+        (runner.summary(), runner.output("changed")),
+        (report.clone(), "true".to_owned())
+    );
+    // The next one is in the same comment.
+    assert_eq!(review(&[("fail-on", "never")]).code, 0);
+    let comments = runner.comments();
+    assert_eq!(comments.len(), 1);
+    assert_eq!(comments[0].body, format!("<!-- bumpwright:review images -->\n{report}"));
+    assert!(!runner.machine.arguments().contains(TOKEN));
+    // A pull request of a fork has no right to write.
+    let ran = review(&[("token", "of-a-fork"), ("fail-on", "never")]);
+    assert!(
+        ran.code == 0
+            && ran
+                .out
+                .contains("::warning title=bumpwright::the comment was not written"),
+        "{}",
+        ran.out
+    );
+    for (input, value, said) in [
+        ("fail-on", "all", "fail-on is"),
+        ("from", "none", "no revision"),
+        ("entries", "none", "none: "),
+    ] {
+        let ran = runner.step_of("review/action.yml", "review", &[(input, value)]);
+        assert!(
+            ran.code == 2 && format!("{}{}", ran.out, ran.err).contains(said),
+            "{}{}",
+            ran.out,
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn a_change_of_nothing_needs_no_comment() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    with_a_change(&runner, "data: {a: b}");
+    let ran = runner.step_of("review/action.yml", "review", &[("entries", "clusters/a")]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(
+        (runner.comments().len(), runner.output("changed")),
+        (0, "false".to_owned())
+    );
+    let hostile = "$(touch pwned) `touch pwned` '; touch pwned; ' \" ; touch pwned\n";
+    for input in ["entries", "arguments", "from", "to", "comment-id", "version"] {
+        runner.step_of("review/action.yml", "review", &[("comment", "true"), (input, hostile)]);
+        assert!(!runner.machine.bench.path("pwned").exists(), "{input}");
+    }
 }
 
 #[test]
