@@ -69,6 +69,11 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
     told.steps.extend(filter(asked.policy, &explanation.judgement));
     told.steps.extend(rule(asked.policy, &explanation.judgement));
     told.steps.extend(rank(&explanation));
+    if let Verdict::Outranked { by, .. } = verdict {
+        let winner = chooser.explain(&asked.tags.tags, by)?.judgement.value;
+        told.steps
+            .extend(by_letters(asked.policy, told.value.as_deref(), winner.as_deref()));
+    }
     told.steps.extend(guards(asked.policy));
     Ok(told)
 }
@@ -183,7 +188,7 @@ fn rank(explanation: &Explanation) -> Vec<String> {
     match (&explanation.judgement.verdict, latest) {
         (Verdict::Newest, Ok(_)) if explanation.listed => vec!["Nothing is newer: it is the choice.".to_owned()],
         (Verdict::Newest, Ok(other)) => vec![format!("It would be the choice instead of {other}.")],
-        (Verdict::Newest, Err(NoTag::NotANumber(_))) => vec![format!("It {is} the newest."), outcome],
+        (Verdict::Newest, Err(NoTag::NotANumber { .. })) => vec![format!("It {is} the newest."), outcome],
         (Verdict::Newest, Err(_)) => vec!["It would be the choice: there is no other.".to_owned()],
         (Verdict::Outranked { by, place }, Ok(_)) => vec![format!("It {is} number {place}: {by} {wins}.")],
         (Verdict::Outranked { by, place }, Err(_)) => vec![format!("It {is} number {place} after {by}."), outcome],
@@ -193,6 +198,28 @@ fn rank(explanation: &Explanation) -> Vec<String> {
         }
         _ => vec![outcome],
     }
+}
+
+/// Why `rc9` wins against `rc10`, where numbers are a part of words.
+fn by_letters(policy: &ImagePolicy, value: Option<&str>, winner: Option<&str>) -> Option<String> {
+    let (value, winner) = (value?, winner?);
+    let written = policy.spec.as_ref()?.policy.as_ref().map(RuleSpec::from)?;
+    let words = |text: &str| -> String { text.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    let descends = |order: &str| order.eq_ignore_ascii_case("desc");
+    let is_ascending = !written.alphabetical.as_deref().is_some_and(descends);
+    if words(value) != words(winner) || policy::compare_naturally(value, winner).is_gt() != is_ascending {
+        return None;
+    }
+    let ways = match (&written.semver, &written.alphabetical) {
+        (Some(_), _) => "a dot before the number (rc.9, rc.10) makes it count as one",
+        (None, Some(_)) => {
+            "leading zeros (09, 10), or a numerical policy with filterTags that extracts the number, make it count as one"
+        }
+        (None, None) => return None,
+    };
+    Some(format!(
+        "{winner} and {value} are compared letter by letter, not by the numbers in them: {ways}."
+    ))
 }
 
 /// The policy's choice, if it is another tag.
@@ -303,6 +330,27 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_count_as_such_are_not_explained_as_letters() {
+        for (rule, tags, tag) in [
+            ("semver: {range: '*'}", ["1.9.0", "1.10.0"], "1.9.0"),
+            (
+                "semver: {range: '>=1.0.0-0'}",
+                ["1.0.0-rc.9", "1.0.0-rc.10"],
+                "1.0.0-rc.9",
+            ),
+            ("alphabetical: {}", ["b09", "b10"], "b09"),
+            ("alphabetical: {order: desc}", ["b09", "b10"], "b10"),
+            ("numerical: {order: desc}", ["9", "10"], "10"),
+        ] {
+            let said = steps(rule, "", &tags, tag);
+            assert!(
+                said.contains("It is number 2") && !said.contains("letter"),
+                "{rule}: {said}"
+            );
+        }
+    }
+
+    #[test]
     fn other_rules_and_no_choice_at_all() {
         let build = "filterTags: {pattern: '^b([0-9]+)', extract: $1}";
         for (rule, filter, tags, tag, expected) in [
@@ -312,6 +360,20 @@ mod tests {
                 &["a", "b"][..],
                 "b",
                 "The alphabet decides, and the first wins. It is number 2: a wins.",
+            ),
+            (
+                "semver: {range: '>=1.0.0-0'}",
+                "",
+                &["1.0.0-rc9", "1.0.0-rc10"],
+                "1.0.0-rc10",
+                "It is number 2: 1.0.0-rc9 wins. 1.0.0-rc9 and 1.0.0-rc10 are compared letter by letter, not by the numbers in them: a dot",
+            ),
+            (
+                "alphabetical: {}",
+                "",
+                &["build9", "build10"],
+                "build10",
+                "It is number 2: build9 wins. build9 and build10 are compared letter by letter, not by the numbers in them: leading zeros",
             ),
             (
                 "numerical: {}",

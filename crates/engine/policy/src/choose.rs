@@ -63,11 +63,24 @@ pub enum NoTag {
     #[error("unable to determine latest version from provided list")]
     NoVersion,
     /// A tag, or its extracted value, is not a number; one is enough.
-    #[error("failed to parse invalid numeric value '{0}'")]
-    NotANumber(String),
+    #[error("failed to parse invalid numeric value '{value}'{}", extracted(.tag, .value))]
+    NotANumber {
+        /// The tag.
+        tag: String,
+        /// What its filter extracts, or the tag itself.
+        value: String,
+    },
     /// The filter takes too long; the controller has no such limit.
     #[error("failed to filter tags: {0}")]
     Exhausted(#[from] Exhausted),
+}
+
+/// The tag that a value is from, where the value alone does not say it.
+fn extracted(tag: &str, value: &str) -> String {
+    match tag == value {
+        true => String::new(),
+        false => format!(" that the filter extracts from the tag '{tag}'"),
+    }
 }
 
 /// A tag that takes part in the choice.
@@ -156,7 +169,8 @@ impl ImagePolicy {
             match self.classify(tag, &mut budget)? {
                 Classification::Unmatched => continue,
                 Classification::Mismatch(value, Mismatch::NotANumber) => {
-                    return Err(NoTag::NotANumber(value.into_owned()));
+                    let (tag, value) = (tag.clone(), value.into_owned());
+                    return Err(NoTag::NotANumber { tag, value });
                 }
                 Classification::Mismatch(..) => {}
                 Classification::Candidate(candidate) => {
@@ -306,6 +320,12 @@ mod tests {
                 None,
                 &builds,
                 "! failed to parse invalid numeric value 'main-7f2-10'",
+            ),
+            (
+                numerical("asc"),
+                Some(("^main-[0-9a-f]+-?([0-9]*)$", "$1")),
+                &["main-7f2"],
+                "! failed to parse invalid numeric value '' that the filter extracts from the tag 'main-7f2'",
             ),
             (
                 semver("*"),

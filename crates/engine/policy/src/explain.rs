@@ -179,7 +179,10 @@ impl Survey {
         let mut judged = self.tags.iter();
         let spoiler = judged.find(|judgement| judgement.verdict == Verdict::NotANumber);
         self.latest = match (spoiler, self.winner()) {
-            (Some(spoiler), _) => Err(NoTag::NotANumber(spoiler.value.clone().unwrap_or_default())),
+            (Some(spoiler), _) => Err(NoTag::NotANumber {
+                tag: spoiler.tag.clone(),
+                value: spoiler.value.clone().unwrap_or_default(),
+            }),
             (None, Some(winner)) => Ok(winner.to_owned()),
             (None, None) if self.tags.iter().all(|judgement| judgement.value.is_none()) => Err(NoTag::Empty),
             (None, None) => Err(NoTag::NoVersion),
@@ -351,7 +354,8 @@ mod tests {
         let tags = list(&["3", "x", "10"]);
         let explained = policy("number", None).explain(&tags, "3").unwrap();
         assert_eq!(explained.winner.as_deref(), Some("10"));
-        assert_eq!(explained.latest, Err(NoTag::NotANumber("x".to_owned())));
+        let (tag, value) = ("x".to_owned(), "x".to_owned());
+        assert_eq!(explained.latest, Err(NoTag::NotANumber { tag, value }));
         let outranked = Verdict::Outranked {
             by: "10".to_owned(),
             place: 2,

@@ -36,6 +36,7 @@ pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern, Unkno
 pub use guard::{GuardRefusal, Guards, Hold, PathPromotion, read_windows};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
+pub use natural::compare_naturally;
 pub use promotion::{PROMOTION_ANNOTATIONS, Promotion};
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 /// Compares runs of digits by value and everything else by bytes; ties (`1`, `01`) by bytes.
-pub(super) fn compare_naturally(left: &str, right: &str) -> Ordering {
+#[must_use]
+pub fn compare_naturally(left: &str, right: &str) -> Ordering {
     let (mut this, mut other) = (left.as_bytes(), right.as_bytes());
     loop {
         let (number, other_number) = (take_digits(&mut this), take_digits(&mut other));
