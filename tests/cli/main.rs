@@ -25,6 +25,7 @@ mod flux_versions;
 mod helm;
 mod help;
 mod init;
+mod kubeconfig;
 mod kustomize;
 mod man;
 mod manifests;

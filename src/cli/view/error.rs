@@ -12,8 +12,8 @@ pub(in crate::cli) enum ViewError {
     Start(io::Error),
     #[error(transparent)]
     Cluster(ClusterError),
-    #[error("the API server of the kubeconfig cannot be reached: {0}")]
-    Unreachable(String),
+    #[error("the API server {} cannot be reached: {why}", server.as_deref().unwrap_or("of the kubeconfig"))]
+    Unreachable { server: Option<String>, why: String },
     #[error("the cluster does not have the kinds {}: {}", words::some(.0), missing(.0))]
     NoKinds(Vec<String>),
     #[error("{what} may not be read: {why}")]
@@ -38,8 +38,21 @@ pub(in crate::cli) enum ViewError {
 impl From<ClusterError> for ViewError {
     fn from(error: ClusterError) -> Self {
         match error {
-            ClusterError::Unreachable(why) => Self::Unreachable(why),
+            ClusterError::Unreachable(why) => Self::Unreachable { server: None, why },
             error => Self::Cluster(error),
+        }
+    }
+}
+
+impl ViewError {
+    /// The error with the server that does not answer.
+    pub(super) fn of_server(self, server: &str) -> Self {
+        match self {
+            Self::Unreachable { why, .. } => Self::Unreachable {
+                server: Some(server.to_owned()),
+                why,
+            },
+            error => error,
         }
     }
 }

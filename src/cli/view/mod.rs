@@ -30,7 +30,8 @@ pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, V
     let runtime = cluster::runtime().map_err(ViewError::Start)?;
     runtime.block_on(async {
         let cluster = cluster::connect(place.kubeconfig.clone(), place.context.clone()).await?;
-        job(cluster).await
+        let server = cluster.identity();
+        job(cluster).await.map_err(|error| error.of_server(&server))
     })
 }
 

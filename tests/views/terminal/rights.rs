@@ -139,7 +139,7 @@ fn a_server_that_cannot_be_reached_is_told() {
     std::fs::write(&kubeconfig, text).unwrap();
     let ran = run_as(&kubeconfig, &["status"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    let why = "error: the API server of the kubeconfig cannot be reached: ";
+    let why = "error: the API server http://127.0.0.1:9/ cannot be reached: ";
     assert!(ran.err.starts_with(why), "{}", ran.err);
     let ran = run_as(&kubeconfig, &["status", "--context=other"]);
     assert!(ran.code == 2 && ran.err.contains("other"), "{}", ran.err);

@@ -5,7 +5,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::DynamicResourceScope;
 use kube::{Client, Config, Resource};
 use serde::Deserialize as _;
@@ -18,6 +17,7 @@ use super::discovery::Discovery;
 use super::error::ClusterError;
 use super::fence::Fence;
 use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
+use super::kubeconfig;
 use super::limit::{Limit, Pace};
 use super::lists::Lists;
 use super::object::Object;
@@ -443,23 +443,7 @@ impl Cluster {
 
 impl Clients {
     async fn new(connect: &Connect, on_answer: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
-        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
-        let file = match (&connect.kubeconfig, &connect.context) {
-            (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
-            // A pod has no contexts: they are in KUBECONFIG or the user's own file.
-            (None, Some(_)) => Some(Kubeconfig::read().map_err(|e| failed(&e))?),
-            (None, None) => None,
-        };
-        let options = KubeConfigOptions {
-            context: connect.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let config = match file {
-            Some(file) => Config::from_custom_kubeconfig(file, &options)
-                .await
-                .map_err(|e| failed(&e))?,
-            None => Config::infer().await.map_err(|e| failed(&e))?,
-        };
+        let config = kubeconfig::settings(connect).await.map_err(ClusterError::Connect)?;
         let proxy = given_proxy(config.proxy_url.as_ref());
         Self::of(config, proxy.as_ref(), on_answer, limit)
     }

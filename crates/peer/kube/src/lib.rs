@@ -21,6 +21,7 @@ mod index;
 mod json_text;
 mod kept;
 mod kind;
+mod kubeconfig;
 pub mod lease;
 mod limit;
 mod lists;
