@@ -208,12 +208,19 @@ fn http_credentials_are_sent_at_once() {
     assert_eq!(server.requests().len(), 2, "no challenge is waited for");
     let in_url = url.replace("http://", "http://me:p%3Aw@");
     assert_eq!(list_at(&remote(&in_url)).unwrap(), [line]);
-    for auth in [basic("me", "hunter2"), Auth::None] {
+    for (auth, hint) in [
+        (
+            basic("me", "hunter2"),
+            "; the server refused the credentials that were sent",
+        ),
+        (Auth::None, "; no credentials were sent"),
+    ] {
         let error = list_at(&with(auth)).unwrap_err();
         let TransportError::Unauthorized { detail, .. } = &error else {
             panic!("{error}")
         };
         assert_eq!(detail, "Unauthorized");
+        assert!(error.to_string().ends_with(hint), "{error}");
         assert!(!format!("{error:?}").contains("hunter2"));
     }
 }

@@ -103,6 +103,10 @@ fn certificates_of_secrets_under_new_and_old_names() {
     assert!(error.contains("client certificate"), "{error}");
     let error = with(&mutual, &[token, ("ca.crt", ca), ("tls.crt", cert)]).unwrap_err();
     assert!(error.contains("tls.key"), "{error}");
+    let error = with(&trusted, &[("user", b"me"), ("pass", b"wr0ng"), ("ca.crt", ca)]).unwrap_err();
+    let why =
+        "no credentials were sent: secret 'fs/login' has neither username nor bearerToken (it has ca.crt, pass, user)";
+    assert!(error.contains(why) && !error.contains("wr0ng"), "{error}");
     let error = with(&trusted, &[("bearerToken", b"wr0ng"), ("ca.crt", ca)]).unwrap_err();
     assert!(
         error.contains("authentication required") && !error.contains("wr0ng"),

@@ -324,7 +324,10 @@ impl HttpConnection {
         };
         let detail = if words.is_empty() { reason.to_owned() } else { words };
         Err(match status.as_u16() {
-            401 => TransportError::Unauthorized { url, detail },
+            401 => {
+                let hint = self.http.remote.login_hint();
+                TransportError::Unauthorized { url, detail, hint }
+            }
             403 => TransportError::Forbidden { url, detail },
             404 => TransportError::NotFound { url, detail },
             status => TransportError::Status { url, status, detail },

@@ -91,6 +91,7 @@ impl Remote {
             ssh,
             proxy,
             timeout: _,
+            no_login: _,
         } = self;
         let mut name = Name::new(key);
         name.text(&url.to_string()).text(url.user().unwrap_or_default());

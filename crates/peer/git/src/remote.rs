@@ -26,6 +26,8 @@ pub struct Remote {
     pub proxy: Option<Proxy>,
     /// The time limit of one conversation (a fetch, a push).
     pub timeout: Duration,
+    /// Why there are no credentials, where something was to give them: told when the server asks for some.
+    pub no_login: Option<String>,
 }
 
 impl Remote {
@@ -41,6 +43,17 @@ impl Remote {
             ssh,
             proxy: None,
             timeout: Duration::from_secs(60),
+            no_login: None,
+        }
+    }
+
+    /// Whether a server that asks for a login over HTTP got one, after a semicolon.
+    pub(super) fn login_hint(&self) -> String {
+        match (&self.auth, &self.no_login, self.url.user()) {
+            (Auth::None, Some(why), None) => format!("; no credentials were sent: {why}"),
+            (Auth::None, None, None) => "; no credentials were sent".to_owned(),
+            (Auth::User, _, None) => "; git's credential helpers have no login that the server accepts".to_owned(),
+            _ => "; the server refused the credentials that were sent".to_owned(),
         }
     }
 }

@@ -192,6 +192,7 @@ impl Route {
         let unauthorized = |why: &str| TransportError::Unauthorized {
             url: self.url.clone(),
             detail: format!("{why} for user {} ({tried})", self.user),
+            hint: String::new(),
         };
         match done {
             Ok(true) => Ok(()),

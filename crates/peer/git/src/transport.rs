@@ -69,12 +69,14 @@ pub trait Connection: Send {
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// Credentials are missing or were refused (HTTP 401, SSH authentication).
-    #[error("{url}: authentication required: {detail}")]
+    #[error("{url}: authentication required: {detail}{hint}")]
     Unauthorized {
         /// The remote.
         url: String,
         /// The server's words.
         detail: String,
+        /// Whether credentials were sent, and why not, after a semicolon; may be empty.
+        hint: String,
     },
     /// Credentials could not be fetched; Flux's words around the cause.
     #[error("{url}: failed to configure authentication options: {detail}")]

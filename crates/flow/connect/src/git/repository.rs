@@ -192,9 +192,25 @@ fn from_secret(remote: &mut Remote, secret: &Secret) -> Result<(), CredentialsEr
             username: username.to_owned(),
             password: held("password")?.unwrap_or_else(|| bumpwright_secret::Secret::new("")),
         };
+    } else {
+        remote.no_login = Some(no_login(secret));
     }
     if let Some(tls) = given_tls(secret)? {
         remote.tls = tls;
     }
     Ok(())
+}
+
+/// Which entries of a Secret would be a login, and which ones it has: people write `user` for `username`.
+fn no_login(secret: &Secret) -> String {
+    const FEW: usize = 8;
+    let keys: Vec<&str> = secret.keys().take(FEW).collect();
+    let has = match keys.is_empty() {
+        true => "it is empty".to_owned(),
+        false => format!("it has {}", keys.join(", ")),
+    };
+    format!(
+        "secret '{}' has neither username nor bearerToken ({has})",
+        secret.metadata.object_name()
+    )
 }
