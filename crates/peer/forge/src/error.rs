@@ -147,11 +147,8 @@ fn said(answer: &Answer, login: &Login) -> String {
         Err(_) => answer.words(),
         Ok(body) => {
             let errors = body.errors.unwrap_or_default();
-            let more = errors.iter().filter_map(|error| match error {
-                serde_json::Value::String(text) => Some(text.as_str()),
-                error => error.get("message")?.as_str(),
-            });
-            let all: Vec<&str> = std::iter::once(body.message.as_str()).chain(more).collect();
+            let more = errors.iter().filter_map(detail);
+            let all: Vec<String> = std::iter::once(body.message).chain(more).collect();
             all.join(": ")
         }
     };
@@ -159,7 +156,47 @@ fn said(answer: &Answer, login: &Login) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// One of the `errors`: a text, an object with a message, or one with the field and a code (GitHub, *Validation failed*).
+fn detail(error: &serde_json::Value) -> Option<String> {
+    let text = |key: &str| error.get(key)?.as_str();
+    let message = error.as_str().or_else(|| text("message")).map(str::to_owned);
+    message.or_else(|| match (text("field"), text("code")) {
+        (Some(field), Some("missing" | "missing_field")) => Some(format!("field {field:?} is missing")),
+        (Some(field), Some(code)) => Some(format!("field {field:?} is {}", code.replace('_', " "))),
+        (field, code) => field.or(code).map(str::to_owned),
+    })
+}
+
 /// The address in a form for errors.
 pub(super) fn place(url: &Url) -> String {
     shown(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_fault_of_a_refusal_is_told_in_words() {
+        for (fault, told) in [
+            (
+                json!("no commits between main and auto"),
+                Some("no commits between main and auto"),
+            ),
+            (json!({"code": "custom", "message": "it exists"}), Some("it exists")),
+            (
+                json!({"resource": "PullRequest", "field": "base", "code": "invalid"}),
+                Some("field \"base\" is invalid"),
+            ),
+            (
+                json!({"field": "head", "code": "missing_field"}),
+                Some("field \"head\" is missing"),
+            ),
+            (json!({"code": "unprocessable"}), Some("unprocessable")),
+            (json!({}), None),
+        ] {
+            assert_eq!(detail(&fault).as_deref(), told, "{fault}");
+        }
+    }
 }
