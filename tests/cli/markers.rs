@@ -50,6 +50,8 @@ fn markers_are_added_listed_and_removed() {
     );
 
     let list = bench.ok(&["markers"]).out;
+    assert_eq!(bench.ok(&["markers", "list"]).out, list);
+    assert_eq!(bench.ok(&["markers", "list", "apps/web.yaml"]).out.lines().count(), 1);
     for line in [
         "apps/values.yaml:2:15  fs/web  name  ghcr.io/acme/web\n",
         "apps/values.yaml:3:8  fs/web  tag  1.0.0\n",

@@ -556,7 +556,10 @@ fn what_cannot_be_is_said_before_anything_is_pushed() {
     }
     let told = world.bench.run(&["update", &url, "--pull-request=gitlab"]);
     assert!(
-        told.code == 2 && told.err.contains("[possible values: github, gitea]"),
+        told.code == 2
+            && told
+                .err
+                .contains("GitLab opens merge requests by itself when it is pushed to"),
         "{}",
         told.err
     );

@@ -24,9 +24,11 @@ pub struct Markers {
     pub output: Format,
 }
 
-/// Changes of markers.
+/// What to do with markers.
 #[derive(Debug, Subcommand)]
 pub enum Change {
+    /// List them, as without a subcommand
+    List(List),
     /// Put a marker on each field that holds a version of an image
     Add(Add),
     /// Take markers away
@@ -39,6 +41,19 @@ pub struct PlaceFlags {
     /// Files, and folders that are searched: for YAML, and files of other formats where they are read [default: the current folder]
     #[arg(value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
+}
+
+/// Arguments of `markers list`.
+#[derive(Debug, Args)]
+#[command(after_long_help = LIST_HELP)]
+pub struct List {
+    /// What is looked at
+    #[command(flatten)]
+    pub place: PlaceFlags,
+
+    /// How they are printed
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
 }
 
 /// Arguments of `markers add`.
@@ -103,6 +118,21 @@ Examples:
   bumpwright markers clusters/production
   # Mark the fields of an image
   bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+
+Exit codes:
+  0  done, or nothing to do
+  2  an error
+
+Documentation: docs/start/markers.md";
+
+const LIST_HELP: &str = "\
+Files of all formats are listed; `update` edits those that are not YAML where --formats asks for them.
+
+Examples:
+  # Every marker, with what its field holds
+  bumpwright markers list clusters/production
+  # For programs
+  bumpwright markers list --output json
 
 Exit codes:
   0  done, or nothing to do

@@ -23,6 +23,7 @@ use bumpwright_update::{FileChange, replace_files};
 pub fn run(args: &Markers) -> ExitCode {
     end(match &args.change {
         None => list::list(&args.place, args.output),
+        Some(Change::List(list)) => list::list(&list.place, list.output),
         Some(Change::Add(add)) => self::add(add),
         Some(Change::Remove(remove)) => self::remove(remove),
     })
