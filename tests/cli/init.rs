@@ -84,6 +84,40 @@ fn what_init_writes_is_what_update_follows() {
     assert_eq!(files(&bench.path("fleet")), before);
 }
 
+/// A folder of plain manifests has no cluster that knows the new kinds.
+#[test]
+fn without_flux_the_objects_are_for_commands_and_the_next_steps_are_told() {
+    let Some(registry) = registry() else { return };
+    let bench = Bench::new();
+    let web = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers:\n  - image: {}/acme/web:1.4.0\n",
+        registry.host()
+    );
+    bench.write("apps/web.yaml", web);
+    let hint = bench.ok(&["update", "--dry-run", "apps"]).err;
+    assert!(
+        hint.starts_with("note: there are no markers: `bumpwright init` proposes"),
+        "{hint}"
+    );
+    let ran = bench.ok(&["init", "--write", "apps"]);
+    let file = "apps/.bumpwright/image-automation.yaml";
+    assert_eq!(
+        ran.out,
+        format!("marked 1 field in 1 file; 2 objects in {file}\n"),
+        "{}",
+        ran.err
+    );
+    let next = "note: there is no Flux in these files, so no ImageUpdateAutomation is needed: `bumpwright update --dry-run apps` shows";
+    assert!(ran.err.contains(next) && !ran.err.contains("--source"), "{}", ran.err);
+    assert!(!bench.read(file).contains("ImageUpdateAutomation"));
+    let ran = bench.ok(&["update", "apps"]);
+    assert!(ran.out.contains("acme/web:1.10.0"), "{}\n{}", ran.out, ran.err);
+    // Its own objects are no sign of Flux.
+    let again = bench.ok(&["init", "apps"]);
+    assert_eq!(again.out, "nothing to propose\n", "{}", again.err);
+    assert!(again.err.contains("done: marked already: "), "{}", again.err);
+}
+
 #[test]
 fn without_write_a_diff_that_git_applies() {
     let Some(registry) = registry() else { return };

@@ -19,7 +19,7 @@ pub struct Init {
     #[arg(long)]
     pub write: bool,
 
-    /// The new file for the objects, or its folder [default: image-automation.yaml, beside the folder flux-system if there is one]
+    /// The new file for the objects, or its folder [default: image-automation.yaml, beside the folder flux-system if there is one; below .bumpwright where there is no Flux]
     #[arg(long, value_name = "FILE|DIR")]
     pub export_to: Option<PathBuf>,
 

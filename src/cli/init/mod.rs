@@ -20,7 +20,7 @@ use bumpwright_adopt::{Files, SourceFile};
 use bumpwright_api::UnknownFields;
 use bumpwright_edit::{FileKind, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
-use bumpwright_propose::{Options, propose, repositories, survey};
+use bumpwright_propose::{OWN_FOLDER, Options, propose, repositories, survey};
 use bumpwright_rules::Rules;
 use bumpwright_update::rules_above;
 use output::Outcome;
@@ -53,9 +53,10 @@ fn proposed(args: &Init) -> Result<bool, String> {
     let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
     let asked = ask::tags(repositories(&survey, &options), &objects);
     let mut proposal = propose(&files, &survey, &asked.answers, &options);
-    let place = place::of(args, &sources);
+    let place = place::of(args, &sources, proposal.has_flux);
     proposal.notes.extend(place::note(&place, &sources, &proposal));
     proposal.notes.extend(asked.notes(&proposal));
+    proposal.notes.extend(place::next_steps(args, &proposal));
     if hidden.get() > 0 {
         let count = words::count(hidden.get(), "file");
         let note =
@@ -115,7 +116,7 @@ fn is_wanted(root: &Path, path: &str, hidden: &Cell<usize>) -> bool {
     }
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
     let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy());
-    let is_hidden = parts.any(|part| part.starts_with('.') && part.len() > 1 && part != "..");
+    let is_hidden = parts.any(|part| part.starts_with('.') && part.len() > 1 && part != ".." && part != OWN_FOLDER);
     if is_hidden && !path.ends_with(bumpwright_rules::FILE) {
         hidden.set(hidden.get() + 1);
     }

@@ -13,7 +13,7 @@ use crate::cli::words;
 use bumpwright_adopt::SourceFile;
 use bumpwright_api::Place;
 use bumpwright_edit::unified;
-use bumpwright_propose::{Left, Proposal, Proposed, Survey};
+use bumpwright_propose::{Left, OWN_FOLDER, Proposal, Proposed, Survey};
 use bumpwright_update::FileChange;
 
 /// All that is printed.
@@ -52,6 +52,12 @@ pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), String> {
         ));
     }
     if args.write {
+        let own = place
+            .parent()
+            .filter(|folder| folder.ends_with(OWN_FOLDER) && new.is_some());
+        if let Some(folder) = own {
+            std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
         write_all(new, &changes)?;
     }
     match (args.output, args.write) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::Init;
 use bumpwright_adopt::SourceFile;
 use bumpwright_kustomize::kustomization::NAMES;
-use bumpwright_propose::Proposal;
+use bumpwright_propose::{OWN_FOLDER, Proposal};
 
 /// Its name, where none is given.
 const FILE: &str = "image-automation.yaml";
@@ -14,7 +14,7 @@ const FILE: &str = "image-automation.yaml";
 const FLUX: &str = "flux-system";
 
 /// Where the objects go.
-pub(super) fn of(args: &Init, sources: &[SourceFile]) -> PathBuf {
+pub(super) fn of(args: &Init, sources: &[SourceFile], has_flux: bool) -> PathBuf {
     if let Some(path) = &args.export_to {
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         return if is_folder { path.join(FILE) } else { path.clone() };
@@ -29,10 +29,30 @@ pub(super) fn of(args: &Init, sources: &[SourceFile]) -> PathBuf {
         false => args.path.parent().unwrap_or(Path::new("")),
     };
     let folder = folders.first().copied().filter(|_| folders.len() == 1).unwrap_or(given);
+    if !has_flux {
+        // Where `kubectl apply -f .` does not look: the cluster may not know these kinds.
+        let own = given.strip_prefix(".").unwrap_or(given).join(OWN_FOLDER);
+        return own.join(FILE);
+    }
     match folder == Path::new(".") {
         true => PathBuf::from(FILE),
         false => folder.join(FILE),
     }
+}
+
+/// How to go on without Flux.
+pub(super) fn next_steps(args: &Init, proposal: &Proposal) -> Option<String> {
+    let path = match args.path == Path::new(".") {
+        true => String::new(),
+        false => format!(" {}", args.path.display()),
+    };
+    let is_needed = !proposal.has_flux && !proposal.manifests.is_empty();
+    is_needed.then(|| {
+        format!(
+            "there is no Flux in these files, so no ImageUpdateAutomation is needed: `bumpwright update --dry-run{path}` shows what would change, \
+             and `bumpwright update --commit{path}` commits it, here or in CI (docs/start/ci.md); for a cluster see docs/start/cluster.md"
+        )
+    })
 }
 
 /// What has to be done besides for the objects to be applied.

@@ -25,6 +25,6 @@ mod uses;
 
 pub use listing::{Listing, repositories};
 pub use pattern::Choice;
-pub use proposal::{Answers, Options, Proposal, Proposed, propose};
+pub use proposal::{Answers, OWN_FOLDER, Options, Proposal, Proposed, propose};
 pub use shape::{Shape, shape};
 pub use uses::{Left, Survey, Use, survey};

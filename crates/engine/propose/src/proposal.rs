@@ -34,6 +34,9 @@ pub struct Options {
     pub author: (String, String),
 }
 
+/// The folder for objects that are for commands alone, and for no cluster.
+pub const OWN_FOLDER: &str = ".bumpwright";
+
 /// What is proposed, and what is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
@@ -49,6 +52,8 @@ pub struct Proposal {
     pub left: Vec<Left>,
     /// What is worth knowing about all of it.
     pub notes: Vec<String>,
+    /// Whether the files have objects of Flux, or a source was named; without, no automation is proposed.
+    pub has_flux: bool,
 }
 
 /// A policy that is proposed.
@@ -301,6 +306,7 @@ impl Draft<'_> {
                     .push(format!("{}: no markers: {why}", file.source.name)),
             }
         }
+        self.proposal.has_flux = self.has_flux();
         if !folders.is_empty() {
             self.automation(&common(folders));
         }
@@ -308,6 +314,15 @@ impl Draft<'_> {
             self.proposal.manifests = format!("# Proposed by bumpwright init.\n{}", self.documents.join("---\n"));
         }
         self.proposal
+    }
+
+    /// Whether the files are for a cluster with Flux's objects. Those of a folder for commands alone do not count.
+    fn has_flux(&self) -> bool {
+        let path = |n: usize| self.files.parsed.get(n).map_or("", |file| file.source.path.as_str());
+        let is_own = |path: &str| path.split('/').any(|part| part == OWN_FOLDER);
+        let objects = self.files.objects();
+        let mut objects = objects.iter().filter(|(n, node)| is_of_flux(node) && !is_own(path(*n)));
+        self.options.source.is_some() || objects.next().is_some()
     }
 
     /// The automation: the one that is there, or a new one if it is known what it commits to.
@@ -321,6 +336,7 @@ impl Draft<'_> {
         }
         let source = match source(&objects, self.options) {
             Ok(source) => source,
+            Err(_) if !self.proposal.has_flux => return,
             Err(why) => {
                 return self
                     .proposal
@@ -471,6 +487,15 @@ fn told(node: &Node, path: &str) -> String {
             format!("ImageUpdateAutomation {name} looks at ./{own} only: widen its update.path to ./{path}{selector}")
         }
     }
+}
+
+/// Whether one of Flux's controllers, or bumpwright's, is for an object.
+fn is_of_flux(node: &Node) -> bool {
+    let version = node.field_text("apiVersion").unwrap_or_default();
+    version
+        .split('/')
+        .next()
+        .is_some_and(|group| group.ends_with(".toolkit.fluxcd.io"))
 }
 
 /// The GitRepository that automations commit to: the one that was named, the only one, or the one that Flux reconciles itself from.
