@@ -35,10 +35,25 @@ impl Images {
         &self.batch
     }
 
-    /// Scans repositories, with a progress bar on a terminal.
+    /// Scans repositories, and says which ones are waited for.
     pub fn scan(&self, repositories: &[Arc<ImageRepository>]) {
-        let bar = Line::bar("scanning image repositories");
-        self.batch.scan(repositories, &|done, all| bar.at(done, all));
+        let line = Line::spinner(self.scanning(repositories));
+        self.batch.scan(repositories, &|done, all| {
+            if done < all {
+                line.say(self.scanning(repositories));
+            }
+        });
+    }
+
+    /// What is not scanned yet.
+    fn scanning(&self, repositories: &[Arc<ImageRepository>]) -> Option<String> {
+        let images = repositories.iter().filter(|one| self.batch.tags(one).is_none());
+        let images: BTreeSet<&str> = images.map(|one| one.spec.image.as_str()).collect();
+        let images: Vec<String> = images
+            .into_iter()
+            .map(|image| words::inline(image).into_owned())
+            .collect();
+        (!images.is_empty()).then(|| format!("fetching the tags of {} …", words::some(&images)))
     }
 
     /// Notes of scans, each once.

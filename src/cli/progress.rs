@@ -1,53 +1,81 @@
-//! Progress indicators on terminals while the network is waited for: one place, so that lines do not overwrite each other.
+//! What is waited for, while the network is: one place, so that lines do not overwrite each other.
 
 use std::io::IsTerminal;
-use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 
-/// A line on standard error that is removed when it is dropped; none without a terminal.
-pub struct Line(Option<ProgressBar>);
+use super::console::say;
+
+/// After this time the log of a program has a line about what is waited for, once.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A line on standard error: on a terminal it is removed when it is dropped; elsewhere it is written once, if the wait is long.
+pub struct Line(Option<Shown>);
+
+enum Shown {
+    Spinner(ProgressBar),
+    /// The text, and the end of the wait when it is dropped.
+    Log(
+        Arc<Mutex<String>>,
+        #[expect(dead_code, reason = "its drop is what counts")] Sender<()>,
+    ),
+}
 
 impl Line {
-    /// A spinner with a text.
+    /// A line with a text; none without.
     #[must_use]
-    pub fn spinner(text: String) -> Self {
-        let bar = shown(|| Some(ProgressBar::new_spinner().with_message(text)));
-        if let Some(bar) = &bar {
-            bar.enable_steady_tick(Duration::from_millis(100));
-        }
-        Self(bar)
+    pub fn spinner(text: Option<String>) -> Self {
+        Self(text.map(|text| match std::io::stderr().is_terminal() {
+            true => {
+                let bar = lines().add(ProgressBar::new_spinner().with_message(text));
+                bar.enable_steady_tick(Duration::from_millis(100));
+                Shown::Spinner(bar)
+            }
+            false => log(text),
+        }))
     }
 
-    /// A bar with a text.
-    #[must_use]
-    pub fn bar(text: &str) -> Self {
-        let style = || ProgressStyle::with_template(&format!("{text} {{bar:24}} {{pos}}/{{len}}")).ok();
-        Self(shown(|| Some(ProgressBar::new(0).with_style(style()?))))
-    }
-
-    /// Advances a bar.
-    pub fn at(&self, done: usize, all: usize) {
-        if let Some(bar) = &self.0 {
-            bar.set_length(u64::try_from(all).unwrap_or(u64::MAX));
-            bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
+    /// Changes the text.
+    pub fn say(&self, text: Option<String>) {
+        match (&self.0, text) {
+            (Some(Shown::Spinner(bar)), Some(text)) => bar.set_message(text),
+            (Some(Shown::Log(current, _)), Some(text)) => {
+                *current.lock().unwrap_or_else(PoisonError::into_inner) = text
+            }
+            _ => {}
         }
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
+        if let Some(Shown::Spinner(bar)) = &self.0 {
             bar.finish_and_clear();
         }
     }
 }
 
-fn shown(make: impl FnOnce() -> Option<ProgressBar>) -> Option<ProgressBar> {
+fn log(text: String) -> Shown {
+    let text = Arc::new(Mutex::new(text));
+    let (end, ended) = channel::<()>();
+    let current = Arc::clone(&text);
+    std::thread::spawn(move || {
+        if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            say("waiting", &current.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    });
+    Shown::Log(text, end)
+}
+
+/// Does something with standard error while no line is on it.
+pub fn aside<T>(work: impl FnOnce() -> T) -> T {
+    lines().suspend(work)
+}
+
+fn lines() -> &'static MultiProgress {
     static LINES: OnceLock<MultiProgress> = OnceLock::new();
-    if !std::io::stderr().is_terminal() {
-        return None;
-    }
-    Some(LINES.get_or_init(MultiProgress::new).add(make()?))
+    LINES.get_or_init(MultiProgress::new)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bumpwright_edit::Skip;
+use bumpwright_edit::{Change, Skip};
 pub use bumpwright_findings::terminal::{inline, json, printable};
 use bumpwright_git::{RemoteUrl, Scheme};
 use bumpwright_update::Run;
@@ -68,13 +68,15 @@ pub fn public(address: &str) -> String {
 /// A one-sentence summary.
 #[must_use]
 pub fn headline(run: &Run) -> String {
-    let mut files: Vec<&str> = run.changes.iter().map(|change| change.path.as_str()).collect();
+    changed(&run.changes)
+}
+
+/// How many fields of how many files these are.
+#[must_use]
+pub fn changed(changes: &[Change]) -> String {
+    let mut files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     files.dedup();
-    format!(
-        "{} in {}",
-        count(run.changes.len(), "field"),
-        count(files.len(), "file")
-    )
+    format!("{} in {}", count(changes.len(), "field"), count(files.len(), "file"))
 }
 
 /// The first few of many names.

@@ -23,6 +23,7 @@ mod pinned;
 mod previews;
 mod promotion;
 mod pull_requests;
+mod pushing;
 mod races;
 mod refspecs;
 mod registries;

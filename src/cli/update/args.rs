@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::Access;
@@ -99,6 +99,10 @@ pub struct Update {
     #[arg(long)]
     pub overwrite_mismatches: bool,
 
+    /// Push without asking; only people at a terminal are asked, and only where a manifest names the repository
+    #[arg(long)]
+    pub push: bool,
+
     /// Commit the edits (implied when TARGET is a Git URL)
     #[arg(long)]
     pub commit: bool,
@@ -121,7 +125,7 @@ pub struct Update {
 
     /// Open a pull request for the pushed branch, or update the open one [default: guessed from the host; at GitLab use
     /// --push-option merge_request.create]
-    #[arg(long, value_name = "FORGE", num_args = 0..=1, require_equals = true, value_enum)]
+    #[arg(long, value_name = "FORGE", num_args = 0..=1, require_equals = true, value_parser = forge())]
     pub pull_request: Option<Option<Forge>>,
 
     /// The base branch of the pull request [default: the start branch]
@@ -183,6 +187,21 @@ pub enum Forge {
     Gitea,
 }
 
+/// Reads the name of a forge. GitLab is known, to say how it is done there: its requests are made by the push itself.
+fn forge() -> impl TypedValueParser<Value = Forge> {
+    let names = [
+        PossibleValue::new("github").help("GitHub, also Enterprise"),
+        PossibleValue::new("gitea").help("Gitea and Forgejo"),
+        PossibleValue::new("gitlab").hide(true),
+    ];
+    PossibleValuesParser::new(names).try_map(|name| {
+        Forge::from_str(&name, false).map_err(|_| {
+            "GitLab opens merge requests by itself when it is pushed to: leave this flag out, and give --push-branch B \
+             --push-option merge_request.create"
+        })
+    })
+}
+
 /// The skips that `--strict` does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Strict {
@@ -239,6 +258,7 @@ Exit codes:
   1  with --exit-code: something changed, or would
   2  an error, also of only one of several automations, or of a registry that a field depends on
   3  with --strict: something was skipped
+  130  interrupted; a push that had begun was waited for, and its outcome printed
 
 Environment:
   BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)

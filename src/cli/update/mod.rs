@@ -13,6 +13,7 @@ mod links;
 mod markdown;
 mod plan;
 mod pull_request;
+mod pushing;
 mod remote_step;
 mod rows;
 mod signing;
@@ -23,18 +24,20 @@ mod typed;
 pub(super) use html::impact as impact_block;
 pub(super) use impact::lines as impact_lines;
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write, stderr};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::places::Places;
-use crate::cli::progress::Line;
+use crate::cli::progress::{self, Line};
 use crate::cli::words;
 use args::{Output, Strict, Update};
 use bumpwright_edit::{Reason, Skip, unified};
-use bumpwright_update::{self as automation, Ahead, Run};
+use bumpwright_update::{self as automation, Ahead, Place, RemoteJob, Run};
 use plan::{Planned, Step, plan};
+use pushing::Pushes;
 
 /// Nothing to change, or done.
 const DONE: u8 = 0;
@@ -45,9 +48,11 @@ const FAILED: u8 = 2;
 /// With `--strict`: some marker was skipped.
 const SKIPPED: u8 = 3;
 
+/// What a shell adds to the number of the signal that ended a command.
+const SIGNALLED: u8 = 128;
+
 /// For the first run in a repository.
-const NO_MARKERS: &str =
-    r#"there are no markers; a comment on its line marks a field: # {"$imagepolicy": "NAMESPACE:POLICY"}"#;
+const NO_MARKERS: &str = r#"there are no markers: `bumpwright init` proposes policies and markers; a comment on its line marks a field: # {"$imagepolicy": "NAMESPACE:POLICY"}"#;
 
 /// Runs the command.
 #[must_use]
@@ -62,7 +67,8 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         Ok(planned) => planned,
         Err(error) => return refuse(args, error),
     };
-    let runs = run_steps(steps);
+    let has_remotes = steps.iter().any(|step| matches!(step, Step::Remote(..)));
+    let runs = run_steps(args, steps);
     let code = exit_code(args, &runs);
     let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
     let runs = as_told(args, args.output == Output::Json, runs);
@@ -82,7 +88,10 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         say("note", NO_MARKERS);
     }
     say_explain(args, &runs);
-    code
+    match automation::interrupted().filter(|_| has_remotes) {
+        Some(signal) => u8::try_from(signal).map_or(FAILED, |signal| signal.saturating_add(SIGNALLED)),
+        None => code,
+    }
 }
 
 /// Without notes for programs and verbose mode.
@@ -140,7 +149,8 @@ fn refuse(args: &Update, error: String) -> u8 {
 }
 
 /// Runs folders one after the other (they may share files) and remotes concurrently.
-fn run_steps(steps: Vec<Step>) -> Vec<Run> {
+fn run_steps(args: &Update, steps: Vec<Step>) -> Vec<Run> {
+    let pushes = Pushes::new(args);
     let mut runs: Vec<Option<Run>> = Vec::new();
     let mut jobs = Vec::new();
     let mut waiting = Vec::new();
@@ -149,22 +159,39 @@ fn run_steps(steps: Vec<Step>) -> Vec<Run> {
         runs.push(match step {
             Step::Done(run) => Some(*run),
             Step::Folder(job, notes) => Some(with_notes(automation::run_folder(&job, &mut ahead), notes)),
-            Step::Remote(job, place, notes) => {
+            Step::Remote(mut job, place, notes) => {
+                pushes.attend(&mut job);
                 waiting.push((runs.len(), notes));
                 jobs.push((*job, place));
                 None
             }
         });
     }
-    let progress =
-        (!jobs.is_empty()).then(|| Line::spinner(format!("working on {}", words::count(jobs.len(), "repository run"))));
-    for ((n, notes), run) in waiting.into_iter().zip(automation::run_all(&jobs)) {
+    let progress = Line::spinner(fetching(&jobs));
+    let done = match jobs.is_empty() {
+        true => Vec::new(),
+        false => automation::attended(|| automation::run_all(&jobs), || pushes.has_begun(), say_interrupted),
+    };
+    for ((n, notes), run) in waiting.into_iter().zip(done) {
         if let Some(slot) = runs.get_mut(n) {
             *slot = Some(with_notes(run, notes));
         }
     }
     drop(progress);
     runs.into_iter().flatten().collect()
+}
+
+/// What repositories are waited for.
+fn fetching(jobs: &[(RemoteJob, Place)]) -> Option<String> {
+    let places: BTreeSet<&str> = jobs.iter().map(|(job, _)| job.url.as_str()).collect();
+    let places: Vec<String> = places.into_iter().map(|url| words::inline(url).into_owned()).collect();
+    (!places.is_empty()).then(|| format!("fetching {} …", words::some(&places)))
+}
+
+fn say_interrupted() {
+    let text =
+        "a push has begun, its outcome is waited for, and no other begins; interrupt again to leave without knowing it";
+    progress::aside(|| say("interrupted", text));
 }
 
 fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {

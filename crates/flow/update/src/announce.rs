@@ -25,6 +25,10 @@ pub struct Announced<'a> {
     pub base: ObjectId,
     /// The branch that it is made for, without `refs/heads/`.
     pub branch: &'a str,
+    /// Its author, `Name <email>`.
+    pub author: &'a str,
+    /// The full names of the references that it is pushed to.
+    pub references: &'a [&'a str],
     /// The fields that it changes.
     pub changes: &'a [Change],
     /// The policies, with the images that the fields get.

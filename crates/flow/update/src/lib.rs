@@ -59,6 +59,7 @@ pub use folder::{Ahead, FolderJob, rules_above, run as run_folder};
 pub use git_program::git_without_fetches;
 pub use impact_section::impact_section;
 pub use index::Index;
+pub use interrupt::{attended, interrupted};
 pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, RespectReverts, Review, Start};
 pub use lane::Lanes;
 pub use message::identifier;

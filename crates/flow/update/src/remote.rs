@@ -272,10 +272,15 @@ impl Attempt<'_> {
         let Some(announce) = self.job.edits.announce.as_ref().filter(|_| made.pack.is_some()) else {
             return Ok(());
         };
+        let destinations = &planned.base.destinations;
+        let targets = destinations.branch.iter().chain(&destinations.specs);
+        let references: Vec<&str> = targets.map(|target| target.reference.as_str()).collect();
         let announced = Announced {
+            author: &made.author,
+            references: &references,
             commit: made.id,
             base: planned.base.fetched.tip.commit,
-            branch: short(&planned.base.destinations.work),
+            branch: short(&destinations.work),
             changes: &report.changes,
             policies: &planned.policies,
             impact: report.impact.as_ref(),

@@ -1,0 +1,177 @@
+//! What people see of a push: before it, while they wait, and when they interrupt it.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::until;
+
+const MARKED: &[u8] = b"image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
+
+/// A repository with one marked file, and an automation that names it.
+fn fleet() -> (Bench, Repo, String) {
+    let bench = Bench::new();
+    let repo = bench.repository("app.git");
+    repo.commit("main", "first", &[Change::File("a.yaml", MARKED)]);
+    let url = format!("file://{}", repo.dir.display());
+    let all = [
+        policy("fs", "app", "ghcr.io/o/app", "2.0.0"),
+        git_repository("fs", "fleet", &url, "  ref: {branch: main}\n"),
+        automation("fs", "bot", "fleet", "", "  update: {path: ./}\n"),
+    ];
+    bench.write("all.yaml", all.concat());
+    (bench, repo, url)
+}
+
+const BY_MANIFEST: [&str; 4] = ["update", "-f", "all.yaml", "--git-server=file://"];
+
+#[test]
+fn a_push_is_told_before_it_is_made() {
+    let (bench, repo, url) = fleet();
+    repo.hook("pre-receive", "echo no >&2; exit 1");
+    let ran = bench.run(&BY_MANIFEST);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    let line = ran.err.lines().find(|line| line.starts_with("pushing: ")).unwrap();
+    assert!(line.starts_with("pushing: 1 field in 1 file as "), "{line}");
+    let end = format!(" to main of {url}, by fluxbot <flux@example.com>");
+    assert!(line.ends_with(&end), "{line}");
+    let dry = bench.ok(&[&BY_MANIFEST[..], &["--dry-run"]].concat());
+    assert!(!dry.err.contains("pushing"), "{}", dry.err);
+    repo.hook("pre-receive", "");
+    let done = bench.ok(&BY_MANIFEST);
+    assert!(done.err.contains("pushing: "), "{}", done.err);
+    assert_eq!(repo.log("main").len(), 2, "nobody is asked without a terminal");
+}
+
+/// Runs at a terminal, with what is typed there.
+fn at_terminal(bench: &Bench, arguments: &[&str], typed: &str) -> Option<Ran> {
+    if !bumpwright_testkit::has("script", "bsdutils") {
+        return None;
+    }
+    let inner = bench.command(arguments);
+    let words: Vec<String> = std::iter::once(inner.get_program())
+        .chain(inner.get_args())
+        .map(|word| format!("'{}'", word.to_string_lossy()))
+        .collect();
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &words.join(" "), "/dev/null"])
+        .current_dir(&bench.dir);
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    Some(ran(child.wait_with_output().unwrap()))
+}
+
+#[test]
+fn people_at_a_terminal_are_asked_where_a_manifest_names_the_repository() {
+    let (bench, repo, url) = fleet();
+    let Some(refused) = at_terminal(&bench, &BY_MANIFEST, "n\n") else {
+        return;
+    };
+    assert!(refused.out.contains("push? [y]es, [n]o, [a]ll"), "{}", refused.out);
+    assert!(
+        refused.code == 2 && refused.out.contains("not pushed, as answered"),
+        "{}",
+        refused.out
+    );
+    assert_eq!(repo.log("main").len(), 1);
+    let taken = at_terminal(&bench, &BY_MANIFEST, "y\n").unwrap();
+    assert_eq!(taken.code, 0, "{}", taken.out);
+    assert_eq!(repo.log("main").len(), 2);
+    // An address that is typed is meant, and so is a flag.
+    for more in [&["--push"][..], &[url.as_str()]] {
+        repo.commit("main", "back", &[Change::File("a.yaml", MARKED)]);
+        let before = repo.log("main").len();
+        let pushed = at_terminal(&bench, &[&BY_MANIFEST[..], more].concat(), "").unwrap();
+        assert!(pushed.code == 0 && !pushed.out.contains("push?"), "{}", pushed.out);
+        assert_eq!(repo.log("main").len(), before + 1);
+    }
+}
+
+#[test]
+fn an_interrupted_push_says_whether_it_landed() {
+    for (verdict, landed) in [("exit 0", true), ("exit 1", false)] {
+        let (bench, repo, _) = fleet();
+        let [reached, go] = ["reached", "go"].map(|name| bench.path(name));
+        let wait = format!(
+            "touch {}; while [ ! -e {} ]; do sleep 0.05; done; {verdict}",
+            reached.display(),
+            go.display()
+        );
+        repo.hook("pre-receive", &wait);
+        let log = std::fs::File::create(bench.path("log")).unwrap();
+        let mut command = bench.command(&BY_MANIFEST);
+        let child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        until("the push has reached the server", || reached.exists());
+        let kill = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        until("the interrupt is told", || {
+            bench.read("log").contains("interrupted: a push has begun")
+        });
+        std::fs::write(&go, "").unwrap();
+        let ran = ran(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 130, "{}\n{}", ran.out, bench.read("log"));
+        assert_eq!(ran.out.contains("pushed"), landed, "{}", ran.out);
+        assert_eq!(bench.read("log").contains("error: "), !landed, "{}", bench.read("log"));
+        assert_eq!(repo.log("main").len(), if landed { 2 } else { 1 });
+    }
+}
+
+/// A server that takes connections and never answers.
+fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    (listener, host)
+}
+
+/// The first line on standard error of a command that does not end, which is interrupted then as by default.
+fn waits(bench: &Bench, arguments: &[&str]) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    let mut child = bench
+        .command(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = Vec::new();
+    let mut err = child.stderr.take().unwrap();
+    let mut byte = [0];
+    while err.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+        line.extend(byte);
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    String::from_utf8(line).unwrap()
+}
+
+#[test]
+fn silent_servers_are_named_while_they_are_waited_for() {
+    let (bench, ..) = fleet();
+    let (_listener, host) = silent();
+    let url = format!("http://{host}/acme/fleet.git");
+    let git = waits(&bench, &["update", "-f", "all.yaml", &url]);
+    assert_eq!(git, format!("waiting: fetching {url} …"));
+    let image = format!("{host}/acme/app");
+    let registry = waits(&bench, &["policy", "--image", &image, "--semver", "*"]);
+    assert_eq!(registry, format!("waiting: fetching the tags of {image} …"));
+}
