@@ -9,6 +9,7 @@ use super::args::{Output, Update};
 use crate::cli::console::say;
 use crate::cli::progress;
 use crate::cli::words;
+use bumpwright_kustomize::tree::public_url;
 use bumpwright_update::{Announce, Announced, RemoteJob, interrupted};
 
 /// What the pushes of a run have in common.
@@ -106,8 +107,9 @@ fn line(commit: &Announced<'_>, url: &str) -> String {
     let references: Vec<&str> = names.collect();
     let what = words::changed(commit.changes);
     format!(
-        "{what} as {short} to {} of {url}, by {}",
+        "{what} as {short} to {} of {}, by {}",
         references.join(" and "),
+        public_url(url),
         commit.author
     )
 }
