@@ -76,7 +76,7 @@ fn a_bump_behind_a_release_is_told_with_its_images() {
     for line in [
         "~ HelmRelease web/web 1 changed",
         "      spec.template.spec.containers[web].image: \"ghcr.io/acme/web:1.4.0\" → \"ghcr.io/acme/web:2.0.0\"",
-        "web: ghcr.io/acme/web:1.4.0 → ghcr.io/acme/web:2.0.0 (configured, restarts)",
+        "web: ghcr.io/acme/web:1.4.0 → ghcr.io/acme/web:2.0.0 (configured, restarts, by HelmRelease web/web)",
         "note[major-version]: Deployment web/web: image ghcr.io/acme/web goes from 1.4.0 to 2.0.0",
         "1 note in 2 Kustomizations",
     ] {

@@ -13,6 +13,7 @@
 mod behind;
 mod beside;
 mod build;
+mod changes;
 mod check;
 mod copied;
 mod dead;

@@ -14,18 +14,18 @@ use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_nearest::nearest;
 
-pub(super) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
-pub(super) const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
-pub(super) const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
-pub(super) use crate::release::GROUP as HELM_GROUP;
+pub(crate) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
+pub(crate) const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
+pub(crate) const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
+pub(crate) use crate::release::GROUP as HELM_GROUP;
 
 /// Kustomizations that are named when objects may be in those that were not built.
 const FEW: usize = 3;
 
 /// A cluster, with the files of the repository.
-pub(super) struct Cluster<'c> {
-    pub(super) fleet: &'c Fleet,
-    pub(super) places: &'c Places<'c>,
+pub(crate) struct Cluster<'c> {
+    pub(crate) fleet: &'c Fleet,
+    pub(crate) places: &'c Places<'c>,
     identity: &'c Identity,
     /// Sources that are the repository itself, by kind and name.
     own: BTreeSet<(&'c str, ObjectName)>,
@@ -37,7 +37,7 @@ pub(super) struct Cluster<'c> {
 }
 
 /// The ImagePolicies of all clusters.
-pub(super) fn policies(clusters: &[Cluster<'_>]) -> BTreeSet<ObjectName> {
+pub(crate) fn policies(clusters: &[Cluster<'_>]) -> BTreeSet<ObjectName> {
     let policies = clusters
         .iter()
         .flat_map(|cluster| cluster.of_kind(IMAGE_GROUP, "ImagePolicy"));
@@ -45,7 +45,7 @@ pub(super) fn policies(clusters: &[Cluster<'_>]) -> BTreeSet<ObjectName> {
 }
 
 impl<'c> Cluster<'c> {
-    pub(super) fn new(fleet: &'c Fleet, places: &'c Places<'c>, identity: &'c Identity) -> Self {
+    pub(crate) fn new(fleet: &'c Fleet, places: &'c Places<'c>, identity: &'c Identity) -> Self {
         let kustomizations = fleet
             .nodes
             .iter()
@@ -68,7 +68,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// A finding with the name of its cluster, if there are several.
-    pub(super) fn named(&self, finding: Finding, clusters: usize) -> Finding {
+    pub(crate) fn named(&self, finding: Finding, clusters: usize) -> Finding {
         match clusters {
             0 | 1 => finding,
             _ => finding.cluster(shown(&self.fleet.entry)),
@@ -76,7 +76,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// Whether a source is the repository itself.
-    pub(super) fn is_repository(&self, kind: &str, name: &ObjectName) -> bool {
+    pub(crate) fn is_repository(&self, kind: &str, name: &ObjectName) -> bool {
         let url_of = |name: &ObjectName| {
             let object = self.fleet.object(SOURCE_GROUP, kind, name)?;
             object.value.pointer("/spec/url")?.as_str()
@@ -90,7 +90,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// Whether something has made a source that no Kustomization builds: what reconciles the entry.
-    pub(super) fn is_implied(&self, kind: &str, name: &ObjectName) -> bool {
+    pub(crate) fn is_implied(&self, kind: &str, name: &ObjectName) -> bool {
         let is_own = self.own.iter().any(|(own, of)| (*own, of) == (kind, name));
         // What `flux bootstrap` and Flux's operator call it.
         let is_root = (name.namespace.as_str(), name.name.as_str()) == ("flux-system", "flux-system");
@@ -103,7 +103,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// A finding about an object of a node, at the value of a field.
-    pub(super) fn at(
+    pub(crate) fn at(
         &self,
         rule: Rule,
         node: &Node,
@@ -116,7 +116,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// The same, at its key.
-    pub(super) fn at_key(
+    pub(crate) fn at_key(
         &self,
         rule: Rule,
         node: &Node,
@@ -143,7 +143,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// A finding about a missing object of a kind. It is a note if a file defines it that belongs to what was not built.
-    pub(super) fn missing_object(&self, finding: Finding, group: &str, kind: &str, name: &ObjectName) -> Finding {
+    pub(crate) fn missing_object(&self, finding: Finding, group: &str, kind: &str, name: &ObjectName) -> Finding {
         let found = match self.unbuilt.is_empty() {
             true => None,
             false => {
@@ -160,7 +160,7 @@ impl<'c> Cluster<'c> {
     }
 
     /// A finding about a missing object. It is a warning if the object may be in a Kustomization that was not built.
-    pub(super) fn missing(&self, finding: Finding, suggestion: Option<String>) -> Finding {
+    pub(crate) fn missing(&self, finding: Finding, suggestion: Option<String>) -> Finding {
         let finding = match suggestion {
             Some(near) => finding.help(format!("did you mean {near}?")),
             None => finding,
@@ -186,12 +186,12 @@ impl<'c> Cluster<'c> {
     }
 
     /// Whether all of it was built.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.unbuilt.is_empty()
     }
 
     /// The object of a kind that is meant by a name that does not exist: a similar one in the namespace, or one of another.
-    pub(super) fn suggestion(&self, group: &str, kind: &str, wanted: &ObjectName) -> Option<String> {
+    pub(crate) fn suggestion(&self, group: &str, kind: &str, wanted: &ObjectName) -> Option<String> {
         let ids = self
             .fleet
             .identities()
@@ -201,23 +201,23 @@ impl<'c> Cluster<'c> {
     }
 
     /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other clusters are among them.
-    pub(super) fn objects(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
         self.fleet.objects().filter(|(_, object)| !is_sealed(&object.value))
     }
 
     /// The objects that are encrypted as a whole.
-    pub(super) fn sealed(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
+    pub(crate) fn sealed(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
         self.fleet.objects().filter(|(_, object)| is_sealed(&object.value))
     }
 
     /// The objects of a kind in this cluster.
-    pub(super) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
+    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
         self.fleet.of_kind(group, kind)
     }
 }
 
 /// The name that is meant by one that does not exist: a similar one in the namespace, or the same in another.
-pub(super) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -> Option<&'n ObjectName> {
+pub(crate) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -> Option<&'n ObjectName> {
     let beside = names.iter().filter(|name| name.namespace == wanted.namespace);
     let near = nearest(&wanted.name, beside.clone().map(|name| name.name.as_str()));
     let near = near.and_then(|near| beside.clone().find(|name| name.name == near));
@@ -284,7 +284,7 @@ fn gives_no_names(node: &Node) -> bool {
 }
 
 /// A finding at a place, if it is known.
-pub(super) trait Placed {
+pub(crate) trait Placed {
     fn placed(self, place: Option<Place>) -> Self;
 }
 
@@ -296,7 +296,7 @@ impl Placed for Finding {
 }
 
 /// An entry, as a cluster is named.
-pub(super) fn shown(entry: &str) -> String {
+pub(crate) fn shown(entry: &str) -> String {
     match entry {
         "" => ".".to_owned(),
         entry => entry.to_owned(),
@@ -304,7 +304,7 @@ pub(super) fn shown(entry: &str) -> String {
 }
 
 /// `Kind namespace/name`.
-pub(super) fn title(object: &Value) -> String {
+pub(crate) fn title(object: &Value) -> String {
     let ObjectId { name, kind, .. } = ObjectId::of(object);
     match name.namespace.as_str() {
         "" => format!("{kind} {}", name.name),
@@ -313,18 +313,18 @@ pub(super) fn title(object: &Value) -> String {
 }
 
 /// The name of an object, with the default namespace.
-pub(super) fn name_of(object: &Value) -> ObjectName {
+pub(crate) fn name_of(object: &Value) -> ObjectName {
     let name = ObjectId::of(object).name;
     ObjectName::referred_from(bumpwright_api::DEFAULT_NAMESPACE, Some(&name.namespace), &name.name)
 }
 
 /// The text of a field.
-pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+pub(crate) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The values that a pattern selects, each with its JSON pointer; `*` is any item of a list.
-pub(super) fn select<'v>(value: &'v Value, pattern: &str) -> Vec<(String, &'v Value)> {
+pub(crate) fn select<'v>(value: &'v Value, pattern: &str) -> Vec<(String, &'v Value)> {
     let mut selected = vec![(String::new(), value)];
     for step in pattern.split('/').skip(1) {
         let mut next = Vec::new();
@@ -343,7 +343,7 @@ pub(super) fn select<'v>(value: &'v Value, pattern: &str) -> Vec<(String, &'v Va
 }
 
 /// Whether a text fits a pattern in which `*` stands for any text.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     let parts: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = parts.as_slice() else {
         return pattern == text;
@@ -361,7 +361,7 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// A field name as a step of a JSON pointer.
-pub(super) fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

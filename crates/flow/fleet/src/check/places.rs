@@ -15,38 +15,38 @@ use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, Value as Y
 const KEPT: usize = 256;
 
 /// The files of the repository, parsed when a place in them is asked for.
-pub(super) struct Places<'t> {
+pub(crate) struct Places<'t> {
     tree: &'t dyn Tree,
     files: RefCell<HashMap<String, Rc<ParsedFile>>>,
 }
 
 /// A file and its documents; none if it does not parse.
-pub(super) struct ParsedFile {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct ParsedFile {
+    pub(crate) bytes: Vec<u8>,
     documents: Vec<Node>,
 }
 
 /// The part of a field that a place is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Key,
     Value,
 }
 
 impl<'t> Places<'t> {
-    pub(super) fn new(tree: &'t dyn Tree) -> Self {
+    pub(crate) fn new(tree: &'t dyn Tree) -> Self {
         Self {
             tree,
             files: RefCell::default(),
         }
     }
 
-    pub(super) fn tree(&self) -> &'t dyn Tree {
+    pub(crate) fn tree(&self) -> &'t dyn Tree {
         self.tree
     }
 
     /// A file, by its path from the root without a leading slash.
-    pub(super) fn file(&self, path: &str) -> Option<Rc<ParsedFile>> {
+    pub(crate) fn file(&self, path: &str) -> Option<Rc<ParsedFile>> {
         if let Some(file) = self.files.borrow().get(path) {
             return Some(Rc::clone(file));
         }
@@ -62,7 +62,7 @@ impl<'t> Places<'t> {
     }
 
     /// Where a file is not YAML; the outer option is none if there is no such file.
-    pub(super) fn syntax_error(&self, path: &str) -> Option<Option<Place>> {
+    pub(crate) fn syntax_error(&self, path: &str) -> Option<Option<Place>> {
         let bytes = self.tree.read(&format!("/{path}")).ok()?;
         let error = read_resources(&bytes, Files::default().add(path)).err();
         Some(error.filter(|error| error.place.line > 0).map(|error| Place {
@@ -74,12 +74,12 @@ impl<'t> Places<'t> {
 
     /// The place of a field of an object, by its JSON pointer. The object's own place if its file does not have the field, or has it
     /// with another value: a patch or a generator made it.
-    pub(super) fn of(&self, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
+    pub(crate) fn of(&self, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
         self.at(object.origin.as_deref()?, &object.value, pointer, part)
     }
 
     /// The same, for an object with this origin.
-    pub(super) fn at(&self, origin: &str, object: &Value, pointer: &str, part: Part) -> Option<Place> {
+    pub(crate) fn at(&self, origin: &str, object: &Value, pointer: &str, part: Part) -> Option<Place> {
         let own = split(origin)?;
         if pointer.is_empty() {
             return Some(own);
@@ -101,7 +101,7 @@ impl<'t> Places<'t> {
 
 impl ParsedFile {
     /// The node of an object at a place: a document, or an item of a list.
-    pub(super) fn document(&self, place: &Place, object: &Value) -> Option<&Node> {
+    pub(crate) fn document(&self, place: &Place, object: &Value) -> Option<&Node> {
         let is_at = |node: &&Node| {
             let column = node.place.column as usize;
             node.place.line as usize == place.line && (column == place.column || place.column == 0)
@@ -133,7 +133,7 @@ fn is_object(node: &Node, object: &Value) -> bool {
 }
 
 /// `path:line:column`, `path:line` or `path`.
-pub(super) fn split(text: &str) -> Option<Place> {
+pub(crate) fn split(text: &str) -> Option<Place> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     let last = |text: &str| -> Option<(String, usize)> {
         let (before, after) = text.rsplit_once(':')?;

@@ -9,8 +9,8 @@ mod versions;
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
-use super::places;
+use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, title};
+use crate::check::places;
 use crate::diff::{Both, Owner, Placed, owners};
 use crate::view::{Fleet, Node};
 use bumpwright_api::ObjectName;
