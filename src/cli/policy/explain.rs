@@ -227,7 +227,7 @@ fn outcome(latest: &Result<String, NoTag>, listed: bool) -> String {
     match latest {
         Ok(tag) if listed => format!("The choice is {tag}."),
         Ok(tag) => format!("As it is, the choice is {tag}."),
-        Err(error) => format!("The policy chooses nothing: {error}."),
+        Err(error) => format!("The policy chooses nothing: {}.", error.in_full()),
     }
 }
 

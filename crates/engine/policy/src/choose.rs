@@ -63,7 +63,7 @@ pub enum NoTag {
     #[error("unable to determine latest version from provided list")]
     NoVersion,
     /// A tag, or its extracted value, is not a number; one is enough.
-    #[error("failed to parse invalid numeric value '{value}'{}", extracted(.tag, .value))]
+    #[error("failed to parse invalid numeric value '{value}'")]
     NotANumber {
         /// The tag.
         tag: String,
@@ -75,11 +75,16 @@ pub enum NoTag {
     Exhausted(#[from] Exhausted),
 }
 
-/// The tag that a value is from, where the value alone does not say it.
-fn extracted(tag: &str, value: &str) -> String {
-    match tag == value {
-        true => String::new(),
-        false => format!(" that the filter extracts from the tag '{tag}'"),
+impl NoTag {
+    /// The error, and the tag that it is about where Flux's words alone do not say it.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        match self {
+            Self::NotANumber { tag, value } if tag != value => {
+                format!("{self} that the filter extracts from the tag '{tag}'")
+            }
+            _ => self.to_string(),
+        }
     }
 }
 
@@ -325,7 +330,7 @@ mod tests {
                 numerical("asc"),
                 Some(("^main-[0-9a-f]+-?([0-9]*)$", "$1")),
                 &["main-7f2"],
-                "! failed to parse invalid numeric value '' that the filter extracts from the tag 'main-7f2'",
+                "! failed to parse invalid numeric value ''",
             ),
             (
                 semver("*"),

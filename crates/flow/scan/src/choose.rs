@@ -43,7 +43,7 @@ pub enum NoImage {
     #[error("no tags in the repository")]
     NoTags,
     /// No tag matches.
-    #[error(transparent)]
+    #[error("{}", .0.in_full())]
     NoTag(#[from] NoTag),
     /// The registry does not return the digest.
     #[error("failed fetching digest of {image}: {error}")]
