@@ -172,8 +172,7 @@ impl<'f> Pair<'f> {
     fn public(&self, image: &str) -> String {
         let products = [self.before, self.after].into_iter().flatten();
         let mut products = products.filter_map(|node| node.product.as_ref().ok());
-        let holds = |product: &Product| product.hidden.texts.iter().any(|text| image.contains(text.as_str()));
-        match products.any(|product| holds(product)) {
+        match products.any(|product| product.hides(image)) {
             true => HIDDEN.to_owned(),
             false => image.to_owned(),
         }
@@ -358,10 +357,5 @@ fn is_hook(object: &FleetObject) -> bool {
 /// Whether an object is deleted and made again when the API server refuses a change.
 fn is_recreated(pair: &Pair<'_>, object: &FleetObject) -> bool {
     let kustomization = pair.after.and_then(|node| node.kustomization.as_ref());
-    let says = |field: &str| {
-        let all = object.value.get("metadata").and_then(|metadata| metadata.get(field));
-        let text = all.and_then(|all| all.get("kustomize.toolkit.fluxcd.io/force")?.as_str());
-        text.is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
-    };
-    kustomization.is_some_and(|kustomization| kustomization.spec.force) || says("labels") || says("annotations")
+    kustomization.is_some_and(|kustomization| kustomization.spec.force) || object.has_force()
 }

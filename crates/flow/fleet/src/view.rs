@@ -153,6 +153,11 @@ impl Product {
         }
     }
 
+    /// Whether a text has a confidential value in it.
+    pub(super) fn hides(&self, text: &str) -> bool {
+        self.hidden.texts.iter().any(|hidden| text.contains(hidden.as_str()))
+    }
+
     /// Why the controller would not apply it, although it is built.
     pub fn refusals(&self) -> impl Iterator<Item = String> {
         let not_texts = self.not_texts.iter().map(NotText::to_string);
@@ -174,6 +179,16 @@ impl FleetObject {
     #[must_use]
     pub fn id(&self) -> ObjectId {
         ObjectId::of(&self.value)
+    }
+
+    /// Whether it says that it is deleted and made again when the API server refuses a change.
+    pub(super) fn has_force(&self) -> bool {
+        let says = |field: &str| {
+            let all = self.value.get("metadata").and_then(|metadata| metadata.get(field));
+            let text = all.and_then(|all| all.get("kustomize.toolkit.fluxcd.io/force")?.as_str());
+            text.is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
+        };
+        says("labels") || says("annotations")
     }
 
     /// `apiVersion`.

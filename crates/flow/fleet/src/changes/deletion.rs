@@ -1,11 +1,9 @@
 //! Objects that are no longer applied: which of them are deleted, and which stay behind.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::{Change, annotation, few};
-use crate::check::cluster::{shown, title};
+use crate::check::cluster::title;
 use crate::diff::{Owner, Placed};
 use crate::view::Node;
 use bumpwright_api::DeletionPolicy;
@@ -26,18 +24,18 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
     for owner in owners {
         let fate = fate(change, owner, owners, 0);
         let gone = owner.objects.iter().filter(|both| both.new.is_none());
-        let mut left: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+        let mut left = Vec::new();
         for old in gone.filter_map(|both| both.old) {
             match fate {
                 Fate::Later => {}
-                Fate::Left => left.entry("").or_default().push(title(&old.object.value)),
+                Fate::Left => left.push(title(&old.object.value)),
                 // Somebody has said so.
                 Fate::Deleted if is_kept(&old.object.value) => {}
                 Fate::Deleted => found.extend(deleted(change, owner, old)),
             }
         }
-        for names in left.into_values() {
-            found.push(left_behind(change, owner, &names));
+        if !left.is_empty() {
+            found.push(left_behind(change, owner, &left));
         }
     }
 }
@@ -125,6 +123,6 @@ fn left_behind(change: &Change<'_>, owner: &Owner<'_>, names: &[String]) -> Find
         Some(node) => change.about(Rule::LeftBehind, node, message),
         None => Finding::new(Rule::LeftBehind, message)
             .object(title)
-            .identity(shown(&names.concat())),
+            .identity(names.concat()),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Change, Changed, annotation, few, is_set};
+use super::{Change, Changed, few, is_set};
 use crate::images::Workload;
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_schemas::quantity;
@@ -70,13 +70,11 @@ fn shown(pointer: &str) -> String {
 fn forced(change: &Change<'_>, object: &Changed<'_>, finding: Finding) -> Finding {
     let Some(new) = object.new else { return finding };
     let by_kustomization = new.node.kustomization.as_ref().is_some_and(|one| one.spec.force);
-    let by_annotation =
-        annotation(&new.object.value, "kustomize.toolkit.fluxcd.io/force").eq_ignore_ascii_case("enabled");
     let by_release = || {
         let release = change.release(change.cluster.fleet, new.node);
         release.is_some_and(|release| is_set(&release, "/spec/upgrade/force"))
     };
-    match by_kustomization || by_annotation || by_release() {
+    match by_kustomization || new.object.has_force() || by_release() {
         true => {
             let message = format!("{}; with force the object is deleted and made again", finding.message);
             Finding { message, ..finding }.severity(Severity::Warning)

@@ -19,18 +19,18 @@ use bumpwright_findings::{Finding, Rule};
 /// Findings about what differs between an older state of a cluster and it.
 pub(super) fn check(before: &Fleet, cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     let owners = owners(before, cluster.fleet);
-    let both = Change { before, cluster };
+    let change = Change { before, cluster };
     for owner in &owners {
         for object in owner.objects.iter().map(|both| both.of(owner)) {
-            immutable::check(&both, &object, found);
-            pods::check(&both, &object, found);
-            rights::check(&both, &object, found);
-            suspended::toggled(&both, &object, found);
+            immutable::check(&change, &object, found);
+            pods::check(&change, &object, found);
+            rights::check(&change, &object, found);
+            suspended::toggled(&change, &object, found);
         }
-        suspended::check(&both, owner, found);
+        suspended::check(&change, owner, found);
     }
-    deletion::check(&both, &owners, found);
-    versions::check(&both, &owners, found);
+    deletion::check(&change, &owners, found);
+    versions::check(&change, &owners, found);
 }
 
 /// Two states of a cluster.
@@ -40,6 +40,7 @@ struct Change<'c> {
 }
 
 /// An object that is in one of them only, or not the same in both.
+#[derive(Clone, Copy)]
 struct Changed<'c> {
     owner: &'c Owner<'c>,
     old: Option<Placed<'c>>,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Change, Changed, few, is_set};
+use crate::check::cluster::text;
 use crate::images::Workload;
 use bumpwright_findings::{Finding, Rule};
 
@@ -147,8 +148,4 @@ fn profiles(value: &Value, of: &str, found: &mut BTreeSet<String>) {
 fn items<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
     let items = value.pointer(pointer).and_then(Value::as_array);
     items.map_or(&[], Vec::as_slice)
-}
-
-fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

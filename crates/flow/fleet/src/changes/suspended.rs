@@ -1,7 +1,5 @@
 //! What is suspended, and what a change suspends or resumes.
 
-use serde_json::Value;
-
 use super::{Change, Changed, is_set};
 use crate::check::cluster::{HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP};
 use crate::diff::Owner;
@@ -28,11 +26,8 @@ pub(super) fn toggled(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec
     if ![HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP].contains(&group) {
         return;
     }
-    let was = object.old_value().is_some_and(|old| is_set(old, FIELD));
-    let is = object.new_value().is_some_and(|new| is_set(new, FIELD));
-    let Some(_): Option<(&Value, &Value)> = object.values() else {
-        return;
-    };
+    let Some((old, new)) = object.values() else { return };
+    let (was, is) = (is_set(old, FIELD), is_set(new, FIELD));
     if !was && is {
         let message = format!("the {kind} is suspended: nothing that changes later is applied until it is resumed");
         found.push(

@@ -23,7 +23,7 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
         found.extend(chart(change, owner));
         for object in owner.objects.iter().map(|both| both.of(owner)) {
             for step in image_steps(&object) {
-                steps.entry(step).or_default().push(owner_of(&object));
+                steps.entry(step).or_default().push(object);
             }
         }
     }
@@ -44,10 +44,6 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
     }
 }
 
-fn owner_of<'c>(object: &Changed<'c>) -> Changed<'c> {
-    Changed { ..*object }
-}
-
 fn chart(change: &Change<'_>, owner: &Owner<'_>) -> Option<Finding> {
     let release = |node: Option<&Node>| node.and_then(|node| node.release.clone());
     let (old, new) = (release(owner.old)?, release(owner.new)?);
@@ -66,7 +62,7 @@ fn image_steps(object: &Changed<'_>) -> Vec<Step> {
     let hidden = |text: &str| {
         let nodes = [object.old, object.new].into_iter().flatten();
         let mut products = nodes.filter_map(|placed| placed.node.product.as_ref().ok());
-        products.any(|product| product.hidden.texts.iter().any(|secret| text.contains(secret.as_str())))
+        products.any(|product| product.hides(text))
     };
     let both = new
         .iter()

@@ -6,8 +6,12 @@ use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 use bumpwright_diff::field_to_json;
 
 pub(super) fn render(diffs: &[FleetDiff]) -> String {
-    let clusters: Vec<Value> = diffs.iter().map(cluster).collect();
-    format!("{:#}\n", json!({ "version": 1, "clusters": clusters }))
+    format!("{:#}\n", json!({ "version": 1, "clusters": clusters(diffs) }))
+}
+
+/// The clusters, as a list.
+pub(crate) fn clusters(diffs: &[FleetDiff]) -> Vec<Value> {
+    diffs.iter().map(cluster).collect()
 }
 
 fn cluster(diff: &FleetDiff) -> Value {

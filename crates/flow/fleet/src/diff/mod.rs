@@ -6,10 +6,12 @@ mod json;
 mod markdown;
 mod text;
 
+use crate::check::cluster::shown;
 use bumpwright_diff::{Field, Named};
 
 pub use compare::compare;
 pub(crate) use compare::{Both, Owner, Placed, owners};
+pub(crate) use json::clusters;
 pub(crate) use markdown::details;
 
 /// What differs between two states of a fleet.
@@ -151,10 +153,7 @@ impl FleetDiff {
     /// The entry; the root of the repository is a dot.
     #[must_use]
     pub fn title(&self) -> String {
-        match self.entry.as_str() {
-            "" => ".".to_owned(),
-            entry => entry.to_owned(),
-        }
+        shown(&self.entry)
     }
 
     /// How many objects differ in which way.

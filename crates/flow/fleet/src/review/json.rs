@@ -4,20 +4,19 @@ use serde_json::{Value, json};
 
 use super::Review;
 use crate::diff;
+use bumpwright_findings::terminal;
 
 pub(super) fn render(review: &Review) -> String {
-    let part = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    let mut findings: Value = part(&review.report.json());
-    let clusters: Value = part(&diff::to_json(&review.clusters));
+    let mut findings: Value = serde_json::from_str(&review.report.json()).unwrap_or_default();
     if let Some(findings) = findings.as_object_mut() {
         findings.remove("version");
     }
     let document = json!({
         "version": 1,
-        "clusters": clusters.get("clusters"),
+        "clusters": diff::clusters(&review.clusters),
         "impact": review.impact,
         "report": findings,
         "gone": review.gone,
     });
-    format!("{document:#}\n")
+    terminal::json(&format!("{document:#}\n")).into_owned()
 }
