@@ -187,6 +187,21 @@ fn each_output_has_the_change() {
 }
 
 #[test]
+fn a_variable_without_a_value_is_found_at_its_place() {
+    let bench = bench();
+    let substituted = SYNC.replace("path: ./apps,", "path: ./apps, postBuild: {substitute: {a: b}},");
+    bench.write("clusters/a/sync.yaml", &substituted);
+    commit(&bench);
+    bench.write(
+        "apps/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: web}\ndata:\n  key: ${nowhere}\n",
+    );
+    let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("apps/map.yaml:5:8: error[undefined-variable]"), "{text}");
+}
+
+#[test]
 fn values_of_secrets_are_in_no_output() {
     let bench = bench();
     let secret = |text: &str| {

@@ -7,7 +7,7 @@ use super::args::{Check, CheckOutput, FailOn};
 use super::open::Opened;
 use crate::cli::console::{cannot_print, end, print, print_styled};
 use bumpwright_findings::{Baseline, Report, Severity};
-use bumpwright_fleet::{CheckSettings, check, checked};
+use bumpwright_fleet::{check, checked};
 
 /// There are findings.
 const FOUND: u8 = 1;
@@ -49,16 +49,9 @@ pub(super) fn is_as_bad(report: &Report, least: FailOn) -> bool {
 }
 
 fn report(args: &Check) -> Result<Report, String> {
-    let schemas = args.reading.schemas()?;
     let mut opened = Opened::new(&args.reading)?;
-    let strict_substitute = std::mem::take(&mut opened.settings.strict_substitute);
+    let settings = opened.check_settings(&args.reading)?;
     let fleets = opened.fleets()?;
-    let settings = CheckSettings {
-        schemas,
-        identity: opened.settings.identity.clone(),
-        threads: opened.settings.threads,
-        strict_substitute,
-    };
     let findings = check(&fleets, &*opened.repository, &settings);
     let report = Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION"));
     with_baseline(args, report)

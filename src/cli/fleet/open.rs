@@ -12,7 +12,9 @@ use crate::cli::build::building;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use bumpwright_build::FolderTree;
-use bumpwright_fleet::{self as fleet, Charts, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles};
+use bumpwright_fleet::{
+    self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles,
+};
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_sops::{KeyService, LocalKeys};
 use bumpwright_source::Resolved;
@@ -139,6 +141,19 @@ impl Opened {
             outside,
             commit,
             place,
+        })
+    }
+
+    /// How the fleets are checked. Their builds leave undefined variables empty, so that all of them are found.
+    ///
+    /// # Errors
+    /// A version of Kubernetes that has no schemas.
+    pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, String> {
+        Ok(CheckSettings {
+            schemas: reading.schemas()?,
+            identity: self.settings.identity.clone(),
+            threads: self.settings.threads,
+            strict_substitute: std::mem::take(&mut self.settings.strict_substitute),
         })
     }
 

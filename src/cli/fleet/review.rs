@@ -9,7 +9,7 @@ use super::states::States;
 use crate::cli::build::building;
 use crate::cli::console::{cannot_print, end, print, print_styled, say};
 use crate::cli::update::{impact_block, impact_lines};
-use bumpwright_fleet::{self as fleet, CheckSettings, State, diff};
+use bumpwright_fleet::{self as fleet, State, diff};
 use bumpwright_pages::report::{Block, Report, Section};
 
 /// There are findings.
@@ -29,24 +29,16 @@ pub(super) fn run(args: &Review) -> ExitCode {
 }
 
 fn review(args: &Review) -> Result<fleet::Review, String> {
-    let schemas = args.reading.schemas()?;
-    let from = base(args)?;
-    let mut states = States::read(&args.reading, &from, args.to.as_deref())?;
-    let [old, new] = &mut states.opened;
-    let strict_substitute = std::mem::take(&mut new.settings.strict_substitute);
-    let settings = CheckSettings {
-        schemas,
-        identity: new.settings.identity.clone(),
-        threads: new.settings.threads,
-        strict_substitute,
-    };
+    let mut states = States::open(&args.reading, &base(args)?, args.to.as_deref())?;
+    let settings = states.check_settings(&args.reading)?;
+    let (before, after) = states.fleets()?;
     let before = State {
-        fleets: &states.before,
-        repository: &*old.repository,
+        fleets: &before,
+        repository: &*states.old.repository,
     };
     let after = State {
-        fleets: &states.after,
-        repository: &*new.repository,
+        fleets: &after,
+        repository: &*states.new.repository,
     };
     Ok(fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION")))
 }

@@ -3,21 +3,20 @@
 use super::args::Reading;
 use super::open::Opened;
 use crate::cli::console::complain;
-use bumpwright_fleet::{Fleet, Memo, aligned};
+use bumpwright_fleet::{CheckSettings, Fleet, Memo, aligned};
 
-/// Two states: the clusters of either, in the same order.
+/// Two states, opened.
 pub(super) struct States {
-    pub(super) opened: [Opened; 2],
-    pub(super) before: Vec<Fleet>,
-    pub(super) after: Vec<Fleet>,
+    pub(super) old: Opened,
+    pub(super) new: Opened,
 }
 
 impl States {
-    /// Reads both: two revisions, or a revision and the files on disk. What cannot be read in a fleet is told.
+    /// Opens both: two revisions, or a revision and the files on disk.
     ///
     /// # Errors
     /// A revision or entry that does not exist, or that cannot be read; for users.
-    pub(super) fn read(reading: &Reading, from: &str, to: Option<&str>) -> Result<Self, String> {
+    pub(super) fn open(reading: &Reading, from: &str, to: Option<&str>) -> Result<Self, String> {
         if reading.revision.is_some() {
             return Err("--ref is for one state: --from and --to name the two that are compared".to_owned());
         }
@@ -31,18 +30,30 @@ impl States {
         if let Some(entry) = old.entries.iter().chain(&new.entries).find(is_nowhere) {
             return Err(format!("{entry}: neither of the two states has such a file or folder"));
         }
+        Ok(Self { old, new })
+    }
+
+    /// How both are checked, before they are read: [`Opened::check_settings`].
+    ///
+    /// # Errors
+    /// As [`Opened::check_settings`]
+    pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, String> {
+        self.old.check_settings(reading)?;
+        self.new.check_settings(reading)
+    }
+
+    /// The clusters of either, in the same order. What cannot be read in a fleet is told.
+    ///
+    /// # Errors
+    /// An entry that cannot be read; for users.
+    pub(super) fn fleets(&self) -> Result<(Vec<Fleet>, Vec<Fleet>), String> {
         let memo = Memo::default();
-        let before = old.fleets_or_none(&memo)?;
-        let memo = old.known_for(&memo, &new);
-        let after = new.fleets_or_none(&memo)?;
+        let before = self.old.fleets_or_none(&memo)?;
+        let memo = self.old.known_for(&memo, &self.new);
+        let after = self.new.fleets_or_none(&memo)?;
         for fleet in before.iter().chain(&after) {
             fleet.problems.iter().for_each(|problem| complain(problem));
         }
-        let (before, after) = aligned(before, after);
-        Ok(Self {
-            opened: [old, new],
-            before,
-            after,
-        })
+        Ok(aligned(before, after))
     }
 }
