@@ -11,6 +11,7 @@
 mod apply;
 mod drift;
 mod faults;
+mod gates;
 mod key_services;
 mod lists;
 mod notifications;

@@ -220,3 +220,26 @@ fn programs_of_a_kubeconfig_are_not_run() {
         assert!(error.contains(told) && !error.contains("hunter2"), "{error}");
     }
 }
+
+/// K-111: a server whose certificate nobody vouches for is not talked to, unless `--insecure-kubeconfig-tls` lets it.
+#[test]
+fn certificates_are_verified_whatever_a_kubeconfig_says() {
+    let Some(mut world) = World::new() else { return };
+    let mut file: Json = serde_json::from_str(&world.server.kubeconfig_with(world.server.token())).unwrap();
+    let cluster = file.pointer_mut("/clusters/0/cluster").unwrap();
+    cluster
+        .as_object_mut()
+        .unwrap()
+        .remove("certificate-authority-data")
+        .unwrap();
+    cluster["insecure-skip-tls-verify"] = json!(true);
+    world.cluster = remote(&world, &file.to_string(), RemoteRules::default()).unwrap();
+    let refused = world.refused(&config_map("c1", "{}"));
+    assert!(refused.contains("client error (Connect)"), "{refused}");
+    let rules = RemoteRules {
+        skip_tls_verify: true,
+        ..RemoteRules::default()
+    };
+    world.cluster = remote(&world, &file.to_string(), rules).unwrap();
+    assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
+}
