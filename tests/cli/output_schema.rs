@@ -136,6 +136,7 @@ fn of_fleet() -> Value {
             setter: "fs:app".to_owned(),
         }],
         notes: vec!["a note".to_owned()],
+        ..Impact::default()
     };
     let run = json!({"automation": null, "changes": [], "skips": [], "commit": null, "pushes": [], "impact": impact, "error": null});
     json!({"version": 1, "runs": [run]})

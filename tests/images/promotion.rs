@@ -12,8 +12,8 @@ use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT, World,
-    automation, git_repository, newest, with,
+    AUTOMATION, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT,
+    World, automation, git_repository, newest, with,
 };
 use serde_json::{Value as Json, json};
 
@@ -411,6 +411,44 @@ fn a_stage_that_stays_behind_holds_production_and_never_takes_it_back() {
     let range = json!({"spec": {"policy": {"semver": {"range": "<1.1"}}}});
     world.patch(IMAGE_POLICY, "web", &range);
     staging.resolved("web", "1.0.0");
+}
+
+/// As helm-controller leaves the statuses: the Deployment is in the inventory of the release alone.
+#[test]
+fn what_a_release_of_the_stage_installs_counts_while_the_release_is_ready() {
+    let Some(staging) = Staging::start("promote-release", "promote-release") else {
+        return;
+    };
+    let world = &staging.world;
+    if world.cluster.define_helm().is_none() {
+        return;
+    }
+    let entries = |id: &str| json!({"inventory": {"entries": [{"id": id, "v": "v2"}]}});
+    let release = entries("promote-release_shop_helm.toolkit.fluxcd.io_HelmRelease");
+    world.patch_status(KUSTOMIZATION, "staging", &release);
+    let chart = json!({"kind": "OCIRepository", "name": "shop"});
+    world.add(HELM_RELEASE, "shop", json!({"interval": "1h", "chartRef": chart}));
+    let status = |ready: &str, message: &str| {
+        with(
+            entries("promote-release_web_apps_Deployment"),
+            &json!({
+                "lastAttemptedConfigDigest": "sha256:a", "lastAttemptedRevision": "1.0.0", "observedGeneration": 1,
+                "history": [{"name": "shop", "namespace": "a", "version": 1, "status": "deployed", "chartName": "shop",
+                    "chartVersion": "1.0.0", "configDigest": "sha256:a", "digest": "sha256:b",
+                    "firstDeployed": "2026-01-01T00:00:00Z", "lastDeployed": "2026-01-01T00:00:00Z"}],
+                "conditions": [{"type": "Ready", "status": ready, "reason": "UpgradeSucceeded", "message": message,
+                    "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}],
+            }),
+        )
+    };
+    world.patch_status(HELM_RELEASE, "shop", &status("False", "Helm upgrade failed"));
+    staging.promotes("web", &json!({}));
+    let _controller = world.controller(&[REFLECTOR]);
+    let why = "HelmRelease promote-release/shop, which installs Deployment/promote-release/web, is not ready: Helm upgrade failed";
+    staging.refused("web", "ImageRefused", why);
+    world.patch_status(HELM_RELEASE, "shop", &status("True", ""));
+    world.request(IMAGE_POLICY, "web", "1");
+    staging.resolved("web", "1.1.0");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::readers::Readers;
 use bumpwright_api::{AutomationAnnotations, Conditions, GoDuration, LabelSelector, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Index, Object};
 use bumpwright_policy::{FAILED_VERSIONS, PROMOTION_ANNOTATIONS};
+use bumpwright_rollout::ReleaseState;
 use bumpwright_runtime::Queue;
 
 /// When the choice of a policy is written.
@@ -110,9 +111,24 @@ fn state(object: &Object) -> impl PartialEq + use<> {
 
 /// Automations with an open rollout look again when one of its Kustomizations gets further, or fails.
 pub(crate) fn automations_of_kustomization(kustomizations: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    automations_of(kustomizations, state, automations, queue);
+}
+
+/// Automations with an open rollout look again when one of its HelmReleases gets further, or fails.
+pub(crate) fn automations_of_release(releases: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    automations_of(releases, release_state, automations, queue);
+}
+
+/// Automations whose open rollout names an object look again when it is in another state.
+fn automations_of<S: PartialEq>(
+    cache: &Cache,
+    state: impl Fn(&Object) -> S + Send + Sync + 'static,
+    automations: &Arc<Cache>,
+    queue: &Arc<Queue>,
+) {
     let queue = Arc::clone(queue);
     let open = Index::of(automations, |one| rollout(one).map(|_| ()).into_iter().collect());
-    kustomizations.listen(move |change| {
+    cache.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
         let key = format!("\"{}\":", new.name);
         let mut names = open.get(&());
@@ -121,6 +137,11 @@ pub(crate) fn automations_of_kustomization(kustomizations: &Cache, automations: 
             names.iter().for_each(|one| queue.add_after(one.name.clone(), TOGETHER));
         }
     });
+}
+
+/// What a rollout knows of a HelmRelease.
+fn release_state(object: &Object) -> ReleaseState {
+    ReleaseState::of(&object.field("spec"), &object.status(), object.generation)
 }
 
 /// Automations with an open rollout look again when their source has another revision.

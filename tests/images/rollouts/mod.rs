@@ -6,6 +6,7 @@ mod cost;
 mod faults;
 mod hostile;
 mod proposals;
+mod releases;
 mod stories;
 
 use crate::appliers::Applier;

@@ -28,6 +28,7 @@ pub mod git_http;
 pub mod gitea;
 pub mod gotemplate_struct;
 pub mod gpg;
+pub mod helm_controller;
 pub mod hostile;
 pub mod http_server;
 pub mod image_world;

@@ -15,6 +15,7 @@ use crate::apiserver::Cluster;
 pub struct Nodes {
     place: Place,
     broken: Arc<Mutex<BTreeSet<String>>>,
+    paused: Arc<AtomicBool>,
     ended: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -39,15 +40,20 @@ impl Nodes {
 
     fn run(cluster: &'static Cluster, namespace: &str, has_pods: bool) -> Self {
         let broken: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-        let ended: Arc<AtomicBool> = Arc::default();
+        let (paused, ended): (Arc<AtomicBool>, Arc<AtomicBool>) = Default::default();
         let place = Place {
             cluster,
             deployments: format!("/apis/apps/v1/namespaces/{namespace}/deployments"),
             pods: format!("/api/v1/namespaces/{namespace}/pods"),
         };
         let (known, stop, there) = (Arc::clone(&broken), Arc::clone(&ended), place.clone());
+        let waits = Arc::clone(&paused);
         let work = move || {
             while !stop.load(Ordering::Relaxed) {
+                if waits.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(20));
+                    continue;
+                }
                 for deployment in there.list(&there.deployments) {
                     let image = deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str();
                     let is_broken = known.lock().unwrap().contains(image.unwrap_or_default());
@@ -61,9 +67,20 @@ impl Nodes {
         Self {
             place,
             broken,
+            paused,
             ended,
             thread: Some(std::thread::spawn(work)),
         }
+    }
+
+    /// From now on, no status is set.
+    pub fn pause(&self) {
+        self.paused.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on, statuses are set again.
+    pub fn go_on(&self) {
+        self.paused.store(false, Ordering::Relaxed);
     }
 
     /// From now on, pods with this image do not become ready.

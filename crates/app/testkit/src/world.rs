@@ -46,6 +46,7 @@ pub const GIT_REPOSITORY: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "GitR
 pub const BUCKET: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "Bucket", "buckets");
 pub const OCI_REPOSITORY: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "OCIRepository", "ocirepositories");
 pub const KUSTOMIZATION: ObjectKind = kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "kustomizations");
+pub const HELM_RELEASE: ObjectKind = kind("helm.toolkit.fluxcd.io/v2", "HelmRelease", "helmreleases");
 pub const LEASE: ObjectKind = kind("coordination.k8s.io/v1", "Lease", "leases");
 pub const EVENT: ObjectKind = kind("v1", "Event", "events");
 pub const CONFIG_MAP: ObjectKind = kind("v1", "ConfigMap", "configmaps");

@@ -19,6 +19,20 @@ pub struct Impact {
     pub dead_markers: Vec<DeadMarker>,
     /// Whatever else has to be said, such as a Kustomization that did not build before either.
     pub notes: Vec<String>,
+    /// The HelmReleases that change, for those who follow a commit. What they install is among workloads and objects.
+    #[serde(skip)]
+    pub releases: Vec<ChangedRelease>,
+}
+
+/// A HelmRelease that is to install something else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChangedRelease {
+    /// The Kustomization that applies it.
+    pub kustomization: KustomizationName,
+    /// `namespace/name`
+    pub name: String,
+    /// Whether its own spec changes; else what its values or its chart come from.
+    pub spec: bool,
 }
 
 /// A Flux Kustomization of a fleet.

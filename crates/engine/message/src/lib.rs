@@ -23,6 +23,8 @@ mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 pub use data_builder::DataBuilder;
-pub use impact::{ChangedObject, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction};
+pub use impact::{
+    ChangedObject, ChangedRelease, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction,
+};
 pub use read::{DataError, EXAMPLE, read};
 pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

@@ -13,6 +13,7 @@ mod proven;
 #[cfg(test)]
 mod proven_tests;
 mod record;
+mod releases;
 mod seen;
 mod step;
 mod told;
@@ -20,6 +21,7 @@ mod told;
 pub use blame::{Blame, failing_workloads};
 pub use proven::{Inventory, MOST_PODS, Proof, Unproven, Version, Workload, runs};
 pub use record::{Failing, Follower, Handled, HeldImage, Pushed, PutBack, Record, Retry, TooLarge};
+pub use releases::{FollowedRelease, ReleaseState};
 pub use seen::{Holds, KustomizationState, Revisions, Seen};
 pub use step::{Failure, Limits, Stage, StageReached, Step};
 pub use told::{Phase, Summary, short};

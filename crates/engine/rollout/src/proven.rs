@@ -2,10 +2,12 @@
 //!
 //! All times are of the objects' own statuses, so that the answer does not depend on who looks, or how often.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
 
+use super::releases::ReleaseState;
 use bumpwright_api::{ConditionStatus, Conditions, ObjectId, ObjectName, READY};
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 use bumpwright_health::{Status, compute};
@@ -23,10 +25,14 @@ pub const MOST_PODS: usize = 500;
 /// The objects of a Kustomization that is ready, as far as they count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// Its Deployments, StatefulSets and DaemonSets.
+    /// Its Deployments, StatefulSets and DaemonSets, and those of its HelmReleases.
     pub workloads: Vec<ObjectId>,
-    /// The number of its HelmReleases, whose workloads are not in the inventory.
-    pub helm_releases: usize,
+    /// Its HelmReleases, whose workloads are in their own inventories.
+    pub helm_releases: Vec<ObjectName>,
+    /// The workloads of releases that are not as they should be, with a sentence about the release.
+    unready: BTreeMap<ObjectId, String>,
+    /// Sentences about the releases that are not looked into.
+    unseen: Vec<String>,
 }
 
 /// A workload with its pods.
@@ -76,13 +82,16 @@ pub enum Unproven {
     #[error("it has {0} workloads, of which {MOST_WORKLOADS} at most are looked at; name a smaller Kustomization")]
     TooManyWorkloads(usize),
     /// Nothing runs the image.
-    #[error("none of its Deployments, StatefulSets and DaemonSets runs {repository}{}", helm(*.helm_releases))]
+    #[error("none of its Deployments, StatefulSets and DaemonSets runs {repository}{}", also(.unseen))]
     NoWorkload {
         /// The repository of the image.
         repository: String,
-        /// The number of HelmReleases.
-        helm_releases: usize,
+        /// Sentences about the HelmReleases that are not looked into.
+        unseen: Vec<String>,
     },
+    /// The HelmRelease of a workload is not as it should be.
+    #[error("{0}")]
+    Release(String),
     /// Workloads, or containers of one, run different versions.
     #[error("{first} runs {version}, but {second} runs {other}")]
     Different {
@@ -126,11 +135,12 @@ pub enum Unproven {
     Pod(String),
 }
 
-fn helm(releases: usize) -> String {
-    match releases {
-        0 => String::new(),
-        1 => "; what its HelmRelease installs is not looked into".to_owned(),
-        some => format!("; what its {some} HelmReleases install is not looked into"),
+/// The first of some sentences, and how many more there are.
+fn also(sentences: &[String]) -> String {
+    match sentences {
+        [] => String::new(),
+        [one] => format!("; {one}"),
+        [one, more @ ..] => format!("; {one} (and {} more HelmReleases)", more.len()),
     }
 }
 
@@ -183,11 +193,59 @@ impl Inventory {
                 applied: first_line(applied),
             });
         }
-        let inventory = Self::of_inventory(status);
-        match inventory.workloads.len() {
-            few if few <= MOST_WORKLOADS => Ok(inventory),
+        Self::of_inventory(status).bounded()
+    }
+
+    fn bounded(self) -> Result<Self, Unproven> {
+        match self.workloads.len() {
+            few if few <= MOST_WORKLOADS => Ok(self),
             many => Err(Unproven::TooManyWorkloads(many)),
         }
+    }
+
+    /// Adds the workloads of one of its releases, by the inventory that helm-controller keeps.
+    ///
+    /// # Errors
+    /// [`Unproven::TooManyWorkloads`]
+    pub fn with_release(mut self, name: &ObjectName, release: &Value) -> Result<Self, Unproven> {
+        let part = |name: &str| release.get(name).unwrap_or(&Value::Null);
+        let (spec, status) = (part("spec"), part("status"));
+        if spec.get("kubeConfig").is_some() {
+            return Ok(self.without_release(name, "it installs to another cluster"));
+        }
+        if status.pointer("/inventory/entries").is_none() {
+            let why = "its status does not tell its objects, as that of helm-controller 1.5 and newer ones does";
+            return Ok(self.without_release(name, why));
+        }
+        let generation = release.pointer("/metadata/generation").and_then(Value::as_i64);
+        let state = ReleaseState::of(spec, status, generation.unwrap_or_default());
+        let is_well = state.ready == Some(true) && state.is_deployed;
+        for workload in Self::of_inventory(status).workloads {
+            if self.workloads.len() > MOST_WORKLOADS {
+                break;
+            }
+            if self.workloads.contains(&workload) {
+                continue;
+            }
+            if !is_well {
+                let why = match state.message.as_str() {
+                    "" => "its spec has not been reconciled".to_owned(),
+                    message => first_line(message),
+                };
+                let why = format!("HelmRelease {name}, which installs {workload}, is not ready: {why}");
+                self.unready.insert(workload.clone(), why);
+            }
+            self.workloads.push(workload);
+        }
+        self.bounded()
+    }
+
+    /// Notes that one of its releases is not looked into.
+    #[must_use]
+    pub fn without_release(mut self, name: &ObjectName, why: &str) -> Self {
+        self.unseen
+            .push(format!("HelmRelease {name} is not looked into: {}", first_line(why)));
+        self
     }
 
     /// Entries are `namespace_name_group_Kind`; the names of these kinds have no underscores. The cluster may be a tenant's own, with
@@ -210,7 +268,11 @@ impl Inventory {
                         kind: (*kind).to_owned(),
                     });
                 }
-                [_, _, "helm.toolkit.fluxcd.io", "HelmRelease"] => inventory.helm_releases += 1,
+                [namespace, name, "helm.toolkit.fluxcd.io", "HelmRelease"]
+                    if namespace.len() + name.len() <= LONGEST_NAMES =>
+                {
+                    inventory.helm_releases.push(ObjectName::new(*namespace, *name));
+                }
                 _ => {}
             }
         }
@@ -242,7 +304,7 @@ impl Inventory {
         let Some((first, version)) = common else {
             return Err(Unproven::NoWorkload {
                 repository: repository.to_owned(),
-                helm_releases: self.helm_releases,
+                unseen: self.unseen.clone(),
             });
         };
         if version.tag.is_empty() {
@@ -250,6 +312,9 @@ impl Inventory {
         }
         let mut since: Option<Time> = None;
         for workload in workloads {
+            if let Some(why) = self.unready.get(workload.id) {
+                return Err(Unproven::Release(why.clone()));
+            }
             let healthy = workload.healthy_since(repository, &version, now)?;
             since = Some(later(since, healthy));
         }

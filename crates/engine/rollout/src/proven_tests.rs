@@ -113,7 +113,7 @@ fn a_kustomization_that_is_ready_has_workloads() {
         kind: "Deployment".to_owned(),
     };
     let inventory = Inventory::of(&kustomization(), 3).unwrap();
-    assert_eq!((inventory.workloads, inventory.helm_releases), (vec![web], 0));
+    assert_eq!((inventory.workloads, inventory.helm_releases), (vec![web], vec![]));
 }
 
 #[test]
@@ -314,16 +314,72 @@ fn all_workloads_run_one_version() {
     );
 }
 
-#[test]
-fn releases_of_helm_are_told_of() {
+fn with_release() -> (ObjectName, Inventory) {
     let mut status = kustomization();
-    status["inventory"]["entries"] = json!([{"id": "shop_web_helm.toolkit.fluxcd.io_HelmRelease"}]);
-    let inventory = Inventory::of(&status, 3).unwrap();
-    let said = inventory.prove(REPOSITORY, &[], &time(NOW)).unwrap_err().to_string();
-    assert!(
-        said.ends_with("; what its HelmRelease installs is not looked into"),
-        "{said}"
+    status["inventory"]["entries"] = json!([{"id": "shop_shop_helm.toolkit.fluxcd.io_HelmRelease"}]);
+    let mut inventory = Inventory::of(&status, 3).unwrap();
+    (inventory.helm_releases.remove(0), inventory)
+}
+
+/// A HelmRelease that has installed the Deployment `web`.
+fn release(ready: &str, message: &str) -> Value {
+    json!({
+        "metadata": {"namespace": "shop", "name": "shop", "generation": 2},
+        "spec": {},
+        "status": {
+            "conditions": [{"type": "Ready", "status": ready, "reason": "UpgradeSucceeded", "message": message, "observedGeneration": 2}],
+            "lastAttemptedConfigDigest": "sha256:a", "lastAttemptedRevision": "1.0.0",
+            "history": [{"status": "deployed", "configDigest": "sha256:a", "chartVersion": "1.0.0"}],
+            "inventory": {"entries": [{"id": "shop_web_apps_Deployment", "v": "v1"}]},
+        },
+    })
+}
+
+#[test]
+fn what_a_release_installs_is_proven_while_the_release_is_ready() {
+    let (object, pods) = (deployment("ghcr.io/o/web:1.2.0"), vec![pod("ghcr.io/o/web:1.2.0")]);
+    let prove = |release: &Value| {
+        let (name, inventory) = with_release();
+        let inventory = inventory.with_release(&name, release).unwrap();
+        let workloads = [Workload {
+            id: &id(&object),
+            object: &object,
+            pods: &pods,
+        }];
+        assert_eq!(inventory.workloads, [id(&object)]);
+        since(&inventory.prove(REPOSITORY, &workloads, &time(NOW)))
+    };
+    assert_eq!(prove(&release("True", "")), "1.2.0 2026-02-01T09:30:00Z");
+    assert_eq!(
+        prove(&release("False", "Helm upgrade failed")),
+        "HelmRelease shop/shop, which installs Deployment/shop/web, is not ready: Helm upgrade failed"
     );
+    let mut newer = release("True", "");
+    newer["metadata"]["generation"] = json!(3);
+    assert!(prove(&newer).ends_with("is not ready: its spec has not been reconciled"));
+}
+
+#[test]
+fn releases_that_are_not_looked_into_are_told_of() {
+    let mut elsewhere = release("True", "");
+    elsewhere["spec"] = json!({"kubeConfig": {"secretRef": {"name": "other"}}});
+    let mut older = release("True", "");
+    older["status"].as_object_mut().unwrap().remove("inventory");
+    for (release, why) in [
+        (elsewhere, "it installs to another cluster"),
+        (
+            older,
+            "its status does not tell its objects, as that of helm-controller 1.5 and newer ones does",
+        ),
+    ] {
+        let (name, inventory) = with_release();
+        let inventory = inventory.with_release(&name, &release).unwrap();
+        let said = inventory.prove(REPOSITORY, &[], &time(NOW)).unwrap_err().to_string();
+        assert!(
+            said.ends_with(&format!("; HelmRelease shop/shop is not looked into: {why}")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

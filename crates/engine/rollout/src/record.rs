@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::releases::FollowedRelease;
+
 /// The most bytes of a record: all annotations of an object may have 256 KiB.
 const LARGEST: usize = 96 << 10;
 
@@ -29,6 +31,9 @@ pub struct Record {
     /// The Kustomizations that were not ready when the first commit was pushed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub failing_before: BTreeSet<String>,
+    /// Why its HelmReleases are not followed; empty if they are, or if there are none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unseen_releases: String,
     /// The commit that puts images back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBack>,
@@ -71,10 +76,13 @@ pub struct Follower {
     /// The policies whose images the workloads get: `Kind/namespace/name` of the workload.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub workloads: BTreeMap<String, BTreeSet<String>>,
+    /// Its HelmReleases that are to install something else, by `namespace/name`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub releases: BTreeMap<String, FollowedRelease>,
     /// When it was first seen to have applied the images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<i64>,
-    /// When it was first seen to be ready with them.
+    /// When it was first seen to be ready with them, and its releases as well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healthy: Option<i64>,
     /// Its failure with the images, if it fails.
@@ -97,6 +105,9 @@ pub struct Failing {
     /// What became of it; none as long as it is too early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handled: Option<Handled>,
+    /// The HelmRelease that fails, `namespace/name`; empty when the Kustomization itself does.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub release: String,
     /// The workloads among those of the follower that the message names, whole as it was: it is cut here.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub objects: BTreeSet<String>,
@@ -285,11 +296,20 @@ impl Record {
                 for (workload, policies) in follower.workloads {
                     known.workloads.entry(workload).or_default().extend(policies);
                 }
+                for (name, release) in follower.releases {
+                    known.join_release(name, release);
+                }
             }
             None => {
                 self.followers.insert(name, follower);
             }
         }
+    }
+
+    /// The releases that are followed.
+    pub fn releases(&self) -> impl Iterator<Item = &str> {
+        let all = self.followers.values().flat_map(|follower| follower.releases.keys());
+        all.map(String::as_str)
     }
 
     /// Holds the image of a policy that belongs to others. A newer one takes its place.
@@ -315,6 +335,15 @@ impl Record {
         }
         let surplus = self.reverted.len().saturating_sub(REVERTED);
         self.reverted.drain(..surplus);
+    }
+}
+
+impl Follower {
+    /// Adds a release. One that has not got the change before this one was as ready as it is known to have been.
+    fn join_release(&mut self, name: String, release: FollowedRelease) {
+        let was_ready = self.releases.get(&name).is_some_and(|known| known.was_ready);
+        let was_ready = was_ready || release.was_ready;
+        self.releases.insert(name, FollowedRelease { was_ready, ..release });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::releases::ReleaseState;
 use super::step::FAILURES;
 
 /// The state of a Kustomization, Flux's or ours.
@@ -23,6 +24,8 @@ pub struct KustomizationState {
     pub suspended: bool,
     /// Whether the newest build in its history was applied and became healthy; without a history, whether what was attempted is applied.
     pub succeeded: bool,
+    /// The HelmReleases that it has applied, by `namespace/name`, as far as they are looked at.
+    pub releases: BTreeMap<String, ReleaseState>,
 }
 
 impl KustomizationState {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::blame::named;
 use super::record::{Failing, Follower, Handled, PutBack, Record, Retry};
+use super::releases::Progress;
 use super::seen::{Holds, KustomizationState, Revisions, Seen};
 
 /// The settings of an automation.
@@ -120,6 +121,7 @@ impl Record {
                 });
             });
             follower.judge(name, limits, cluster.as_deref(), seen.now, &mut step);
+            step.again = step.again.into_iter().chain(follower.again(state)).min();
         }
         if self.arrived && self.followers.values().all(|follower| follower.healthy.is_some()) {
             self.closed = Some(seen.now);
@@ -200,13 +202,32 @@ impl Record {
             seen.kustomizations.len(),
             turned.iter().any(|name| !self.followers.contains_key(*name)),
         );
-        (others && turned.len() * 2 > all).then(|| {
-            format!(
-                "{} of {all} Kustomizations turned unhealthy, so the cluster is to blame rather than the images",
-                turned.len()
-            )
-        })
+        if others && turned.len() * 2 > all {
+            return Some(to_blame(turned.len(), all, "Kustomizations"));
+        }
+        self.failing_releases(seen)
     }
+
+    /// The same of HelmReleases: Kustomizations need not wait for theirs.
+    fn failing_releases(&self, seen: &Seen) -> Option<String> {
+        let begun = self.commits.first().map_or(i64::MAX, |pushed| pushed.at);
+        let (mut all, mut turned, mut others) = (0_usize, 0_usize, false);
+        for (name, state) in &seen.kustomizations {
+            let follower = self.followers.get(name);
+            for (release, state) in &state.releases {
+                all += 1;
+                if state.unready_since.is_some_and(|since| since >= begun) {
+                    turned += 1;
+                    others |= !follower.is_some_and(|follower| follower.releases.contains_key(release));
+                }
+            }
+        }
+        (others && turned * 2 > all).then(|| to_blame(turned, all, "HelmReleases"))
+    }
+}
+
+fn to_blame(turned: usize, all: usize, what: &str) -> String {
+    format!("{turned} of {all} {what} turned unhealthy, so the cluster is to blame rather than the images")
 }
 
 impl Follower {
@@ -222,9 +243,11 @@ impl Follower {
             self.applied = Some(now);
             reached(Stage::Applied);
         }
+        let releases = self.see_releases(state, now);
         let has_attempted = state.is_current && holds(&state.attempted);
-        match state.ready {
-            Some(true) if has_attempted && state.applied == state.attempted => {
+        let is_applied = has_attempted && state.applied == state.attempted;
+        match (state.ready, releases) {
+            (Some(true), Progress::Healthy) if is_applied => {
                 // What was put back stays told, though other images of the commits are healthy.
                 let is_put_back =
                     |failing: &mut Failing| matches!(failing.handled, Some(Handled::PutBack | Handled::Proposed));
@@ -235,22 +258,101 @@ impl Follower {
                 }
             }
             // What is proposed stays as it was proposed.
-            Some(false) if self.failing.as_ref().is_some_and(Failing::is_proposed) => {}
-            Some(false) if has_attempted && self.healthy.is_none() && FAILURES.contains(&state.reason.as_str()) => {
-                let objects = named(self, &state.message);
-                let failing = self.failing.get_or_insert_with(|| Failing {
-                    since: now,
+            _ if self.failing.as_ref().is_some_and(Failing::is_proposed) || self.healthy.is_some() => {}
+            (Some(false), _) if has_attempted && FAILURES.contains(&state.reason.as_str()) => {
+                let failing = Failing {
+                    commit: state.attempted.clone(),
+                    reason: state.reason.clone(),
+                    objects: named(self, &state.message),
+                    message: cut(&state.message),
                     ..Failing::default()
-                });
-                // After a clock that was set back.
-                failing.since = failing.since.min(now);
-                failing.commit.clone_from(&state.attempted);
-                failing.reason.clone_from(&state.reason);
-                failing.message = cut(&state.message);
-                failing.objects = objects;
+                };
+                self.fails(failing, now);
             }
+            (_, Progress::Fails) => self.see_failing_release(state, now),
             // In the middle of another try.
             _ => {}
+        }
+    }
+
+    /// Sees the states of its releases, once it has applied the images. Those that are not there any more are not waited for.
+    fn see_releases(&mut self, state: &KustomizationState, now: i64) -> Progress {
+        let Some(applied) = self.applied else {
+            return Progress::Waits;
+        };
+        let mut all = Progress::Healthy;
+        for (name, release) in &mut self.releases {
+            let Some(seen) = state.releases.get(name) else { continue };
+            let progress = release.progress(seen, applied, now);
+            release.healthy = match progress {
+                Progress::Healthy => release.healthy.or(Some(now)),
+                Progress::Waits | Progress::Fails => None,
+            };
+            all = match (all, progress) {
+                (Progress::Fails, _) | (_, Progress::Fails) => Progress::Fails,
+                (Progress::Waits, _) | (_, Progress::Waits) => Progress::Waits,
+                (Progress::Healthy, Progress::Healthy) => Progress::Healthy,
+            };
+        }
+        all
+    }
+
+    /// Notes the failure of the first release that fails.
+    fn see_failing_release(&mut self, state: &KustomizationState, now: i64) {
+        let Some(applied) = self.applied else { return };
+        let mut failing = self.releases.iter().filter_map(|(name, release)| {
+            let seen = state.releases.get(name)?;
+            (release.progress(seen, applied, now) == Progress::Fails).then_some((name, seen))
+        });
+        let Some((name, seen)) = failing.next() else { return };
+        let mut objects = named(self, &seen.message);
+        if objects.is_empty() {
+            objects.insert(format!("HelmRelease/{name}"));
+        }
+        let failing = Failing {
+            commit: state.applied.clone(),
+            reason: seen.reason.clone(),
+            message: cut(&format!("HelmRelease {name}: {}", seen.message)),
+            release: name.clone(),
+            objects,
+            ..Failing::default()
+        };
+        self.fails(failing, now);
+    }
+
+    /// Notes a failure: since when it lasts, and what became of it, stays as it is known.
+    fn fails(&mut self, failing: Failing, now: i64) {
+        let known = self.failing.take().unwrap_or(Failing {
+            since: now,
+            ..Failing::default()
+        });
+        self.failing = Some(Failing {
+            // After a clock that was set back.
+            since: known.since.min(now),
+            handled: known.handled,
+            because: known.because,
+            retry: known.retry,
+            ..failing
+        });
+    }
+
+    /// When its releases are looked at again, though nothing changes.
+    fn again(&self, state: &KustomizationState) -> Option<i64> {
+        let applied = self.applied.filter(|_| self.healthy.is_none())?;
+        let waiting = self.releases.iter().filter(|(_, release)| release.healthy.is_none());
+        let times = waiting.filter_map(|(name, release)| release.again(state.releases.get(name)?, applied));
+        times.min()
+    }
+
+    /// Why its failure may not be blamed on the images; none if it may.
+    fn not_ours(&self, failing: &Failing, cluster: Option<&str>) -> Option<String> {
+        let release = self.releases.get(&failing.release);
+        match () {
+            () if self.good.is_empty() => Some("it was not ready before".to_owned()),
+            () if release.is_some_and(|release| !release.was_ready) => {
+                Some(format!("HelmRelease {} was not ready before", failing.release))
+            }
+            () => cluster.map(str::to_owned),
         }
     }
 
@@ -274,15 +376,11 @@ impl Follower {
             step.again = again.min();
             return;
         }
-        let not_ours = match (self.good.is_empty(), cluster) {
-            (true, _) => Some("it was not ready before".to_owned()),
-            (false, cluster) => cluster.map(str::to_owned),
-        };
         step.failures.push(Failure {
             kustomization: name.to_owned(),
             good: self.good.clone(),
             commit: failing.commit.clone(),
-            not_ours,
+            not_ours: self.not_ours(failing, cluster),
         });
     }
 }

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::record::{Pushed, PutBack};
+use crate::releases::{FollowedRelease, ReleaseState};
 use crate::told::Phase;
 use std::collections::BTreeSet;
 
@@ -45,6 +46,7 @@ fn state(ready: Option<bool>, attempted: &str, applied: &str) -> KustomizationSt
         is_current: true,
         suspended: false,
         succeeded: ready == Some(true),
+        releases: BTreeMap::new(),
     }
 }
 
@@ -428,4 +430,115 @@ fn a_proposal_is_open_until_it_is_merged() {
         let (phase, message) = told(&record);
         assert!(phase == Phase::Failed && message.contains(words), "{message}");
     }
+}
+
+/// `fs/apps` applies the HelmRelease `fs/web`, whose spec the commit changes.
+fn with_release() -> Record {
+    let mut record = record();
+    let release = FollowedRelease {
+        spec: true,
+        generation: 1,
+        was_ready: true,
+        ..FollowedRelease::default()
+    };
+    let apps = record.followers.get_mut("fs/apps").unwrap();
+    apps.releases = [("fs/web".to_owned(), release)].into();
+    apps.workloads = [("Deployment/fs/web".to_owned(), ["fs/app".to_owned()].into())].into();
+    record
+}
+
+/// A Kustomization that has applied the commit, whether or not it waits for its release.
+fn applied(ready: Option<bool>, release: (Option<bool>, &str, &str)) -> KustomizationState {
+    let release = ReleaseState {
+        ready: release.0,
+        reason: release.1.to_owned(),
+        message: release.2.to_owned(),
+        generation: 2,
+        is_deployed: release.0 == Some(true),
+        is_final: true,
+        ..ReleaseState::default()
+    };
+    KustomizationState {
+        releases: [("fs/web".to_owned(), release)].into(),
+        ..state(ready, "c", "c")
+    }
+}
+
+#[test]
+fn a_kustomization_is_as_healthy_as_its_releases() {
+    let mut record = with_release();
+    let mut look = |now, apps| record.step(&seen(now, "c", "c", &[("fs/apps", apps)]), &git, LIMITS);
+    let waits = look(1010, applied(Some(true), (None, "Progressing", "")));
+    assert!(!waits.succeeded);
+    let healthy = look(1060, applied(Some(true), (Some(true), "UpgradeSucceeded", "")));
+    assert!(healthy.succeeded);
+    let told = record.summary().unwrap().message;
+    assert!(
+        told.contains("is healthy in 1 Kustomization with 1 HelmRelease"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_release_that_fails_is_a_failure_of_its_kustomization() {
+    for (ready, message, blamed) in [
+        (Some(true), "Helm upgrade failed: timed out", "HelmRelease/fs/web"),
+        (
+            None,
+            "resource Deployment/fs/web not ready. status: InProgress",
+            "Deployment/fs/web",
+        ),
+    ] {
+        let mut record = with_release();
+        let apps = [("fs/apps", applied(ready, (Some(false), "UpgradeFailed", message)))];
+        let first = record.step(&seen(1010, "c", "c", &apps), &git, LIMITS);
+        assert_eq!((first.failures.len(), first.again), (0, Some(1610)));
+        let later = record.step(&seen(1700, "c", "c", &apps), &git, LIMITS);
+        assert_eq!(later.failures[0].not_ours, None);
+        assert_eq!(later.failures[0].commit, "c");
+        let failing = record.failing()["fs/apps"].clone();
+        assert_eq!(failing.objects, [blamed.to_owned()].into());
+        assert!(
+            failing.message.starts_with("HelmRelease fs/web: "),
+            "{}",
+            failing.message
+        );
+        // It recovers by itself.
+        let apps = [("fs/apps", applied(Some(true), (Some(true), "UpgradeSucceeded", "")))];
+        assert!(record.step(&seen(1800, "c", "c", &apps), &git, LIMITS).succeeded);
+    }
+}
+
+#[test]
+fn nothing_is_blamed_on_the_images_where_releases_failed_before_or_all_at_once() {
+    let failing = (Some(false), "UpgradeFailed", "no");
+    let mut record = with_release();
+    record
+        .followers
+        .get_mut("fs/apps")
+        .unwrap()
+        .releases
+        .get_mut("fs/web")
+        .unwrap()
+        .was_ready = false;
+    let apps = [("fs/apps", applied(Some(true), failing))];
+    record.step(&seen(1010, "c", "c", &apps), &git, LIMITS);
+    let step = record.step(&seen(1700, "c", "c", &apps), &git, LIMITS);
+    assert_eq!(
+        step.failures[0].not_ours.as_deref(),
+        Some("HelmRelease fs/web was not ready before")
+    );
+    let mut record = with_release();
+    let mut apps = applied(Some(true), failing);
+    let other = ReleaseState {
+        unready_since: Some(1005),
+        ..apps.releases["fs/web"].clone()
+    };
+    apps.releases.insert("fs/other".to_owned(), other.clone());
+    apps.releases.insert("fs/web".to_owned(), other);
+    let apps = [("fs/apps", apps)];
+    record.step(&seen(1010, "c", "c", &apps), &git, LIMITS);
+    let step = record.step(&seen(1700, "c", "c", &apps), &git, LIMITS);
+    let why = step.failures[0].not_ours.clone().unwrap();
+    assert!(why.contains("2 of 2 HelmReleases turned unhealthy"), "{why}");
 }

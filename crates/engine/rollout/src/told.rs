@@ -63,7 +63,7 @@ impl Record {
                 Phase::Succeeded,
                 match all {
                     0 => format!("{place} changes no Kustomization that is followed"),
-                    _ => format!("{place} is healthy in {}", counted(all)),
+                    _ => format!("{place} is healthy in {}{}", counted(all), self.counted_releases()),
                 },
             )
         } else if self.closed.is_some() {
@@ -89,9 +89,22 @@ impl Record {
         if more > 0 {
             lines.push(format!("and {more} more"));
         }
+        if !self.unseen_releases.is_empty() {
+            lines.push(format!("its HelmReleases are not followed: {}", self.unseen_releases));
+        }
         let mut message = lines.join("\n");
         message.truncate(message.floor_char_boundary(LONGEST));
         Some(Summary { phase, message })
+    }
+}
+
+impl Record {
+    fn counted_releases(&self) -> String {
+        match self.releases().count() {
+            0 => String::new(),
+            1 => " with 1 HelmRelease".to_owned(),
+            count => format!(" with {count} HelmReleases"),
+        }
     }
 }
 
@@ -130,8 +143,31 @@ fn stage(follower: &Follower, since: i64) -> String {
             let message = failing.message.trim_end();
             format!("fails after {} s: {message}{because}", after(failing.since))
         }
-        (None, Some(applied), None) => format!("applied after {} s", after(applied)),
+        (None, Some(applied), None) => format!("applied after {} s{}", after(applied), waiting(follower)),
         (None, None, None) => "not applied yet".to_owned(),
+    }
+}
+
+/// The releases that are not healthy yet.
+fn waiting(follower: &Follower) -> String {
+    let all = follower
+        .releases
+        .iter()
+        .filter(|(_, release)| release.healthy.is_none());
+    let names: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [name] => format!("; waits for HelmRelease {name}"),
+        names => {
+            let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+            let more = names.len().saturating_sub(NAMED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!("; waits for HelmReleases {shown}{more}")
+        }
     }
 }
 

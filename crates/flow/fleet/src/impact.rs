@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::followed::releases;
 use super::hashed_name::without_hash;
 use super::images::{Workload, images};
 use super::release::is_release;
@@ -30,6 +31,9 @@ pub(super) fn impact(pairs: &[Pair<'_>]) -> Impact {
             add(&mut impact, pair, &difference);
         }
     }
+    let (releases, notes) = releases(pairs);
+    impact.releases = releases;
+    impact.notes.extend(notes);
     impact.kustomizations.sort();
     impact.kustomizations.dedup();
     let order = |object: &ObjectIdentifier| (object.kind.clone(), object.namespace.clone(), object.name.clone());

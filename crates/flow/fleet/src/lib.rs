@@ -20,6 +20,7 @@ mod dead;
 pub mod diff;
 mod entry;
 mod files;
+mod followed;
 mod generator;
 mod glob;
 mod hashed_name;

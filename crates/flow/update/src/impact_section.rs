@@ -155,6 +155,7 @@ mod tests {
                 setter: "fs:web".to_owned(),
             }],
             notes: vec!["fs/broken did not <b>build</b> before".to_owned()],
+            releases: Vec::new(),
         }
     }
 

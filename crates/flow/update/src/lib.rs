@@ -81,6 +81,6 @@ pub use view::View;
 pub use worktree::{WorktreeCommit, WorktreeSigning};
 
 pub use bumpwright_message::{
-    ChangedObject, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction,
-    ObjectIdentifier,
+    ChangedObject, ChangedRelease, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName,
+    ObjectAction, ObjectIdentifier,
 };

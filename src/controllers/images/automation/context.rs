@@ -9,7 +9,7 @@ use crate::controllers::images::readers::Readers;
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
 use bumpwright_api::ImageUpdateAutomation;
-use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION};
+use bumpwright_kube::{Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, KUSTOMIZATION};
 use bumpwright_update::Run;
 
 /// For the reconciler of the kind.
@@ -22,6 +22,8 @@ pub(crate) struct AutomationContext {
     pub(crate) sources: Arc<Cache>,
     /// Empty as long as no automation follows its commits.
     pub(crate) kustomizations: Arc<Cache>,
+    /// Empty as long as no automation follows a commit that changes some.
+    pub(crate) releases: Arc<Cache>,
     pub(crate) readers: Arc<Readers>,
     pub(crate) fields: Option<Arc<FieldBook>>,
 }
@@ -38,6 +40,7 @@ impl AutomationContext {
             fields: parts.fields.clone(),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
+            releases: parts.caches.of(Watch::when_needed(&HELM_RELEASE)),
         })
     }
 

@@ -30,7 +30,9 @@ use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_http::Job;
-use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind};
+use bumpwright_kube::{
+    Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,
+};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
@@ -119,6 +121,7 @@ impl Registered for ImageUpdateAutomations {
             Watch::ours(Self::KIND),
             Watch::all(&GIT_REPOSITORY),
             Watch::when_needed(&KUSTOMIZATION),
+            Watch::when_needed(&HELM_RELEASE),
         ]
     }
 
@@ -132,6 +135,8 @@ impl Registered for ImageUpdateAutomations {
         triggers::rollouts_of_source(&sources, &automations, queue);
         let kustomizations = caches.of(Watch::when_needed(&KUSTOMIZATION));
         triggers::automations_of_kustomization(&kustomizations, &automations, queue);
+        let releases = caches.of(Watch::when_needed(&HELM_RELEASE));
+        triggers::automations_of_release(&releases, &automations, queue);
     }
 
     fn reconciler(parts: &Parts) -> Option<Self> {

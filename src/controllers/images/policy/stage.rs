@@ -12,7 +12,7 @@ use crate::controllers::kustomizations::health::selector_text;
 use crate::controllers::kustomizations::target;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName, SecretKeyRef};
 use bumpwright_kube::{
-    Answered, Cluster, ClusterError, DAEMON_SET, DEPLOYMENT, KUSTOMIZATION, POD, Resource, STATEFUL_SET,
+    Answered, Cluster, ClusterError, DAEMON_SET, DEPLOYMENT, HELM_RELEASE, KUSTOMIZATION, POD, Resource, STATEFUL_SET,
 };
 use bumpwright_policy::Promotion;
 use bumpwright_rollout::{Inventory, MOST_PODS, Proof, Workload, runs};
@@ -23,6 +23,9 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// How long the first list of Kustomizations takes at most; in a cluster without the kind there is none.
 const LISTED: Duration = Duration::from_secs(5);
+
+/// The most HelmReleases of a Kustomization that are looked into.
+const RELEASES: usize = 50;
 
 /// The number of requests at a time.
 const TOGETHER: usize = 8;
@@ -61,6 +64,7 @@ async fn look(context: &ImagesContext, own: &str, promotion: &Promotion, reposit
         None => here(context, own, &name).await?,
         Some(secret) => elsewhere(context, own, secret, &name).await?,
     };
+    let inventory = reader.with_releases(inventory).await?;
     let seen = reader.workloads(&inventory, repository).await?;
     let workloads: Vec<Workload<'_>> = seen
         .iter()
@@ -139,6 +143,32 @@ struct Reader {
 }
 
 impl Reader {
+    /// Adds what HelmReleases install. One that may not be read, or is too many, is not looked into: its Kustomization may prove the image
+    /// without it.
+    async fn with_releases(&self, inventory: Inventory) -> Result<Inventory, String> {
+        let names = inventory.helm_releases.clone();
+        let asked = names.iter().take(RELEASES);
+        let asked: Vec<BoxFuture<'_, _>> = asked.map(|name| self.release(name).boxed()).collect();
+        let answers: Vec<(&ObjectName, Result<Answered<Value>, String>)> =
+            futures::stream::iter(asked).buffered(TOGETHER).collect().await;
+        let mut inventory = inventory;
+        for (name, object) in answers {
+            inventory = match object {
+                Ok(object) => inventory.with_release(name, &object).map_err(|why| why.to_string())?,
+                Err(why) => inventory.without_release(name, &why),
+            };
+        }
+        for name in names.iter().skip(RELEASES) {
+            inventory = inventory.without_release(name, &format!("its Kustomization has more than {RELEASES}"));
+        }
+        Ok(inventory)
+    }
+
+    async fn release<'n>(&self, name: &'n ObjectName) -> (&'n ObjectName, Result<Answered<Value>, String>) {
+        let object = self.cluster.fetch(&Resource::of(&HELM_RELEASE, true), name).await;
+        (name, object.map_err(|error| self.told(&error)))
+    }
+
     /// The workloads that run an image of `repository`, with their pods.
     async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, String> {
         let ids = inventory.workloads.iter();

@@ -62,6 +62,11 @@ impl ReleaseInputs {
         }
     }
 
+    /// Whether specification, values and the address of the chart are the same.
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+
     /// Whether its chart may have something of one of these files of the repository.
     pub(crate) fn has_of(&self, files: &[String]) -> bool {
         let OfRepository::These(places) = &self.chart else {

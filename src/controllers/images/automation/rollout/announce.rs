@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
 use super::keeper::Keeper;
-use super::look;
+use super::{look, releases};
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_policy::{LatestRef, PolicyName};
@@ -57,6 +57,15 @@ impl Announcer {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Waits until the HelmReleases are listed, if the commit changes some. They need rights that older installations do not have: without
+    /// them they are not followed.
+    fn list_releases(&self, impact: Option<&Impact>) -> Result<(), String> {
+        match impact.is_some_and(|impact| !impact.releases.is_empty()) {
+            true => self.runtime.block_on(releases::list_releases(&self.context)),
+            false => Ok(()),
+        }
+    }
+
     fn write(&self, record: Record) -> Result<(), String> {
         let written = self.runtime.block_on(self.keeper.write(Some(&record)));
         written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
@@ -70,6 +79,7 @@ impl Announce for Announcer {
         if let Some(why) = &self.unlisted {
             return Err(format!("the commit is not pushed, since it cannot be followed: {why}"));
         }
+        let releases = self.list_releases(commit.impact);
         let all = look::visible(&self.context, &self.automation);
         let named: BTreeSet<&PolicyName> = commit.changes.iter().map(|change| &change.policy).collect();
         let images: BTreeMap<String, LatestRef> = named
@@ -93,9 +103,10 @@ impl Announce for Announcer {
         let followers = followers(commit, &own, &all, &images);
         let is_failing = |state: &KustomizationState| state.ready == Some(false);
         let failing = all.iter().filter(|(_, state)| is_failing(state));
-        let record = self
+        let mut record = self
             .before
             .with(pushed, followers, failing.map(|(name, _)| name.clone()).collect());
+        record.unseen_releases = releases.err().unwrap_or_default();
         self.write(record)
     }
 }
@@ -142,6 +153,10 @@ fn followers(
                     .impact
                     .map(|impact| workloads(impact, name, images))
                     .unwrap_or_default(),
+                releases: commit
+                    .impact
+                    .map(|impact| releases::followed(impact, name, state))
+                    .unwrap_or_default(),
                 ..Follower::default()
             },
         );
@@ -169,6 +184,7 @@ fn workloads(
         }
     }
     workloads.retain(|_, policies| !policies.is_empty());
+    releases::with_releases(impact, kustomization, &mut workloads);
     workloads
 }
 

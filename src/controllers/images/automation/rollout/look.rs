@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Ran;
+use super::{Ran, releases};
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_api::{ConditionStatus, Conditions, GitRepository, ImageUpdateAutomation, Kustomization, READY};
 use bumpwright_artifact::Revision;
@@ -29,13 +29,15 @@ fn counted(context: &AutomationContext, automation: &ImageUpdateAutomation) -> V
         .list(|one| !only_own || one.name.namespace == own)
 }
 
-/// The states of those that count, by `namespace/name`.
+/// The states of those that count, by `namespace/name`, with those of the HelmReleases that they have applied.
 pub(super) fn visible(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,
 ) -> BTreeMap<String, KustomizationState> {
     let all = counted(context, automation);
-    all.iter().map(|one| (one.name.to_string(), state(one))).collect()
+    let mut states = all.iter().map(|one| (one.name.to_string(), state(one))).collect();
+    releases::add(context, &mut states);
+    states
 }
 
 /// The paths of the Kustomizations among them that the automation's source feeds.
@@ -94,6 +96,7 @@ fn state(object: &Object) -> KustomizationState {
             Some(latest) => latest == "ReconciliationSucceeded",
             None => status.get("lastAppliedRevision") == status.get("lastAttemptedRevision"),
         },
+        releases: BTreeMap::new(),
     }
 }
 

@@ -8,6 +8,7 @@ mod hold;
 mod keeper;
 mod look;
 mod outcome;
+mod releases;
 mod told;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use keeper::Keeper;
 
 use super::context::AutomationContext;
 use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
-use bumpwright_kube::{ClusterError, GroupVersionKind, KUSTOMIZATION, Object};
+use bumpwright_kube::Object;
 use bumpwright_rollout::{Record, Step, Summary};
 use bumpwright_runtime::{ReconcileRequest, Status, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
@@ -29,9 +30,6 @@ pub(in crate::controllers::images) const RECORD: &str = "state.bumpwright.dev/ro
 /// When to look again after a step failed.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// How long a run waits for the Kustomizations, which are watched from the first automation on that follows its commits.
-const LISTED: Duration = Duration::from_secs(5);
-
 /// The rollouts of one automation during a reconciliation.
 pub(super) struct Following {
     context: Arc<AutomationContext>,
@@ -39,7 +37,7 @@ pub(super) struct Following {
     source: GitRepository,
     follow: Follow,
     before: Record,
-    /// Why it is not known which Kustomizations there are, if it is not.
+    /// Why it is not known which Kustomizations there are, or how far the HelmReleases are that are followed, if it is not.
     unlisted: Option<String>,
     keeper: Arc<Keeper>,
     announcer: Arc<Announcer>,
@@ -78,8 +76,8 @@ impl Following {
         follow: &Follow,
         request: &ReconcileRequest<'_>,
     ) -> Self {
-        let unlisted = list(context).await.err();
         let before = record(request.object).unwrap_or_default();
+        let unlisted = list(context, &before).await.err();
         let keeper = Arc::new(Keeper::new(context, request.object));
         let announcer = Announcer::new(context, automation, &keeper, before.clone(), unlisted.clone());
         Self {
@@ -172,24 +170,15 @@ pub(super) async fn look(
     }
 }
 
-/// Waits until the Kustomizations are listed.
+/// Waits until what a look needs is listed.
 ///
 /// # Errors
-/// Why they are not; a cluster without the kind has none.
-async fn list(context: &AutomationContext) -> Result<(), String> {
-    let cache = &context.kustomizations;
-    cache.need();
-    if tokio::time::timeout(LISTED, cache.listed()).await.is_ok() {
-        return Ok(());
-    }
-    let kind = GroupVersionKind {
-        group: KUSTOMIZATION.group.to_owned(),
-        version: KUSTOMIZATION.version.to_owned(),
-        kind: KUSTOMIZATION.kind.to_owned(),
-    };
-    match context.shared.cluster.resource(&kind).await {
-        Err(ClusterError::NoMatch { .. }) => Ok(()),
-        _ => cache.is_listed(),
+/// Why it is not.
+async fn list(context: &AutomationContext, before: &Record) -> Result<(), String> {
+    releases::list_kustomizations(context).await?;
+    match before.is_open() && before.releases().next().is_some() {
+        true => releases::list_releases(context).await,
+        false => Ok(()),
     }
 }
 
