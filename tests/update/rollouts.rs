@@ -607,6 +607,7 @@ impl Played {
             is_current: true,
             suspended: false,
             succeeded: !is_broken,
+            releases: BTreeMap::new(),
         };
         let seen = Seen {
             now: self.now,
