@@ -20,7 +20,7 @@ pub mod digest;
 pub mod ignore;
 pub mod revision;
 
-pub use archive::{Entry, EntryKind, Limits, Links, ReadError, Reader, WriteError, Writer, Written};
+pub use archive::{Entry, EntryKind, Limits, Links, Marks, Packer, ReadError, Reader, WriteError, Writer, Written};
 pub use digest::{Algorithm, Digest, DigestError, Digester};
 pub use ignore::{IgnoreFile, IgnoreRules, Verdict, Walk};
 pub use revision::Revision;

@@ -27,11 +27,16 @@ mod seeded;
 mod values;
 mod yaml;
 
-pub use chart::{Chart, Dependency, File, Folder, FolderEntry, IgnoreRules, MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata};
+pub use chart::{
+    Chart, Dependency, File, Folder, FolderEntry, IgnoreRules, Lock, MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata,
+    PackageError,
+};
 pub use error::HelmError;
 pub use index::{Entry, Index, IndexDocument, MAX_INDEX_BYTES, read_entries};
 pub use manifest::{Document, Hook, Rendered, Selection, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};
 pub use seeded::Seeded;
-pub use values::{Override, Overrides, Values, merge_tables, merge_values, numbers_as_floats, read_values, set_value};
+pub use values::{
+    Override, Overrides, Values, merge_tables, merge_values, numbers_as_floats, read_table, read_values, set_value,
+};

@@ -1,7 +1,8 @@
 //! YAML as sigs.k8s.io/yaml reads it for Helm: through JSON, with every number a `float64`.
 
+use crate::index::json_text;
 use bumpwright_gostd::{format_float, parse_float};
-use bumpwright_yaml::{FileId, Node, ReadOptions, Resolved, Scalar, Tag, Value, decode, read_first};
+use bumpwright_yaml::{FileId, Node, ReadOptions, Resolved, Scalar, Tag, Value, decode, read_first, write_sigs};
 use serde_json::{Map, Number, Value as Json};
 
 /// The first document of a text; null for none.
@@ -32,6 +33,26 @@ pub(crate) fn object(text: &[u8]) -> Result<Map<String, Json>, String> {
         Json::Null => Ok(Map::new()),
         other => Err(mismatch(&other, "Go value of type map[string]interface {}")),
     }
+}
+
+/// A value as sigs.k8s.io/yaml writes it.
+///
+/// # Errors
+/// What YAML cannot have.
+pub(crate) fn written(value: &Json) -> Result<String, String> {
+    let mut text = Vec::new();
+    json_text(value, &mut text).map_err(|error| error.to_string())?;
+    written_of_json(&text)
+}
+
+/// The same of the text of a JSON value.
+pub(crate) fn written_of_json(text: &[u8]) -> Result<String, String> {
+    let node = read_first(text, &ReadOptions::sigs(FileId::NONE)).map_err(|error| error.go().to_owned())?;
+    let mut out = String::new();
+    if let Some(node) = node {
+        write_sigs(&node, &mut out).map_err(|error| error.go().to_owned())?;
+    }
+    Ok(out)
 }
 
 /// Go's error for a value of another type than the wanted one.

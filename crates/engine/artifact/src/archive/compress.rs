@@ -24,13 +24,18 @@ pub(super) struct Compressor<W: Write> {
 
 impl<W: Write> Compressor<W> {
     pub(super) fn new(inner: W, algorithm: Algorithm) -> Self {
+        Self::with_header(inner, algorithm, GzBuilder::new())
+    }
+
+    /// The same with what a header has besides.
+    pub(super) fn with_header(inner: W, algorithm: Algorithm, header: GzBuilder) -> Self {
         let hashed = Hashed {
             inner,
             digester: algorithm.digester(),
             count: 0,
         };
         // 255 is an unknown system, as in Go.
-        let header = GzBuilder::new().mtime(0).operating_system(255);
+        let header = header.mtime(0).operating_system(255);
         Self {
             piece: Vec::with_capacity(PIECE),
             gzip: header.write(hashed, Compression::new(LEVEL)),

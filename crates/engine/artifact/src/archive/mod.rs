@@ -7,6 +7,7 @@ mod header;
 mod inflate;
 mod limits;
 mod names;
+mod packer;
 mod pax;
 mod reader;
 mod spent;
@@ -14,5 +15,6 @@ mod writer;
 
 pub use fault::{Limit, ReadError};
 pub use limits::{Limits, Links};
+pub use packer::{Marks, Packer};
 pub use reader::{Entry, EntryKind, Reader, Summary, unpack, unpack_within};
 pub use writer::{WriteError, Writer, Written};

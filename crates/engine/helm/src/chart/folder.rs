@@ -1,7 +1,11 @@
 //! A chart of a folder, wherever that is: on a disk, in a tree of Git, in a build.
 
-use super::{Chart, File, IgnoreRules, load::MAX_CHART_BYTES};
+use super::{
+    Chart, File, IgnoreRules,
+    load::{MAX_CHART_BYTES, Room},
+};
 use crate::error::HelmError;
+use bumpwright_budget::Reservation;
 
 /// Bytes of the largest file of a chart, as in Helm.
 pub const MAX_FILE_BYTES: u64 = 5 << 20;
@@ -50,22 +54,32 @@ impl Chart {
     /// # Errors
     /// Helm's, in its words, and those of the folder.
     pub fn from_folder(folder: &dyn Folder) -> Result<Self, HelmError> {
-        let mut walk = Walk::of(folder).map_err(HelmError::Chart)?;
+        Self::from_folder_on(folder, None)
+    }
+
+    /// The same, on the account of a tenant: its files are in `held`, and what archives in it have before it is read.
+    ///
+    /// # Errors
+    /// Also when the account has too little left.
+    pub fn from_folder_on(folder: &dyn Folder, held: Option<&mut Reservation>) -> Result<Self, HelmError> {
+        let room = &mut Room::new(held);
+        let mut walk = Walk::of(folder, room).map_err(HelmError::Chart)?;
         walk.folder("", 0).map_err(HelmError::Chart)?;
-        Self::from_files(walk.files)
+        let Walk { files, room, .. } = walk;
+        Self::from_counted(files, room)
     }
 }
 
 /// The files that were found so far.
-struct Walk<'f> {
+struct Walk<'f, 'r> {
     folder: &'f dyn Folder,
     rules: IgnoreRules,
     files: Vec<File>,
-    bytes: u64,
+    room: &'f mut Room<'r>,
 }
 
-impl<'f> Walk<'f> {
-    fn of(folder: &'f dyn Folder) -> Result<Self, String> {
+impl<'f, 'r> Walk<'f, 'r> {
+    fn of(folder: &'f dyn Folder, room: &'f mut Room<'r>) -> Result<Self, String> {
         let text = match folder.entry(".helmignore")? {
             Entry::File => folder.read(".helmignore", MAX_FILE_BYTES)?,
             _ => Vec::new(),
@@ -74,7 +88,7 @@ impl<'f> Walk<'f> {
             folder,
             rules: IgnoreRules::parse(&text)?,
             files: Vec::new(),
-            bytes: 0,
+            room,
         })
     }
 
@@ -107,11 +121,10 @@ impl<'f> Walk<'f> {
 
     fn file(&mut self, name: String) -> Result<(), String> {
         let data = self.folder.read(&name, MAX_FILE_BYTES)?;
-        self.bytes += data.len() as u64;
-        if self.bytes > MAX_CHART_BYTES || self.files.len() >= MAX_FILES {
-            return Err(format!(
-                "the chart has more than {MAX_CHART_BYTES} bytes or {MAX_FILES} files"
-            ));
+        let too_many = || format!("the chart has more than {MAX_CHART_BYTES} bytes or {MAX_FILES} files");
+        match self.files.len() < MAX_FILES && data.len() as u64 <= self.room.left() {
+            true => self.room.take(data.len() as u64)?,
+            false => return Err(too_many()),
         }
         self.files.push(File { name, data });
         Ok(())

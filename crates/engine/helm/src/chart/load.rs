@@ -1,9 +1,15 @@
 //! Charts out of files and archives.
 
+use super::lock::Lock;
 use super::{Chart, File, metadata::api_version};
 use crate::{error::HelmError, values::read_values, yaml};
 use bumpwright_artifact::archive::{EntryKind, Limit, Limits, Links, ReadError, unpack};
-use std::{collections::BTreeMap, io::Read as _, sync::Arc};
+use bumpwright_budget::Reservation;
+use std::{
+    collections::BTreeMap,
+    io::{self, Read as _},
+    sync::Arc,
+};
 
 /// Bytes of all files of a chart, those of its archives included, as in Helm.
 pub const MAX_CHART_BYTES: u64 = 100 << 20;
@@ -16,29 +22,27 @@ impl Chart {
     /// # Errors
     /// Helm's, in its words.
     pub fn from_files(files: Vec<File>) -> Result<Self, HelmError> {
-        let mut left = MAX_CHART_BYTES;
+        let mut room = Room::new(None);
         for file in &files {
-            left = left
-                .checked_sub(file.data.len() as u64)
-                .ok_or_else(|| HelmError::Chart(too_large()))?;
+            room.take(file.data.len() as u64).map_err(HelmError::Chart)?;
         }
-        Self::from_counted(files, left)
+        Self::from_counted(files, &mut room)
     }
 
-    /// The same, when so many bytes are left for the archives in it.
-    fn from_counted(mut files: Vec<File>, mut left: u64) -> Result<Self, HelmError> {
+    /// The same, when its own files have their room.
+    pub(super) fn from_counted(mut files: Vec<File>, room: &mut Room<'_>) -> Result<Self, HelmError> {
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
         let Some(file) = files.iter().find(|file| file.name == "Chart.yaml") else {
-            return load(files, 0, &mut left).map_err(HelmError::Chart);
+            return load(files, 0, room).map_err(HelmError::Chart);
         };
         let version = yaml::read(&file.data).and_then(|node| api_version(&node));
         let version = version.map_err(|error| HelmError::Chart(format!("cannot load Chart.yaml: {error}")))?;
         if !matches!(&*version, "" | "v1" | "v2") {
             return Err(HelmError::Chart("unsupported chart version".to_owned()));
         }
-        load(files, 0, &mut left).map_err(HelmError::Chart)
+        load(files, 0, room).map_err(HelmError::Chart)
     }
 
     /// A chart in an archive.
@@ -46,9 +50,17 @@ impl Chart {
     /// # Errors
     /// Helm's, in its words; of an archive that is damaged or unsafe, what is wrong with it.
     pub fn from_archive(archive: &[u8]) -> Result<Self, HelmError> {
+        Self::from_archive_on(archive, None)
+    }
+
+    /// The same, on the account of a tenant: what is unpacked is in `held` before it is read.
+    ///
+    /// # Errors
+    /// Also when the account has too little left.
+    pub fn from_archive_on(archive: &[u8], held: Option<&mut Reservation>) -> Result<Self, HelmError> {
+        let room = &mut Room::new(held);
         let failed = |error| HelmError::Chart(format!("unable to load chart archive ({error})"));
-        let mut left = MAX_CHART_BYTES;
-        let files = unpacked(archive, &mut left).map_err(failed)?;
+        let files = unpacked(archive, room).map_err(failed)?;
         if files.is_empty() {
             return Err(HelmError::Chart("unable to load chart archive".to_owned()));
         }
@@ -56,7 +68,7 @@ impl Chart {
             let text = "unable to detect chart version, no Chart.yaml found";
             return Err(HelmError::Chart(text.to_owned()));
         }
-        Self::from_counted(files, left)
+        Self::from_counted(files, room)
     }
 }
 
@@ -64,10 +76,35 @@ fn too_large() -> String {
     format!("decompressed chart is larger than the maximum size {MAX_CHART_BYTES}")
 }
 
-/// The files of an archive, without the folder that they are in; their bytes are taken from those that are left.
-fn unpacked(archive: &[u8], left: &mut u64) -> Result<Vec<File>, String> {
+/// The bytes that a chart may still have, and the account that they are taken from.
+pub(super) struct Room<'r> {
+    left: u64,
+    held: Option<&'r mut Reservation>,
+}
+
+impl<'r> Room<'r> {
+    pub(super) fn new(held: Option<&'r mut Reservation>) -> Self {
+        let left = MAX_CHART_BYTES;
+        Self { left, held }
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn take(&mut self, bytes: u64) -> Result<(), String> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
+        match &mut self.held {
+            Some(held) => held.grow(bytes).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The files of an archive, without the folder that they are in.
+fn unpacked(archive: &[u8], room: &mut Room<'_>) -> Result<Vec<File>, String> {
     let limits = Limits {
-        unpacked: *left,
+        unpacked: room.left,
         ..Limits::default()
     };
     let mut files: Vec<File> = Vec::new();
@@ -81,9 +118,12 @@ fn unpacked(archive: &[u8], left: &mut u64) -> Result<Vec<File>, String> {
             outside.get_or_insert(path);
             return Ok(());
         };
+        let EntryKind::File { size, .. } = entry.kind else {
+            return Ok(());
+        };
+        room.take(size).map_err(io::Error::other)?;
         let mut data = Vec::new();
         entry.read_to_end(&mut data)?;
-        *left = left.saturating_sub(data.len() as u64);
         files.push(File {
             name: name.to_owned(),
             data,
@@ -116,7 +156,7 @@ fn without_mark(data: Vec<u8>) -> Vec<u8> {
 /// The files of subcharts by the first component of their paths in `charts/`.
 type Subcharts = BTreeMap<String, Vec<File>>;
 
-fn load(files: Vec<File>, depth: usize, left: &mut u64) -> Result<Chart, String> {
+fn load(files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, String> {
     if depth > MAX_DEPTH {
         return Err(format!("charts nest more than {MAX_DEPTH} levels deep"));
     }
@@ -142,7 +182,7 @@ fn load(files: Vec<File>, depth: usize, left: &mut u64) -> Result<Chart, String>
         if name.starts_with(['_', '.']) {
             continue;
         }
-        let loaded = subchart(&chart, &name, files, depth, left);
+        let loaded = subchart(&chart, &name, files, depth, room);
         let parent = chart.name();
         let loaded = loaded.map_err(|error| format!("error unpacking subchart {name} in {parent}: {error}"))?;
         chart.dependencies.push(loaded);
@@ -160,11 +200,11 @@ fn place(chart: &mut Chart, file: File, subcharts: &mut Subcharts) -> Result<(),
             chart.values_file = Some(Arc::new(file));
         }
         "values.schema.json" => chart.schema = Some(Arc::new(file)),
-        "Chart.lock" => drop(yaml::json(&file.data).map_err(failed)?),
+        "Chart.lock" => chart.lock = read_lock(&file).map_err(failed)?,
         "requirements.yaml" | "requirements.lock" => {
             match &*file.name {
                 "requirements.yaml" => read_metadata(chart, &file)?,
-                _ => drop(yaml::json(&file.data).map_err(failed)?),
+                _ => chart.lock = read_lock(&file).map_err(failed)?,
             }
             if chart.metadata.api_version == "v1" {
                 chart.files.push(Arc::new(file));
@@ -190,7 +230,12 @@ fn read_metadata(chart: &mut Chart, file: &File) -> Result<(), String> {
     read.map_err(|error| format!("cannot load {}: {error}", file.name))
 }
 
-fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, left: &mut u64) -> Result<Chart, String> {
+fn read_lock(file: &File) -> Result<Option<Arc<Lock>>, String> {
+    let node = yaml::read(&file.data)?;
+    Ok(Lock::read(&node)?.map(Arc::new))
+}
+
+fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, String> {
     if name.ends_with(".tgz") {
         let Some(file) = files.into_iter().next() else {
             return Err("no files in chart archive".to_owned());
@@ -202,13 +247,13 @@ fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, left: &m
                 file.name
             ));
         }
-        let mut files = unpacked(&file.data, left)?;
+        let mut files = unpacked(&file.data, room)?;
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
         return match files.is_empty() {
             true => Err("no files in chart archive".to_owned()),
-            false => load(files, depth + 1, left),
+            false => load(files, depth + 1, room),
         };
     }
     let inner = files.into_iter().filter_map(|file| {
@@ -216,5 +261,5 @@ fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, left: &m
         let name = name.to_owned();
         Some(File { name, data: file.data })
     });
-    load(inner.collect(), depth + 1, left)
+    load(inner.collect(), depth + 1, room)
 }

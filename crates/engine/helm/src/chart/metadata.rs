@@ -94,7 +94,10 @@ impl Metadata {
     }
 
     /// Checks the fields, and cleans their texts.
-    pub(crate) fn validate(&mut self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Helm's text.
+    pub fn validate(&mut self) -> Result<(), String> {
         self.clean();
         let invalid = |what: String| Err(format!("validation: {what}"));
         for (name, value) in [("apiVersion", &self.api_version), ("name", &self.name)] {
@@ -203,7 +206,7 @@ fn maintainer(node: &Node) -> Result<Option<Maintainer>, Mismatch> {
     Ok(Some(maintainer))
 }
 
-fn dependency(node: &Node) -> Result<Option<Dependency>, Mismatch> {
+pub(super) fn dependency(node: &Node) -> Result<Option<Dependency>, Mismatch> {
     let Some(fields) = Fields::of(node, "v2.Dependency")? else {
         return Ok(None);
     };

@@ -2,15 +2,21 @@
 
 mod decode;
 mod folder;
+mod head;
 mod ignore;
 mod load;
+mod lock;
 mod metadata;
+mod package;
 
 pub(crate) use decode::Fields;
 pub use folder::{Entry as FolderEntry, Folder, MAX_FILE_BYTES};
 pub use ignore::IgnoreRules;
 pub use load::MAX_CHART_BYTES;
+pub use lock::Lock;
+pub(crate) use lock::time;
 pub use metadata::{Dependency, Metadata};
+pub use package::PackageError;
 
 use super::{error::HelmError, values::Values};
 use std::sync::Arc;
@@ -29,6 +35,8 @@ pub struct File {
 pub struct Chart {
     /// `Chart.yaml`, and `requirements.yaml` of older charts.
     pub metadata: Metadata,
+    /// `Chart.lock`, or `requirements.lock` of older charts.
+    pub lock: Option<Arc<Lock>>,
     /// `values.yaml`.
     pub values: Values,
     /// The same as it is written.
@@ -66,15 +74,23 @@ impl Chart {
 }
 
 impl Chart {
+    /// Whether it can be a release by its type: no library.
+    ///
+    /// # Errors
+    /// Helm's, in its words.
+    pub fn check_type(&self) -> Result<(), HelmError> {
+        match &*self.metadata.kind {
+            "" | "application" => Ok(()),
+            kind => Err(HelmError::Chart(format!("{kind} charts are not installable"))),
+        }
+    }
+
     /// Whether it can be a release: no library, and every chart that it needs is there.
     ///
     /// # Errors
     /// Helm's, in its words.
     pub fn check_installable(&self) -> Result<(), HelmError> {
-        if !matches!(&*self.metadata.kind, "" | "application") {
-            let text = format!("{} charts are not installable", self.metadata.kind);
-            return Err(HelmError::Chart(text));
-        }
+        self.check_type()?;
         let wanted = self.metadata.dependencies.iter().flatten().flatten();
         let has = |name: &str| self.dependencies.iter().any(|chart| chart.name() == name);
         let missing: Vec<&str> = wanted.map(|one| &*one.name).filter(|name| !has(name)).collect();

@@ -4,9 +4,8 @@
 
 use super::json::Writer;
 use super::read::{Place, placed};
-use crate::chart::{Fields, Metadata};
+use crate::chart::{Dependency, Fields, Metadata, time};
 use crate::yaml::{json_of, read};
-use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_semver::Version;
 use bumpwright_yaml::Node;
 use std::collections::BTreeMap;
@@ -202,19 +201,6 @@ fn refuse_unknown(fields: &Fields<'_>, known: &[&[&str]], is_strict: bool) -> Re
     }
 }
 
-/// The time of a field as Go writes it.
-fn time(fields: &Fields<'_>, name: &str) -> Result<String, String> {
-    let mut text = String::new();
-    fields.text(name, &mut text)?;
-    if text.is_empty() {
-        return Ok(NEVER.to_owned());
-    }
-    let failed = |error: String| format!("error unmarshaling JSON: while decoding JSON: {error}");
-    let parsed = Time::parse(RFC_3339, text.as_bytes()).map_err(failed)?;
-    let spelled = parsed.rfc_3339().map_err(|error| failed(error.to_owned()))?;
-    Ok(String::from_utf8_lossy(&spelled).into_owned())
-}
-
 /// What an index has besides entries.
 #[derive(Debug)]
 struct Head {
@@ -310,7 +296,8 @@ impl ChartVersion {
     }
 }
 
-fn write_metadata(chart: &Metadata, json: &mut Writer<'_>) -> io::Result<()> {
+/// The fields of a chart.
+pub(crate) fn write_metadata(chart: &Metadata, json: &mut Writer<'_>) -> io::Result<()> {
     json.filled("name", &chart.name)?;
     json.filled("home", &chart.home)?;
     json.filled_texts("sources", &chart.sources)?;
@@ -338,16 +325,16 @@ fn write_metadata(chart: &Metadata, json: &mut Writer<'_>) -> io::Result<()> {
     json.truth("deprecated", chart.deprecated)?;
     json.filled_pairs("annotations", chart.annotations.as_deref().unwrap_or_default())?;
     json.filled("kubeVersion", &chart.kube_version)?;
-    write_dependencies(chart, json)?;
+    let dependencies = chart.dependencies.as_deref().unwrap_or_default();
+    if !dependencies.is_empty() {
+        json.key("dependencies")?;
+        write_dependencies(dependencies, json)?;
+    }
     json.filled("type", &chart.kind)
 }
 
-fn write_dependencies(chart: &Metadata, json: &mut Writer<'_>) -> io::Result<()> {
-    let dependencies = chart.dependencies.as_deref().unwrap_or_default();
-    if dependencies.is_empty() {
-        return Ok(());
-    }
-    json.key("dependencies")?;
+/// A list of dependencies.
+pub(crate) fn write_dependencies(dependencies: &[Option<Dependency>], json: &mut Writer<'_>) -> io::Result<()> {
     json.open("[")?;
     for dependency in dependencies.iter().flatten() {
         json.item()?;

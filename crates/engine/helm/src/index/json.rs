@@ -4,8 +4,13 @@ use bumpwright_gostd::format_float;
 use serde_json::Value as Json;
 use std::io::{self, Write};
 
+/// Writes a value.
+pub(crate) fn text(value: &Json, out: &mut dyn Write) -> io::Result<()> {
+    Writer::new(out).any(value)
+}
+
 /// Writes one document.
-pub(super) struct Writer<'w> {
+pub(crate) struct Writer<'w> {
     out: &'w mut dyn Write,
     depth: usize,
     /// Whether the collection that was opened last is empty so far.
@@ -13,7 +18,7 @@ pub(super) struct Writer<'w> {
 }
 
 impl<'w> Writer<'w> {
-    pub(super) fn new(out: &'w mut dyn Write) -> Self {
+    pub(crate) fn new(out: &'w mut dyn Write) -> Self {
         Self {
             out,
             depth: 0,
@@ -21,13 +26,13 @@ impl<'w> Writer<'w> {
         }
     }
 
-    pub(super) fn open(&mut self, bracket: &str) -> io::Result<()> {
+    pub(crate) fn open(&mut self, bracket: &str) -> io::Result<()> {
         self.depth += 1;
         self.is_empty = true;
         self.out.write_all(bracket.as_bytes())
     }
 
-    pub(super) fn close(&mut self, bracket: &str) -> io::Result<()> {
+    pub(crate) fn close(&mut self, bracket: &str) -> io::Result<()> {
         self.depth = self.depth.saturating_sub(1);
         if !self.is_empty {
             self.line()?;
@@ -41,7 +46,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Begins an item of a list.
-    pub(super) fn item(&mut self) -> io::Result<()> {
+    pub(crate) fn item(&mut self) -> io::Result<()> {
         if !self.is_empty {
             self.out.write_all(b",")?;
         }
@@ -50,19 +55,19 @@ impl<'w> Writer<'w> {
     }
 
     /// Begins an entry of an object.
-    pub(super) fn key(&mut self, key: &str) -> io::Result<()> {
+    pub(crate) fn key(&mut self, key: &str) -> io::Result<()> {
         self.item()?;
         self.text(key)?;
         self.out.write_all(b": ")
     }
 
     /// A literal.
-    pub(super) fn raw(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
     }
 
     /// A text with what HTML would take for its own escaped, as Go does.
-    pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(b"\"")?;
         let mut written = 0;
         for (at, ch) in text.char_indices() {
@@ -86,7 +91,7 @@ impl<'w> Writer<'w> {
     }
 
     /// An entry with a text, which is left out when it is empty (`omitempty`).
-    pub(super) fn filled(&mut self, key: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn filled(&mut self, key: &str, text: &str) -> io::Result<()> {
         match text {
             "" => Ok(()),
             _ => {
@@ -97,7 +102,7 @@ impl<'w> Writer<'w> {
     }
 
     /// An entry that is left out unless it is true.
-    pub(super) fn truth(&mut self, key: &str, is: bool) -> io::Result<()> {
+    pub(crate) fn truth(&mut self, key: &str, is: bool) -> io::Result<()> {
         match is {
             true => {
                 self.key(key)?;
@@ -108,7 +113,7 @@ impl<'w> Writer<'w> {
     }
 
     /// A list of texts.
-    pub(super) fn texts(&mut self, texts: &[String]) -> io::Result<()> {
+    pub(crate) fn texts(&mut self, texts: &[String]) -> io::Result<()> {
         self.open("[")?;
         for text in texts {
             self.item()?;
@@ -118,7 +123,7 @@ impl<'w> Writer<'w> {
     }
 
     /// An entry with a list of texts, which is left out when it is empty.
-    pub(super) fn filled_texts(&mut self, key: &str, texts: &[String]) -> io::Result<()> {
+    pub(crate) fn filled_texts(&mut self, key: &str, texts: &[String]) -> io::Result<()> {
         if texts.is_empty() {
             return Ok(());
         }
@@ -127,7 +132,7 @@ impl<'w> Writer<'w> {
     }
 
     /// An entry with a map of texts in the order of its keys, which is left out when it is empty.
-    pub(super) fn filled_pairs(&mut self, key: &str, pairs: &[(String, String)]) -> io::Result<()> {
+    pub(crate) fn filled_pairs(&mut self, key: &str, pairs: &[(String, String)]) -> io::Result<()> {
         if pairs.is_empty() {
             return Ok(());
         }
@@ -143,7 +148,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Any value; the keys of objects are sorted, and numbers are `float64`.
-    pub(super) fn any(&mut self, value: &Json) -> io::Result<()> {
+    pub(crate) fn any(&mut self, value: &Json) -> io::Result<()> {
         match value {
             Json::Null => self.raw("null"),
             Json::Bool(is) => self.raw(if *is { "true" } else { "false" }),

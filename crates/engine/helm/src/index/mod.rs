@@ -7,10 +7,16 @@ mod json;
 mod read;
 
 pub use document::IndexDocument;
+pub(crate) use document::{write_dependencies, write_metadata};
+pub(crate) use json::{Writer as JsonWriter, text as json_text};
 pub use read::entries as read_entries;
 
+use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_semver::{Constraint, Version};
+use serde::{Deserialize, Deserializer};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// Bytes of the largest index that is read. Those of thousands of charts have 20 MB.
 pub const MAX_INDEX_BYTES: usize = 64 << 20;
@@ -21,14 +27,23 @@ pub struct Index {
     charts: BTreeMap<Box<str>, Vec<Entry>>,
 }
 
+/// An index as [`IndexDocument`] writes it.
+#[derive(Deserialize)]
+struct Stored {
+    #[serde(default)]
+    entries: Option<BTreeMap<Box<str>, Option<Vec<Entry>>>>,
+}
+
 /// A version of a chart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Entry {
     /// The version, as written.
     pub version: Box<str>,
     /// The SHA-256 of the archive in hexadecimal digits; may be empty.
     pub digest: Box<str>,
     /// Where the archive is; may be relative to the index.
+    #[serde(deserialize_with = "none_for_null")]
     pub urls: Vec<Box<str>>,
     /// When it was made, as written.
     pub created: Box<str>,
@@ -57,6 +72,35 @@ impl Index {
             true => Err("no API version specified".to_owned()),
             false => Ok(index),
         }
+    }
+
+    /// Reads an index that [`IndexDocument`] wrote, from one end to the other: its text is never in memory.
+    ///
+    /// # Errors
+    /// It is not JSON, or cannot be read.
+    pub fn read_stored(reader: impl Read) -> Result<Self, String> {
+        let stored: Stored = serde_json::from_reader(reader).map_err(|error| error.to_string())?;
+        let charts = stored.entries.into_iter().flatten();
+        let mut charts: BTreeMap<Box<str>, Vec<Entry>> = charts
+            .map(|(name, entries)| (name, entries.unwrap_or_default()))
+            .collect();
+        for entries in charts.values_mut() {
+            entries.shrink_to_fit();
+        }
+        Ok(Self { charts })
+    }
+
+    /// Bytes of memory.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        let of = |entry: &Entry| {
+            let urls = entry.urls.iter().map(|url| url.len() + size_of::<Box<str>>());
+            let texts = [&entry.version, &entry.digest, &entry.created].map(|text| text.len());
+            size_of::<Entry>() + texts.iter().sum::<usize>() + urls.sum::<usize>()
+        };
+        let charts = self.charts.iter();
+        let all = charts.map(|(name, entries)| name.len() + CHART_BYTES + entries.iter().map(of).sum::<usize>());
+        all.sum::<usize>() as u64
     }
 
     fn push(&mut self, name: &str, entry: Entry) {
@@ -109,6 +153,55 @@ impl Index {
         }
         Ok(newest.map(|(_, entry)| entry))
     }
+
+    /// The chart that source-controller takes: as [`Index::newest`] among versions that are written in full, and of those that differ by
+    /// their build only the one that was made last.
+    ///
+    /// # Errors
+    /// In its words.
+    pub fn chosen(&self, name: &str, version: &str) -> Result<&Entry, String> {
+        let Some(versions) = self.charts.get(name) else {
+            return Err("no chart name found".to_owned());
+        };
+        if versions.is_empty() {
+            return Err("no chart version found".to_owned());
+        }
+        let exact = versions.iter().find(|entry| &*entry.version == version);
+        if let Some(exact) = exact.filter(|_| !version.is_empty()) {
+            return Ok(exact);
+        }
+        let range = match version {
+            "" => "*",
+            range => range,
+        };
+        let range = Constraint::parse(range).map_err(|error| error.to_string())?;
+        // One without a time is the oldest.
+        let made = |entry: &Entry| Time::parse(RFC_3339, entry.created.as_bytes()).unwrap_or_default();
+        let mut chosen: Option<(Version, &Entry)> = None;
+        for entry in versions {
+            let Ok(version) = Version::parse_flux(&entry.version) else {
+                continue;
+            };
+            let is_newer = chosen.as_ref().is_none_or(|(best, other)| match version.cmp(best) {
+                Ordering::Less => false,
+                Ordering::Equal => made(entry).order(&made(other)).is_ge(),
+                Ordering::Greater => true,
+            });
+            if is_newer && range.check(&version) {
+                chosen = Some((version, entry));
+            }
+        }
+        let none = || format!("no '{name}' chart with version matching '{version}' found");
+        chosen.map(|(_, entry)| entry).ok_or_else(none)
+    }
+}
+
+/// Bytes that a chart takes besides its name and entries.
+const CHART_BYTES: usize = 64;
+
+fn none_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Box<str>>, D::Error> {
+    let urls: Option<Vec<Box<str>>> = Deserialize::deserialize(deserializer)?;
+    Ok(urls.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -179,5 +272,31 @@ entries:
             let error = Index::read(text.as_bytes()).unwrap_err();
             assert!(error.contains(wanted), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_stored_index_is_read_and_chosen_from_as_source_controller_does() {
+        let text = "apiVersion: v1\nentries:\n  a:\n  - {name: a, version: 1.0.0, created: '2026-01-01T00:00:00Z', urls: [one]}\n  \
+                    - {name: a, version: 1.0.0+b, created: '2026-01-02T00:00:00Z', urls: [two]}\n  \
+                    - {name: a, version: '3', urls: [short]}\n  - {name: a, version: v2.0.0-rc.1}\n  none: null\n  empty: []\n";
+        let mut stored = Vec::new();
+        super::IndexDocument::read(text).unwrap().write(&mut stored).unwrap();
+        let index = Index::read_stored(&stored[..]).unwrap();
+        assert!(index.weight() > 400);
+        for (version, wanted) in [
+            ("", Ok("1.0.0+b")),
+            ("1.x", Ok("1.0.0+b")),
+            ("1.0.0", Ok("1.0.0")),
+            ("3", Ok("3")),
+            (">=3", Err("no 'a' chart with version matching '>=3' found")),
+            (">=2.0.0-0", Ok("v2.0.0-rc.1")),
+            ("x y", Err("improper constraint: \"x y\"")),
+        ] {
+            let found = index.chosen("a", version).map(|entry| &*entry.version);
+            assert_eq!(found, wanted.map_err(str::to_owned), "{version}");
+        }
+        assert_eq!(index.chosen("b", "").unwrap_err(), "no chart name found");
+        assert_eq!(index.chosen("empty", "").unwrap_err(), "no chart version found");
+        assert_eq!(index.chosen("none", "").unwrap_err(), "no chart version found");
     }
 }

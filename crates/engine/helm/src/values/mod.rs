@@ -33,6 +33,14 @@ pub fn read_values(text: &[u8]) -> Result<Values, String> {
     Ok(values)
 }
 
+/// The values of the first document of a file, which source-controller reads only.
+///
+/// # Errors
+/// The text of sigs.k8s.io/yaml.
+pub fn read_table(text: &[u8]) -> Result<Values, String> {
+    yaml::object(text)
+}
+
 /// The documents of a stream, split at lines of `---` as client-go's reader does it: one that nothing precedes stays.
 fn documents(text: &[u8]) -> Vec<Vec<u8>> {
     let mut documents = Vec::new();
