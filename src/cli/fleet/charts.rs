@@ -113,8 +113,13 @@ impl Charts {
             PullError::Unreachable(error) => ChartError::Unavailable(error),
             PullError::Missing(error) => ChartError::Broken(error),
         };
-        let located = repository.locate(&wanted.name, &wanted.version).map_err(failed)?;
-        repository.archive(&located).map_err(failed)
+        let index = repository.index().map_err(failed)?;
+        let chosen = index
+            .chosen(&wanted.name, &wanted.version)
+            .map_err(ChartError::Broken)?;
+        let located = repository.located(chosen).map_err(ChartError::Broken)?;
+        let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
+        repository.archive(&located.ok_or_else(nowhere)?).map_err(failed)
     }
 }
 

@@ -3,21 +3,29 @@
 //! ```text
 //! folder or archive of this machine ─▶ local       ─┐
 //! oci://registry/repository         ─▶ registry    ─┼▶ files or the bytes of an archive ─▶ bumpwright_helm::Chart
-//! https://repository, index.yaml    ─▶ repository  ─┘
+//! https://repository, index.yaml    ─▶ repository  ─┘                                                │
+//! files of a source                 ─▶ tree ────────▶ dependencies, values (valuesFiles) ─▶ build ◀──┘ ─▶ the archive of a HelmChart
 //! ```
 //!
-//! Answers of servers are bounded while they are read, on the account of the job. Nothing is cached here, and no dependency of a
-//! chart is fetched.
+//! Answers of servers are bounded while they are read, on the account of the job. Nothing is cached here.
 
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod build;
+mod dependencies;
 mod local;
 mod registry;
 mod repository;
+mod tree;
+mod values;
 
+pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote};
+pub use dependencies::{DependencyError, Remotes, complete, normalized};
 pub use local::{go_error, read_chart};
-pub use registry::{OciChart, Pull};
+pub use registry::{OciChart, Pull, oci_version, pulled};
 pub use repository::{Located, PullError, Repository};
+pub use tree::{MAX_ARCHIVE_BYTES, Place};
+pub use values::{FilesOf, ValuesFiles};

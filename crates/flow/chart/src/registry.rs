@@ -1,9 +1,11 @@
 //! Charts of OCI registries (Helm 4.3, `pkg/registry`).
 
+use bumpwright_budget::Reservation;
 use bumpwright_helm::MAX_CHART_BYTES;
-use bumpwright_http::Deadline;
+use bumpwright_http::{Deadline, Job};
 use bumpwright_policy::Reference;
 use bumpwright_registry::{Layer, Login, Registry};
+use bumpwright_semver::{Constraint, Version};
 use bumpwright_source::{CHART_LAYER, OciPick, OciRemote, oci_repository};
 use std::{io::Read as _, sync::Arc};
 
@@ -65,13 +67,7 @@ impl OciChart {
         let chosen = self.chosen(version, &remote)?;
         let revision = remote.revision(&chosen)?;
         let digest = revision.rsplit('@').next().unwrap_or_default();
-        let image = remote.image(digest).map_err(|error| error.to_string())?;
-        let of = |media_type: &&str| image.layers.iter().find(|layer| layer.media_type == *media_type);
-        let layer = LAYERS.iter().find_map(of).ok_or_else(|| {
-            let name = remote.name(&chosen);
-            format!("{name} is no chart: it has no layer of media type {}", CHART_LAYER)
-        })?;
-        read(&remote, layer)
+        pulled(&remote, &chosen, digest, MAX_CHART_BYTES, &mut Job::account().nothing())
     }
 
     /// `:TAG` or `@DIGEST`.
@@ -89,7 +85,7 @@ impl OciChart {
                 )),
             };
         }
-        if bumpwright_semver::Version::parse_strict(version).is_ok() {
+        if Version::parse_strict(version).is_ok() {
             return Ok(format!(":{exact}"));
         }
         let range = match version {
@@ -104,13 +100,71 @@ impl OciChart {
     }
 }
 
-fn read(remote: &OciRemote, layer: &Layer) -> Result<Vec<u8>, String> {
-    if layer.size > MAX_CHART_BYTES {
+/// The archive of a chart: of the image with this digest, which `chosen` (`:TAG`) names in errors. It has at most so many bytes, which are
+/// in `held` before they are read.
+///
+/// # Errors
+/// In words for the user.
+pub fn pulled(
+    remote: &OciRemote,
+    chosen: &str,
+    digest: &str,
+    most: u64,
+    held: &mut Reservation,
+) -> Result<Vec<u8>, String> {
+    let image = remote.image(digest).map_err(|error| error.to_string())?;
+    let of = |media_type: &&str| image.layers.iter().find(|layer| layer.media_type == *media_type);
+    let layer = LAYERS.iter().find_map(of).ok_or_else(|| {
+        let name = remote.name(chosen);
+        format!("{name} is no chart: it has no layer of media type {CHART_LAYER}")
+    })?;
+    if layer.size > most {
+        return Err(format!("the archive has {} bytes: more than {most}", layer.size));
+    }
+    held.grow(layer.size).map_err(|error| error.to_string())?;
+    read(remote, layer)
+}
+
+/// The version that source-controller takes among the tags of a repository: the one that is wanted, if it is one; else the newest one in
+/// a range, which is any without a prerelease for an empty text.
+///
+/// # Errors
+/// In its words, but for those of the registry.
+pub fn oci_version(remote: &OciRemote, name: &str, wanted: &str) -> Result<String, String> {
+    if Version::parse_flux(wanted).is_ok() {
+        return Ok(wanted.to_owned());
+    }
+    let repository = format!("oci://{}", remote.repository.context());
+    let tags = remote.registry.tags(&remote.repository, &remote.login, remote.deadline);
+    let tags = tags.map_err(|error| {
+        format!("could not get tags for {name:?}: could not fetch tags for {repository:?}: {error}")
+    })?;
+    let versions = tags.iter().map(|tag| tag.replace('_', "+"));
+    let versions: Vec<String> = versions.filter(|tag| Version::parse_strict(tag).is_ok()).collect();
+    if versions.is_empty() {
         return Err(format!(
-            "the archive has {} bytes: more than {MAX_CHART_BYTES}",
-            layer.size
+            "could not get tags for {name:?}: unable to locate any tags in provided repository: {repository}"
         ));
     }
+    newest(versions, wanted)
+}
+
+fn newest(versions: Vec<String>, wanted: &str) -> Result<String, String> {
+    if versions.iter().any(|version| version == wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let range = match wanted {
+        "" => "*",
+        range => range,
+    };
+    let range = Constraint::parse(range).map_err(|error| error.to_string())?;
+    let parsed = versions.iter().filter_map(|version| Version::parse_flux(version).ok());
+    let newest = parsed.filter(|version| range.check(version)).max();
+    let newest = newest.map(|version| version.original().to_owned());
+    newest.ok_or_else(|| format!("could not locate a version matching provided version string {wanted}"))
+}
+
+fn read(remote: &OciRemote, layer: &Layer) -> Result<Vec<u8>, String> {
     let mut blob = remote.layer(layer).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     blob.read_to_end(&mut bytes).map_err(|error| error.to_string())?;

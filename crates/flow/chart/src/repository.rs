@@ -1,7 +1,7 @@
 //! Charts of repositories: an `index.yaml` and the archives that it names (Helm 4.3, `pkg/repo`).
 
-use bumpwright_helm::{Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
-use bumpwright_http::{Client, Deadline, Request};
+use bumpwright_helm::{Entry, Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
+use bumpwright_http::{Client, Deadline, HeldBody, Request};
 use bumpwright_secret::Secret;
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -49,6 +49,23 @@ impl Repository {
     /// # Errors
     /// Helm's, in its words.
     pub fn locate(&self, name: &str, version: &str) -> Result<Located, PullError> {
+        let index = self.index()?;
+        let described = match version {
+            "" => format!("chart {name:?}"),
+            version => format!("chart {name:?} version {version:?}"),
+        };
+        let found = index.newest(name, version).map_err(PullError::Missing)?;
+        let missing = |what: String| PullError::Missing(format!("{described} {what}"));
+        let found = found.ok_or_else(|| missing(format!("not found in {} repository", shown(&self.url))))?;
+        let located = self.located(found).map_err(PullError::Missing)?;
+        located.ok_or_else(|| missing("has no downloadable URLs".to_owned()))
+    }
+
+    /// The index.
+    ///
+    /// # Errors
+    /// [`PullError::Unreachable`], in Helm's words.
+    pub fn index(&self) -> Result<Index, PullError> {
         let mut address = self.url.clone();
         address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));
         let failed = |error: String| {
@@ -58,21 +75,22 @@ impl Repository {
             ))
         };
         let text = self.fetched(&address, MAX_INDEX_BYTES).map_err(failed)?;
-        let index = Index::read(&text).map_err(failed)?;
-        let described = match version {
-            "" => format!("chart {name:?}"),
-            version => format!("chart {name:?} version {version:?}"),
+        Index::read(&text).map_err(failed)
+    }
+
+    /// Where the archive of an entry of the index is; none without an URL.
+    ///
+    /// # Errors
+    /// The URL is none.
+    pub fn located(&self, entry: &Entry) -> Result<Option<Located>, String> {
+        let Some(reference) = entry.urls.first() else {
+            return Ok(None);
         };
-        let found = index.newest(name, version).map_err(PullError::Missing)?;
-        let missing = |what: String| PullError::Missing(format!("{described} {what}"));
-        let found = found.ok_or_else(|| missing(format!("not found in {} repository", shown(&self.url))))?;
-        let reference = found.urls.first();
-        let reference = reference.ok_or_else(|| missing("has no downloadable URLs".to_owned()))?;
-        Ok(Located {
-            url: self.resolved(reference).map_err(PullError::Missing)?,
-            version: found.version.to_string(),
-            digest: found.digest.to_string(),
-        })
+        Ok(Some(Located {
+            url: self.resolved(reference)?,
+            version: entry.version.to_string(),
+            digest: entry.digest.to_string(),
+        }))
     }
 
     /// The archive at an `https` or `http` URL that the index names, compared with its digest.
@@ -80,10 +98,18 @@ impl Repository {
     /// # Errors
     /// In words for the user.
     pub fn archive(&self, located: &Located) -> Result<Vec<u8>, PullError> {
-        let most = usize::try_from(MAX_CHART_BYTES).unwrap_or(usize::MAX);
+        self.archive_within(located, MAX_CHART_BYTES).map(HeldBody::into_bytes)
+    }
+
+    /// The same, of so many bytes at most, and on the account of the job.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn archive_within(&self, located: &Located, most: u64) -> Result<HeldBody, PullError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let archive = self.fetched(&located.url, most).map_err(PullError::Unreachable)?;
         let wanted = located.digest.trim_start_matches("sha256:");
-        let found: String = Sha256::digest(&archive)
+        let found: String = Sha256::digest(&*archive)
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -109,7 +135,7 @@ impl Repository {
         Ok(url)
     }
 
-    fn fetched(&self, url: &Url, most: usize) -> Result<Vec<u8>, String> {
+    fn fetched(&self, url: &Url, most: usize) -> Result<HeldBody, String> {
         let mut request = Request::get(url.clone()).limit(most);
         let is_own = (url.scheme(), url.host_str(), url.port_or_known_default())
             == (self.url.scheme(), self.url.host_str(), self.url.port_or_known_default());
@@ -125,7 +151,7 @@ impl Repository {
             .send(&request, self.deadline)
             .map_err(|error| error.to_string())?;
         match answer.status.is_success() {
-            true => Ok(answer.body),
+            true => Ok(answer.into_body()),
             false => Err(format!("failed to fetch {} : {}", shown(url), answer.status)),
         }
     }

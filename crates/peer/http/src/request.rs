@@ -164,6 +164,14 @@ pub struct HeldBody {
     _held: Option<Reservation>,
 }
 
+impl HeldBody {
+    /// The bytes, on no account any more.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
 impl Deref for HeldBody {
     type Target = [u8];
 

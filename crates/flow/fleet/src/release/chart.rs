@@ -1,12 +1,12 @@
 //! The chart of a release: which one it is, and its files.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::{Reservation, Share};
-use bumpwright_helm::{Chart, Dependency, Folder, FolderEntry, MAX_CHART_BYTES, Values, merge_tables, read_values};
-use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_chart::{DependencyError, FilesOf, Place, Remotes, ValuesFiles, complete};
+use bumpwright_helm::{Chart, Dependency};
+use bumpwright_kustomize::tree::Tree;
 use serde_json::Value;
 
 use super::inputs::{OfRepository, of_chart};
@@ -18,9 +18,6 @@ use crate::repository::Outside;
 use crate::source::SourceObject;
 use crate::sources::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
 use crate::view::Fleet;
-
-/// The deepest charts within charts of folders.
-const DEEPEST: usize = 16;
 
 /// A chart of a HelmRepository.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +35,7 @@ pub struct RepositoryChart {
 pub(super) struct ChartPlan {
     pub(super) from: From,
     /// Files that replace `values.yaml`, merged.
-    values_files: Vec<String>,
-    ignore_missing: bool,
+    values: ValuesFiles,
 }
 
 /// Where a chart is.
@@ -83,16 +79,14 @@ impl ChartPlan {
                 plan: sources.plan(fleet, &source),
                 path: None,
             },
-            values_files: Vec::new(),
-            ignore_missing: false,
+            values: ValuesFiles::default(),
         }
     }
 
     fn missing(why: String) -> Self {
         Self {
             from: From::Missing(why),
-            values_files: Vec::new(),
-            ignore_missing: false,
+            values: ValuesFiles::default(),
         }
     }
 
@@ -121,8 +115,10 @@ impl ChartPlan {
         };
         Self {
             from,
-            values_files: spec.values_files.clone(),
-            ignore_missing: spec.ignore_missing_values_files,
+            values: ValuesFiles {
+                names: spec.values_files.clone(),
+                ignore_missing: spec.ignore_missing_values_files,
+            },
         }
     }
 
@@ -139,7 +135,7 @@ impl ChartPlan {
             ),
             From::Missing(why) => why.clone(),
         };
-        format!("{from} with {:?} {}", self.values_files, self.ignore_missing)
+        format!("{from} with {:?} {}", self.values.names, self.values.ignore_missing)
     }
 
     /// What it has of the repository: a chart of a folder may need those beside it, and links are not followed here.
@@ -153,7 +149,7 @@ impl ChartPlan {
                 let at = |path: &str| clean(&format!("{folder}/{path}"));
                 let chart = at(path);
                 let beside = chart.rsplit_once('/').map(|(above, _)| above.to_owned());
-                let values = self.values_files.iter().map(|name| at(&clean(name)));
+                let values = self.values.names.iter().map(|name| at(&clean(name)));
                 OfRepository::These(values.chain([beside.unwrap_or_default()]).collect())
             }
             _ => OfRepository::These(vec![String::new()]),
@@ -176,58 +172,34 @@ impl ChartPlan {
     pub(super) fn load(&self, tree: Option<&dyn Tree>, outside: &dyn Outside) -> Result<Chart, ChartError> {
         let mut chart = match (&self.from, tree) {
             (From::Missing(why), _) => return Err(ChartError::Unavailable(why.clone())),
-            (From::Repository { chart, objects }, _) => Chart::clone(&*outside.chart(chart, objects)?),
+            (From::Repository { chart, objects }, _) => {
+                let chart = Chart::clone(&*outside.chart(chart, objects)?);
+                chart.check_installable().map_err(broken)?;
+                chart
+            }
             (From::Files { path, .. }, Some(tree)) => {
-                let place = match path {
+                let at = match path {
                     Some(path) => format!("/{path}"),
                     None => only(tree)?,
                 };
-                let mut chart = read(tree, &place)?;
-                complete(&mut chart, tree, &place, outside, 0)?;
+                let place = Place::at(tree, &at);
+                let mut chart = place.chart(None).map_err(broken)?;
+                match place.is_folder() {
+                    true => drop(complete(&mut chart, place, &Repositories(outside), None).map_err(incomplete)?),
+                    false => chart.check_installable().map_err(broken)?,
+                }
+                chart.check_type().map_err(broken)?;
                 chart
             }
             (From::Files { .. }, None) => return Err(ChartError::Unavailable("its source was not read".to_owned())),
         };
-        if let Some(values) = self.values(&chart, tree)? {
+        if self.values.count() {
+            let files = tree.map_or(FilesOf::Chart, FilesOf::Source);
+            let (values, _) = self.values.merged(&chart, files).map_err(broken)?;
             chart.values = values;
             chart.values_file = None;
         }
-        let checked = chart.check_installable();
-        checked.map_err(|error| ChartError::Broken(error.to_string()))?;
         Ok(chart)
-    }
-
-    /// The values of `valuesFiles`; none without such files.
-    fn values(&self, chart: &Chart, tree: Option<&dyn Tree>) -> Result<Option<Values>, ChartError> {
-        if self.values_files.is_empty() {
-            return Ok(None);
-        }
-        let mut values = Values::new();
-        for name in &self.values_files {
-            let own = || {
-                let name = clean(name);
-                let values = chart.values_file.iter().filter(|_| name == "values.yaml");
-                let mut files = values.chain(chart.files.iter().filter(|file| file.name == name));
-                files.next().map(|file| file.data.clone())
-            };
-            let found = match tree {
-                None => own(),
-                Some(tree) => match tree.read(&format!("/{}", clean(name))) {
-                    Ok(bytes) => Some(bytes.into_owned()),
-                    Err(TreeError::Missing(_)) => None,
-                    Err(error) => return Err(ChartError::Broken(error.to_string())),
-                },
-            };
-            match found {
-                Some(bytes) => {
-                    let read = read_values(&bytes).map_err(|error| ChartError::Broken(format!("{name}: {error}")))?;
-                    merge_tables(&mut values, read);
-                }
-                None if self.ignore_missing => {}
-                None => return Err(ChartError::Broken(format!("no values file found at path '{name}'"))),
-            }
-        }
-        Ok(Some(values))
     }
 }
 
@@ -260,132 +232,33 @@ fn only(tree: &dyn Tree) -> Result<String, ChartError> {
     }
 }
 
-/// The chart in a folder, or in an archive.
-fn read(tree: &dyn Tree, place: &str) -> Result<Chart, ChartError> {
-    let found = tree.canonical(place).map_err(broken)?;
-    if !found.directory {
-        let archive = tree.read(place).map_err(broken)?;
-        return match archive.len() as u64 > MAX_CHART_BYTES {
-            true => Err(broken(format!("{place}: more than {MAX_CHART_BYTES} bytes"))),
-            false => Chart::from_archive(&archive).map_err(broken),
+/// The repositories of the charts that a chart needs, without logins.
+struct Repositories<'o>(&'o dyn Outside);
+
+impl Remotes for Repositories<'_> {
+    type Error = ChartError;
+
+    fn chart(&self, wanted: &Dependency, url: &str, _held: Option<&mut Reservation>) -> Result<Chart, ChartError> {
+        let chart = RepositoryChart {
+            repository: SourceObject {
+                kind: "HelmRepository".to_owned(),
+                name: ObjectName::new("", url),
+                object: Some(serde_json::json!({"spec": {"url": url}})),
+            },
+            name: wanted.name.clone(),
+            version: wanted.version.clone(),
         };
-    }
-    let folder = Inside {
-        left: Cell::new(MAX_CHART_BYTES),
-        tree,
-        folder: place,
-        root: &found.path,
-    };
-    Chart::from_folder(&folder).map_err(broken)
-}
-
-/// Adds the charts that a chart of a folder needs and does not contain: source-controller fetches them.
-fn complete(
-    chart: &mut Chart,
-    tree: &dyn Tree,
-    place: &str,
-    outside: &dyn Outside,
-    depth: usize,
-) -> Result<(), ChartError> {
-    if depth > DEEPEST {
-        return Err(broken(format!("{}: charts within charts without end", chart.name())));
-    }
-    let locked = locked(chart);
-    for wanted in chart.metadata.dependencies.clone().into_iter().flatten().flatten() {
-        if chart.dependencies.iter().any(|one| one.name() == wanted.name) {
-            continue;
-        }
-        let version = locked.iter().find(|(name, _)| *name == wanted.name);
-        let version = version.map_or(wanted.version.as_str(), |(_, version)| version);
-        let dependency = dependency(&wanted, version, tree, place, outside, depth)?;
-        chart.dependencies.push(dependency);
-    }
-    Ok(())
-}
-
-fn dependency(
-    wanted: &Dependency,
-    version: &str,
-    tree: &dyn Tree,
-    place: &str,
-    outside: &dyn Outside,
-    depth: usize,
-) -> Result<Chart, ChartError> {
-    if let Some(folder) = wanted.repository.strip_prefix("file://") {
-        let place = path::join(place, folder);
-        let mut chart = read(tree, &place)?;
-        complete(&mut chart, tree, &place, outside, depth + 1)?;
-        return Ok(chart);
-    }
-    let repository = SourceObject {
-        kind: "HelmRepository".to_owned(),
-        name: ObjectName::new("", wanted.repository.as_str()),
-        object: Some(serde_json::json!({"spec": {"url": wanted.repository}})),
-    };
-    let chart = RepositoryChart {
-        repository,
-        name: wanted.name.clone(),
-        version: version.to_owned(),
-    };
-    Ok(Chart::clone(&*outside.chart(&chart, &[])?))
-}
-
-/// The versions of `Chart.lock`, by name.
-fn locked(chart: &Chart) -> Vec<(String, String)> {
-    let locks = chart.files.iter().find(|file| file.name == "Chart.lock");
-    let values = locks.and_then(|file| read_values(&file.data).ok()).unwrap_or_default();
-    let all = values.get("dependencies").and_then(Value::as_array);
-    let pair = |one: &Value| {
-        let text = |key: &str| Some(one.get(key)?.as_str()?.to_owned());
-        Some((text("name")?, text("version")?))
-    };
-    all.into_iter().flatten().filter_map(pair).collect()
-}
-
-/// The folder of a chart in the files of a source. Links do not lead out of it.
-struct Inside<'a> {
-    tree: &'a dyn Tree,
-    folder: &'a str,
-    /// The folder with links resolved.
-    root: &'a str,
-    /// Bytes that may still be read.
-    left: Cell<u64>,
-}
-
-impl Inside<'_> {
-    fn at(&self, path: &str) -> String {
-        match path {
-            "" => self.folder.to_owned(),
-            path => path::join(self.folder, path),
-        }
+        Ok(Chart::clone(&*self.0.chart(&chart, &[])?))
     }
 }
 
-impl Folder for Inside<'_> {
-    fn entry(&self, path: &str) -> Result<FolderEntry, String> {
-        match self.tree.canonical(&self.at(path)) {
-            Ok(found) if !path::is_within(&found.path, self.root) => Err(format!("{path}: a link out of the chart")),
-            Ok(found) if found.directory => Ok(FolderEntry::Folder),
-            Ok(_) => Ok(FolderEntry::File),
-            Err(TreeError::Missing(_)) => Ok(FolderEntry::Absent),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    fn names(&self, path: &str) -> Result<Vec<String>, String> {
-        self.tree.list(&self.at(path)).map_err(|error| error.to_string())
-    }
-
-    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
-        let bytes = self.tree.read(&self.at(path)).map_err(|error| error.to_string())?;
-        let size = bytes.len() as u64;
-        if size > most {
-            return Err(format!("chart file {path} is larger than the maximum file size {most}"));
-        }
-        let left = self.left.get().checked_sub(size);
-        let left = left.ok_or_else(|| format!("the chart has more than {MAX_CHART_BYTES} bytes"))?;
-        self.left.set(left);
-        Ok(bytes.into_owned())
+fn incomplete(error: DependencyError<ChartError>) -> ChartError {
+    match &error {
+        DependencyError::Remote {
+            error: ChartError::Unavailable(_),
+            ..
+        } => ChartError::Unavailable(error.to_string()),
+        _ => broken(error),
     }
 }
 
@@ -397,13 +270,6 @@ pub(super) struct Loaded {
     pub(super) reads: Reads,
     /// Its memory, on the account of a tenant.
     _held: Option<Reservation>,
-}
-
-/// Bytes of the files of a chart.
-fn size(chart: &Chart) -> u64 {
-    let files = chart.templates.iter().chain(&chart.files).chain(&chart.schema);
-    let own: usize = files.chain(&chart.values_file).map(|file| file.data.len()).sum();
-    own as u64 + chart.dependencies.iter().map(size).sum::<u64>()
 }
 
 impl Loaded {
@@ -426,7 +292,7 @@ impl Loaded {
             }
         };
         let held = match (account, &chart) {
-            (Some(account), Ok(chart)) => account.reserve(size(chart)).map(Some),
+            (Some(account), Ok(chart)) => account.reserve(chart.bytes()).map(Some),
             _ => Ok(None),
         };
         let (chart, held) = match held {
