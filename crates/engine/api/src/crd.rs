@@ -99,6 +99,7 @@ pub fn custom_resources() -> Vec<CustomResource> {
         super::crd_bucket::definition(),
         super::crd_external_artifact::definition(),
         super::crd_git_repository::definition(),
+        super::crd_helm_chart::definition(),
         super::crd_helm_repository::definition(),
         super::crd_oci_repository::definition(),
     ]

@@ -1,9 +1,9 @@
 //! The schema of `OCIRepository` (`source.toolkit.fluxcd.io`: v1beta2, v1).
 
 use super::crd::{AGE, CustomResource, READY, STATUS, column, version};
-use super::schema::{Schema, boolean, list, object, one_of, string};
+use super::schema::{Schema, boolean, object, one_of, string};
 use super::schema_meta::{duration, local_ref, reconciled_status, short_duration, suspend};
-use super::schema_source::{artifact, ignore, proxy_secret_ref, timeout};
+use super::schema_source::{artifact, ignore, image_verification, proxy_secret_ref, timeout};
 
 pub(super) fn definition() -> CustomResource {
     let columns = [column("URL", ".spec.url"), READY, STATUS, AGE];
@@ -51,7 +51,7 @@ fn spec() -> Schema {
                 .default("generic".into())
                 .about("Where the login comes from"),
         )
-        .field("verify", verify())
+        .field("verify", image_verification())
         .field("ignore", ignore())
         .field(
             "insecure",
@@ -76,28 +76,6 @@ fn layer_selector() -> Schema {
     object()
         .field("mediaType", string())
         .field("operation", one_of(&["extract", "copy"]))
-}
-
-/// `trustedRootSecretRef` is v1's.
-fn verify() -> Schema {
-    let identity = object()
-        .field("issuer", string().about("A regular expression").required())
-        .field("subject", string().about("A regular expression").required());
-    object()
-        .about("Which signatures are checked")
-        .field(
-            "provider",
-            one_of(&["cosign", "notation"]).default("cosign".into()).required(),
-        )
-        .field("secretRef", local_ref().about("A Secret with the public keys"))
-        .field(
-            "trustedRootSecretRef",
-            local_ref().about("A Secret with Sigstore's trusted_root.json"),
-        )
-        .field(
-            "matchOIDCIdentity",
-            list(&identity).about("Identities of which one must have signed, without keys"),
-        )
 }
 
 /// `contentConfigChecksum` is v1beta2's, `sourceVerificationFingerprint` v1's.

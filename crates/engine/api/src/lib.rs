@@ -27,6 +27,7 @@ mod crd;
 mod crd_bucket;
 mod crd_external_artifact;
 mod crd_git_repository;
+mod crd_helm_chart;
 mod crd_helm_repository;
 mod crd_image_policy;
 mod crd_image_repository;
@@ -37,6 +38,7 @@ mod decode;
 mod duration;
 mod emit;
 mod git_repository;
+mod helm_chart;
 mod helm_repository;
 mod image_policy;
 mod image_repository;
@@ -75,6 +77,7 @@ pub use consent::Consent;
 pub use crd::{CustomResource, custom_resources};
 pub use duration::{GoDuration, InvalidDuration};
 pub use git_repository::{GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification};
+pub use helm_chart::{ChartSource, HelmChart, HelmChartSpec, HelmChartStatus};
 pub use helm_repository::{HelmRepository, HelmRepositorySpec, HelmRepositoryStatus};
 pub use image_policy::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,

@@ -1,6 +1,6 @@
 //! Schemas that the kinds of `source.toolkit.fluxcd.io` share.
 
-use super::schema::{Schema, int64, map, object, string, time};
+use super::schema::{Schema, int64, list, map, object, one_of, string, time};
 use super::schema_meta::local_ref;
 
 /// The artifact of a source.
@@ -54,4 +54,26 @@ pub(super) fn proxy_secret_ref() -> Schema {
 /// The deadline of one fetch, from the caller's kind of duration.
 pub(super) fn timeout(duration: Schema) -> Schema {
     duration.default("60s".into()).about("Deadline of one fetch")
+}
+
+/// Which signatures of images are checked. `trustedRootSecretRef` is v1's.
+pub(super) fn image_verification() -> Schema {
+    let identity = object()
+        .field("issuer", string().about("A regular expression").required())
+        .field("subject", string().about("A regular expression").required());
+    object()
+        .about("Which signatures are checked")
+        .field(
+            "provider",
+            one_of(&["cosign", "notation"]).default("cosign".into()).required(),
+        )
+        .field("secretRef", local_ref().about("A Secret with the public keys"))
+        .field(
+            "trustedRootSecretRef",
+            local_ref().about("A Secret with Sigstore's trusted_root.json"),
+        )
+        .field(
+            "matchOIDCIdentity",
+            list(&identity).about("Identities of which one must have signed, without keys"),
+        )
 }

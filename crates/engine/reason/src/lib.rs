@@ -42,7 +42,13 @@ reasons! {
     AuthenticationFailed
     BucketOperationFailed
     BuildFailed
+    ChartPackageError
+    ChartPackageSucceeded
+    ChartPullError
+    ChartPullSucceeded
+    ChartVerificationError
     CopyFailure
+    DependencyBuildError
     DependencyNotReady
     DirectoryCreationFailed
     DriftDetected
@@ -61,6 +67,7 @@ reasons! {
     IntervalNotConfigured
     InvalidAnnotation
     InvalidCELExpression
+    InvalidChartReference
     InvalidCommitSignature
     InvalidGitObject
     InvalidPolicy
@@ -73,9 +80,12 @@ reasons! {
     InvalidUpdateStrategy
     InvalidVerificationMode
     MarkersSkipped
+    MetadataPatchError
     NewArtifact
+    NewChart
     NewRevision
     NoArtifact
+    NoSourceArtifact
     NotFound
     OCIArtifactLayerOperationFailed
     OCIArtifactPullFailed
@@ -88,6 +98,7 @@ reasons! {
     ReadOperationFailed
     ReconciliationFailed
     ReconciliationSucceeded
+    ResolvedDependencies
     RolloutFailed
     RolloutOvertaken
     RolloutSucceeded
@@ -95,10 +106,12 @@ reasons! {
     SnapshotUnseen
     SourceIgnoreError
     SourceManagerFailed
+    SourceUnavailable
     Succeeded
     URLInvalid
     UnknownFields
     UpdateFailed
+    ValuesFilesError
     VerificationError
     VerifyFailed
     error
