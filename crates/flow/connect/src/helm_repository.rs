@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use super::error::{AccessError, ConnectError, no_such_secret};
 use super::references::LocalObjects;
+use super::registry::keychain;
 use super::tls::{given_tls, tls};
 use bumpwright_api::{HelmRepository, LocalRef, Objects, Secret};
 use bumpwright_http::{Peer, Tls, basic_header};
+use bumpwright_policy::Reference;
+use bumpwright_registry::Login;
 use bumpwright_secret::Secret as Text;
 
 /// The default time limit.
@@ -52,6 +55,61 @@ pub fn settings(repository: &HelmRepository, objects: &Objects) -> Result<ChartR
         },
         authorization,
     })
+}
+
+/// The login at a registry with charts: a name and a password, or an entry of a Docker configuration (source-controller v1.9,
+/// `KeychainFromSecret`); none without a Secret.
+///
+/// # Errors
+/// [`ConnectError`]
+pub fn registry_login(
+    repository: &HelmRepository,
+    at: &Reference,
+    objects: &Objects,
+) -> Result<Option<Login>, ConnectError> {
+    let spec = &repository.spec;
+    let Some(reference) = &spec.secret_ref else {
+        return Ok(None);
+    };
+    let failed = |why: &dyn std::fmt::Display| {
+        ConnectError::authentication(format!("failed to configure OCI registry authentication: {why}"))
+    };
+    let found = secret(
+        LocalObjects::of(&repository.metadata, objects),
+        reference,
+        "authentication secret",
+    );
+    let found = found.map_err(ConnectError::authentication)?;
+    if found.kind == "kubernetes.io/dockerconfigjson" {
+        let keychain = keychain(&repository.metadata, spec.secret_ref.as_ref(), "", objects);
+        let keychain = keychain.map_err(|error| failed(&error))?;
+        return match keychain.map(|keychain| keychain.login(at)) {
+            Some(Login::Anonymous) | None => {
+                let (host, name) = (at.registry(), &reference.name);
+                Err(failed(&format!(
+                    "no auth config for '{host}' in the docker-registry Secret '{name}'"
+                )))
+            }
+            login => Ok(login),
+        };
+    }
+    let text = |key| {
+        found
+            .text(key)
+            .map(Option::unwrap_or_default)
+            .map_err(|error| failed(&error))
+    };
+    match (text("username")?, text("password")?) {
+        ("", "") => Ok(Some(Login::Anonymous)),
+        ("", _) | (_, "") => Err(failed(&format!(
+            "invalid '{}' secret data: required fields 'username' and 'password'",
+            reference.name
+        ))),
+        (username, password) => Ok(Some(Login::Basic {
+            username: username.to_owned(),
+            password: Text::new(password.to_owned()),
+        })),
+    }
 }
 
 fn secret<'o>(local: LocalObjects<'o>, reference: &LocalRef, what: &str) -> Result<&'o Secret, String> {
