@@ -7,6 +7,7 @@
 //! A kind's reconciler returns an [`bumpwright_runtime::Outcome`]; conditions, events, retries and requeues follow from it in
 //! one place.
 
+mod artifact_trees;
 mod audiences;
 mod browser;
 mod configs;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::SOURCES;
-use super::artifact_trees::ArtifactTrees;
 use super::build::slots::BuildSlots;
 use super::grace::Grace;
+use crate::controllers::artifact_trees::ArtifactTrees;
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;

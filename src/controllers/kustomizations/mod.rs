@@ -5,7 +5,6 @@
 //! ```
 
 pub(crate) mod apply;
-pub(crate) mod artifact_trees;
 pub(crate) mod build;
 mod context;
 mod dependencies;
@@ -26,11 +25,11 @@ mod validate;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::controllers::artifact_trees::{self, FetchError, Unpacked};
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
-use artifact_trees::{FetchError, Unpacked};
 use build::{BuildFailure, Built};
 use bumpwright_api::{Conditions, Kustomization, KustomizationAnnotations, ObjectName, READY, Reason};
 use bumpwright_apply::Inventory;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::artifact_trees::Unpacked;
 use super::context::KustomizationsContext;
+use crate::controllers::artifact_trees::Unpacked;
 use crate::controllers::configs::Configs;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;

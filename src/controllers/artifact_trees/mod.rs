@@ -1,4 +1,4 @@
-//! Artifacts of sources as trees of files in memory, each fetched and unpacked once for all Kustomizations that build from it.
+//! Artifacts of sources as trees of files in memory, each fetched and unpacked once for all Kustomizations and HelmCharts that are built from it.
 //!
 //! A tree in use is accounted to the build memory of the namespace that requested it first. Unused trees are cached within a
 //! bound of their own.
@@ -51,11 +51,11 @@ fn failed(error: impl std::fmt::Display) -> FetchError {
 
 /// The requester of an artifact.
 #[derive(Clone, Debug)]
-struct Requester {
-    /// The namespace of the Kustomization.
-    namespace: String,
+pub(crate) struct Requester {
+    /// The namespace of who builds from it.
+    pub(crate) namespace: String,
     /// The time limit of the download.
-    timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// Fetches, unpacks and shares artifacts. Calls block.
@@ -172,7 +172,7 @@ impl ArtifactTrees {
     ///
     /// # Errors
     /// [`FetchError`]
-    fn get(&self, artifact: &Artifact, requester: &Requester) -> Result<Unpacked, FetchError> {
+    pub(crate) fn get(&self, artifact: &Artifact, requester: &Requester) -> Result<Unpacked, FetchError> {
         let expected = digest_of(artifact)?;
         let budget = self.builds.of(&requester.namespace);
         let key = Key {
@@ -216,6 +216,15 @@ impl ArtifactTrees {
     /// Our storage, if the artifact is in it.
     fn own(&self, artifact: &Artifact) -> Option<&Storage> {
         self.own.as_ref().filter(|own| own.url(&artifact.path) == artifact.url)
+    }
+
+    /// The bytes of an artifact, whose digest is checked at their end.
+    ///
+    /// # Errors
+    /// [`FetchError`]
+    pub(crate) fn bytes(&self, artifact: &Artifact, requester: &Requester) -> Result<Box<dyn Read>, FetchError> {
+        let budget = self.builds.of(&requester.namespace);
+        self.open(artifact, &digest_of(artifact)?, &budget, requester.timeout)
     }
 
     fn open(
