@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use bumpwright_kube::{
-    BUCKET, Cluster, ClusterError, DEPLOYMENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
-    IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY, Resource, STATEFUL_SET,
+    BUCKET, Cluster, ClusterError, DEPLOYMENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY,
+    IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY, Resource,
+    STATEFUL_SET,
 };
 
 use super::cluster;
@@ -21,14 +22,19 @@ pub(super) const CONTROLLERS: [(&str, &[&Kind]); 4] = [
     ("kustomize-controller", &[&KUSTOMIZATION]),
 ];
 
+/// The kinds of source-controller that the component helm serves.
+pub(super) const HELM: [&Kind; 2] = [&HELM_REPOSITORY, &HELM_CHART];
+
 /// All kinds that have definitions.
-pub(super) const DEFINED: [&Kind; 8] = [
+pub(super) const DEFINED: [&Kind; 10] = [
     &IMAGE_REPOSITORY,
     &IMAGE_POLICY,
     &IMAGE_UPDATE_AUTOMATION,
     &GIT_REPOSITORY,
     &OCI_REPOSITORY,
     &BUCKET,
+    &HELM_REPOSITORY,
+    &HELM_CHART,
     &EXTERNAL_ARTIFACT,
     &KUSTOMIZATION,
 ];

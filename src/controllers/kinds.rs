@@ -12,12 +12,12 @@ use super::kustomizations::Kustomizations;
 use super::settings::{Kinds, Settings};
 use super::sources::source::Sources;
 use super::watching::{Caches, Watch};
-use bumpwright_api::{Bucket, GitRepository, HelmRepository, OciRepository};
+use bumpwright_api::{Bucket, GitRepository, HelmChart, HelmRepository, OciRepository};
 use bumpwright_kube::Kind;
 use bumpwright_runtime::{Driver, Queue, Reconcile, Services, Share};
 
 /// All kinds, in the order in which they are started.
-pub(crate) static KINDS: [Registration; 8] = [
+pub(crate) static KINDS: [Registration; 9] = [
     Registration::of::<ImageRepositories>(),
     Registration::of::<ImagePolicies>(),
     Registration::of::<ImageUpdateAutomations>(),
@@ -25,6 +25,7 @@ pub(crate) static KINDS: [Registration; 8] = [
     Registration::of::<Sources<OciRepository>>(),
     Registration::of::<Sources<Bucket>>(),
     Registration::of::<Sources<HelmRepository>>(),
+    Registration::of::<Sources<HelmChart>>(),
     Registration::of::<Kustomizations>(),
 ];
 

@@ -271,14 +271,8 @@ fn warn(settings: &Settings, setup: &Log) {
             "flags of Flux's controllers that have no effect here: {flags}"
         ));
     }
-    if settings.kinds.source {
-        let kinds = match settings.kinds.helm_repository {
-            true => "HelmCharts are not served",
-            false => "HelmRepositories (--controllers=helm-repository serves them) and HelmCharts are not served",
-        };
-        setup.info(&format!(
-            "{kinds}; a HelmRelease may name an OCIRepository instead (spec.chartRef)"
-        ));
+    if settings.kinds.source && !settings.kinds.helm {
+        setup.info("HelmRepositories and HelmCharts are not served; --controllers=helm serves them");
     }
 }
 

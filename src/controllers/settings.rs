@@ -201,8 +201,8 @@ pub struct Kinds {
     pub source: bool,
     /// `Kustomization`.
     pub kustomize: bool,
-    /// `HelmRepository`, beside the other sources.
-    pub helm_repository: bool,
+    /// `HelmRepository` and `HelmChart`, beside the other sources.
+    pub helm: bool,
 }
 
 impl Kinds {
@@ -212,16 +212,16 @@ impl Kinds {
         automation: false,
         source: false,
         kustomize: false,
-        helm_repository: false,
+        helm: false,
     };
 
-    /// All of them but HelmRepositories: their charts (HelmCharts) are Flux's source-controller's, and it serves either all sources or none.
+    /// All of them but those of Helm, which nobody needs who has no HelmReleases.
     pub const ALL: Self = Self {
         reflector: true,
         automation: true,
         source: true,
         kustomize: true,
-        helm_repository: false,
+        helm: false,
     };
 
     /// Adds the kinds of a controller, by its name without `-controller`. Returns whether there is one of this name.
@@ -231,7 +231,7 @@ impl Kinds {
             "image-automation" => self.automation = true,
             "source" => self.source = true,
             "kustomize" => self.kustomize = true,
-            "helm-repository" => self.helm_repository = true,
+            "helm" => self.helm = true,
             _ => return false,
         }
         true

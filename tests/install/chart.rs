@@ -347,7 +347,7 @@ fn files_are_those_of_deploy() {
         ("base/crds", "base"),
         ("sources", "sources"),
         ("source-controller", "source-controller"),
-        ("helm-repository", "helm-repository"),
+        ("helm", "helm"),
         ("kustomize-controller", "kustomize-controller"),
     ] {
         let (wanted, folder) = (of(&deploy().join(from)), copies.join(name));
@@ -398,8 +398,8 @@ fn values_that_are_none_are_refused() {
         ("imagee.tag=v1", "at '': additional properties 'imagee' not allowed"),
         ("image.tga=v1", "at '/image': additional properties 'tga' not allowed"),
         (
-            "controllers.helm=true",
-            "at '/controllers': additional properties 'helm' not allowed",
+            "controllers.charts=true",
+            "at '/controllers': additional properties 'charts' not allowed",
         ),
         (
             "controllers.source=maybe",

@@ -142,7 +142,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
     );
 }
 
-/// HelmCharts would wait for ever once source-controller is gone.
+/// Without the component helm, HelmCharts would wait for ever once source-controller is gone.
 fn charts_are_told(cluster: &Cluster) {
     let Some(definitions) = bumpwright_testkit::tool("flux-crds") else {
         return;
@@ -157,9 +157,11 @@ fn charts_are_told(cluster: &Cluster) {
         "spec": {"interval": "1h", "chart": "./app", "sourceRef": source},
     });
     cluster.apply(&chart.to_string());
-    let told = "! objects of the kind HelmChart, which bumpwright does not serve: 1, such as elsewhere/app; keep source-controller";
+    let told = "! objects of the kind HelmChart, which bumpwright does not serve without the component helm: 1, such as elsewhere/app";
     let ran = check(cluster, &["--pre", "--components=source"], 0, &[told]);
     assert!(!ran.out.contains("HelmRepository"), "{}", ran.out);
+    let ran = check(cluster, &["--pre", "--components=source,helm"], 0, &[]);
+    assert!(!ran.out.contains("HelmChart"), "{}", ran.out);
     // The image controllers have nothing to do with them.
     let ran = check(cluster, &["--pre", "--components=image-reflector"], 0, &[]);
     assert!(!ran.out.contains("HelmChart"), "{}", ran.out);

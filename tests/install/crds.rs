@@ -66,6 +66,7 @@ fn without_a_folder_all_are_printed_as_one_stream() {
             "buckets.source.toolkit.fluxcd.io",
             "externalartifacts.source.toolkit.fluxcd.io",
             "gitrepositories.source.toolkit.fluxcd.io",
+            "helmcharts.source.toolkit.fluxcd.io",
             "helmrepositories.source.toolkit.fluxcd.io",
             "ocirepositories.source.toolkit.fluxcd.io",
         ]
@@ -96,6 +97,7 @@ fn a_kind_serves_all_its_versions_with_one_schema() {
         ("ImageUpdateAutomation", &["v1", "v1beta2", "v1beta1"]),
         ("GitRepository", &["v1", "v1beta2", "v1beta1"]),
         ("Bucket", &["v1", "v1beta2", "v1beta1"]),
+        ("HelmChart", &["v1", "v1beta2", "v1beta1"]),
         ("HelmRepository", &["v1", "v1beta2", "v1beta1"]),
         ("Kustomization", &["v1", "v1beta2", "v1beta1"]),
         ("OCIRepository", &["v1", "v1beta2"]),

@@ -448,7 +448,7 @@ fn definitions_are_those_of_the_folder_of_definitions() {
         "base/crds",
         "sources",
         "source-controller",
-        "helm-repository",
+        "helm",
         "kustomize-controller",
     ] {
         for entry in std::fs::read_dir(deploy().join(folder)).unwrap() {
@@ -462,7 +462,7 @@ fn definitions_are_those_of_the_folder_of_definitions() {
             count += 1;
         }
     }
-    assert_eq!(count, 9);
+    assert_eq!(count, 10);
 }
 
 /// The restricted profile of the pod security standards, and a root file system that nothing can write to.
@@ -562,7 +562,11 @@ fn what_would_not_fit_into_a_manifest_is_refused() {
             "--shards: at least 2 processes share objects, not 1; without the flag",
         ),
         ("--shards=257", "--shards: at most 256 processes share objects, not 257"),
-        ("--controllers=helm", "--components: \"helm\" is none of"),
+        ("--controllers=charts", "--components: \"charts\" is none of"),
+        (
+            "--components=helm",
+            "--components: helm needs source, which serves its artifacts",
+        ),
         ("--controllers=", "--components: none is named"),
         (
             "--components=webhooks",

@@ -231,7 +231,7 @@ fn others_are_left_out(prometheus: &Prometheus) {
     let waiting = prometheus
         .query("sum by (controller) (workqueue_depth{job=~\".*bumpwright.*\"})")
         .unwrap();
-    assert_eq!(waiting.len(), 8, "{waiting:#?}");
+    assert_eq!(waiting.len(), 9, "{waiting:#?}");
     let standby = prometheus.query("sum(workqueue_depth{pod=\"standby\"})").unwrap();
     assert_eq!(
         standby[0]["value"][1], "0",

@@ -72,7 +72,7 @@ impl Side<'_> {
             starter.unwrap().flags(&[&storage, "--events-addr="])
         } else {
             let starter = Controller::ours(&kubeconfig, self.namespace, &self.folder);
-            starter.flags(&["--controllers=source,helm-repository"])
+            starter.flags(&["--controllers=source,helm"])
         };
         let addresses = [
             format!("--storage-addr={address}"),
@@ -172,7 +172,9 @@ impl Side<'_> {
         fields.remove("lastUpdateTime").unwrap();
         assert!(fields["size"].as_u64() > Some(0));
         assert!(fields["digest"].as_str().unwrap().starts_with("sha256:"));
-        if fields["path"].as_str().unwrap().ends_with(".tar.gz") {
+        // A chart that is not changed is stored as it is, but another is packaged again.
+        let path = fields["path"].as_str().unwrap();
+        if path.ends_with(".tar.gz") || path.ends_with(".tgz") {
             // A file is as long as its compressor is good.
             fields.remove("size");
             fields.remove("digest");
@@ -188,10 +190,19 @@ impl Side<'_> {
         let text = without_system_calls(&text);
         let mut words: Vec<String> = Vec::new();
         for word in text.split(' ') {
-            let host = word
-                .find("http://127.0.0.1:")
-                .filter(|_| word.contains(".tar.gz") || word.ends_with("/index.yaml") || word.contains("/index-"));
+            let host = word.find("http://127.0.0.1:").filter(|_| {
+                word.contains(".tar.gz")
+                    || (word.contains(".tgz") && word.contains("/helmchart/"))
+                    || word.ends_with("/index.yaml")
+                    || word.contains("/index-")
+            });
             let temporary = word.find("/tmp/").filter(|_| word.contains("gitrepository-"));
+            if let (Some(at), Some(source)) = (word.find("/tmp/"), word.find("/source/"))
+                && word.contains("/helmchart-")
+            {
+                words.push(format!("{}{}", &word[..at], &word[source + "/source".len()..]));
+                continue;
+            }
             words.push(match (host, temporary) {
                 (Some(at), _) => {
                     let path = word[at + 7..].split_once('/').unwrap().1;

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::observed::{Shown, Side, differences, is_settled};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::waiting::until;
 
 /// A source, and its change.
 pub struct Case {
@@ -89,9 +90,26 @@ impl<'a> Rounds<'a> {
                 variables,
             }
         });
-        sides.iter().for_each(|side| fill(side, kind, objects, cases));
+        // What others are made of comes first: nobody has to wait for it then, which takes one time as long as another.
+        let is_source = |object: &&Json| {
+            object["apiVersion"]
+                .as_str()
+                .is_some_and(|version| version.starts_with("source."))
+        };
+        let made_of: Vec<&Json> = objects.iter().filter(is_source).collect();
+        sides.iter().for_each(|side| add_all(side, objects));
+        if made_of.is_empty() {
+            sides.iter().for_each(|side| fill(side, kind, cases));
+        }
+        let controllers = sides.each_ref().map(Side::controller);
+        if !made_of.is_empty() {
+            sides
+                .iter()
+                .for_each(|side| made_of.iter().for_each(|one| await_first(side, one)));
+            sides.iter().for_each(|side| fill(side, kind, cases));
+        }
         let mut rounds = Self {
-            _controllers: sides.each_ref().map(Side::controller),
+            _controllers: controllers,
             sides,
             cases,
             failed: vec![Vec::new(); cases.len()],
@@ -198,7 +216,24 @@ impl<'a> Rounds<'a> {
     }
 }
 
-fn fill(side: &Side<'_>, kind: &str, objects: &[Json], cases: &[Case]) {
+/// Waits for the first outcome of a source; one of a registry has none.
+fn await_first(side: &Side<'_>, source: &Json) {
+    if source["spec"]["type"] == "oci" {
+        return;
+    }
+    let plural = match source["kind"].as_str().unwrap() {
+        "HelmRepository" => "helmrepositories",
+        "GitRepository" => "gitrepositories",
+        kind => panic!("{kind}"),
+    };
+    let (namespace, name) = (side.namespace, source["metadata"]["name"].as_str().unwrap());
+    let path = format!("/apis/source.toolkit.fluxcd.io/v1/namespaces/{namespace}/{plural}/{name}");
+    until("the sources are there", || {
+        is_settled(&side.cluster.get(&path)["status"])
+    });
+}
+
+fn add_all(side: &Side<'_>, objects: &[Json]) {
     let (cluster, namespace) = (side.cluster, side.namespace);
     cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}).to_string());
     for object in objects {
@@ -206,6 +241,10 @@ fn fill(side: &Side<'_>, kind: &str, objects: &[Json], cases: &[Case]) {
         object["metadata"]["namespace"] = json!(namespace);
         cluster.apply(&object.to_string());
     }
+}
+
+fn fill(side: &Side<'_>, kind: &str, cases: &[Case]) {
+    let (cluster, namespace) = (side.cluster, side.namespace);
     for case in cases {
         let mut spec = case.spec.clone();
         spec["interval"] = json!("10m");

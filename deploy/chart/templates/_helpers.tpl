@@ -51,8 +51,8 @@
 - --storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.{{ .Values.clusterDomain }}.
 {{- end }}
 {{- end }}
-{{- if .Values.controllers.helmRepository }}
-- --controllers=helm-repository
+{{- if .Values.controllers.helm }}
+- --controllers=helm
 {{- end }}
 {{- if .Values.shards.replicas }}
 - --shards

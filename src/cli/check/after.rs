@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::findings::Findings;
 use super::{definitions, leases, rights};
 use crate::cli::install::rollout::{self, Rollout, SELECTOR};
-use crate::cli::installed::{self, CONTROLLERS, Controller, WORKLOADS, at, items};
+use crate::cli::installed::{self, CONTROLLERS, Controller, HELM, WORKLOADS, at, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{AccessQuestion, Cluster, Kind, POD, Resource, SECRET, SERVICE, STATEFUL_SET};
 use bumpwright_policy::LatestRef;
@@ -121,6 +121,7 @@ async fn account(cluster: &Cluster, workload: &Value, controller: &Controller, f
         .iter()
         .filter(|(name, _)| components.controllers().contains(name))
         .flat_map(|(_, kinds)| *kinds)
+        .chain(HELM.iter().filter(|_| components.kinds.helm))
         .map(|kind| (*kind, format!("{}/status", kind.plural)))
         .collect();
     let watched: Vec<&Kind> = definitions::needed(components).collect();

@@ -37,7 +37,7 @@ pub(super) async fn check(
     }
 }
 
-/// Kinds of source-controller that bumpwright does not serve.
+/// Kinds of source-controller that bumpwright serves with the component helm only.
 const CHARTS: [Kind; 2] = [
     Kind {
         kind: "HelmChart",
@@ -53,15 +53,20 @@ const CHARTS: [Kind; 2] = [
 
 /// Objects that nobody reconciles when bumpwright has source-controller's lease.
 async fn charts(cluster: &Cluster, components: Components, findings: &mut Findings) {
-    let is_served = |kind: &&Kind| components.kinds.helm_repository && kind.kind == "HelmRepository";
-    for kind in CHARTS.iter().filter(|kind| !is_served(kind)) {
+    if components.kinds.helm {
+        return;
+    }
+    for kind in &CHARTS {
         let found = cluster.list(&Resource::of(kind, true), "", "").await;
         let (count, first) = match &found {
             Ok(all) => (all.len(), all.first()),
             // Without the definition there are none.
             Err(error) if error.is_not_found() => continue,
             Err(error) => {
-                let what = format!("cannot list {}, which bumpwright does not serve: {error}", kind.plural);
+                let what = format!(
+                    "cannot list {}, which bumpwright does not serve without the component helm: {error}",
+                    kind.plural
+                );
                 findings.unknown("charts", what);
                 continue;
             }
@@ -71,8 +76,8 @@ async fn charts(cluster: &Cluster, components: Components, findings: &mut Findin
         findings.warn(
             "charts",
             format!(
-                "objects of the kind {}, which bumpwright does not serve: {count}, such as {namespace}/{name}; keep \
-                 source-controller for all sources, or have HelmReleases name OCIRepositories (spec.chartRef)",
+                "objects of the kind {}, which bumpwright does not serve without the component helm: {count}, such as \
+                 {namespace}/{name}; name helm in --components, or keep source-controller for all sources",
                 kind.kind
             ),
         );

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::findings::Findings;
 use crate::cli::install::components::Components;
-use crate::cli::installed::{self, CONTROLLERS, DEFINED, at, items};
+use crate::cli::installed::{self, CONTROLLERS, DEFINED, HELM, at, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
     CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, GIT_REPOSITORY, IMAGE_POLICY, Kind, Resource,
@@ -119,6 +119,7 @@ fn is_needed(kind: &Kind, components: Components) -> bool {
         Some("image-reflector-controller" | "image-automation-controller") => components.has_images(),
         Some("source-controller") => kinds.source || kinds.kustomize || (kinds.automation && *kind == GIT_REPOSITORY),
         Some(_) => kinds.kustomize,
+        None if HELM.contains(&kind) => kinds.helm,
         // ExternalArtifact, which is behind a gate.
         None => false,
     }

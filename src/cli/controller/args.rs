@@ -35,7 +35,7 @@ fn or_default(default: &'static str) -> impl TypedValueParser<Value = String> {
 #[derive(Debug, Args)]
 #[command(after_long_help = CONTROLLER_HELP)]
 pub struct Controller {
-    /// The kinds to reconcile; helm-repository, beside source, serves the indexes of HelmRepositories, but no HelmCharts
+    /// The kinds to reconcile; helm, beside source, for HelmRepositories and HelmCharts
     #[arg(
         long,
         value_name = "KINDS",

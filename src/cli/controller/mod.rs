@@ -244,12 +244,12 @@ fn kinds(names: &[String]) -> Result<Kinds, String> {
         let name = name.strip_suffix("-controller").unwrap_or(name);
         if !kinds.add(name) {
             return Err(format!(
-                "--controllers: {name:?} is none of image-reflector, image-automation, source, kustomize, helm-repository"
+                "--controllers: {name:?} is none of image-reflector, image-automation, source, kustomize, helm"
             ));
         }
     }
-    if kinds.helm_repository && !kinds.source {
-        return Err("--controllers: helm-repository needs source, which serves its artifacts".to_owned());
+    if kinds.helm && !kinds.source {
+        return Err("--controllers: helm needs source, which serves its artifacts".to_owned());
     }
     Ok(kinds)
 }

@@ -30,7 +30,7 @@ pub struct Install {
     #[arg(long)]
     pub beside_flux: bool,
 
-    /// What to install: image-reflector, image-automation, source, kustomize; all for the four of them; helm-repository for HelmRepositories beside source; webhooks to listen for
+    /// What to install: image-reflector, image-automation, source, kustomize; all for the four of them; helm for HelmRepositories and HelmCharts beside source; webhooks to listen for
     /// forges and registries as well
     #[arg(
         long,

@@ -3,7 +3,7 @@
 use crate::controllers::Kinds;
 
 /// All names that `--components` accepts, besides `all`.
-const NAMES: &str = "image-reflector, image-automation, source, helm-repository, kustomize, webhooks";
+const NAMES: &str = "image-reflector, image-automation, source, helm, kustomize, webhooks";
 
 /// The components of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub(in crate::cli) struct Components {
 /// Why these are no components.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::cli) enum ComponentsError {
-    #[error("--components: {0:?} is none of {NAMES}; all stands for all but helm-repository and webhooks")]
+    #[error("--components: {0:?} is none of {NAMES}; all stands for all but helm and webhooks")]
     Unknown(String),
-    #[error("--components: helm-repository needs source, which serves its artifacts")]
+    #[error("--components: helm needs source, which serves its artifacts")]
     HelmWithoutSources,
     #[error("--components: none is named that reconciles anything; there are {NAMES}")]
     None,
@@ -31,9 +31,18 @@ pub(in crate::cli) enum ComponentsError {
 }
 
 impl Components {
-    /// Every component.
+    /// What `all` stands for, and webhooks.
     pub(in crate::cli) const ALL: Self = Self {
         kinds: Kinds::ALL,
+        webhooks: true,
+    };
+
+    /// Every component.
+    pub(in crate::cli) const EVERY: Self = Self {
+        kinds: Kinds {
+            helm: true,
+            ..Kinds::ALL
+        },
         webhooks: true,
     };
 
@@ -59,7 +68,7 @@ impl Components {
         match self.kinds {
             Kinds::NONE => Err(ComponentsError::None),
             kinds if kinds.kustomize && !kinds.source && !beside_flux => Err(ComponentsError::NoSources),
-            kinds if kinds.helm_repository && !kinds.source => Err(ComponentsError::HelmWithoutSources),
+            kinds if kinds.helm && !kinds.source => Err(ComponentsError::HelmWithoutSources),
             _ => Ok(self),
         }
     }

@@ -103,6 +103,9 @@ pub(super) fn written(wanted: &Installation<'_>) -> Vec<Manifest> {
             "source-controller/service.yaml"
         ));
     }
+    if kinds.helm {
+        all.extend(helm_roles());
+    }
     if kinds.kustomize {
         all.extend(kustomize_roles(wanted.watch_all_namespaces));
     }
@@ -131,7 +134,7 @@ fn is_needed(name: &str, wanted: &Installation<'_>) -> bool {
         name if name.ends_with(OWN_GROUP) => wanted.components.has_images(),
         SOURCE => !wanted.beside_flux,
         "buckets.source.toolkit.fluxcd.io" | "ocirepositories.source.toolkit.fluxcd.io" => kinds.source,
-        "helmrepositories.source.toolkit.fluxcd.io" => kinds.helm_repository,
+        "helmrepositories.source.toolkit.fluxcd.io" | "helmcharts.source.toolkit.fluxcd.io" => kinds.helm,
         _ => kinds.kustomize,
     }
 }
@@ -276,6 +279,13 @@ fn source_roles(everywhere: bool) -> [Manifest; 4] {
             "bumpwright-sources-edit",
             "source-controller/edit-role.yaml"
         ),
+    ]
+}
+
+fn helm_roles() -> [Manifest; 2] {
+    [
+        file!(&CLUSTER_ROLE, "bumpwright-helm-view", "helm/view-role.yaml"),
+        file!(&CLUSTER_ROLE, "bumpwright-helm-edit", "helm/edit-role.yaml"),
     ]
 }
 
@@ -437,7 +447,7 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
         kinds.source,
         "--storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.cluster.local.",
     );
-    add(kinds.helm_repository, "--controllers=helm-repository");
+    add(kinds.helm, "--controllers=helm");
     add(kinds.kustomize, "--controllers=kustomize");
     add(webhooks, "--webhook-addr=:9292");
     add(wanted.ui, "--ui-addr=:9393");

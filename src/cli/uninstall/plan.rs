@@ -9,11 +9,10 @@ use super::owner::{self, Owner};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, Manifest, former_bindings, manifests};
 use crate::cli::install::{shards, shown};
-use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, is_workload, items};
+use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, HELM, at, is_workload, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, HELM_REPOSITORY, Kind,
-    NAMESPACE, Resource,
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Kind, NAMESPACE, Resource,
 };
 
 /// The finalizer of all controllers of Flux, and of these.
@@ -122,8 +121,8 @@ impl Plan {
                 }
                 let scope = controller.scope().to_owned();
                 self.unfinished.extend(kinds.iter().map(|kind| (*kind, scope.clone())));
-                if name == "source-controller" && controller.components().kinds.helm_repository {
-                    self.unfinished.push((&HELM_REPOSITORY, scope));
+                if name == "source-controller" && controller.components().kinds.helm {
+                    self.unfinished.extend(HELM.map(|kind| (kind, scope.clone())));
                 }
             }
         }
@@ -185,9 +184,8 @@ fn other_subject(binding: &Value, namespace: &str) -> Option<String> {
 }
 
 fn serves(controller: &Controller, kind: &Kind) -> bool {
-    CONTROLLERS
-        .iter()
-        .any(|(name, kinds)| kinds.contains(&kind) && controller.serves_kinds_of(name))
+    let serves = |name: &str, kinds: &[&Kind]| kinds.contains(&kind) && controller.serves_kinds_of(name);
+    CONTROLLERS.iter().any(|(name, kinds)| serves(name, kinds)) || serves("source-controller", &HELM)
 }
 
 /// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.
@@ -211,7 +209,7 @@ fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
         namespace,
         image: "",
         beside_flux: false,
-        components: Components::ALL,
+        components: Components::EVERY,
         watch_all_namespaces,
         network_policy: true,
         workload_identity: true,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::source::News;
 use super::status;
 use bumpwright_api::{Artifact, ObjectName, Reason};
 use bumpwright_artifact::revision;
@@ -146,7 +147,7 @@ pub(crate) fn annotations(artifact: &Artifact) -> BTreeMap<String, String> {
 }
 
 /// Records the event of a new artifact, or of the first success after a failure.
-pub(crate) fn record_success(request: &ReconcileRequest<'_>, status: &Status, initial: &InitialState, message: String) {
+pub(crate) fn record_success(request: &ReconcileRequest<'_>, status: &Status, initial: &InitialState, news: News) {
     let Some(artifact) = current(status) else { return };
     let is_new = !initial
         .artifact
@@ -156,16 +157,16 @@ pub(crate) fn record_success(request: &ReconcileRequest<'_>, status: &Status, in
         request.event(
             Action::Reconcile,
             EventType::Normal,
-            Reason::NewArtifact,
-            message,
+            news.reason.unwrap_or(Reason::NewArtifact),
+            news.message,
             annotations(&artifact),
         );
     } else if initial.failed && !status::has_failed(status) {
         request.event(
             Action::Reconcile,
             EventType::Normal,
-            Reason::Succeeded,
-            message,
+            news.reason.unwrap_or(Reason::Succeeded),
+            news.message,
             annotations(&artifact),
         );
     }

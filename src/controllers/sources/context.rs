@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::helm_chart::ChartSources;
 use super::helm_repository::validators::KnownValidators;
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::mirrors::Mirrors;
@@ -21,14 +22,18 @@ pub(crate) struct SourcesContext {
     pub(crate) validators: KnownValidators,
     /// For includes.
     pub(crate) git_repositories: Arc<Cache>,
+    /// For HelmCharts.
+    pub(crate) charts: ChartSources,
 }
 
 impl SourcesContext {
     /// None without a storage of artifacts.
     pub(crate) fn of(parts: &Parts) -> Option<Arc<Self>> {
+        let storage = parts.storage.clone()?;
         Some(Arc::new(Self {
             shared: Arc::clone(&parts.shared),
-            storage: parts.storage.clone()?,
+            charts: ChartSources::of(parts, &storage),
+            storage,
             mirrors: Arc::clone(&parts.mirrors),
             validators: KnownValidators::default(),
             scanner: Arc::clone(&parts.scanner),

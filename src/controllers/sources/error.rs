@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::status::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
+use super::status::{BUILD_FAILED, FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
 use bumpwright_api::{ConditionStatus, Reason};
 use bumpwright_runtime::Outcome;
 use bumpwright_source::ArchiveError;
@@ -40,6 +40,11 @@ impl Failure {
     /// The fetch failed.
     pub(crate) const fn fetch(reason: Reason) -> Self {
         Self::new(Some((FETCH_FAILED, ConditionStatus::True)), reason)
+    }
+
+    /// What was fetched could not be changed as it should be.
+    pub(crate) const fn build(reason: Reason) -> Self {
+        Self::new(Some((BUILD_FAILED, ConditionStatus::True)), reason)
     }
 
     /// The folder of artifacts, or a temporary file, is unusable.

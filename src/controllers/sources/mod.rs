@@ -1,5 +1,5 @@
-//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from; indexes of chart repositories become
-//! artifacts, too.
+//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from; indexes of chart repositories
+//! and their charts become artifacts, too.
 
 pub(crate) mod archive;
 pub(crate) mod artifacts;
@@ -8,6 +8,7 @@ mod context;
 pub(crate) mod error;
 pub(crate) mod first_rounds;
 pub(crate) mod git_repository;
+pub(crate) mod helm_chart;
 pub(crate) mod helm_repository;
 pub(crate) mod leader;
 pub(crate) mod oci_repository;
@@ -15,8 +16,9 @@ pub(crate) mod server;
 pub(crate) mod source;
 pub(crate) mod spool;
 pub(crate) mod status;
+mod triggers;
 
-use bumpwright_kube::{BUCKET, GIT_REPOSITORY, HELM_REPOSITORY, Kind, OCI_REPOSITORY};
+use bumpwright_kube::{BUCKET, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, Kind, OCI_REPOSITORY};
 
 /// The kinds whose artifacts are made here.
-pub(crate) const KINDS: [&Kind; 4] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET, &HELM_REPOSITORY];
+pub(crate) const KINDS: [&Kind; 5] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET, &HELM_REPOSITORY, &HELM_CHART];

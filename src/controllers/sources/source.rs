@@ -17,12 +17,13 @@ use super::context::SourcesContext;
 use super::error::{ArtifactError, SourceError};
 use super::server;
 use super::status;
+use super::triggers;
 use crate::controllers::context::Parts;
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{Artifact, GoDuration, ObjectName, Reason};
-use bumpwright_kube::{Kind, Object};
+use bumpwright_kube::{Cache, Index, Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 
@@ -45,6 +46,14 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
         kinds.source
     }
 
+    /// The kinds whose artifacts it is made of.
+    const MADE_OF: &'static [&'static Kind] = &[];
+
+    /// The object that it is made of, by kind and name.
+    fn made_of(_object: &Object) -> Option<(String, ObjectName)> {
+        None
+    }
+
     /// Whether an object is for others to read only: it has no status and no artifact.
     fn is_static(_object: &Object) -> bool {
         false
@@ -53,11 +62,24 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
-    /// All steps from the spec to a stored artifact. Returns the message of the event about it.
+    /// All steps from the spec to a stored artifact.
     fn run(
         request: &SourceRequest<'_, Self>,
         status: &mut Status,
-    ) -> impl Future<Output = Result<String, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<News, Self::Error>> + Send;
+}
+
+/// What the event about an artifact says.
+pub(crate) struct News {
+    pub(crate) message: String,
+    /// Its reason, in place of those of all kinds.
+    pub(crate) reason: Option<Reason>,
+}
+
+impl From<String> for News {
+    fn from(message: String) -> Self {
+        Self { message, reason: None }
+    }
 }
 
 /// Reconciles the sources of a kind.
@@ -73,11 +95,19 @@ impl<S: Source> Registered for Sources<S> {
     }
 
     fn watches(_settings: &Settings) -> Vec<Watch> {
-        vec![Watch::ours(S::KIND)]
+        let made_of = S::MADE_OF.iter().copied().map(Watch::all);
+        [Watch::ours(S::KIND)].into_iter().chain(made_of).collect()
     }
 
     fn triggers(caches: &Caches, queue: &Arc<Queue>) {
-        own(&caches.of(Watch::ours(S::KIND)), queue);
+        let objects = caches.of(Watch::ours(S::KIND));
+        own(&objects, queue);
+        if !S::MADE_OF.is_empty() {
+            let index = Index::of_specs(&objects, |object| S::made_of(object).into_iter().collect());
+            for kind in S::MADE_OF {
+                triggers::of_source(&caches.of(Watch::all(kind)), &index, queue);
+            }
+        }
     }
 
     fn reconciler(parts: &Parts) -> Option<Self> {
@@ -94,6 +124,13 @@ impl<S: Source> Reconcile for Sources<S> {
 
     fn is_static(&self, object: &Object) -> bool {
         S::is_static(object)
+    }
+
+    fn needs(&self) -> Vec<&Cache> {
+        let charts = &self.sources.charts;
+        let caches = [&*charts.repositories, &*self.sources.git_repositories, &*charts.buckets];
+        let is_needed = |cache: &&Cache| S::MADE_OF.contains(&cache.kind());
+        caches.into_iter().filter(is_needed).collect()
     }
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
@@ -122,8 +159,8 @@ impl<S: Source> Reconcile for Sources<S> {
         };
         source.set_url(status);
         match S::run(&source, status).await {
-            Ok(message) => {
-                artifacts::record_success(request, status, &initial, message);
+            Ok(news) => {
+                artifacts::record_success(request, status, &initial, news);
                 ready(source.object.interval())
             }
             Err(error) => status::failed(status, &error),

@@ -9,15 +9,17 @@ use bumpwright_runtime::{EventType, NewEvent, Outcome, Status};
 
 pub(crate) const STORAGE_FAILED: &str = "StorageOperationFailed";
 pub(crate) const FETCH_FAILED: &str = "FetchFailed";
+pub(crate) const BUILD_FAILED: &str = "BuildFailed";
 pub(crate) const INCLUDE_UNAVAILABLE: &str = "IncludeUnavailable";
 pub(crate) const OUTDATED: &str = "ArtifactOutdated";
 pub(crate) const IN_STORAGE: &str = "ArtifactInStorage";
 pub(crate) const VERIFIED: &str = "SourceVerified";
 
 /// The conditions that Ready summarises, in order of precedence. Not every kind has all of them.
-const SUMMARISED: [&str; 8] = [
+const SUMMARISED: [&str; 9] = [
     STORAGE_FAILED,
     FETCH_FAILED,
+    BUILD_FAILED,
     INCLUDE_UNAVAILABLE,
     OUTDATED,
     IN_STORAGE,
@@ -27,9 +29,10 @@ const SUMMARISED: [&str; 8] = [
 ];
 
 /// Those that are negative when true.
-const BAD: [&str; 6] = [
+const BAD: [&str; 7] = [
     STORAGE_FAILED,
     FETCH_FAILED,
+    BUILD_FAILED,
     INCLUDE_UNAVAILABLE,
     OUTDATED,
     STALLED,
@@ -37,7 +40,7 @@ const BAD: [&str; 6] = [
 ];
 
 /// Those that report failures.
-const FAILURES: [&str; 3] = [FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED];
+const FAILURES: [&str; 4] = [FETCH_FAILED, BUILD_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED];
 
 /// Returns whether a condition reports a failure.
 pub(crate) fn has_failed(status: &Status) -> bool {
@@ -106,10 +109,15 @@ pub(crate) fn fetched(status: &mut Status) {
 
 /// Records that the newest artifact is in storage.
 pub(crate) fn stored(status: &mut Status, message: &str) {
+    stored_because(status, Reason::Succeeded, message);
+}
+
+/// The same with a reason of its own.
+pub(crate) fn stored_because(status: &mut Status, reason: Reason, message: &str) {
     clear_outdated(status);
     status
         .conditions
-        .set(IN_STORAGE, ConditionStatus::True, Reason::Succeeded, message);
+        .set(IN_STORAGE, ConditionStatus::True, reason, message);
 }
 
 /// Sets the condition of an error.

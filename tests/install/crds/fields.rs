@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bumpwright_api::{
-    Bucket, GitRepository, HelmRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, OciRepository,
+    Bucket, GitRepository, HelmChart, HelmRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation,
+    OciRepository,
 };
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -33,6 +34,7 @@ const UNREAD: &[(&str, &[&str])] = &[
     ),
     ("OCIRepository", &[]),
     ("Bucket", &["spec.accessFrom"]),
+    ("HelmChart", &[]),
     ("HelmRepository", &[]),
 ];
 
@@ -51,6 +53,7 @@ fn every_field_that_a_type_reads_is_in_its_schema_and_the_other_way_round() {
     check::<GitRepository>("GitRepository");
     check::<OciRepository>("OCIRepository");
     check::<Bucket>("Bucket");
+    check::<HelmChart>("HelmChart");
     check::<HelmRepository>("HelmRepository");
 }
 

@@ -41,6 +41,11 @@ const KINDS: &[(&str, &str, &str)] = &[
         "Bucket",
         "{bucketName: fleet, endpoint: s3.example.com, interval: 5m}",
     ),
+    (
+        SOURCE,
+        "HelmChart",
+        "{chart: web, sourceRef: {kind: HelmRepository, name: charts}, interval: 5m}",
+    ),
     (SOURCE, "HelmRepository", "{url: 'https://charts.example.com'}"),
     (SOURCE, "ExternalArtifact", "{}"),
     (
@@ -650,6 +655,22 @@ fn kinds_are_found_and_shown_as_flux_shows_them() {
             &[],
             "fluxcd-sources",
             &["Name", "Endpoint", age, "Ready", "Status"],
+        ),
+        (
+            "HelmChart",
+            "v1",
+            &["hc"],
+            "fluxcd-sources",
+            &[
+                "Name",
+                "Chart",
+                "Version",
+                "Source Kind",
+                "Source Name",
+                age,
+                "Ready",
+                "Status",
+            ],
         ),
         (
             "HelmRepository",

@@ -1,5 +1,5 @@
 //! HelmReleases of Flux's helm-controller with charts of our OCIRepositories, by themselves and in a Kustomization of ours that waits for
-//! them. HelmCharts are for Flux's source-controller, which reads charts in Git from its own disk.
+//! them; and of our HelmCharts.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use bumpwright_testkit::repo::{Change, run};
 use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, World, git_repository};
 use serde_json::{Value as Json, json};
 
-use super::{HELM_CHART, HELM_RELEASE, cluster, of_flux};
+use super::{HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, cluster, of_flux};
 use crate::beside::ALONE;
 
 /// A chart with a ConfigMap and a Deployment, which nobody makes ready here. When told to, it has an object that the API server refuses.
@@ -61,7 +61,7 @@ impl<'a> Charts<'a> {
         let served = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));
         let ours = world
             .starter("ours")
-            .flags(&["--controllers=source,kustomize", "--requeue-dependency=1s"]);
+            .flags(&["--controllers=source,helm,kustomize", "--requeue-dependency=1s"]);
         Some(Self {
             _helm: helm.start(),
             _ours: ours.flags(&served).start(),
@@ -275,31 +275,59 @@ fn kustomizations_wait_for_their_releases() {
     world.gone(CONFIG_MAP, "app");
 }
 
-/// What the documents say of a chart in Git: helm-controller makes a HelmChart, which waits for source-controller.
+/// helm-controller makes a HelmChart of `spec.chart`, and installs what we make of it: from Git with values of a file there, and from a
+/// repository with an index.
 #[test]
-fn charts_in_git_are_left_to_source_controller() {
+fn charts_that_we_make_are_installed_and_upgraded() {
     let Some(cluster) = cluster() else { return };
     let Some(charts) = Charts::start(cluster, "helm-git") else {
         return;
     };
     let world = &charts.world;
     let repo = world.repository("charts.git");
-    repo.commit(
-        "main",
-        "chart",
-        &[Change::File(
-            "app/Chart.yaml",
-            b"apiVersion: v2\nname: app\nversion: 1.0.0\n",
-        )],
-    );
+    let commit = |version: &str| {
+        let about = format!("apiVersion: v2\nname: app\nversion: {version}\n");
+        let files = [
+            ("app/Chart.yaml", about.as_str()),
+            ("app/values.yaml", "greeting: hello\n"),
+            ("app/templates/map.yaml", TEMPLATE),
+            ("envs/prod.yaml", "greeting: welcome\n"),
+        ];
+        let files = files.map(|(name, text)| Change::File(name, text.as_bytes()));
+        repo.commit("main", version, &files);
+    };
+    commit("1.0.0");
+    charts.push("1.0.0");
+    let oci = format!("oci://{}/charts", charts.registry.host());
     world.add(GIT_REPOSITORY, "charts", git_repository(&world.git.url("charts.git")));
-    world.ready(GIT_REPOSITORY, "charts", "True", |_, _| true);
-    let chart = json!({"chart": "./app", "sourceRef": {"kind": "GitRepository", "name": "charts"}});
-    world.add(HELM_RELEASE, "app", json!({"interval": "1h", "chart": {"spec": chart}}));
-    let message = world.ready(HELM_RELEASE, "app", "False", |reason, _| reason == "SourceNotReady");
-    assert!(
-        message.starts_with("HelmChart 'helm-git/helm-git-app' is not ready"),
-        "{message}"
+    world.add(
+        HELM_REPOSITORY,
+        "registry",
+        json!({"type": "oci", "url": oci, "insecure": true, "interval": "1h"}),
     );
-    assert_eq!(world.get(HELM_CHART, "helm-git-app")["status"]["artifact"], Json::Null);
+    let release = |chart: Json| json!({"interval": "1h", "chart": {"spec": chart}, "install": {"disableWait": true}, "upgrade": {"disableWait": true}});
+    let source = |kind: &str, name: &str| json!({"kind": kind, "name": name});
+    let git = json!({"chart": "./app", "sourceRef": source("GitRepository", "charts"), "valuesFiles": ["app/values.yaml", "envs/prod.yaml"]});
+    world.add(HELM_RELEASE, "app", release(git));
+    let oci = json!({"chart": "app", "version": ">=1.0.0", "sourceRef": source("HelmRepository", "registry")});
+    world.add(HELM_RELEASE, "web", release(oci));
+    let released = |name: &str, key: &str| {
+        let version = key.rsplit(' ').next().unwrap();
+        let chart = format!("with chart app@{version}");
+        world.ready(HELM_RELEASE, name, "True", |_, message| message.contains(&chart));
+        assert_eq!(world.get(CONFIG_MAP, name)["data"]["key"], key);
+    };
+    released("app", "welcome 1.0.0+1");
+    released("web", "hello 1.0.0");
+    commit("1.1.0");
+    charts.push("1.1.0");
+    world.request(GIT_REPOSITORY, "charts", "upgrade");
+    world.request(HELM_CHART, "helm-git-web", "upgrade");
+    released("app", "welcome 1.1.0+1");
+    released("web", "hello 1.1.0");
+    let status = world.get(HELM_CHART, "helm-git-app")["status"].take();
+    assert_eq!(status["observedChartName"], "app", "{status:#}");
+    world.delete(HELM_RELEASE, "app");
+    world.gone(HELM_CHART, "helm-git-app");
+    world.gone(CONFIG_MAP, "app");
 }

@@ -8,7 +8,7 @@ mod status;
 mod store;
 
 use super::artifacts;
-use super::source::{Source, SourceRequest};
+use super::source::{News, Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{Bucket, BucketStatus, GoDuration};
 use bumpwright_kube::{BUCKET, Kind};
@@ -26,7 +26,7 @@ impl Source for Bucket {
         self.spec.interval
     }
 
-    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
+    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<News, Error> {
         let objects = dereference::objects(request).await?;
         let fetched = fetch::bucket(request, artifacts::current(status), objects).await?;
         let revision = fetched.index.revision();
@@ -40,8 +40,6 @@ impl Source for Bucket {
         request.finish(status, new, &revision);
         status::stored(status, &revision);
         let name = &request.object.spec.bucket_name;
-        Ok(format!(
-            "stored artifact with {count} fetched files from '{name}' bucket"
-        ))
+        Ok(format!("stored artifact with {count} fetched files from '{name}' bucket").into())
     }
 }

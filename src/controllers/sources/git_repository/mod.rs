@@ -9,7 +9,7 @@ mod store;
 mod verify;
 
 use super::artifacts;
-use super::source::{Source, SourceRequest};
+use super::source::{News, Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{GitRepository, GitRepositoryStatus, GoDuration, Reason};
 use bumpwright_kube::{GIT_REPOSITORY, Kind};
@@ -26,7 +26,7 @@ impl Source for GitRepository {
         self.spec.interval
     }
 
-    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
+    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<News, Error> {
         conditions::begin_verification(status);
         let objects = dereference::objects(request).await?;
         let remote = dereference::remote(request, &objects).await?;
@@ -43,7 +43,7 @@ impl Source for GitRepository {
             let revision = fetch::report_unchanged(request, status);
             conditions::fetched(status);
             status::stored(status, &revision);
-            return Ok(event_message(&revision));
+            return Ok(event_message(&revision).into());
         };
         conditions::fetched(status);
         let verified = verify::commit(request, &objects, &fetched.commit)?;
@@ -57,7 +57,7 @@ impl Source for GitRepository {
         let new = store::store(request, status, fetched, includes).await?;
         request.finish(status, new, &revision);
         status::stored(status, &revision);
-        Ok(event_message(&subject))
+        Ok(event_message(&subject).into())
     }
 }
 

@@ -9,7 +9,7 @@ mod store;
 pub(crate) mod validators;
 
 use super::artifacts;
-use super::source::{Source, SourceRequest};
+use super::source::{News, Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{GoDuration, HelmRepository, HelmRepositoryStatus};
 use bumpwright_kube::{HELM_REPOSITORY, Kind, Object};
@@ -29,7 +29,7 @@ impl Source for HelmRepository {
     type Error = Error;
 
     fn is_enabled(kinds: Kinds) -> bool {
-        kinds.source && kinds.helm_repository
+        kinds.source && kinds.helm
     }
 
     fn is_static(object: &Object) -> bool {
@@ -41,7 +41,7 @@ impl Source for HelmRepository {
         self.spec.interval.filter(|interval| !interval.as_std().is_zero())
     }
 
-    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
+    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<News, Error> {
         let objects = dereference::objects(request).await?;
         let current = artifacts::current(status);
         let fetched = fetch::index(request, current.clone(), objects).await?;
@@ -63,6 +63,6 @@ impl Source for HelmRepository {
         conditions::stored(status, &format!("stored artifact: revision '{revision}'"));
         let size = artifacts::current(status).and_then(|artifact| artifact.size);
         let url = &request.object.spec.url;
-        Ok(format!("stored fetched index of {} from '{url}'", size::shown(size)))
+        Ok(format!("stored fetched index of {} from '{url}'", size::shown(size)).into())
     }
 }

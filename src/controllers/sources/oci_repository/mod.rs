@@ -3,13 +3,13 @@
 mod dereference;
 mod error;
 mod fetch;
-mod remote;
+pub(super) mod remote;
 mod status;
 mod store;
-mod verify;
+pub(super) mod verify;
 
 use super::artifacts;
-use super::source::{Source, SourceRequest};
+use super::source::{News, Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{GoDuration, OciRepository, OciRepositoryStatus};
 use bumpwright_kube::{Kind, OCI_REPOSITORY};
@@ -27,7 +27,7 @@ impl Source for OciRepository {
         self.spec.interval
     }
 
-    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
+    async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<News, Error> {
         conditions::begin_verification(status);
         let objects = dereference::objects(request).await?;
         let remote = dereference::remote(request, &objects).await?;
@@ -51,6 +51,6 @@ impl Source for OciRepository {
         let new = store::store(request, status, pulled?, &revision).await?;
         request.finish(status, new, &revision);
         status::stored(status, &revision);
-        Ok(status::event_message(status, &request.object))
+        Ok(status::event_message(status, &request.object).into())
     }
 }

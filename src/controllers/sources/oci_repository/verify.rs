@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use crate::controllers::sources::artifacts;
-use crate::controllers::sources::source::SourceRequest;
+use crate::controllers::sources::source::{Source, SourceRequest};
 use crate::controllers::sources::status::VERIFIED;
 use bumpwright_api::{Objects, OciRepository, OciVerification, TRUSTED_ROOT};
 use bumpwright_artifact::revision::digest_text;
@@ -90,30 +90,58 @@ async fn signatures(
     objects: &Objects,
     revision: &str,
 ) -> Result<Verdict, String> {
-    let (to_ask, digest) = (remote.clone(), digest_text(revision).to_owned());
-    let verdict = match verify.provider.as_str() {
-        "cosign" => {
-            let verifier = cosign_verifier(request, verify, objects)?;
-            let ask = move || {
-                let verified = verify_cosign(&to_ask, &digest, &verifier);
-                verified.map(|()| Verdict::Verified).map_err(|error| error.to_string())
-            };
-            blocking::ask(ask).await
+    let digest = digest_text(revision);
+    let trusted = trusted(request, verify, objects, &remote.name(&format!("@{digest}")))?;
+    verdict(trusted, remote, digest).await
+}
+
+/// Whose signatures count, of whichever provider.
+pub(in crate::controllers::sources) enum Trusted {
+    Cosign(Verifier),
+    Notation(NotationTrust),
+}
+
+/// Whose signatures count; `named` is what a spec without a Secret is called.
+///
+/// # Errors
+/// In words for the user.
+pub(in crate::controllers::sources) fn trusted<S: Source>(
+    request: &SourceRequest<'_, S>,
+    verify: &OciVerification,
+    objects: &Objects,
+    named: &str,
+) -> Result<Trusted, String> {
+    match verify.provider.as_str() {
+        "cosign" => cosign_verifier(request, verify, objects).map(Trusted::Cosign),
+        "notation" => notation_trust(request, verify, objects, named).map(Trusted::Notation),
+        other => Err(format!("unsupported verification provider: {other}")),
+    }
+}
+
+/// Whether the image with a digest has a signature that counts.
+///
+/// # Errors
+/// In words for the user.
+pub(in crate::controllers::sources) async fn verdict(
+    trusted: Trusted,
+    remote: &OciRemote,
+    digest: &str,
+) -> Result<Verdict, String> {
+    let (remote, digest) = (remote.clone(), digest.to_owned());
+    let now = clock::now().unix_seconds();
+    let ask = move || match trusted {
+        Trusted::Cosign(verifier) => {
+            let verified = verify_cosign(&remote, &digest, &verifier);
+            verified.map(|()| Verdict::Verified).map_err(|error| error.to_string())
         }
-        "notation" => {
-            let trust = notation_trust(request, verify, remote, objects, revision)?;
-            let now = clock::now().unix_seconds();
-            let ask = move || verify_notation(&to_ask, &digest, &trust, now).map_err(|error| error.to_string());
-            blocking::ask(ask).await
-        }
-        other => return Err(format!("unsupported verification provider: {other}")),
+        Trusted::Notation(trust) => verify_notation(&remote, &digest, &trust, now).map_err(|error| error.to_string()),
     };
-    verdict.and_then(|verdict| verdict)
+    blocking::ask(ask).await.and_then(|verdict| verdict)
 }
 
 /// Whose signatures of cosign count: by the keys of a Secret, or without one by identities.
-fn cosign_verifier(
-    request: &SourceRequest<'_, OciRepository>,
+fn cosign_verifier<S: Source>(
+    request: &SourceRequest<'_, S>,
     verify: &OciVerification,
     objects: &Objects,
 ) -> Result<Verifier, String> {
@@ -126,24 +154,22 @@ fn cosign_verifier(
 }
 
 /// Whose signatures of Notation count.
-fn notation_trust(
-    request: &SourceRequest<'_, OciRepository>,
+fn notation_trust<S: Source>(
+    request: &SourceRequest<'_, S>,
     verify: &OciVerification,
-    remote: &OciRemote,
     objects: &Objects,
-    revision: &str,
+    named: &str,
 ) -> Result<NotationTrust, String> {
     let Some(reference) = &verify.secret_ref else {
-        let image = remote.name(&format!("@{}", digest_text(revision)));
-        return Err(format!("verification secret cannot be empty: '{image}'"));
+        return Err(format!("verification secret cannot be empty: '{named}'"));
     };
     let entries = entries(request, &reference.name, objects)?;
     let name = request.beside(&reference.name).to_string();
     NotationTrust::read(&name, entries).map_err(|error| error.to_string())
 }
 
-fn entries<'a>(
-    request: &SourceRequest<'_, OciRepository>,
+fn entries<'a, S: Source>(
+    request: &SourceRequest<'_, S>,
     name: &str,
     objects: &'a Objects,
 ) -> Result<Vec<(&'a str, &'a [u8])>, String> {
@@ -153,8 +179,8 @@ fn entries<'a>(
 }
 
 /// The trusted root of a Secret; without one that of Sigstore's public instance.
-fn trusted_root(
-    request: &SourceRequest<'_, OciRepository>,
+fn trusted_root<S: Source>(
+    request: &SourceRequest<'_, S>,
     verify: &OciVerification,
     objects: &Objects,
 ) -> Result<TrustedRoot, String> {
