@@ -164,6 +164,34 @@ fn a_refspec_for_review_makes_one_change_with_and_without_a_push_branch() {
     }
 }
 
+/// The template of docs/start/gerrit.md, as the lines of an automation's `spec.git.commit`.
+fn of_the_docs() -> String {
+    let page = include_str!("../../docs/start/gerrit.md");
+    let (_, rest) = page.split_once("      messageTemplate: |\n").unwrap();
+    let (template, _) = rest.split_once("    push:\n").unwrap();
+    format!("      messageTemplate: |\n{template}")
+}
+
+#[test]
+fn the_documented_template_amends_its_change_until_it_is_merged() {
+    let Some(fleet) = fleet("documented") else { return };
+    fleet.automation(&of_the_docs(), "{refspec: 'refs/heads/auto:refs/for/main'}");
+    let (_, run) = fleet.update(BOT, &["-f", "a.yaml"]);
+    assert_eq!(pushes(&run), [one("refs/for/main", "created")]);
+    let first = fleet.last();
+    let url = run["pushes"][0]["url"].as_str().unwrap();
+    assert!(url.starts_with("http://") && url.contains("/c/documented/+/"), "{url}");
+    assert_eq!(fleet.automated(), [one("refs/for/main", "up-to-date")]);
+    fleet.images("3.0.0", "1.0.0");
+    assert_eq!(fleet.automated(), [one("refs/for/main", "updated")]);
+    assert_eq!((fleet.last().id, fleet.patch_sets()), (first.id, vec![2]));
+    assert!(fleet.proposed("app.yaml").contains("app:3.0.0"));
+    fleet.project.submit(&fleet.last());
+    fleet.images("4.0.0", "1.0.0");
+    assert_eq!(fleet.automated(), [one("refs/for/main", "created")]);
+    assert_eq!(fleet.patch_sets(), [2, 1]);
+}
+
 #[test]
 fn a_commit_that_is_only_on_a_branch_becomes_a_change_after_all() {
     let Some(fleet) = fleet("branch-first") else { return };
@@ -224,7 +252,10 @@ fn the_short_form_amends_its_change_until_it_is_merged() {
     let message = fleet.project.message(&first.current);
     assert_eq!(
         message,
-        format!("Update from image update automation\n\nChange-Id: {}\n", first.id)
+        format!(
+            "Bump app to 2.0.0\n\n- ghcr.io/o/app: 1.0.0 → 2.0.0\n\nChange-Id: {}\n",
+            first.id
+        )
     );
     assert_eq!(fleet.short(), "up-to-date");
     assert_eq!(fleet.patch_sets(), [1]);

@@ -1,6 +1,7 @@
 //! `--pull-request` and its annotations: the requests to GitHub and Gitea, one by one, and the resulting pull requests.
 
 mod meanwhile;
+mod setup;
 
 use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
 use bumpwright_testkit::forge::{Forge, ForgeKind, refused};
@@ -591,7 +592,9 @@ fn annotations_do_the_same() {
         world.repo.git(&["branch", "stable", "main"]);
         let all = format!(
             "bumpwright.dev/pull-request: {name}, bumpwright.dev/pull-request-base: stable, \
-             bumpwright.dev/pull-request-secret: forge"
+             bumpwright.dev/pull-request-secret: forge, bumpwright.dev/pull-request-labels: 'ops, images', \
+             bumpwright.dev/pull-request-reviewers: ada, bumpwright.dev/pull-request-assignees: bob, \
+             bumpwright.dev/pull-request-draft: 'true', bumpwright.dev/pull-request-automerge: rebase"
         );
         annotated(&world, &all);
         let (code, document) = world.bench.json(&ALL);
@@ -601,7 +604,16 @@ fn annotations_do_the_same() {
             (0, &json!("opened"), &json!("stable")),
             "{document:#}"
         );
-        assert_eq!(world.forge.pulls()[0].base, "stable");
+        let pull = world.forge.pulls().pop().unwrap();
+        assert_eq!(
+            (pull.base.as_str(), pull.automerge.as_deref()),
+            ("stable", Some("rebase"))
+        );
+        assert_eq!(
+            [pull.labels, pull.reviewers, pull.assignees].concat(),
+            ["ops", "images", "ada", "bob"]
+        );
+        assert!(pull.draft);
         // Flags win.
         let (_, document) = world.bench.json(&[&ALL[..], &["--pull-request-base", "main"]].concat());
         assert_eq!(document["runs"][0]["pullRequest"]["base"], "main");

@@ -63,7 +63,7 @@ fn a_bump_is_committed_and_pushed_to_the_default_branch() {
     assert_eq!(
         run["commit"],
         json!({
-            "id": head, "branch": "main", "message": "Update from image update automation",
+            "id": head, "branch": "main", "message": "Bump app to 2.0.0\n\n- ghcr.io/o/app: 1.0.0 → 2.0.0\n",
             "author": "Bot <bot@example.com>", "signed": false
         })
     );

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
+use super::request_args::Request;
 use crate::cli::args::Access;
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_api::GoDuration;
@@ -24,23 +25,23 @@ pub struct Update {
 
     /// Clusters: policies, repositories, automations and Secrets as builds of these folders give them, instead of those in the
     /// files of TARGET, and what the edits change there. Paths are on disk for a folder, and from the root for a Git URL
-    #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), help_heading = "Clusters")]
     pub fleet: Vec<String>,
 
     /// What has to succeed with the edits, in the clusters of --fleet, before they are written or pushed
-    #[arg(long, value_enum, default_value_t = Verify::None)]
+    #[arg(long, value_enum, default_value_t = Verify::None, help_heading = "Clusters")]
     pub verify: Verify,
 
     /// Time limit for the impact on clusters, and for --verify
-    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    #[arg(long, value_name = "DURATION", default_value = "1m", help_heading = "Clusters")]
     pub verify_timeout: GoDuration,
 
     /// With --verify server: the kubeconfig file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     pub kubeconfig: Option<PathBuf>,
 
     /// With --verify server: the context of the kubeconfig
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Clusters")]
     pub context: Option<String>,
 
     /// Ignore unknown fields of manifests in -f
@@ -72,102 +73,85 @@ pub struct Update {
     pub summary: Option<PathBuf>,
 
     /// Set the image of a policy, overriding its status and registries
-    #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
+    #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]", help_heading = "Edits")]
     pub set: Vec<String>,
 
     /// Do not contact registries: use the images in the status of policies
-    #[arg(long)]
+    #[arg(long, help_heading = "Edits")]
     pub offline: bool,
 
     /// Only files below this path of the repository [default: the automation's update.path, or all]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Edits")]
     pub path: Option<String>,
 
     /// Edit marked fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
     /// [default: as the automation's annotation says]
-    #[arg(long, value_name = "FORMATS")]
+    #[arg(long, value_name = "FORMATS", help_heading = "Edits")]
     pub formats: Option<bumpwright_edit::Formats>,
 
     /// Do not write a value again that somebody has taken back in Git, until the policy chooses something newer; the number of
     /// commits to look at is 500 if it is left out [default: as the automation's annotation says]
     #[arg(long, value_name = "COMMITS", num_args = 0..=1, require_equals = true, default_missing_value = "500",
-        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Edits")]
     pub respect_reverts: Option<u32>,
 
     /// Write marked fields whatever they hold, and whatever becomes of a digest, as Flux does; without it a field that holds something else
     /// than its marker writes is left, and tag and digest change together
-    #[arg(long)]
+    #[arg(long, help_heading = "Edits")]
     pub overwrite_mismatches: bool,
 
     /// Push without asking; only people at a terminal are asked, and only where a manifest names the repository
-    #[arg(long)]
+    #[arg(long, help_heading = "Push")]
     pub push: bool,
 
     /// Commit the edits (implied when TARGET is a Git URL)
-    #[arg(long)]
+    #[arg(long, help_heading = "Commit")]
     pub commit: bool,
 
     /// The branch to start from [default: that of the automation, or the repository's default branch]
-    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub branch: Option<String>,
 
     /// Push to this branch instead, as one commit on the start branch
-    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_branch: Option<String>,
 
     /// Also push to this destination, or only there without --push-branch
-    #[arg(long = "refspec", value_name = "R", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long = "refspec", value_name = "R", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub refspecs: Vec<String>,
 
     /// Push a Gerrit change instead of a branch, with a Change-Id [default: for the checked-out branch]
-    #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub gerrit: Option<Option<String>>,
 
-    /// Open a pull request for the pushed branch, or update the open one [default: guessed from the host; at GitLab use
-    /// --push-option merge_request.create]
-    #[arg(long, value_name = "FORGE", num_args = 0..=1, require_equals = true, value_parser = forge())]
-    pub pull_request: Option<Option<Forge>>,
-
-    /// The base branch of the pull request [default: the start branch]
-    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
-    pub pull_request_base: Option<String>,
-
-    /// The API of the forge [default: derived from the repository's address]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
-    pub pull_request_api: Option<String>,
-
-    /// Overwrite commits of others on the branch of the pull request; without it such a branch is left alone
-    #[arg(long)]
-    pub pull_request_overwrite: bool,
-
-    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN) [default: Git's credentials for the same server]
-    #[arg(long, value_name = "FILE")]
-    pub pull_request_token_file: Option<PathBuf>,
-
     /// Send a push option to the server
-    #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_options: Vec<String>,
 
     /// Author and committer [default: the automation's, or git's user.name and user.email]
-    #[arg(long, value_name = "'N <e>'", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "'N <e>'", value_parser = NonEmptyStringValueParser::new(), help_heading = "Commit")]
     pub author: Option<String>,
 
     /// The commit message: text or a Go template [default: the automation's messageTemplate]
-    #[arg(long, value_name = "TEXT|@FILE")]
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Commit")]
     pub message: Option<String>,
 
     /// Sign the commit with this private key, OpenPGP (armoured) or SSH [default: the automation's signingKey, or git's
     /// commit.gpgsign and user.signingkey]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Commit")]
     pub sign_key: Option<PathBuf>,
 
     /// File with the passphrase of --sign-key
-    #[arg(long, value_name = "FILE", requires = "sign_key")]
+    #[arg(long, value_name = "FILE", requires = "sign_key", help_heading = "Commit")]
     pub sign_passphrase_file: Option<PathBuf>,
 
     /// Do not sign, even if git's commit.gpgsign is set
-    #[arg(long, conflicts_with = "sign_key")]
+    #[arg(long, conflicts_with = "sign_key", help_heading = "Commit")]
     pub no_sign: bool,
+
+    /// The pull request.
+    #[command(flatten)]
+    pub request: Request,
 
     /// Connection to the remote.
     #[command(flatten)]
@@ -176,30 +160,6 @@ pub struct Update {
     /// Limits on fetches.
     #[command(flatten)]
     pub bounds: FetchBounds,
-}
-
-/// APIs of forges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Forge {
-    /// GitHub, also Enterprise
-    Github,
-    /// Gitea and Forgejo
-    Gitea,
-}
-
-/// Reads the name of a forge. GitLab is known, to say how it is done there: its requests are made by the push itself.
-fn forge() -> impl TypedValueParser<Value = Forge> {
-    let names = [
-        PossibleValue::new("github").help("GitHub, also Enterprise"),
-        PossibleValue::new("gitea").help("Gitea and Forgejo"),
-        PossibleValue::new("gitlab").hide(true),
-    ];
-    PossibleValuesParser::new(names).try_map(|name| {
-        Forge::from_str(&name, false).map_err(|_| {
-            "GitLab opens merge requests by itself when it is pushed to: leave this flag out, and give --push-branch B \
-             --push-option merge_request.create"
-        })
-    })
 }
 
 /// The skips that `--strict` does not accept.

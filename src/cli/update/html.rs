@@ -2,11 +2,10 @@
 
 use super::links::Links;
 use super::markdown;
-use super::rows::rows;
 use crate::cli::words;
-use bumpwright_edit::{Change, Skip, unified};
+use bumpwright_edit::{Skip, unified};
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
-use bumpwright_update::{ChangedWorkload, CommitReport, Impact, PullRequestReport, Run};
+use bumpwright_update::{ChangedWorkload, CommitReport, Impact, PullRequestReport, Run, bumps};
 
 /// The page of these runs.
 ///
@@ -28,7 +27,7 @@ fn section(run: &Run) -> Section {
     blocks.extend(error.map(|error| Block::Text(Cell::text(error).badge("failed", Tone::Bad))));
     if !run.changes.is_empty() {
         blocks.push(Block::text(words::headline(run)));
-        blocks.push(changes(&run.changes, &links));
+        blocks.push(changes(run, &links));
     } else if error.is_none() {
         blocks.push(Block::text("Nothing to change."));
     }
@@ -51,16 +50,16 @@ fn section(run: &Run) -> Section {
 }
 
 /// A row for each old and new value of a policy.
-fn changes(changes: &[Change], links: &Links) -> Block {
+fn changes(run: &Run, links: &Links) -> Block {
     let mut table = Vec::new();
-    for row in rows(changes) {
-        for (n, field) in row.fields.iter().enumerate() {
+    for bump in bumps(&run.changes, &run.images) {
+        for (n, field) in bump.fields.iter().enumerate() {
             let first = |text: &str| if n == 0 { text } else { "" }.to_owned();
             table.push(vec![
-                Cell::text(first(row.name)),
-                Cell::code(first(row.old)),
-                Cell::code(first(row.new)),
-                Cell::text(first(&row.policy)),
+                Cell::text(first(bump.name)),
+                Cell::code(first(bump.old)),
+                Cell::code(first(bump.new)),
+                Cell::text(first(&bump.policy.to_string())),
                 Cell::code(format!("{}:{}", field.path, field.line)).linked(links.field(field)),
                 Cell::text(field.object.to_string()),
             ]);

@@ -66,6 +66,8 @@ struct PushView<'a> {
     old: Option<&'a str>,
     new: &'a str,
     status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -144,6 +146,7 @@ fn push(push: &PushReport) -> PushView<'_> {
         old: push.old.as_deref(),
         new: &push.new,
         status: push.status.word(),
+        url: push.url.as_deref(),
     }
 }
 

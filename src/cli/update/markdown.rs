@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::links::Links;
-use super::rows::{Row, rows};
 use crate::cli::words;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
-use bumpwright_update::{CommitReport, PullRequestReport, Run, impact_section};
+use bumpwright_update::{Bump, CommitReport, PullRequestReport, Run, bumps, impact_section};
 
 /// The most fields that a row names.
 const FIELDS: usize = 10;
@@ -28,7 +27,8 @@ fn section(run: &Run) -> String {
         text += &format!("**Failed:** {}\n\n", cell(error));
     }
     if !run.changes.is_empty() {
-        let rows: String = rows(&run.changes).iter().map(|row| changed(row, &links)).collect();
+        let bumps = bumps(&run.changes, &run.images);
+        let rows: String = bumps.iter().map(|bump| changed(bump, &links)).collect();
         let head = "| Image | Old → New | Policy | Fields |\n|---|---|---|---|\n";
         text += &format!("{}\n\n{head}{rows}\n", words::headline(run));
     } else if error.is_none() {
@@ -66,7 +66,7 @@ fn name(target: &str) -> Cow<'_, str> {
 }
 
 /// A row: what changed, and where, with links where the forge is known.
-fn changed(row: &Row<'_>, links: &Links) -> String {
+fn changed(bump: &Bump<'_>, links: &Links) -> String {
     let place = |field: &&Change| {
         let name = format!("`{}`", code(&format!("{}:{}", field.path, field.line)));
         match links.field(field).filter(|link| linkable(link)) {
@@ -74,11 +74,11 @@ fn changed(row: &Row<'_>, links: &Links) -> String {
             None => name,
         }
     };
-    let mut places: Vec<String> = row.fields.iter().take(FIELDS).map(place).collect();
-    let left = row.fields.len().saturating_sub(FIELDS);
+    let mut places: Vec<String> = bump.fields.iter().take(FIELDS).map(place).collect();
+    let left = bump.fields.len().saturating_sub(FIELDS);
     places.extend((left > 0).then(|| format!("and {left} more")));
-    let [name, policy] = [row.name, &row.policy].map(cell);
-    let (old, new) = (code(row.old), code(row.new));
+    let [name, policy] = [bump.name, &bump.policy.to_string()].map(cell);
+    let (old, new) = (code(bump.old), code(bump.new));
     format!("| {name} | `{old}` → `{new}` | {policy} | {} |\n", places.join(", "))
 }
 

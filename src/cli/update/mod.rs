@@ -15,7 +15,7 @@ mod plan;
 mod pull_request;
 mod pushing;
 mod remote_step;
-mod rows;
+mod request_args;
 mod signing;
 mod target;
 mod text;

@@ -2,26 +2,27 @@
 
 use std::sync::Arc;
 
-use super::args;
+use super::request_args;
 use super::typed::Typed;
 use crate::cli::access;
 use crate::cli::words;
 use bumpwright_api::{
-    API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, api_url, branch_name,
+    API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, MergeKind, ObjectName, PullRequestAnnotations, PullRequestName,
+    PullRequestSetup, api_url, branch_name,
 };
 use bumpwright_connect as connect;
 use bumpwright_forge::{ForgeApi, Login, Repository};
 use bumpwright_git::Remote;
-use bumpwright_update::{PullRequest, forge_kind};
+use bumpwright_update::{PullRequest, forge_kind, setup};
 
 /// Variables for a token that is for pull requests only.
 const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
 
-impl From<args::Forge> for ForgeKind {
-    fn from(forge: args::Forge) -> Self {
+impl From<request_args::Forge> for ForgeKind {
+    fn from(forge: request_args::Forge) -> Self {
         match forge {
-            args::Forge::Github => Self::GitHub,
-            args::Forge::Gitea => Self::Gitea,
+            request_args::Forge::Github => Self::GitHub,
+            request_args::Forge::Gitea => Self::Gitea,
         }
     }
 }
@@ -49,13 +50,13 @@ impl Typed<'_> {
             return Ok(None);
         };
         let git = connect::git_address(remote)?;
-        let api = match &self.args.pull_request_api {
+        let api = match &self.args.request.pull_request_api {
             Some(text) => {
                 Some(api_url(text).ok_or_else(|| format!("--pull-request-api {text:?}: expected {API_URL}"))?)
             }
             None => said.api.clone(),
         };
-        let base = match &self.args.pull_request_base {
+        let base = match &self.args.request.pull_request_base {
             Some(text) => {
                 Some(branch_name(text).ok_or_else(|| format!("--pull-request-base {text:?}: expected {BRANCH}"))?)
             }
@@ -70,14 +71,31 @@ impl Typed<'_> {
         Ok(Some(PullRequest {
             base,
             forge: Arc::new(connect::forge(kind, repository, login, remote)?),
-            overwrite: self.args.pull_request_overwrite || said.overwrite,
+            overwrite: self.args.request.pull_request_overwrite || said.overwrite,
+            setup: setup(&self.with_flags(said.setup)),
         }))
+    }
+
+    /// What the request is given; each flag counts in the place of its annotation.
+    fn with_flags(&self, said: PullRequestSetup) -> PullRequestSetup {
+        let args = &self.args.request;
+        let names = |flags: &[PullRequestName], said: Vec<PullRequestName>| match flags.is_empty() {
+            true => said,
+            false => flags.to_vec(),
+        };
+        PullRequestSetup {
+            labels: names(&args.labels, said.labels),
+            reviewers: names(&args.reviewers, said.reviewers),
+            assignees: names(&args.assignees, said.assignees),
+            draft: args.draft || said.draft,
+            merge: args.automerge.map(MergeKind::from).or(said.merge),
+        }
     }
 
     /// The API of the forge, if a request is wanted.
     fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<ForgeApi>, String> {
         let host = remote.url.host().unwrap_or_default();
-        match (self.args.pull_request, said.kind) {
+        match (self.args.request.pull_request, said.kind) {
             (None, None) => Ok(None),
             (Some(Some(forge)), _) => Ok(Some(forge_kind(ForgeKind::from(forge)))),
             (_, Some(kind)) => Ok(Some(forge_kind(kind))),
@@ -93,13 +111,8 @@ impl Typed<'_> {
 
     /// Flags that only configure a request that is not asked for.
     fn refuse_lone_flags(&self) -> Result<(), String> {
-        let given = [
-            ("--pull-request-base", self.args.pull_request_base.is_some()),
-            ("--pull-request-api", self.args.pull_request_api.is_some()),
-            ("--pull-request-overwrite", self.args.pull_request_overwrite),
-            ("--pull-request-token-file", self.args.pull_request_token_file.is_some()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
+        let given = self.args.request.given();
+        match given.iter().skip(1).find(|(_, given)| *given) {
             Some((flag, _)) => Err(format!(
                 "{flag} needs --pull-request, or the annotation bumpwright.dev/pull-request"
             )),
@@ -116,7 +129,7 @@ impl Typed<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Option<Login>, String> {
         let is_own = self.is_own_forge(automation, repository);
-        if let Some(file) = self.args.pull_request_token_file.as_ref().filter(|_| is_own) {
+        if let Some(file) = self.args.request.pull_request_token_file.as_ref().filter(|_| is_own) {
             return access::secret_file(file).map(|token| Some(Login::Token(token)));
         }
         if let (Some(automation), Some(name)) = (automation, &said.secret) {
@@ -138,7 +151,7 @@ impl Typed<'_> {
             }
         }
         let token = access::variable(TOKEN)?;
-        if !is_own && (token.is_some() || self.args.pull_request_token_file.is_some()) {
+        if !is_own && (token.is_some() || self.args.request.pull_request_token_file.is_some()) {
             let why = format!(
                 "the token of flags or {TOKEN} is not sent to {repository}, which only a manifest names: name the API with --pull-request-api, or \
                  its server with --git-server (BUMPWRIGHT_GIT_SERVER)"
@@ -154,7 +167,7 @@ impl Typed<'_> {
 
     /// Whether the user has named the forge, or its server: not only a manifest.
     fn is_own_forge(&self, automation: Option<&ImageUpdateAutomation>, repository: &Repository) -> bool {
-        automation.is_none() || self.args.pull_request_api.is_some() || self.own_servers.serve(repository)
+        automation.is_none() || self.args.request.pull_request_api.is_some() || self.own_servers.serve(repository)
     }
 
     /// Returns whether the remote is the server of the automation's GitRepository.

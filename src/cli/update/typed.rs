@@ -100,13 +100,9 @@ impl<'a> Typed<'a> {
             ("--refspec", !args.refspecs.is_empty()),
             ("--gerrit", args.gerrit.is_some()),
             ("--push-option", !args.push_options.is_empty()),
-            ("--pull-request", args.pull_request.is_some()),
-            ("--pull-request-base", args.pull_request_base.is_some()),
-            ("--pull-request-api", args.pull_request_api.is_some()),
-            ("--pull-request-overwrite", args.pull_request_overwrite),
-            ("--pull-request-token-file", args.pull_request_token_file.is_some()),
         ];
-        given.into_iter().find_map(|(flag, given)| given.then_some(flag))
+        let mut all = given.into_iter().chain(args.request.given());
+        all.find_map(|(flag, given)| given.then_some(flag))
     }
 
     /// `--gerrit[=BRANCH]`.

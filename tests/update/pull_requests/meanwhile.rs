@@ -151,11 +151,7 @@ fn two_processes_at_once_open_one() {
                     base: "main".to_owned(),
                     head_repository: 1,
                     open: true,
-                    merged: false,
-                    sha: String::new(),
-                    lived: None,
-                    branch_deleted: false,
-                    edits: 0,
+                    ..Pull::default()
                 });
             }
             None
@@ -233,7 +229,7 @@ fn what_people_write_stays() {
         let world = world(kind);
         world.kept(&[]);
         world.forge.by_hand(|pull| {
-            pull.title = format!("WIP: {}", pull.title);
+            pull.title = format!("Soon: {}", pull.title);
             pull.body = format!(
                 "Ada looks at it.\r\n\r\n{}\r\nLGTM\r\n",
                 pull.body.replace('\n', "\r\n")

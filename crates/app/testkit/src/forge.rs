@@ -17,7 +17,7 @@ pub enum ForgeKind {
 }
 
 /// A pull request of the repository `o/app`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Pull {
     pub number: usize,
     pub title: String,
@@ -35,7 +35,19 @@ pub struct Pull {
     pub branch_deleted: bool,
     /// How often its description was changed.
     pub edits: u64,
+    pub draft: bool,
+    pub labels: Vec<String>,
+    pub assignees: Vec<String>,
+    /// Users, and teams as `team:NAME`.
+    pub reviewers: Vec<String>,
+    /// How it is merged once the rules of its base are met.
+    pub automerge: Option<String>,
 }
+
+/// Whom the forge knows: nobody else is assigned or asked for a review.
+const PEOPLE: [&str; 2] = ["ada", "bob"];
+/// The labels of the repository. GitHub makes others.
+const LABELS: [&str; 2] = ["images", "ops"];
 
 /// A function that may answer in place of the forge.
 type Fault = Box<dyn FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send>;
@@ -117,7 +129,8 @@ impl Forge {
         requests
             .iter()
             .map(|request| {
-                let (_, below) = request.target.split_once("/repos/o/app/").unwrap();
+                let below = request.target.split_once("/repos/o/app/");
+                let below = below.map_or(request.target.as_str(), |(_, below)| below);
                 format!("{} {below}", request.method)
             })
             .collect()
@@ -146,11 +159,7 @@ fn open(pulls: &mut Vec<Pull>, (title, body): (&str, &str), (head, base): (&str,
         base: base.to_owned(),
         head_repository,
         open: true,
-        merged: false,
-        sha: String::new(),
-        lived: None,
-        branch_deleted: false,
-        edits: 0,
+        ..Pull::default()
     });
     number
 }
@@ -166,6 +175,10 @@ pub fn refused(status: u16, message: &str) -> Reply {
 }
 
 const OPENED: &str = "2026-01-01T00:00:00Z";
+
+fn node_id(pull: &Pull) -> String {
+    format!("PR_{}", pull.number)
+}
 
 fn closed_at(pull: &Pull) -> String {
     match pull.lived {
@@ -197,6 +210,9 @@ impl ForgeState {
             ForgeKind::GitHub => "v3",
             ForgeKind::Gitea => "v1",
         };
+        if self.kind == ForgeKind::GitHub && request.path == "/api/graphql" {
+            return self.graphql(request);
+        }
         let prefix = format!("/api/{version}/repos/o/app/");
         let Some(below) = request.path.strip_prefix(&prefix) else {
             return refused(404, "Not Found");
@@ -213,8 +229,93 @@ impl ForgeState {
             ("GET", ["issues", number, "timeline"]) if self.kind == ForgeKind::Gitea => {
                 timeline(&self.pulls[number.parse::<usize>().unwrap() - 1])
             }
+            ("GET", ["issues", number]) => Reply::json(&self.show(&self.pulls[number.parse::<usize>().unwrap() - 1])),
+            ("POST" | "PATCH", ["issues", number, ..]) => self.issue(number.parse().unwrap(), &parts[2..], request),
+            ("POST", ["pulls", number, "requested_reviewers"]) => self.ask(number.parse().unwrap(), request),
+            ("POST", ["pulls", number, "merge"]) if self.kind == ForgeKind::Gitea => {
+                let body: Value = serde_json::from_slice(&request.body).unwrap();
+                assert_eq!(body["merge_when_checks_succeed"], true);
+                assert_eq!(body["head_commit_id"].as_str().unwrap().len(), 40);
+                self.pulls[number.parse::<usize>().unwrap() - 1].automerge =
+                    Some(body["Do"].as_str().unwrap().to_owned());
+                Reply::text(201, "")
+            }
             _ => refused(405, "Method Not Allowed"),
         }
+    }
+
+    /// Labels and assignees.
+    fn issue(&mut self, number: usize, below: &[&str], request: &Request) -> Reply {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        assert_eq!(body.as_object().unwrap().len(), 1, "{body}");
+        let names = |key: &str| {
+            let names = body[key].as_array().unwrap().iter();
+            names.map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let known = |name: &String| PEOPLE.contains(&name.as_str());
+        let is_github = self.kind == ForgeKind::GitHub;
+        let pull = &mut self.pulls[number - 1];
+        match (request.method.as_str(), below) {
+            ("POST", ["labels"]) => {
+                let exists = |name: &String| is_github || LABELS.contains(&name.as_str());
+                pull.labels.extend(names("labels").into_iter().filter(exists));
+                pull.labels.dedup();
+                let labels = pull.labels.iter().map(|name| json!({"name": name}));
+                return Reply::json(&json!(labels.collect::<Vec<_>>()));
+            }
+            // It leaves out whom it cannot assign, without a word.
+            ("POST", ["assignees"]) if is_github => {
+                pull.assignees.extend(names("assignees").into_iter().filter(known));
+            }
+            ("PATCH", []) if !is_github => match names("assignees") {
+                names if names.iter().all(known) => pull.assignees = names,
+                names => return refused(422, &format!("Assignee does not exist: [name: {}]", names.join(", "))),
+            },
+            _ => return refused(405, "Method Not Allowed"),
+        }
+        said(201, &self.show(&self.pulls[number - 1]))
+    }
+
+    fn ask(&mut self, number: usize, request: &Request) -> Reply {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let names = |key: &str| {
+            body[key]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|name| name.as_str().unwrap().to_owned())
+        };
+        if names("reviewers").any(|name| !PEOPLE.contains(&name.as_str())) {
+            return refused(422, "Reviews may only be requested from collaborators.");
+        }
+        let teams = names("team_reviewers").map(|name| format!("team:{name}"));
+        let asked = names("reviewers").chain(teams).collect();
+        self.pulls[number - 1].reviewers = asked;
+        said(201, &json!({}))
+    }
+
+    /// *Mutations*, `enablePullRequestAutoMerge`: not where nothing has to be waited for.
+    fn graphql(&mut self, request: &Request) -> Reply {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        assert!(
+            body["query"]
+                .as_str()
+                .unwrap()
+                .contains("enablePullRequestAutoMerge(input: {pullRequestId: $id")
+        );
+        let pull = self
+            .pulls
+            .iter_mut()
+            .find(|pull| body["variables"]["id"] == node_id(pull))
+            .unwrap();
+        if pull.base == "unprotected" {
+            let message = "Pull request Pull request is in clean status";
+            return Reply::json(
+                &json!({"data": {"enablePullRequestAutoMerge": null}, "errors": [{"message": message}]}),
+            );
+        }
+        pull.automerge = Some(body["variables"]["method"].as_str().unwrap().to_lowercase());
+        Reply::json(&json!({"data": {"enablePullRequestAutoMerge": {"clientMutationId": null}}}))
     }
 
     fn check_head(&self, request: &Request) -> Option<Reply> {
@@ -289,8 +390,14 @@ impl ForgeState {
             "base": {"ref": pull.base, "label": pull.base, "sha": "", "repo": repository(1)},
             "created_at": OPENED, "closed_at": (!pull.open).then(|| closed_at(pull)),
         });
-        if self.kind == ForgeKind::Gitea {
-            shown["content_version"] = json!(pull.edits);
+        let users = pull.assignees.iter().map(|name| json!({"login": name}));
+        shown["assignees"] = match pull.assignees.is_empty() && self.kind == ForgeKind::Gitea {
+            true => Value::Null,
+            false => json!(users.collect::<Vec<_>>()),
+        };
+        match self.kind {
+            ForgeKind::Gitea => shown["content_version"] = json!(pull.edits),
+            ForgeKind::GitHub => shown["node_id"] = json!(node_id(pull)),
         }
         shown
     }
@@ -298,7 +405,9 @@ impl ForgeState {
     fn create(&mut self, request: &Request) -> Reply {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let text = |key: &str| body[key].as_str().unwrap();
-        assert_eq!(body.as_object().unwrap().len(), 4, "{body}");
+        let draft = body.get("draft").is_some_and(|draft| *draft == json!(true));
+        assert!(!draft || self.kind == ForgeKind::GitHub, "{body}");
+        assert_eq!(body.as_object().unwrap().len(), 4 + usize::from(draft), "{body}");
         let (head, base) = (text("head"), text("base"));
         if head == base {
             let message = format!("No commits between {base} and {head}");
@@ -322,6 +431,7 @@ impl ForgeState {
             };
         }
         let number = open(&mut self.pulls, (text("title"), text("body")), (head, base), 1);
+        self.pulls[number - 1].draft = draft || text("title").starts_with("WIP: ");
         said(201, &self.show(&self.pulls[number - 1]))
     }
 

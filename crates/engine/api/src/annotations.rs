@@ -195,15 +195,45 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImageUpdateAutomation",
+        "pull-request-assignees",
+        "names with commas between them, at most 20 of up to 100 characters",
+        "These users are assigned to the pull request when it is opened.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request-automerge",
+        "merge, squash or rebase",
+        "The forge merges the pull request as soon as its rules for the base branch are met.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "pull-request-base",
         "the name of a branch",
         "The branch to merge into; default: the branch that a run starts from.",
     ),
     annotation(
         "ImageUpdateAutomation",
+        "pull-request-draft",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", the pull request is opened as a draft.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request-labels",
+        "names with commas between them, at most 20 of up to 100 characters",
+        "The pull request gets these labels when it is opened.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "pull-request-overwrite",
         "\"true\" or \"false\" (default)",
         "With \"true\", commits of others on the branch of the pull request are overwritten; else a run leaves such a branch alone.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request-reviewers",
+        "names with commas between them, at most 20 of up to 100 characters; teams as team:NAME",
+        "These users and teams are asked for a review when the pull request is opened.",
     ),
     annotation(
         "ImageUpdateAutomation",

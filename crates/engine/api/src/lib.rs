@@ -101,7 +101,10 @@ pub use objects::{Conflict, Objects};
 pub use oci_repository::{
     OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,
 };
-pub use pull_request::{API_URL, BRANCH, ForgeKind, PullRequestAnnotations, api_url, branch_name};
+pub use pull_request::{
+    API_URL, BRANCH, ForgeKind, MergeKind, PullRequestAnnotations, PullRequestName, PullRequestSetup, api_url,
+    branch_name,
+};
 pub use secret::{InvalidSecret, Secret};
 pub use selector::{InvalidSelector, LabelSelector, Requirement};
 pub use service_account::ServiceAccount;

@@ -1,5 +1,8 @@
 //! Annotations of an automation about a pull request for its branch (`bumpwright.dev/pull-request*`).
 
+use std::fmt;
+use std::str::FromStr;
+
 use url::Url;
 
 use super::automation::ImageUpdateAutomation;
@@ -13,6 +16,14 @@ pub const BRANCH: &str = "the name of a branch";
 const SWITCH: &str = "\"true\" or \"false\"";
 /// The valid values of `pull-request-secret`.
 const NAME: &str = "the name of a Secret";
+/// The valid values of `pull-request-labels`, `-reviewers` and `-assignees`.
+const NAMES: &str = "names with commas between them, at most 20 of up to 100 characters";
+/// The valid values of `pull-request-automerge`.
+const MERGES: &str = "merge, squash or rebase";
+/// The most names in a list.
+const MOST_NAMES: usize = 20;
+/// The longest name, in characters.
+const LONGEST_NAME: usize = 100;
 /// The valid values of `pull-request-api`.
 pub const API_URL: &str = "an http or https URL without user, query and fragment, as https://git.example.com/api/v1";
 
@@ -23,6 +34,69 @@ pub enum ForgeKind {
     GitHub,
     /// Gitea or Forgejo.
     Gitea,
+}
+
+/// How a forge merges a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeKind {
+    /// By a merge commit.
+    Merge,
+    /// As one commit.
+    Squash,
+    /// Commit by commit.
+    Rebase,
+}
+
+/// The name of a label, a user or a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequestName(String);
+
+impl PullRequestName {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A text is not such a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a name of 1 to {LONGEST_NAME} characters, none of them a comma or a control character")]
+pub struct NoPullRequestName;
+
+impl FromStr for PullRequestName {
+    type Err = NoPullRequestName;
+
+    fn from_str(text: &str) -> Result<Self, NoPullRequestName> {
+        let name = text.trim();
+        let fits = !name.is_empty() && name.chars().count() <= LONGEST_NAME;
+        let plain = !name.contains(|c: char| c.is_control() || c == ',');
+        match fits && plain {
+            true => Ok(Self(name.to_owned())),
+            false => Err(NoPullRequestName),
+        }
+    }
+}
+
+impl fmt::Display for PullRequestName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a pull request is given when it is opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PullRequestSetup {
+    /// `pull-request-labels`
+    pub labels: Vec<PullRequestName>,
+    /// `pull-request-reviewers`: users, and teams as `team:NAME`.
+    pub reviewers: Vec<PullRequestName>,
+    /// `pull-request-assignees`
+    pub assignees: Vec<PullRequestName>,
+    /// `pull-request-draft`
+    pub draft: bool,
+    /// `pull-request-automerge`: whether the forge merges it once its rules are met, and how.
+    pub merge: Option<MergeKind>,
 }
 
 /// Settings from the annotations.
@@ -38,6 +112,8 @@ pub struct PullRequestAnnotations {
     pub secret: Option<String>,
     /// `pull-request-api`: the URL of the API.
     pub api: Option<Url>,
+    /// What it is given.
+    pub setup: PullRequestSetup,
 }
 
 impl ImageUpdateAutomation {
@@ -52,9 +128,24 @@ impl ImageUpdateAutomation {
             match key.strip_prefix(ANNOTATION_PREFIX) {
                 Some("pull-request") => found.kind = Some(read("pull-request", value, KINDS, kind)?),
                 Some("pull-request-api") => found.api = Some(read("pull-request-api", value, API_URL, api_url)?),
+                Some("pull-request-assignees") => {
+                    found.setup.assignees = read("pull-request-assignees", value, NAMES, names)?;
+                }
+                Some("pull-request-automerge") => {
+                    found.setup.merge = Some(read("pull-request-automerge", value, MERGES, merge)?);
+                }
                 Some("pull-request-base") => found.base = Some(read("pull-request-base", value, BRANCH, branch_name)?),
+                Some("pull-request-draft") => {
+                    found.setup.draft = read("pull-request-draft", value, SWITCH, |text| text.parse().ok())?;
+                }
+                Some("pull-request-labels") => {
+                    found.setup.labels = read("pull-request-labels", value, NAMES, names)?;
+                }
                 Some("pull-request-overwrite") => {
                     found.overwrite = read("pull-request-overwrite", value, SWITCH, |text| text.parse().ok())?;
+                }
+                Some("pull-request-reviewers") => {
+                    found.setup.reviewers = read("pull-request-reviewers", value, NAMES, names)?;
                 }
                 Some("pull-request-secret") => {
                     found.secret = Some(read("pull-request-secret", value, NAME, secret_name)?);
@@ -85,6 +176,20 @@ fn kind(text: &str) -> Option<ForgeKind> {
         "gitea" => Some(ForgeKind::Gitea),
         _ => None,
     }
+}
+
+fn merge(text: &str) -> Option<MergeKind> {
+    match text {
+        "merge" => Some(MergeKind::Merge),
+        "squash" => Some(MergeKind::Squash),
+        "rebase" => Some(MergeKind::Rebase),
+        _ => None,
+    }
+}
+
+fn names(text: &str) -> Option<Vec<PullRequestName>> {
+    let names: Vec<PullRequestName> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+    (names.len() <= MOST_NAMES).then_some(names)
 }
 
 /// Reads the name of a branch, with or without `refs/heads/`, by the rules of git-check-ref-format.
@@ -171,6 +276,15 @@ mod tests {
             "",
         ] {
             assert_eq!(api_url(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn names_of_labels_and_people() {
+        let read = |text: &str| names(text).map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(read("ops, team:a b ,c:d").unwrap(), ["ops", "team:a b", "c:d"]);
+        for text in ["", "a,,b", "a\nb", &"x".repeat(101), &vec!["a"; 21].join(",")] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 

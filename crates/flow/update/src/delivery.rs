@@ -7,7 +7,7 @@ use super::error::RunError;
 use super::job::RemoteJob;
 use super::remote::Place;
 use super::report::{PushReport, PushStatus};
-use super::review::{Answer, Variant, links};
+use super::review::{Answer, Variant, address, links};
 use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Pack, Push, RefUpdate};
 
 /// The commit to push, new or found at the remote.
@@ -241,7 +241,10 @@ impl Delivery<'_> {
             } else {
                 PushStatus::Updated
             };
-            self.pushes.push(self.report(target, None, outcome));
+            self.pushes.push(PushReport {
+                url: address(&lines).map(str::to_owned),
+                ..self.report(target, None, outcome)
+            });
             let became = status.became.and_then(|became| became.reference);
             if let Some(reference) = became.as_ref().filter(|_| lines.is_empty()) {
                 self.notes.push(format!("{} became {reference}", target.reference));
@@ -277,6 +280,7 @@ impl Delivery<'_> {
             old: old.map(|id| id.to_string()),
             new: self.value(target).to_string(),
             status,
+            url: None,
         }
     }
 

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bumps;
 use super::error::RunError;
 use super::interrupt;
 use super::job::Edits;
@@ -114,6 +115,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     set.tell(&mut preview, &named(&marked), is_all);
     set.check()?;
     report.remark(remarks::of_edits(&marked, &preview));
+    report.images = bumps::images(&preview.changes, &policies);
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;
@@ -161,6 +163,7 @@ fn message(job: &FolderJob, below: &str, policies: &Policies, report: &Run) -> R
         changes: &report.changes,
         below,
         policies,
+        images: &report.images,
         impact: report.impact.as_ref(),
     })
 }

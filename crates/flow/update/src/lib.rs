@@ -3,6 +3,7 @@
 
 mod agit;
 mod announce;
+mod bumps;
 mod commit;
 mod delivery;
 mod destination;
@@ -52,6 +53,7 @@ mod windows;
 mod worktree;
 
 pub use announce::{Announce, Announced};
+pub use bumps::{Bump, bumps};
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations, full_branch, is_review};
 pub use difference::{NoDifference, difference};
 pub use error::{Failure, RunError};
@@ -68,7 +70,7 @@ pub use past::proven_in;
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, Wanted};
 pub use promotion::Proven;
-pub use pull_request::{PullRequest, PullRequestReport, forge_kind};
+pub use pull_request::{PullRequest, PullRequestReport, forge_kind, setup};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, MarkedField, PushReport, PushStatus, Run};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use super::bumps::{self, bumps};
 use super::error::RunError;
 use super::job::Edits;
 use super::policies::Policies;
@@ -12,6 +13,7 @@ use bumpwright_gostd::Time;
 use bumpwright_message::{
     self as message, Data, DataBuilder, Era, FieldChange, Impact, MessageError, ObjectIdentifier, ObjectName,
 };
+use bumpwright_policy::PolicyName;
 use bumpwright_template::{Limits, World};
 
 /// How a run's commits are to be described.
@@ -36,6 +38,8 @@ pub struct Changed<'a> {
     pub below: &'a str,
     /// The policies with their images.
     pub policies: &'a Policies,
+    /// The names of the images of the policies that chose the values.
+    pub images: &'a BTreeMap<PolicyName, String>,
     /// What the changes alter in clusters; none without a fleet.
     pub impact: Option<&'a Impact>,
 }
@@ -80,6 +84,11 @@ impl CommitMessage {
     pub(super) fn render(&self, changed: &Changed<'_>) -> Result<Vec<u8>, RunError> {
         if self.is_literal() {
             return Ok(self.template.clone().into_bytes());
+        }
+        // One of an automation is that of Flux (IUA-045).
+        if self.template.is_empty() && changed.edits.automation.is_none() {
+            let bumps = bumps(changed.changes, changed.images);
+            return Ok(bumps::message(&bumps).into_bytes());
         }
         let mut data = data(changed);
         data.values.clone_from(&self.values);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::bumps::{self, Bump, bumps};
 use super::commit::Wanted;
 use super::delivery::Made;
 use super::destination::{Destinations, Value};
@@ -10,10 +11,11 @@ use super::error::RunError;
 use super::impact_section::impact_section;
 use super::job::RemoteJob;
 use super::report::Run;
-use bumpwright_api::ForgeKind;
+use bumpwright_api::{ForgeKind, MergeKind, PullRequestName, PullRequestSetup};
 use bumpwright_edit::{Change, Reason, Skip};
-use bumpwright_forge::{Forge, ForgeApi, Found, Kept, PullRequestState, Row, WantedPullRequest};
+use bumpwright_forge::{Forge, ForgeApi, Found, Kept, MergeMethod, PullRequestState, Row, Setup, WantedPullRequest};
 use bumpwright_git::ObjectId;
+use bumpwright_message::DEFAULT_MESSAGE;
 
 /// The pull request settings of a run.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct PullRequest {
     pub forge: Arc<Forge>,
     /// Whether commits of others on its branch are overwritten.
     pub overwrite: bool,
+    /// What it is given when it is opened.
+    pub setup: Setup,
 }
 
 /// The pull request of a run.
@@ -113,6 +117,23 @@ pub fn forge_kind(kind: ForgeKind) -> ForgeApi {
     }
 }
 
+/// What a request is given, from the settings of objects.
+#[must_use]
+pub fn setup(wanted: &PullRequestSetup) -> Setup {
+    let texts = |names: &[PullRequestName]| names.iter().map(ToString::to_string).collect();
+    Setup {
+        labels: texts(&wanted.labels),
+        reviewers: texts(&wanted.reviewers),
+        assignees: texts(&wanted.assignees),
+        draft: wanted.draft,
+        merge: wanted.merge.map(|kind| match kind {
+            MergeKind::Merge => MergeMethod::Merge,
+            MergeKind::Squash => MergeMethod::Squash,
+            MergeKind::Rebase => MergeMethod::Rebase,
+        }),
+    }
+}
+
 const HEADS: &str = "refs/heads/";
 
 /// The base and head of the request that `job` asks for, if it does.
@@ -164,7 +185,8 @@ pub(super) fn look(
     };
     let reference = format!("{HEADS}{}", planned.head);
     let before = run.base.listed(&reference);
-    let found = with_content(&planned, made, report, |content| wanted.forge.find(content)).map_err(RunError::Forge)?;
+    let found = with_content((wanted, &planned), made, report, |content| wanted.forge.find(content))
+        .map_err(RunError::Forge)?;
     let found = match found {
         Found::Declined(kept) => return Ok(Some(leave(planned, kept))),
         Found::Open(open) if !wanted.overwrite && holds_work_of_others(run, before, made.id)? => {
@@ -234,7 +256,9 @@ pub(super) fn keep(
     let Some(wanted) = &job.pull_request else {
         return Ok(planned);
     };
-    let kept = with_content(&planned, made, report, |content| wanted.forge.keep(found, content))?;
+    let kept = with_content((wanted, &planned), made, report, |content| {
+        wanted.forge.keep(found, content)
+    })?;
     Ok(PullRequestReport {
         kept: Some(kept),
         ..planned
@@ -242,21 +266,52 @@ pub(super) fn keep(
 }
 
 fn with_content<T>(
-    planned: &PullRequestReport,
+    (wanted, planned): (&PullRequest, &PullRequestReport),
     made: &Made,
     report: &Run,
     use_it: impl FnOnce(&WantedPullRequest<'_>) -> T,
 ) -> T {
     let changes: Vec<Row> = report.changes.iter().map(row).collect();
     let impact = report.impact.as_ref().map(|impact| impact_section(impact, 3));
+    let message = String::from_utf8_lossy(&made.message);
+    let bumps = bumps(&report.changes, &report.images);
+    let titled = Titled::of(&message, &bumps);
     use_it(&WantedPullRequest {
         head: &planned.head,
         base: &planned.base,
         commit: &made.id.to_string(),
-        message: &String::from_utf8_lossy(&made.message),
+        title: &titled.title,
+        message: titled.message,
         changes: &changes,
+        summary: &bumps::markdown(&bumps),
         section: impact.as_deref().unwrap_or_default(),
+        setup: &wanted.setup,
     })
+}
+
+/// The title of a request, and what of the commit's message is worth being told.
+struct Titled<'m> {
+    title: String,
+    message: &'m str,
+}
+
+impl<'m> Titled<'m> {
+    /// A message that nobody has written says less than what is bumped.
+    fn of(message: &'m str, bumps: &[Bump<'_>]) -> Self {
+        let first = message
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
+        let title = bumps::title(bumps);
+        match first == DEFAULT_MESSAGE || first == title {
+            true => Self { title, message: "" },
+            false => Self {
+                title: first.to_owned(),
+                message,
+            },
+        }
+    }
 }
 
 fn row(change: &Change) -> Row {

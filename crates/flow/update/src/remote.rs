@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::announce::Announced;
+use super::bumps;
 use super::commit::Wanted;
 use super::delivery::{Made, deliver};
 use super::destination::is_review;
@@ -181,6 +182,7 @@ impl Attempt<'_> {
                 .tell(&mut preview, &surveyed.named, job.edits.path.is_none());
         }
         report.remark(remarks::of_edits(&surveyed.files, &preview));
+        report.images = bumps::images(&preview.changes, &policies);
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;
@@ -344,6 +346,7 @@ impl Attempt<'_> {
             changes: &report.changes,
             below: &planned.below,
             policies,
+            images: &report.images,
             impact: report.impact.as_ref(),
         })?;
         if let Some(put_back) = &job.edits.put_back {

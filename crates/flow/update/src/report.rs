@@ -25,6 +25,8 @@ pub struct Run {
     pub revision: Option<Revision>,
     /// Fields that changed.
     pub changes: Vec<Change>,
+    /// The names of the images of the policies that changed them.
+    pub images: BTreeMap<PolicyName, String>,
     /// Markers that were not followed.
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
@@ -163,6 +165,8 @@ pub struct PushReport {
     pub new: String,
     /// The kind of update.
     pub status: PushStatus,
+    /// The page of the change or request that the server made of it, as it said.
+    pub url: Option<String>,
 }
 
 /// The update of a reference.
@@ -214,6 +218,7 @@ mod tests {
                 old: Some(OLD.to_owned()),
                 new: NEW.to_owned(),
                 status,
+                url: None,
             }],
             ..Run::default()
         }

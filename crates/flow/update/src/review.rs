@@ -87,6 +87,13 @@ pub(super) fn links(said: &str) -> impl Iterator<Item = &str> {
     said.lines().map(str::trim).filter(|line| line.contains("://"))
 }
 
+/// The address in one of these lines.
+pub(super) fn address<'l>(lines: &[&'l str]) -> Option<&'l str> {
+    let words = lines.iter().flat_map(|line| line.split_whitespace());
+    let mut addresses = words.filter(|word| word.starts_with("https://") || word.starts_with("http://"));
+    addresses.next()
+}
+
 /// The input of a Change-Id.
 ///
 /// Tags are left out, so that an open change is amended when a newer image comes, whichever of the run's policies it is for.

@@ -14,6 +14,8 @@ use bumpwright_secret::Secret;
 
 /// Pull requests per page, the most of GitHub's and Gitea's defaults.
 const PAGE: usize = 50;
+/// The longest text of a server in an error, in characters.
+const LONGEST_TEXT: usize = 300;
 /// The most pages of open pull requests.
 const OPEN_PAGES: usize = 200;
 
@@ -75,6 +77,9 @@ pub(super) struct PullRequest {
     #[serde(default)]
     pub(super) body: Option<String>,
     pub(super) html_url: String,
+    /// At GitHub, its name in the GraphQL API.
+    #[serde(default)]
+    pub(super) node_id: Option<String>,
     /// When it was merged; none when it is open or closed.
     #[serde(default)]
     pub(super) merged_at: Option<String>,
@@ -128,6 +133,9 @@ pub(super) struct NewPullRequest<'a> {
     pub(super) head: &'a str,
     pub(super) base: &'a str,
     pub(super) body: &'a str,
+    /// At GitHub; at Gitea the title says it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) draft: bool,
 }
 
 /// The body that changes a pull request, with the changed fields only.
@@ -245,6 +253,7 @@ impl Forge {
             head: base,
             base,
             body: "",
+            draft: false,
         };
         let answer = self.send(
             &attempt,
@@ -339,7 +348,20 @@ impl Forge {
         })
     }
 
-    fn send(&self, attempt: &str, request: Request) -> Result<Answer, ForgeError> {
+    /// The error of an answer that is not a success.
+    pub(super) fn refused(&self, attempt: &str, answer: &Answer) -> ForgeError {
+        refusal(attempt, answer, &self.login, self.kind)
+    }
+
+    /// A text of the server.
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        scrubbed(
+            &bumpwright_http::server_text(text.as_bytes(), LONGEST_TEXT),
+            self.login.secrets(),
+        )
+    }
+
+    pub(super) fn send(&self, attempt: &str, request: Request) -> Result<Answer, ForgeError> {
         let mut request = match self.kind {
             ForgeApi::GitHub => request
                 .header("accept", "application/vnd.github+json")

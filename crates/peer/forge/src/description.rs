@@ -11,6 +11,8 @@ use super::markdown::{code, fence};
 
 const BEGIN: &str = "<!-- bumpwright:begin ";
 const END: &str = "<!-- bumpwright:end -->";
+/// The most bytes of the list of what is bumped.
+const LONGEST_SUMMARY: usize = 8_000;
 const HEAD: &str = "| File | Object | Old | New | Policy |\n|---|---|---|---|---|\n";
 
 /// The longest description, in bytes: GitHub's limit is 65,536 characters.
@@ -59,6 +61,11 @@ pub(super) fn content_of(body: &str) -> Option<Content> {
     field(block(body)?.head, "changes=").map(Content)
 }
 
+/// The digest of what the request of this description was given; none where that is nothing.
+pub(super) fn setup_of(body: &str) -> Option<String> {
+    field(block(body)?.head, "setup=")
+}
+
 /// Whether `title` is our own of the pull request with this description, not changed by people.
 pub(super) fn is_ours(title: &str, body: &str) -> bool {
     let given = block(body).and_then(|block| field(block.head, "title="));
@@ -70,11 +77,23 @@ pub(super) struct Description<'a> {
     wanted: &'a WantedPullRequest<'a>,
     title: &'a str,
     content: &'a Content,
+    setup: Option<String>,
 }
 
 impl<'a> Description<'a> {
     pub(super) fn new(wanted: &'a WantedPullRequest<'a>, title: &'a str, content: &'a Content) -> Self {
-        Self { wanted, title, content }
+        let setup = None;
+        Self {
+            wanted,
+            title,
+            content,
+            setup,
+        }
+    }
+
+    /// Of a request that was given this.
+    pub(super) fn given(self, setup: Option<String>) -> Self {
+        Self { setup, ..self }
     }
 
     /// The body with the block in place of an older one, or at its end.
@@ -95,10 +114,13 @@ impl<'a> Description<'a> {
 
     fn render(&self, room: usize) -> String {
         let message = rest(self.wanted.message, LONGEST_MESSAGE.min(room / 4));
+        let summary = section(self.wanted.summary, LONGEST_SUMMARY.min(room / 4));
         let section = section(self.wanted.section, room / 3);
-        let fixed = 600 + message.len() + section.len();
+        let fixed = 600 + message.len() + section.len() + summary.len();
         let rows = fitting(self.wanted.changes, room.saturating_sub(fixed));
-        let mut text = format!("{}\n\n{HEAD}{}", headline(self.wanted.changes), rows.concat());
+        let gap = if summary.is_empty() { "" } else { "\n\n" };
+        let headline = headline(self.wanted.changes);
+        let mut text = format!("{summary}{gap}{headline}\n\n{HEAD}{}", rows.concat());
         let more = self.wanted.changes.len() - rows.len();
         if more > 0 {
             text += &format!("\nand {more} more\n");
@@ -111,8 +133,13 @@ impl<'a> Description<'a> {
             text += &format!("\n{fence}text\n{message}\n{fence}\n");
         }
         let (title, changes) = (digest(self.title), &self.content.0);
+        let setup = self
+            .setup
+            .as_ref()
+            .map(|setup| format!(" setup={setup}"))
+            .unwrap_or_default();
         format!(
-            "{BEGIN}title={title} changes={changes} -->\n\n{}\n\n{END}\n",
+            "{BEGIN}title={title} changes={changes}{setup} -->\n\n{}\n\n{END}\n",
             text.trim()
         )
     }
@@ -220,7 +247,7 @@ fn digest(text: &str) -> String {
 }
 
 /// A short digest.
-fn short(hash: Sha256) -> String {
+pub(super) fn short(hash: Sha256) -> String {
     hash.finalize()
         .iter()
         .take(8)
@@ -231,6 +258,7 @@ fn short(hash: Sha256) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::Setup;
     use super::*;
 
     fn row(n: usize) -> Row {
@@ -248,9 +276,12 @@ mod tests {
             head: "auto",
             base: "main",
             commit: "c",
+            title: "Bump",
             message,
             changes,
+            summary: "",
             section: "",
+            setup: &Setup::default(),
         };
         let content = Content::of(changes);
         Description::new(&wanted, "Bump", &content).into_body(old)

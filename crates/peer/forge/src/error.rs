@@ -57,6 +57,16 @@ pub enum ForgeError {
         /// The kind of the forge.
         kind: ForgeApi,
     },
+    /// The forge has not done all of it.
+    #[error("cannot {attempt}: {url}: {detail}")]
+    NotGiven {
+        /// The attempted action.
+        attempt: String,
+        /// The address.
+        url: String,
+        /// What is not done, and the way out.
+        detail: String,
+    },
     /// Too many pull requests.
     #[error("cannot {attempt}: {url}: more than {limit} open ones")]
     TooMany {

@@ -2,8 +2,9 @@
 //! anything is pushed.
 
 use super::api::{Edited, NewPullRequest, Opened, PullRequest, PullRequestEdit};
-use super::description::{Content, Description, is_ours};
-use super::{Forge, ForgeApi, ForgeError, Row};
+use super::description::{Content, Description, is_ours, setup_of};
+use super::setup::DRAFT;
+use super::{Forge, ForgeApi, ForgeError, Row, Setup};
 
 /// The longest title at both GitHub (256) and Gitea (255), in characters.
 const LONGEST_TITLE: usize = 255;
@@ -20,12 +21,18 @@ pub struct WantedPullRequest<'a> {
     pub base: &'a str,
     /// The commit of `head`, in hexadecimal.
     pub commit: &'a str,
-    /// The commit's whole message: its first line becomes the title.
+    /// The title; a default where it is empty, since forges require one.
+    pub title: &'a str,
+    /// The commit's whole message, without what the summary has; what is below its first line is shown.
     pub message: &'a str,
     /// All changes of `head` against `base`.
     pub changes: &'a [Row],
+    /// What is bumped, in Markdown, above them; may be empty.
+    pub summary: &'a str,
     /// More to say below them, in Markdown; may be empty. It is left out where it does not fit.
     pub section: &'a str,
+    /// What it is given when it is opened.
+    pub setup: &'a Setup,
 }
 
 /// The result for a pull request.
@@ -105,17 +112,20 @@ impl Forge {
             Found::Open(open) => return self.revise(*open.0, wanted, &content),
             Found::Nothing => {}
         }
-        let title = title(wanted.message);
+        let title = title(wanted.title);
         let body = Description::new(wanted, &title, &content).into_body("");
+        let is_wip = wanted.setup.draft && self.kind == ForgeApi::Gitea;
         let new = NewPullRequest {
-            title: &title,
+            title: &if is_wip { format!("{DRAFT}{title}") } else { title },
             head: wanted.head,
             base: wanted.base,
             body: &body,
+            draft: wanted.setup.draft && self.kind == ForgeApi::GitHub,
         };
         match self.open(&new)? {
             Opened::PullRequest(ours) => match self.older_twin(&ours, wanted)? {
-                None => Ok(kept(*ours, PullRequestState::Opened)),
+                None if wanted.setup.digest().is_none() => Ok(kept(*ours, PullRequestState::Opened)),
+                None => self.revise(*ours, wanted, &content).map(opened),
                 Some(older) => {
                     self.close(ours.number)?;
                     self.revise(older, wanted, &content)
@@ -156,18 +166,27 @@ impl Forge {
         wanted: &WantedPullRequest<'_>,
         content: &Content,
     ) -> Result<Kept, ForgeError> {
-        let ours = title(wanted.message);
+        let ours = title(wanted.title);
+        let setup = wanted.setup.digest();
+        if setup.is_some() && setup != setup_of(open.body.as_deref().unwrap_or_default()) {
+            self.equip(&open, wanted.setup, wanted.commit)?;
+        }
         let mut tries = 0;
         loop {
             let old = open.body.as_deref().unwrap_or_default();
-            let new_title = Some(ours.as_str()).filter(|ours| is_ours(&open.title, old) && *ours != open.title.trim());
-            let body = Description::new(wanted, &ours, content).into_body(old);
+            let (draft, present) = match open.title.trim().strip_prefix(DRAFT) {
+                Some(rest) if self.kind == ForgeApi::Gitea => (DRAFT, rest.trim()),
+                _ => ("", open.title.trim()),
+            };
+            let new_title = (is_ours(present, old) && ours != present).then(|| format!("{draft}{ours}"));
+            let description = Description::new(wanted, &ours, content).given(setup.clone());
+            let body = description.into_body(old);
             let new_body = Some(body.as_str()).filter(|new| !same_lines(new, old));
             if new_title.is_none() && new_body.is_none() {
                 return Ok(kept(open, PullRequestState::Unchanged));
             }
             let edit = PullRequestEdit {
-                title: new_title,
+                title: new_title.as_deref(),
                 body: new_body,
                 content_version: open.content_version.filter(|_| new_body.is_some()),
                 state: None,
@@ -190,7 +209,15 @@ fn kept(found: PullRequest, state: PullRequestState) -> Kept {
     }
 }
 
-/// The message's first line, or a default: forges require a title.
+/// One that was opened a moment ago.
+fn opened(kept: Kept) -> Kept {
+    Kept {
+        state: PullRequestState::Opened,
+        ..kept
+    }
+}
+
+/// The first line of a text, or a default: forges require a title.
 fn title(message: &str) -> String {
     let line = message.lines().map(str::trim).find(|line| !line.is_empty());
     let clean: String = line

@@ -1,7 +1,7 @@
 //! Pull requests at forges: one for each pushed branch, opened once, its title and description kept up to date.
 //!
 //! ```text
-//! repository (owner, name, API) ─▶ keep (find, then open or update) ─▶ api (requests)  description (its text)
+//! repository (owner, name, API) ─▶ keep (find, then open or update) ─▶ api (requests)  description (its text)  setup (labels, reviewers, …)
 //! ```
 //!
 //! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base are
@@ -18,6 +18,7 @@ mod kind;
 pub mod markdown;
 mod numbered;
 mod repository;
+mod setup;
 
 pub use api::{Forge, Login};
 pub use description::Row;
@@ -26,3 +27,4 @@ pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest
 pub use kind::ForgeApi;
 pub use numbered::{End, Numbered};
 pub use repository::{GitAddress, InvalidAddress, Repository};
+pub use setup::{MergeMethod, Setup};

@@ -101,6 +101,20 @@ impl Repository {
         url
     }
 
+    /// GitHub's GraphQL API: `https://api.github.com/graphql`, or `…/api/graphql` beside the `…/api/v3` of a server of one's own.
+    pub(super) fn graphql(&self) -> Url {
+        let mut url = self.api.clone();
+        let is_versioned = url.path().trim_end_matches('/').ends_with("/v3");
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty();
+            if is_versioned {
+                path.pop();
+            }
+            path.push("graphql");
+        }
+        url
+    }
+
     /// Whether the API belongs to the Git server: the same host, or `api.` before it, at the same port. One of SSH may have its API at any.
     #[must_use]
     pub fn is_served_by(&self, git: GitAddress<'_>) -> bool {

@@ -102,6 +102,7 @@ mod tests {
                 old: None,
                 new: String::new(),
                 status,
+                url: None,
             };
             let run = Run {
                 pushes: vec![push],

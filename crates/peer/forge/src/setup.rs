@@ -1,0 +1,271 @@
+//! What a pull request is given beside its text: labels, reviewers, assignees, a merge as soon as the forge allows it.
+//!
+//! It is given once, when the request is opened or when what is wanted changes: what people change afterwards stays. A digest of
+//! what was given is in our block of the description.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::api::PullRequest;
+use super::{Forge, ForgeApi, ForgeError};
+use bumpwright_http::Request;
+
+/// How a pull request is merged by the forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeMethod {
+    /// By a merge commit.
+    Merge,
+    /// As one commit.
+    Squash,
+    /// Commit by commit.
+    Rebase,
+}
+
+impl MergeMethod {
+    /// The word for it at both forges.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+        }
+    }
+
+    /// The method of this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Merge, Self::Squash, Self::Rebase]
+            .into_iter()
+            .find(|method| method.word() == word)
+    }
+}
+
+/// What marks the name of a team among reviewers.
+const TEAM: &str = "team:";
+
+/// The prefix of a draft's title at Gitea.
+pub(super) const DRAFT: &str = "WIP: ";
+
+/// What a new pull request is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Names of labels. GitHub makes those that do not exist.
+    pub labels: Vec<String>,
+    /// Names of users, and of teams as `team:NAME`.
+    pub reviewers: Vec<String>,
+    /// Names of users.
+    pub assignees: Vec<String>,
+    /// Whether it is opened as a draft.
+    pub draft: bool,
+    /// Whether the forge merges it as soon as its rules for the base are met, and how.
+    pub merge: Option<MergeMethod>,
+}
+
+impl Setup {
+    /// Whether nothing is wanted of an open request.
+    fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.reviewers.is_empty() && self.assignees.is_empty() && self.merge.is_none()
+    }
+
+    /// A digest of what is given to an open request; none where that is nothing.
+    pub(super) fn digest(&self) -> Option<String> {
+        let mut hash = Sha256::new();
+        for list in [&self.labels, &self.reviewers, &self.assignees] {
+            hash.update(list.len().to_be_bytes());
+            for name in list {
+                hash.update(name.len().to_be_bytes());
+                hash.update(name);
+            }
+        }
+        hash.update(self.merge.map_or("", MergeMethod::word));
+        (!self.is_empty()).then(|| super::description::short(hash))
+    }
+}
+
+#[derive(Deserialize)]
+struct Label {
+    name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct User {
+    login: String,
+}
+
+/// The assignees of a request or issue.
+#[derive(Deserialize)]
+struct Assigned {
+    #[serde(default)]
+    assignees: Option<Vec<User>>,
+}
+
+impl Assigned {
+    fn names(&self) -> Vec<&str> {
+        let users = self.assignees.iter().flatten();
+        users.map(|user| user.login.as_str()).collect()
+    }
+}
+
+impl Forge {
+    /// Gives an open request what is wanted of it.
+    pub(super) fn equip(&self, open: &PullRequest, setup: &Setup, commit: &str) -> Result<(), ForgeError> {
+        if !setup.labels.is_empty() {
+            self.label(open.number, &setup.labels)?;
+        }
+        if !setup.assignees.is_empty() {
+            self.assign(open.number, &setup.assignees)?;
+        }
+        if !setup.reviewers.is_empty() {
+            self.ask_reviewers(open.number, &setup.reviewers)?;
+        }
+        match (setup.merge, self.kind) {
+            (None, _) => Ok(()),
+            (Some(method), ForgeApi::GitHub) => self.merge_at_github(open, method),
+            (Some(method), ForgeApi::Gitea) => self.merge_at_gitea(open.number, method, commit),
+        }
+    }
+
+    fn label(&self, number: u64, labels: &[String]) -> Result<(), ForgeError> {
+        let attempt = format!("label pull request #{number}");
+        let url = self.issue(number, "labels");
+        let (has, _): (Vec<Label>, _) = self.send_json(&attempt, post(url.clone(), &json!({ "labels": labels })))?;
+        let has: Vec<&str> = has.iter().map(|label| label.name.as_str()).collect();
+        match lacking(labels, &has) {
+            None => Ok(()),
+            Some(name) => Err(self.missing(attempt, &url, format!("there is no label {name:?}: make it first"))),
+        }
+    }
+
+    /// Gitea replaces the assignees, GitHub adds to them and leaves out whom it cannot assign, without a word.
+    fn assign(&self, number: u64, wanted: &[String]) -> Result<(), ForgeError> {
+        let attempt = format!("assign pull request #{number}");
+        let (url, request) = match self.kind {
+            ForgeApi::GitHub => {
+                let url = self.issue(number, "assignees");
+                (url.clone(), post(url, &json!({ "assignees": wanted })))
+            }
+            ForgeApi::Gitea => {
+                let url = self.repository.url(&["issues", &number.to_string()]);
+                let (before, _): (Assigned, _) = self.send_json(&attempt, Request::get(url.clone()))?;
+                let mut all = before.names();
+                all.extend(wanted.iter().map(String::as_str));
+                let request = post(url.clone(), &json!({ "assignees": all }));
+                (url, request.method(ureq::http::Method::PATCH))
+            }
+        };
+        let (has, _): (Assigned, _) = self.send_json(&attempt, request)?;
+        match lacking(wanted, &has.names()) {
+            None => Ok(()),
+            Some(name) => Err(self.missing(attempt, &url, format!("{name:?} cannot be assigned here"))),
+        }
+    }
+
+    fn ask_reviewers(&self, number: u64, reviewers: &[String]) -> Result<(), ForgeError> {
+        let attempt = format!("ask for reviews of pull request #{number}");
+        let url = self
+            .repository
+            .url(&["pulls", &number.to_string(), "requested_reviewers"]);
+        let teams: Vec<&str> = reviewers.iter().filter_map(|name| name.strip_prefix(TEAM)).collect();
+        let people: Vec<&String> = reviewers.iter().filter(|name| !name.starts_with(TEAM)).collect();
+        let body = json!({ "reviewers": people, "team_reviewers": teams });
+        let _: (serde::de::IgnoredAny, _) = self.send_json(&attempt, post(url, &body))?;
+        Ok(())
+    }
+
+    /// As *Merge a pull request* of Gitea's API with `merge_when_checks_succeed`. One that is planned already stays.
+    fn merge_at_gitea(&self, number: u64, method: MergeMethod, commit: &str) -> Result<(), ForgeError> {
+        let attempt = format!("have pull request #{number} merged once its checks succeed");
+        let url = self.repository.url(&["pulls", &number.to_string(), "merge"]);
+        let body = json!({"Do": method.word(), "merge_when_checks_succeed": true, "head_commit_id": commit});
+        let answer = self.send(&attempt, post(url, &body))?;
+        match answer.status.is_success() || answer.status.as_u16() == 409 {
+            true => Ok(()),
+            false => Err(self.refused(&attempt, &answer)),
+        }
+    }
+
+    /// GitHub has this in its GraphQL API alone (*Mutations*, `enablePullRequestAutoMerge`).
+    fn merge_at_github(&self, open: &PullRequest, method: MergeMethod) -> Result<(), ForgeError> {
+        let attempt = format!("have pull request #{} merged once its checks succeed", open.number);
+        let url = self.repository.graphql();
+        let mutation = "mutation($id: ID!, $method: PullRequestMergeMethod!) { enablePullRequestAutoMerge(input: \
+                        {pullRequestId: $id, mergeMethod: $method}) { clientMutationId } }";
+        let method = method.word().to_ascii_uppercase();
+        let variables = json!({"id": open.node_id, "method": method});
+        let body = json!({"query": mutation, "variables": variables});
+        let (answer, _): (GraphqlAnswer, _) = self.send_json(&attempt, post(url.clone(), &body))?;
+        let Some(fault) = answer.errors.first() else {
+            return Ok(());
+        };
+        let said = self.without_secrets(&fault.message);
+        let hint = match said.contains("clean status") || said.contains("Protected branch rules not configured") {
+            true => {
+                "; the base has no rules that a merge could wait for: protect it, and allow auto-merge in the repository's settings"
+            }
+            false => "",
+        };
+        Err(self.missing(attempt, &url, format!("{said}{hint}")))
+    }
+
+    fn issue(&self, number: u64, what: &str) -> Url {
+        self.repository.url(&["issues", &number.to_string(), what])
+    }
+
+    fn missing(&self, attempt: String, url: &Url, detail: String) -> ForgeError {
+        ForgeError::NotGiven {
+            attempt,
+            url: super::error::place(url),
+            detail,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct GraphqlAnswer {
+    #[serde(default)]
+    errors: Vec<GraphqlFault>,
+}
+
+#[derive(Deserialize)]
+struct GraphqlFault {
+    message: String,
+}
+
+fn post(url: Url, body: &Value) -> Request {
+    Request::post(url, "application/json", body.to_string())
+}
+
+/// The first of these names that the forge does not have. Names differ by more than case.
+fn lacking<'n>(wanted: &'n [String], has: &[&str]) -> Option<&'n str> {
+    let is_there = |name: &&String| has.iter().any(|there| there.eq_ignore_ascii_case(name));
+    wanted.iter().find(|name| !is_there(name)).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_has_a_digest_and_a_draft_is_not_given() {
+        let draft = Setup {
+            draft: true,
+            ..Setup::default()
+        };
+        assert_eq!(draft.digest(), None);
+        let labels = |names: &[&str]| Setup {
+            labels: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Setup::default()
+        };
+        let reviewers = Setup {
+            reviewers: labels(&["a"]).labels,
+            ..Setup::default()
+        };
+        let digests = [labels(&["a"]), labels(&["a", "b"]), labels(&["ab"]), reviewers].map(|setup| setup.digest());
+        for (at, digest) in digests.iter().enumerate() {
+            assert!(digest.is_some() && !digests.iter().skip(at + 1).any(|other| other == digest));
+        }
+    }
+}
