@@ -42,13 +42,13 @@ Documentation: docs/cli.md, docs/reference/README.md";
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Set the marked image fields of a folder, a file or a Git repository
+    /// Set the marked image fields of a folder or a Git repository
     Update(Box<update::args::Update>),
     /// Rewrite kustomization files byte by byte, or make one
     Kustomize(kustomize::args::Kustomize),
-    /// Propose policies, an automation and markers for the images that a folder uses
+    /// Propose policies and markers for the images of a folder
     Init(init::args::Init),
-    /// List markers; put them behind the fields of an image, or take them away
+    /// List markers, set them behind images, or take them away
     Markers(markers::args::Markers),
     /// Render a commit message from its template
     Message(message::args::Message),
@@ -56,41 +56,53 @@ pub enum Command {
     Policy(Box<policy::args::Policy>),
     /// Print the CustomResourceDefinitions of all kinds
     Crds(Crds),
-    /// Rewrite manifests of older API versions to v1, leaving the rest of their files as it is
+    /// Rewrite manifests of older API versions or of other tools
+    ///
+    /// The rest of their files stays as it is.
     Migrate(migrate::args::Migrate),
     /// Build a kustomization, as `kustomize build` does
     Build(Box<build::args::Build>),
-    /// Show the differences between two kustomizations, or between two revisions of one
+    /// Show what differs between two kustomizations or revisions
     Diff(Box<build::args::Diff>),
     /// Render Helm charts, without Helm
     Helm(helm::args::Helm),
-    /// Substitute variables of the environment in a text, as Kustomizations do after a build
+    /// Substitute variables of the environment in a text
+    ///
+    /// As Kustomizations do after a build.
     Envsubst(envsubst::args::Envsubst),
     /// Show what a cluster that reconciles a folder would have
     Fleet(Box<fleet::args::Fleet>),
-    /// Explain a reason that a condition, an event or a skip has, and what to do
+    /// Explain the reason of a condition, an event or a skip
     Explain(explain::args::Explain),
     /// Run `update` on an example fleet in a temporary repository
     Demo(demo::args::Demo),
     /// Run the controllers in a cluster, in the place of Flux's
     Controller(Box<controller::args::Controller>),
-    /// Show a cluster in the browser: what is behind, what is stuck, what changed
+    /// Show a cluster in the browser
+    ///
+    /// What is behind, what is stuck, what changed.
     Ui(ui::args::UiCommand),
     /// Install the controllers into a cluster, or print their manifests
     Install(Box<install::args::Install>),
     /// Check whether an installation can be made, or is well
     Check(Box<check::args::Check>),
-    /// Remove what `install` made; definitions and objects stay without --crds
+    /// Remove what `install` made
+    ///
+    /// Definitions and objects stay without --crds.
     Uninstall(Box<uninstall::args::Uninstall>),
-    /// Show what is behind, what is stuck and what changed in a cluster, on one screen
+    /// Show what is behind, what is stuck and what changed
+    ///
+    /// All of a cluster on one screen.
     Status(status::args::Status),
     /// Show images, automations, Kustomizations or sources of a cluster
     Get(get::args::Get),
     /// Show what a Kustomization has applied, as a tree
     Tree(tree::args::Tree),
-    /// Trace an object back to its Kustomization, commit, automation, policy and tag
+    /// Trace an object back to its Kustomization, commit and tag
+    ///
+    /// And to the automation and the policy that wrote the tag.
     Trace(trace::args::Trace),
-    /// Show events about sources, images, automations and Kustomizations
+    /// Show events of sources, images, automations, Kustomizations
     Events(events::args::Events),
     /// Have an object reconciled now, and wait for the outcome
     Reconcile(reconcile::args::Reconcile),

@@ -19,6 +19,7 @@ mod fetch_bounds;
 mod files;
 mod fleet;
 mod get;
+mod groups;
 mod helm;
 mod images;
 mod init;
@@ -52,7 +53,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 use args::{Cli, Command};
 
@@ -60,7 +61,8 @@ use args::{Cli, Command};
 #[must_use]
 pub fn main() -> ExitCode {
     confined::memory();
-    match Cli::parse().command {
+    let typed = Cli::from_arg_matches(&groups::command().get_matches());
+    match typed.unwrap_or_else(|error| error.exit()).command {
         Command::Update(args) => update::run(&args),
         Command::Kustomize(args) => kustomize::run(&args),
         Command::Helm(args) => helm::run(&args),

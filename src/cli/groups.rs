@@ -1,0 +1,85 @@
+//! The list of commands in `--help`, by what they are for.
+
+use clap::{Command, CommandFactory};
+
+use super::args::Cli;
+
+/// The groups, and the commands of each.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Images", &["update", "init", "policy", "markers", "message", "demo"]),
+    (
+        "Fleets and manifests",
+        &["fleet", "build", "diff", "helm", "kustomize", "envsubst", "migrate"],
+    ),
+    (
+        "A cluster",
+        &[
+            "status",
+            "get",
+            "tree",
+            "trace",
+            "events",
+            "reconcile",
+            "suspend",
+            "resume",
+            "ui",
+        ],
+    ),
+    ("Controllers", &["install", "check", "uninstall", "controller", "crds"]),
+    ("More", &["explain", "completions", "man", "version", "help"]),
+];
+
+/// The command line with its commands in groups.
+pub(super) fn command() -> Command {
+    // What clap adds by itself is there once it is built.
+    let mut built = Cli::command();
+    built.build();
+    let width = built
+        .get_subcommands()
+        .map(|one| one.get_name().len())
+        .max()
+        .unwrap_or_default();
+    let heading = |text: &str| {
+        let style = built.get_styles().get_header();
+        format!("{style}{text}:{style:#}\n")
+    };
+    let mut commands = String::new();
+    for (group, names) in GROUPS {
+        commands += &heading(group);
+        for name in names {
+            let about = built.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let style = built.get_styles().get_literal();
+            commands += &format!("  {style}{name:width$}{style:#}  {about}\n");
+        }
+        commands.push('\n');
+    }
+    let options = heading("Options");
+    let template =
+        format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{options}{{options}}{{after-help}}");
+    Cli::command().help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_command_is_in_one_group_and_fits_a_line() {
+        let mut built = Cli::command();
+        built.build();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let all: BTreeSet<&str> = built.get_subcommands().map(Command::get_name).collect();
+        assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), all);
+        assert_eq!(grouped.len(), all.len());
+        for line in command()
+            .render_help()
+            .to_string()
+            .lines()
+            .take_while(|line| *line != "Options:")
+        {
+            assert!(line.len() <= 80, "{line}");
+        }
+    }
+}
