@@ -92,6 +92,7 @@ mod tests {
                 namespace: "fs".to_owned(),
                 name: "apps".to_owned(),
             }],
+            releases: Vec::new(),
             workloads: vec![ChangedWorkload {
                 object: object("Deployment", "web"),
                 images: vec![ContainerImage {
