@@ -327,7 +327,44 @@ fn charts_that_we_make_are_installed_and_upgraded() {
     released("web", "hello 1.1.0");
     let status = world.get(HELM_CHART, "helm-git-app")["status"].take();
     assert_eq!(status["observedChartName"], "app", "{status:#}");
+    both_commands(world);
     world.delete(HELM_RELEASE, "app");
     world.gone(HELM_CHART, "helm-git-app");
     world.gone(CONFIG_MAP, "app");
+}
+
+/// `flux` and our commands, on the charts.
+fn both_commands(world: &World<'_>) {
+    let flux = |arguments: &[&str]| {
+        let mut flux = Command::new(bumpwright_testkit::tool("flux").unwrap());
+        flux.args(arguments).args(["--timeout=1m", "-n", &world.namespace]);
+        flux.env("KUBECONFIG", world.cluster.kubeconfig());
+        String::from_utf8(run(flux.env("HOME", world.folder.path()))).unwrap()
+    };
+    let wanted = "packaged 'app' chart with version '1.1.0+1' and merged values files [app/values.yaml envs/prod.yaml]";
+    for listed in [
+        flux(&["get", "sources", "chart"]),
+        command(world, &["get", "sources"], 0),
+    ] {
+        assert!(listed.contains(wanted), "{listed}");
+    }
+    for command in ["suspend", "resume", "reconcile"] {
+        flux(&[command, "source", "chart", "helm-git-web"]);
+    }
+    command(world, &["suspend", "source", "chart", "helm-git-app"], 0);
+    command(
+        world,
+        &["resume", "source", "chart", "helm-git-app", "--wait", "--timeout=1m"],
+        0,
+    );
+    command(
+        world,
+        &["reconcile", "source", "chart", "helm-git-app", "--timeout=1m"],
+        0,
+    );
+    command(world, &["reconcile", "hr", "app", "--with-source", "--timeout=1m"], 0);
+    // Which no Kustomization has applied.
+    let trace = command(world, &["trace", "cm/app"], 1);
+    let chart = "Chart source:    GitRepository/helm-git/charts";
+    assert!(trace.contains(chart), "{trace}");
 }
