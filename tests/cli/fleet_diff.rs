@@ -262,3 +262,84 @@ fn nothing_differs_in_what_an_operator_makes() {
     commit(&bench);
     bench.ok(&["fleet", "diff", "--from", "HEAD", "clusters/production"]);
 }
+
+/// Releases that install the same are not rendered; what their charts define, and what others give, counts all the same.
+#[test]
+fn releases_are_compared_by_what_they_are_made_of() {
+    let bench = bench("");
+    let release = |name: &str, chart: &str, values: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: d}}\nspec:\n  interval: 1h\n  \
+             chart: {{spec: {{chart: ./charts/{chart}, sourceRef: {{kind: GitRepository, name: flux-system, namespace: flux-system}}}}}}\n  \
+             values: {values}\n"
+        )
+    };
+    let map = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{key: {{{{ .Values.key | quote }}}}}}\n"
+        )
+    };
+    let defined = "{{ if .Capabilities.APIVersions.Has \"example.com/v1/Thing\" }}\n";
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\nspec:\n  \
+               group: example.com\n  scope: Namespaced\n  names: {kind: Thing, plural: things}\n  versions: [{name: v1, served: true, storage: true, \
+               schema: {openAPIV3Schema: {type: object}}}]\n";
+    for name in ["things", "web", "gives"] {
+        bench.write(
+            &format!("charts/{name}/Chart.yaml"),
+            format!("{{apiVersion: v2, name: {name}, version: 1.0.0}}"),
+        );
+    }
+    bench.write("charts/things/crds/things.yaml", crd);
+    bench.write("charts/things/templates/map.yaml", map("things"));
+    bench.write(
+        "charts/web/templates/map.yaml",
+        format!("{defined}{}{{{{ end }}}}\n", map("web")),
+    );
+    bench.write(
+        "charts/gives/templates/release.yaml",
+        release("given", "web", "{key: {{ .Values.key }}}"),
+    );
+    bench.write("apps/one/things.yaml", release("things", "things", "{key: a}"));
+    bench.write("apps/one/web.yaml", release("web", "web", "{key: a}"));
+    bench.write("apps/one/same.yaml", release("same", "web", "{key: a}"));
+    bench.write("apps/one/gives.yaml", release("gives", "gives", "{key: a}"));
+    commit(&bench);
+    bench.write("apps/one/web.yaml", release("web", "web", "{key: b}"));
+    commit(&bench);
+    let diff = |from: &str| {
+        bench.run(&[
+            "fleet",
+            "diff",
+            "--offline",
+            "--from",
+            from,
+            "--to",
+            "HEAD",
+            "clusters/production",
+        ])
+    };
+    let ran = diff("HEAD~1");
+    assert!(
+        ran.code == 1 && ran.out.contains("~ ConfigMap d/web"),
+        "{}\n{}",
+        ran.out,
+        ran.err
+    );
+    assert!(!ran.out.contains("things") && !ran.out.contains("same"), "{}", ran.out);
+    // What a chart gives is made of its own files and values.
+    bench.write(
+        "charts/web/templates/map.yaml",
+        format!("{defined}{}{{{{ end }}}}\n", map("other")),
+    );
+    commit(&bench);
+    let ran = diff("HEAD~1");
+    for release in ["d/web", "d/same", "d/given"] {
+        assert!(
+            ran.out.contains(&format!("HelmRelease {release}")),
+            "{release}: {}\n{}",
+            ran.out,
+            ran.err
+        );
+    }
+    assert!(!ran.out.contains("things"), "{}", ran.out);
+}

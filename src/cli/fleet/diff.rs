@@ -21,7 +21,7 @@ pub(super) fn run(args: &Diff) -> ExitCode {
 
 /// Prints the differences; returns whether there are any.
 fn differences(args: &Diff) -> Result<bool, String> {
-    let (before, after) = States::open(&args.reading, &args.from, args.to.as_deref())?.fleets()?;
+    let (before, after) = States::open(&args.reading, &args.from, args.to.as_deref())?.differing()?;
     let both = before.iter().zip(&after);
     let all: Vec<FleetDiff> = both.map(|(before, after)| diff::compare(before, after)).collect();
     match args.output {

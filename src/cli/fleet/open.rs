@@ -13,7 +13,8 @@ use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
-    self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles,
+    self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, RenderedReleases, Repository, Settings,
+    SourceFiles,
 };
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_sops::{KeyService, LocalKeys};
@@ -179,11 +180,15 @@ impl Opened {
         self.repository.tree().canonical(&format!("/{entry}")).is_ok()
     }
 
-    /// The same for a comparison: an entry that does not exist has nothing.
+    /// The same for a comparison: an entry that does not exist has nothing. `releases` says which of an entry are rendered.
     ///
     /// # Errors
     /// An entry cannot be read.
-    pub(super) fn fleets_or_none(&self, memo: &Memo) -> Result<Vec<Fleet>, String> {
+    pub(super) fn fleets_or_none(
+        &self,
+        memo: &Memo,
+        releases: &dyn Fn(&str) -> RenderedReleases,
+    ) -> Result<Vec<Fleet>, String> {
         let tree = self.repository.tree();
         let view = |entry: &String| match tree.canonical(&format!("/{entry}")) {
             Err(TreeError::Missing(_) | TreeError::File(_)) => {
@@ -191,7 +196,13 @@ impl Opened {
                 fleet.entry.clone_from(entry);
                 Ok(fleet)
             }
-            _ => fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo),
+            _ => {
+                let mut settings = self.settings.clone();
+                if let Some(charts) = &mut settings.charts {
+                    charts.releases = releases(entry);
+                }
+                fleet::view(&*self.repository, entry, &*self.outside, &settings, memo)
+            }
         };
         self.entries.iter().map(view).collect()
     }

@@ -1,9 +1,11 @@
 //! Two states of the clusters of a repository.
 
+use std::collections::BTreeMap;
+
 use super::args::Reading;
 use super::open::Opened;
 use crate::cli::console::complain;
-use bumpwright_fleet::{CheckSettings, Fleet, Memo, aligned};
+use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, differing};
 
 /// Two states, opened.
 pub(super) struct States {
@@ -47,13 +49,46 @@ impl States {
     /// # Errors
     /// An entry that cannot be read; for users.
     pub(super) fn fleets(&self) -> Result<(Vec<Fleet>, Vec<Fleet>), String> {
+        let all = |_: &str| RenderedReleases::All;
         let memo = Memo::default();
-        let before = self.old.fleets_or_none(&memo)?;
+        let before = self.old.fleets_or_none(&memo, &all)?;
         let memo = self.old.known_for(&memo, &self.new);
-        let after = self.new.fleets_or_none(&memo)?;
-        for fleet in before.iter().chain(&after) {
-            fleet.problems.iter().for_each(|problem| complain(problem));
-        }
-        Ok(aligned(before, after))
+        let after = self.new.fleets_or_none(&memo, &all)?;
+        Ok(told(before, after))
     }
+
+    /// The same without the releases that install the same in both: they are not rendered.
+    ///
+    /// # Errors
+    /// As [`States::fleets`]
+    pub(super) fn differing(&self) -> Result<(Vec<Fleet>, Vec<Fleet>), String> {
+        if self.old.settings.charts.is_none() {
+            return self.fleets();
+        }
+        let compared = |_: &str| RenderedReleases::Compared;
+        let memo = Memo::default();
+        let before = self.old.fleets_or_none(&memo, &compared)?;
+        let new_memo = self.old.known_for(&memo, &self.new);
+        let after = self.new.fleets_or_none(&new_memo, &compared)?;
+        let both = before.iter().filter_map(|fleet| {
+            let other = after.iter().find(|other| other.entry == fleet.entry)?;
+            Some((fleet.entry.as_str(), differing(fleet, other)))
+        });
+        let both: BTreeMap<&str, [RenderedReleases; 2]> = both.collect();
+        let of = |entry: &str, side: usize| {
+            let releases = both.get(entry).and_then(|sides| sides.get(side));
+            releases.cloned().unwrap_or(RenderedReleases::All)
+        };
+        let old = self.old.fleets_or_none(&memo, &|entry| of(entry, 0))?;
+        let new = self.new.fleets_or_none(&new_memo, &|entry| of(entry, 1))?;
+        Ok(told(old, new))
+    }
+}
+
+/// Tells what cannot be read, and brings both states into the same order.
+fn told(before: Vec<Fleet>, after: Vec<Fleet>) -> (Vec<Fleet>, Vec<Fleet>) {
+    for fleet in before.iter().chain(&after) {
+        fleet.problems.iter().for_each(|problem| complain(problem));
+    }
+    aligned(before, after)
 }

@@ -79,6 +79,18 @@ pub enum RenderedReleases {
     Only(Arc<BTreeSet<ObjectName>>),
     /// None: only what they would be rendered from is noted.
     None,
+    /// None: what they would be rendered from is noted with their charts, for [`differing`](super::differing).
+    Compared,
+    /// All but these.
+    AllBut(Arc<LeftOutReleases>),
+}
+
+/// Releases that are known to install the same in two states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOutReleases {
+    pub(super) names: BTreeSet<ObjectName>,
+    /// What the definitions in their charts and in those of others serve: it counts for those that are rendered.
+    pub(super) served: BTreeSet<String>,
 }
 
 /// The files of a source, as the user gives them.

@@ -30,6 +30,8 @@ pub struct Fleet {
     pub(super) applied: Vec<FleetObject>,
     /// What its HelmReleases are rendered from, if they are looked at.
     pub(super) releases: BTreeMap<ObjectName, ReleaseInputs>,
+    /// What the definitions in their charts serve, if they are compared.
+    pub(super) served_by_charts: BTreeSet<String>,
 }
 
 /// A Kustomization of a fleet, or its entry.

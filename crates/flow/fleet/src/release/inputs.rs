@@ -1,6 +1,7 @@
 //! What a release is rendered from, to tell whether two states of a fleet give the same.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_helm::{Chart, File};
@@ -11,6 +12,7 @@ use super::chart::ChartPlan;
 use super::spec::ReleaseSpec;
 use super::values::Merged;
 use crate::memo::Digest;
+use crate::settings::{LeftOutReleases, RenderedReleases};
 use crate::view::Fleet;
 
 /// What a release is rendered from, but for the bytes of its chart.
@@ -21,6 +23,8 @@ pub(crate) struct ReleaseInputs {
     /// Kinds and names of what it takes values from.
     pub(crate) values_from: Vec<(String, ObjectName)>,
     chart: OfRepository,
+    /// The digest of everything, its chart included; none if that is not known, or if it may install what gives other objects.
+    pub(super) made: Option<Digest>,
 }
 
 /// What a chart has of the repository.
@@ -59,6 +63,7 @@ impl ReleaseInputs {
             digest: digest.finalize().into(),
             values_from: spec.values_from.iter().map(reference).collect(),
             chart: plan.of_repository(),
+            made: None,
         }
     }
 
@@ -80,6 +85,23 @@ impl ReleaseInputs {
     }
 }
 
+/// The releases to render of two states of a fleet, both seen with [`RenderedReleases::Compared`]: those that do not install the same.
+#[must_use]
+pub fn differing(before: &Fleet, after: &Fleet) -> [RenderedReleases; 2] {
+    let names = unchanged(before, after);
+    [before, after].map(|fleet| {
+        let served = fleet.served_by_charts.clone();
+        let names = names.clone();
+        RenderedReleases::AllBut(Arc::new(LeftOutReleases { names, served }))
+    })
+}
+
+fn unchanged(before: &Fleet, after: &Fleet) -> BTreeSet<ObjectName> {
+    let made = |fleet: &Fleet, name: &ObjectName| fleet.releases.get(name).and_then(|inputs| inputs.made);
+    let is_same = |name: &&ObjectName| made(before, name).is_some() && made(before, name) == made(after, name);
+    before.releases.keys().filter(is_same).cloned().collect()
+}
+
 /// The releases of which a commit that changes these files may make something else.
 pub(crate) fn changed(before: &Fleet, after: &Fleet, files: &[String]) -> BTreeSet<ObjectName> {
     let names = before.releases.keys().chain(after.releases.keys());
@@ -88,6 +110,20 @@ pub(crate) fn changed(before: &Fleet, after: &Fleet, files: &[String]) -> BTreeS
         _ => true,
     };
     names.filter(differs).cloned().collect()
+}
+
+/// What an object of Flux has in its text: what installs one gives other Kustomizations and releases, which are compared themselves.
+const OF_FLUX: [&str; 2] = ["toolkit.fluxcd.io/", "fluxcd.controlplane.io/"];
+
+/// Whether a chart may make objects of Flux.
+pub(super) fn makes_flux(chart: &Chart) -> bool {
+    let mut files = chart.templates.iter().chain(&chart.files).chain(&chart.values_file);
+    files.any(|file| mentions_flux(&String::from_utf8_lossy(&file.data))) || chart.dependencies.iter().any(makes_flux)
+}
+
+/// Whether a text has the API of an object of Flux.
+pub(super) fn mentions_flux(text: &str) -> bool {
+    OF_FLUX.iter().any(|api| text.contains(api))
 }
 
 impl Job {

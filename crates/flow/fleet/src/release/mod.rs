@@ -31,6 +31,7 @@ use crate::sources::{SourceTree, Sources};
 use crate::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
 pub use chart::{ChartError, RepositoryChart};
 use chart::{ChartPlan, From, Loaded};
+pub use inputs::differing;
 pub(crate) use inputs::{ReleaseInputs, changed};
 use render::{Cluster, Scopes};
 use spec::ReleaseSpec;
@@ -58,6 +59,8 @@ struct Job {
     plan: ChartPlan,
     key: String,
     merged: Result<Merged, String>,
+    /// Whether its values have the API of an object of Flux.
+    mentions_flux: bool,
     inputs: ReleaseInputs,
 }
 
@@ -84,15 +87,16 @@ impl Releases {
         for job in &jobs {
             fleet.releases.insert(job.name.clone(), job.inputs.clone());
         }
-        if charts.releases == RenderedReleases::None {
-            return Vec::new();
-        }
-        if jobs.is_empty() {
+        if charts.releases == RenderedReleases::None || jobs.is_empty() {
             return Vec::new();
         }
         let account = charts.is_tenant.then_some(&settings.memory);
         self.load(&jobs, sources, outside, account);
-        let capabilities = capabilities(fleet, charts.kube_version.as_str(), self.charts.values());
+        let mut by_charts = served_by(self.charts.values());
+        if let RenderedReleases::AllBut(left) = &charts.releases {
+            by_charts.extend(left.served.iter().cloned());
+        }
+        let capabilities = capabilities(fleet, charts.kube_version.as_str(), &by_charts);
         let mut done = Vec::new();
         match capabilities {
             Ok(capabilities) => {
@@ -105,6 +109,12 @@ impl Releases {
                     settings,
                     hidden: fleet.hidden_texts(),
                 };
+                if charts.releases == RenderedReleases::Compared {
+                    let common = cluster.digest();
+                    self.compare(&jobs, fleet, &common);
+                    fleet.served_by_charts = by_charts;
+                    return Vec::new();
+                }
                 done = self.done(&jobs, &cluster, memo);
             }
             Err(error) => fleet.problems.push(error),
@@ -133,6 +143,22 @@ impl Releases {
         jobs.into_iter().map(|job| job.node).collect()
     }
 
+    /// Notes what the releases would be rendered from.
+    fn compare(&self, jobs: &[Job], fleet: &mut Fleet, common: &Digest) {
+        let mut gives_flux: BTreeMap<&str, bool> = BTreeMap::new();
+        for job in jobs {
+            let Some(loaded) = self.charts.get(&job.key) else {
+                continue;
+            };
+            let Ok(chart) = &loaded.chart else { continue };
+            let by_chart = *gives_flux.entry(&job.key).or_insert_with(|| inputs::makes_flux(chart));
+            let made = (!by_chart && !job.mentions_flux).then(|| job.digest(&loaded.digest, common));
+            if let Some(inputs) = fleet.releases.get_mut(&job.name) {
+                inputs.made = made;
+            }
+        }
+    }
+
     /// The new releases, as nodes and jobs.
     fn found(
         &mut self,
@@ -143,9 +169,13 @@ impl Releases {
         let mut jobs = Vec::new();
         let is_meant = |name: &ObjectName| match &charts.releases {
             RenderedReleases::Only(names) => names.contains(name),
-            RenderedReleases::All | RenderedReleases::None => true,
+            RenderedReleases::AllBut(left) => !left.names.contains(name),
+            RenderedReleases::All | RenderedReleases::None | RenderedReleases::Compared => true,
         };
-        while let Some(node) = fleet.nodes.get(self.searched) {
+        let is_rendered = !matches!(charts.releases, RenderedReleases::None | RenderedReleases::Compared);
+        // Those that are found now have no objects yet: what they install is searched next time.
+        let end = fleet.nodes.len();
+        while let Some(node) = fleet.nodes.get(self.searched).filter(|_| self.searched < end) {
             let parent = self.searched;
             self.searched += 1;
             if node.is_elsewhere() {
@@ -158,7 +188,7 @@ impl Releases {
                 if !is_meant(&name) || !self.seen.insert(name.clone()) {
                     continue;
                 }
-                if charts.releases == RenderedReleases::None {
+                if !is_rendered {
                     let spec = ReleaseSpec::of(&object.value).unwrap_or_default();
                     jobs.push(job(fleet, sources, (0, charts), (name, &object), spec));
                     continue;
@@ -305,6 +335,7 @@ fn job(
     let merged = values::merged(fleet, &name, &spec, charts.is_tenant);
     let text = object.value.get("spec").map(Value::to_string).unwrap_or_default();
     Job {
+        mentions_flux: inputs::mentions_flux(&text) || merged.as_ref().is_ok_and(of_flux),
         inputs: ReleaseInputs::of(&name, &spec, &text, &plan, &merged),
         node,
         key: plan.key(),
@@ -313,6 +344,20 @@ fn job(
         name,
         spec,
     }
+}
+
+/// Whether values of other objects than the release have the API of an object of Flux.
+fn of_flux(merged: &Merged) -> bool {
+    let mut waiting: Vec<&Value> = merged.values.values().collect();
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) if inputs::mentions_flux(text) => return true,
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(fields) => waiting.extend(fields.values()),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The scopes of the custom resources that the fleet defines.
@@ -325,18 +370,17 @@ fn scopes(fleet: &Fleet) -> Scopes {
 }
 
 /// What the cluster has: the APIs of Kubernetes, and those that the fleet defines, also in the charts.
-fn capabilities<'c>(
-    fleet: &Fleet,
-    kube_version: &str,
-    charts: impl Iterator<Item = &'c Loaded>,
-) -> Result<Capabilities, String> {
+fn capabilities(fleet: &Fleet, kube_version: &str, by_charts: &BTreeSet<String>) -> Result<Capabilities, String> {
     let definitions = fleet.of_kind("apiextensions.k8s.io", "CustomResourceDefinition");
-    let mut versions: BTreeSet<String> = definitions.flat_map(|(_, object)| served(&object.value)).collect();
-    for chart in charts.filter_map(|loaded| loaded.chart.as_ref().ok()) {
-        let objects = chart_definitions(chart);
-        versions.extend(objects.iter().flat_map(served));
-    }
-    Capabilities::of(kube_version, versions.iter().map(String::as_str))
+    let versions: BTreeSet<String> = definitions.flat_map(|(_, object)| served(&object.value)).collect();
+    Capabilities::of(kube_version, versions.union(by_charts).map(String::as_str))
+}
+
+/// What the definitions in charts serve.
+fn served_by<'c>(charts: impl Iterator<Item = &'c Loaded>) -> BTreeSet<String> {
+    let charts = charts.filter_map(|loaded| loaded.chart.as_ref().ok());
+    let definitions = charts.flat_map(|chart| chart_definitions(chart));
+    definitions.flat_map(|object| served(&object)).collect()
 }
 
 /// The definitions in the `crds/` of a chart and of its subcharts.
