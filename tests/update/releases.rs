@@ -314,3 +314,31 @@ fn values_of_secrets_are_not_told() {
         ran.err
     );
 }
+
+/// As `fleet` has them.
+#[test]
+fn charts_are_given_or_releases_are_left_out() {
+    let elsewhere = "  chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: acme}}}\n";
+    let repository = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: acme, namespace: shop}\n\
+                      spec: {interval: 1h, url: 'https://charts.example.com'}\n";
+    let bench = bench(&[
+        ("c/acme.yaml", repository),
+        ("c/far.yaml", &release("far", &format!("{elsewhere}{}", tag("tag")))),
+    ]);
+    let rendered = ["Deployment far web ghcr.io/acme/web:1.0.0 ghcr.io/acme/web:2.0.0 shop/far"];
+    assert_eq!(workloads(&impact(&bench, &["--charts", "charts"])), rendered);
+    let version = ["--charts", "charts", "--kubernetes-version", "1.32"];
+    assert_eq!(workloads(&impact(&bench, &version)), rendered);
+    let left_out = impact(&bench, &["--charts", "charts", "--helm=false"]);
+    assert_eq!(
+        workloads(&left_out),
+        ["HelmRelease far spec.values.image :1.0.0 :2.0.0 -"]
+    );
+    assert_eq!(left_out["notes"], json!([]));
+    let ran = bench.run(&update(&["--kubernetes-version", "0.1"]));
+    assert!(
+        ran.code == 2 && ran.err.contains("--kubernetes-version: "),
+        "{}",
+        ran.err
+    );
+}

@@ -43,16 +43,18 @@ pub(in crate::cli) struct Given {
 }
 
 /// How the world outside of the repository may be used.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::cli) struct Limits {
     pub(in crate::cli) bounds: FetchBounds,
     pub(in crate::cli) offline: bool,
+    /// A folder with charts.
+    pub(in crate::cli) charts: Option<PathBuf>,
 }
 
 impl Limits {
     fn outside(self, clone: Option<PathBuf>, identity: Identity) -> UserOutside {
         let network = Network::new(self.bounds, TIMEOUT, &identity);
-        UserOutside::new(network, self.offline, clone, identity, None)
+        UserOutside::new(network, self.offline, clone, identity, self.charts)
     }
 }
 
@@ -166,13 +168,20 @@ impl Given {
         })
     }
 
-    /// Verifies edits of the repository against the clusters.
+    /// Verifies edits of the repository against the clusters; with `helm` what HelmReleases install, on this version of Kubernetes.
     ///
     /// # Errors
-    /// The kinds of Kubernetes cannot be read.
-    pub(in crate::cli) fn verifier(mut self, verification: Verification) -> Result<FleetVerifier, String> {
-        let schemas = Schemas::bundled(None).map_err(|error| error.to_string())?;
-        self.settings.charts = Some(Charts::new(String::new(), schemas));
+    /// A version of Kubernetes whose kinds are not known.
+    pub(in crate::cli) fn verifier(
+        mut self,
+        verification: Verification,
+        helm: bool,
+        kubernetes: Option<&str>,
+    ) -> Result<FleetVerifier, String> {
+        if helm {
+            let schemas = Schemas::bundled(kubernetes).map_err(|error| format!("--kubernetes-version: {error}"))?;
+            self.settings.charts = Some(Charts::new(kubernetes.unwrap_or_default().to_owned(), schemas));
+        }
         let verifier = FleetVerifier::new(
             self.entries,
             self.root,

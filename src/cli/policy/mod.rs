@@ -79,6 +79,7 @@ fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String
     let limits = Limits {
         bounds: FetchBounds::default(),
         offline: args.offline,
+        charts: None,
     };
     let known = Given::of_entries(&args.fleet, limits)?.objects(&objects)?;
     known.notes.iter().for_each(|note| say("note", note));

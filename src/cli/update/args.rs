@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 use super::request_args::Request;
 use crate::cli::args::Access;
@@ -35,6 +35,19 @@ pub struct Update {
     /// Time limit for the impact on clusters, and for --verify
     #[arg(long, value_name = "DURATION", default_value = "1m", help_heading = "Clusters")]
     pub verify_timeout: GoDuration,
+
+    /// With --fleet: render HelmReleases; false: what they install is not looked into
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set,
+        help_heading = "Clusters")]
+    pub helm: bool,
+
+    /// With --fleet: a folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories
+    #[arg(long, value_name = "DIR", requires = "fleet", help_heading = "Clusters")]
+    pub charts: Option<PathBuf>,
+
+    /// With --fleet: the minor version of Kubernetes that charts see, such as 1.34 [default: the newest that is known]
+    #[arg(long, value_name = "VERSION", requires = "fleet", help_heading = "Clusters")]
+    pub kubernetes_version: Option<String>,
 
     /// With --verify server: the kubeconfig file
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]

@@ -64,11 +64,12 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
         notes,
         unbuilt,
     } = clusters.objects(given)?;
-    let verifier = clusters.verifier(Verification {
+    let verification = Verification {
         must_build: args.verify != Verify::None,
         timeout: args.verify_timeout,
         push_on_timeout: false,
-    })?;
+    };
+    let verifier = clusters.verifier(verification, args.helm, args.kubernetes_version.as_deref())?;
     let verifier = match server {
         Some(server) => verifier.with_server(server),
         None => verifier,
@@ -86,6 +87,7 @@ fn open(args: &Update, entries: &[String], places: &mut Places) -> Result<Given,
     let limits = Limits {
         bounds: args.bounds,
         offline: args.offline,
+        charts: args.charts.clone(),
     };
     match classify(args.target.as_deref().unwrap_or("."))? {
         Target::Folder(folder) => Given::on_disk(&folder, entries, limits),
