@@ -322,3 +322,59 @@ fn rules_and_folders_without_images_propose_nothing() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("is not the name of an object"), "{}", ran.err);
 }
+
+/// A chart is asked which values are images: keys of any name, names that it completes, and values that it does not read.
+#[test]
+fn charts_say_which_values_are_images() {
+    let Some(registry) = registry() else { return };
+    let host = registry.host();
+    let bench = Bench::new();
+    let template = format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {{spec: {{containers: [\n  \
+         {{name: web, image: '{host}/acme/{{{{ .Values.web.path }}}}:{{{{ .Values.web.release }}}}'}},\n  \
+         {{name: api, image: '{{{{ .Values.api }}}}', args: ['{{{{ .Values.level }}}}']}}]}}}}}}\n"
+    );
+    bench.write("fleet/chart/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    bench.write("fleet/chart/templates/web.yaml", template);
+    let release = |chart: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: shop}}\nspec:\n  interval: 1h\n  \
+             chart: {{spec: {{chart: {chart}, sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n  values:\n    web:\n      path: web\n      \
+             release: 1.4.0\n    api: {host}/acme/api:main-0a1b2c3-1700000000\n    level: 1.4.0\n    image:\n      \
+             repository: {host}/acme/gone\n      tag: 1.0.0\n"
+        )
+    };
+    bench.write(
+        "fleet/source.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: shop}\nspec: {interval: 1m, url: 'https://git.example.com/fleet'}\n",
+    );
+    bench.write("fleet/release.yaml", release("./chart"));
+    let ran = bench.ok(&["init", "--write", "fleet"]);
+    let written = bench.read("fleet/release.yaml");
+    let marked: Vec<&str> = written.lines().filter(|line| line.contains("$imagepolicy")).collect();
+    assert_eq!(marked.len(), 2, "{written}\n{}", ran.err);
+    assert!(
+        marked[0]
+            .trim_start()
+            .starts_with("release: 1.4.0 # {\"$imagepolicy\": \"flux-system:web:tag\"}"),
+        "{written}"
+    );
+    assert!(marked[1].trim_start().starts_with("api: "), "{written}");
+    assert!(
+        ran.err.contains("no template of its chart reads it with these values"),
+        "{}",
+        ran.err
+    );
+    assert!(!ran.err.contains("guessed"), "{}", ran.err);
+    // Without the chart the keys are believed, and that is told.
+    bench.write("fleet/release.yaml", release("./none"));
+    let ran = bench.run(&["init", "fleet"]);
+    assert!(
+        ran.err.contains("which values of HelmRelease shop/web are images is guessed by their keys, since the chart was not rendered: "),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("acme/gone"), "{}", ran.err);
+    let ran = bench.run(&["init", "--helm=false", "fleet"]);
+    assert!(!ran.err.contains("guessed"), "{}", ran.err);
+}

@@ -15,6 +15,7 @@ mod outside;
 mod review;
 mod states;
 mod tree;
+pub(super) mod values;
 mod yaml;
 
 use std::collections::BTreeSet;

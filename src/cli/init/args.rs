@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgAction, Args};
 
 use crate::cli::args::Format;
 
@@ -31,6 +31,14 @@ pub struct Init {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
+    /// Render the charts of HelmReleases to know which of their values are images; false: what keys are called says it
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub helm: bool,
+
+    /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories
+    #[arg(long, value_name = "DIR")]
+    pub charts: Option<PathBuf>,
+
     /// Only this image or chart, without a tag; may be repeated
     #[arg(long, value_name = "IMAGE")]
     pub image: Vec<String>,
@@ -53,7 +61,8 @@ pub struct Init {
 }
 
 const HELP: &str = "\
-Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts; versions of charts in HelmReleases,
+Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts: the chart of a HelmRelease is
+rendered with other values to see which of them are images; where it cannot be had, what keys are called says it. Versions of charts in HelmReleases,
 Chart.yaml, `helmCharts` and Applications; tags of OCIRepositories and GitRepositories. Registries are asked for their tags with the logins
 that ImageRepositories there name, if -f has them, else with your own. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch;
 digests where the tag is one that moves, as latest. Each proposal comes with its reason, and so does each image that is left.

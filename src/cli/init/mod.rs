@@ -2,6 +2,7 @@
 
 pub mod args;
 mod ask;
+mod charts;
 mod output;
 mod place;
 
@@ -49,13 +50,15 @@ fn proposed(args: &Init) -> Result<bool, String> {
     faults.iter().for_each(|fault| complain(fault));
     let sources = in_repositories(std::slice::from_ref(&args.path), files, Path::new(""));
     let files = Files::read(&sources);
-    let survey = survey(&files, &marked(args, &sources)?, &args.image);
+    let rendered = charts::rendered(args, &files);
+    let survey = survey(&files, &marked(args, &sources)?, &args.image, &rendered);
     let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
     let asked = ask::tags(repositories(&survey, &options), &objects);
     let mut proposal = propose(&files, &survey, &asked.answers, &options);
     let place = place::of(args, &sources, proposal.has_flux);
     proposal.notes.extend(place::note(&place, &sources, &proposal));
     proposal.notes.extend(asked.notes(&proposal));
+    proposal.notes.extend(charts::guesses(&survey));
     proposal.notes.extend(place::next_steps(args, &proposal));
     if hidden.get() > 0 {
         let count = words::count(hidden.get(), "file");

@@ -14,6 +14,7 @@ use super::fields::{self, is_image, reference};
 use super::known::Known;
 use super::kustomized::Builders;
 use super::listing::{Listing, UsedAccess};
+use super::rendered::{Rendered, correct};
 
 /// How many lines at the beginning of a file may say that a program made it.
 const HEAD_LINES: usize = 20;
@@ -61,6 +62,8 @@ pub struct Survey {
     pub left: Vec<Left>,
     /// Images that were not asked for.
     pub others: BTreeSet<String>,
+    /// The releases whose values seem to be images by what keys are called, and why that is not known.
+    pub guesses: BTreeMap<String, String>,
     /// How those of sources are reached.
     pub(crate) access: BTreeMap<Listing, UsedAccess>,
     /// What is there already.
@@ -68,16 +71,19 @@ pub struct Survey {
 }
 
 /// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the images to look at, all
-/// when there are none.
+/// when there are none; `rendered` is what is known of the values of releases.
 #[must_use]
-pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) -> Survey {
-    let found: Vec<Vec<Raw>> = files.parsed.iter().map(of_file).collect();
+pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String], rendered: &Rendered) -> Survey {
+    let mut guesses = BTreeMap::new();
+    let found = files.parsed.iter().map(|file| of_file(file, rendered, &mut guesses));
+    let found: Vec<Vec<Raw>> = found.collect();
     let readable = found.iter().flatten().filter(|raw| raw.why_not.is_none());
     let known: BTreeSet<String> = readable.map(|raw| raw.listing.image.clone()).collect();
     let builders = Builders::of(files);
     let helm = HelmRepositories::of(files);
     let mut survey = Survey {
         known: Known::of(files),
+        guesses,
         ..Survey::default()
     };
     for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
@@ -237,6 +243,21 @@ impl Raw {
         is_image(&image).then_some(raw)
     }
 
+    /// The byte where the field with the version begins.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The fields that get markers.
+    pub(super) fn fields(&self) -> &BTreeMap<usize, Part> {
+        &self.fields
+    }
+
+    /// Keeps those of the fields that are meant.
+    pub(super) fn keep_fields(&mut self, is_meant: impl Fn(usize) -> bool) {
+        self.fields.retain(|start, _| is_meant(*start));
+    }
+
     fn into_use(self, file: usize) -> Use {
         Use {
             file,
@@ -301,13 +322,16 @@ fn set_by(names: &BTreeSet<&str>) -> String {
 }
 
 /// The images of a file, by the names of their fields.
-fn of_file(file: &Parsed<'_>) -> Vec<Raw> {
+fn of_file(file: &Parsed<'_>, rendered: &Rendered, guesses: &mut BTreeMap<String, String>) -> Vec<Raw> {
     if file_kind(&file.source.path) != FileKind::Yaml {
         return Vec::new();
     }
     let mut found = Vec::new();
     for document in file.documents.iter().filter(|document| !is_ours(document)) {
-        fields::of_document(document, &mut found);
+        let mut own = Vec::new();
+        fields::of_document(document, &mut own);
+        guesses.extend(correct(document, rendered, &mut own));
+        found.extend(own);
     }
     let mut seen = BTreeSet::new();
     found.retain(|raw| seen.insert(raw.start));

@@ -10,7 +10,7 @@ use bumpwright_adopt::{Files, SourceFile};
 use bumpwright_api::{RepositoryKind, UnknownFields};
 use bumpwright_edit::{FileKind, scan};
 use bumpwright_policy::PolicyName;
-use bumpwright_propose::{Answers, Listing, Options, Proposal, Survey, propose, survey};
+use bumpwright_propose::{Answers, Listing, Options, Proposal, Rendered, Survey, propose, survey};
 
 fn file(path: &str, text: &str) -> SourceFile {
     SourceFile {
@@ -35,7 +35,7 @@ fn surveyed(files: &Files<'_>, only: &[String]) -> Survey {
         sites.into_iter().map(|site| site.span).collect()
     };
     let marked: Vec<_> = files.parsed.iter().map(|file| spans(file.text)).collect();
-    survey(files, &marked, only)
+    survey(files, &marked, only, &Rendered::new())
 }
 
 /// A proposal whose objects fit their schemas.

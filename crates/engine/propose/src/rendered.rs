@@ -1,0 +1,189 @@
+//! Values of Helm releases whose charts were rendered: it is known which of them are images, whatever their keys are called.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_adopt::object;
+use bumpwright_api::tree::Node;
+use bumpwright_edit::{Part, tag_and_digest};
+use bumpwright_policy::{LatestRef, PolicyName};
+
+use super::fields::{is_image, reference};
+use super::listing::Listing;
+use super::uses::Raw;
+
+/// What is known of the values of HelmReleases, by the namespaces and names that are written in the files.
+pub type Rendered = BTreeMap<PolicyName, Values>;
+
+/// What is known of the values of a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// What its chart makes of them.
+    Known {
+        /// Those that come out in images.
+        images: Vec<ImageValue>,
+        /// Pointers to those that seem to be some, and that no template reads.
+        unused: BTreeSet<String>,
+        /// Pointers to those of which that is not known.
+        unclear: BTreeSet<String>,
+    },
+    /// Its chart was not rendered, for this reason: what keys are called says which values are images.
+    Unknown(String),
+}
+
+/// A value that comes out in images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageValue {
+    /// Its place in `spec.values`, as a JSON pointer.
+    pub pointer: String,
+    /// What of the images it is; none if templates make something else of it.
+    pub part: Option<Part>,
+    /// The images, without tag and digest.
+    pub images: BTreeSet<String>,
+}
+
+const UNUSED: &str = "no template of its chart reads it with these values: correct the key, or leave it out";
+const OF_SEVERAL: &str = "its chart makes several images of it, so that no policy can say which version is next";
+const DERIVED: &str = "its chart makes another text of it, which a marker cannot write";
+
+/// Corrects what the fields of a HelmRelease seem to hold by what its chart makes of them. Returns the release and why its values are
+/// guessed, where they are.
+pub(super) fn correct(document: &Node, rendered: &Rendered, found: &mut Vec<Raw>) -> Option<(String, String)> {
+    let version = document.field_text("apiVersion").unwrap_or_default();
+    let is_release =
+        version.starts_with("helm.toolkit.fluxcd.io/") && document.field_text("kind") == Some("HelmRelease");
+    let name = object(document).filter(|_| is_release)?;
+    let values = document.field("spec")?.field("values")?;
+    let (mut inside, outside): (Vec<Raw>, Vec<Raw>) =
+        found.drain(..).partition(|raw| values.span.contains(&raw.start()));
+    found.extend(outside);
+    let known = named(rendered, &name);
+    let guessed = match known {
+        Some(Values::Known {
+            images,
+            unused,
+            unclear,
+        }) => {
+            let places = Places::of(values, images, (unused, unclear));
+            inside.iter_mut().for_each(|raw| places.correct(raw));
+            inside.extend(places.others(&inside));
+            None
+        }
+        Some(Values::Unknown(why)) if !inside.is_empty() => Some((name.to_string(), why.clone())),
+        _ => None,
+    };
+    found.extend(inside);
+    guessed
+}
+
+/// The release of a name; parts of it, as patches have them, may leave the namespace out.
+fn named<'r>(rendered: &'r Rendered, name: &PolicyName) -> Option<&'r Values> {
+    rendered.get(name).or_else(|| {
+        let is_it = |(other, _): &(&PolicyName, _)| other.name == name.name && name.namespace.is_empty();
+        let mut others = rendered.iter().filter(is_it);
+        let (_, only) = others.next()?;
+        others.next().is_none().then_some(only)
+    })
+}
+
+/// The values, by the bytes where they begin.
+struct Places<'a> {
+    images: BTreeMap<usize, (&'a Node, &'a ImageValue)>,
+    unused: BTreeSet<usize>,
+    unclear: BTreeSet<usize>,
+}
+
+impl<'a> Places<'a> {
+    fn of(
+        values: &'a Node,
+        images: &'a [ImageValue],
+        (unused, unclear): (&BTreeSet<String>, &BTreeSet<String>),
+    ) -> Self {
+        let images = images.iter().filter_map(|image| {
+            let node = at(values, &image.pointer)?;
+            Some((node.span.start, (node, image)))
+        });
+        let starts = |pointers: &BTreeSet<String>| {
+            let nodes = pointers.iter().filter_map(|pointer| at(values, pointer));
+            nodes.map(|node| node.span.start).collect()
+        };
+        Self {
+            images: images.collect(),
+            unused: starts(unused),
+            unclear: starts(unclear),
+        }
+    }
+
+    /// What a field seems to hold is corrected: the image is that of the containers, and a name that the chart completes gets no marker.
+    fn correct(&self, raw: &mut Raw) {
+        let starts: Vec<usize> = raw.fields().keys().copied().chain([raw.start()]).collect();
+        if starts.iter().any(|start| self.unclear.contains(start)) {
+            return;
+        }
+        if self.unused.contains(&raw.start()) {
+            raw.why_not.get_or_insert_with(|| UNUSED.to_owned());
+            return;
+        }
+        // What comes out elsewhere, as in an argument, may be an image for others.
+        let Some((_, value)) = self.images.get(&raw.start()) else {
+            return;
+        };
+        match (value.part, value.images.len()) {
+            (None, _) => raw.why_not = Some(DERIVED.to_owned()),
+            (Some(_), 1) => {
+                if let Some(image) = value.images.first().filter(|_| value.part != Some(Part::Reference)) {
+                    raw.listing = Listing::oci(image);
+                }
+                raw.keep_fields(|start| self.images.get(&start).is_some_and(|(_, value)| value.part.is_some()));
+            }
+            (Some(_), _) => raw.why_not = Some(OF_SEVERAL.to_owned()),
+        }
+    }
+
+    /// The values that no key tells.
+    fn others(&self, known: &[Raw]) -> Vec<Raw> {
+        let told: BTreeSet<usize> = known
+            .iter()
+            .flat_map(|raw| raw.fields().keys().copied().chain([raw.start()]))
+            .collect();
+        let new = self.images.iter().filter(|(start, _)| !told.contains(start));
+        new.filter_map(|(_, (node, value))| self.raw(node, value)).collect()
+    }
+
+    fn raw(&self, node: &Node, value: &ImageValue) -> Option<Raw> {
+        let mut raw = match value.part? {
+            Part::Reference => reference(node)?,
+            part @ (Part::Tag | Part::TagDigest) => {
+                let image = value.images.first().filter(|image| is_image(image))?;
+                let digests = self
+                    .images
+                    .values()
+                    .filter(|(_, other)| other.part == Some(Part::Digest));
+                let digest = digests
+                    .filter(|(_, other)| other.images == value.images)
+                    .map(|(node, _)| node.span.start);
+                let fields = digest
+                    .map(|start| (start, Part::Digest))
+                    .chain([(node.span.start, part)]);
+                let (tag, digest) = tag_and_digest(node.text()?);
+                let mut raw = Raw::of(node, Part::Tag, Listing::oci(image), tag, fields.collect());
+                raw.has_digest |= digest.is_some();
+                raw
+            }
+            Part::Name | Part::Digest => return None,
+        };
+        if value.images.len() > 1 {
+            raw.why_not = Some(OF_SEVERAL.to_owned());
+        }
+        // A reference without a version is what fields say of it.
+        (!LatestRef::split(node.text()?).0.is_empty()).then_some(raw)
+    }
+}
+
+/// The node at a JSON pointer.
+fn at<'n>(values: &'n Node, pointer: &str) -> Option<&'n Node> {
+    pointer.split('/').skip(1).try_fold(values, |node, part| {
+        let key = part.replace("~1", "/").replace("~0", "~");
+        node.get(&key)
+            .or_else(|| Some(&**node.items().get(key.parse::<usize>().ok()?)?))
+    })
+}

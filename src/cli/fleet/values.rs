@@ -1,0 +1,95 @@
+//! Which values of the HelmReleases in some files are images, by rendering their charts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::network::Network;
+use super::open;
+use super::outside::UserOutside;
+use crate::cli::fetch_bounds::FetchBounds;
+use bumpwright_api::{ObjectName, group_kind};
+use bumpwright_budget::{self as budget, Memory};
+use bumpwright_build::FolderTree;
+use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, ReleaseValues, Settings};
+use bumpwright_schemas::Schemas;
+use bumpwright_yaml::FileId;
+use serde_json::Value;
+
+/// The time limit for a chart.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The time limit for all releases.
+const ALL: Duration = Duration::from_secs(120);
+
+/// Where charts come from.
+pub(in crate::cli) struct ChartPlaces<'a> {
+    /// A folder or file of the repository.
+    pub(in crate::cli) folder: &'a Path,
+    /// `--charts`
+    pub(in crate::cli) charts: Option<PathBuf>,
+    /// Whether no network is used.
+    pub(in crate::cli) offline: bool,
+}
+
+/// What the releases in texts of YAML make of their values; nothing where there is none, or no repository.
+pub(in crate::cli) fn image_values(texts: &[&str], places: &ChartPlaces<'_>) -> BTreeMap<ObjectName, ReleaseValues> {
+    let objects: Vec<FleetObject> = texts.iter().flat_map(|text| objects(text)).collect();
+    let is_release = |object: &FleetObject| group_kind(&object.value) == ("helm.toolkit.fluxcd.io", "HelmRelease");
+    if !objects.iter().any(is_release) {
+        return BTreeMap::new();
+    }
+    let (Ok(real), Ok(schemas)) = (fs::canonicalize(places.folder), Schemas::bundled(None)) else {
+        return BTreeMap::new();
+    };
+    let root = open::root_above(&real).unwrap_or(real);
+    let Ok(tree) = FolderTree::new(&root) else {
+        return BTreeMap::new();
+    };
+    let identity = open::identity(&root);
+    let network = Network::new(FetchBounds::default(), TIMEOUT, &identity);
+    let outside = UserOutside::new(
+        network,
+        places.offline,
+        Some(root),
+        identity.clone(),
+        places.charts.clone(),
+    );
+    let mut settings = Settings::new(Memory::single(budget::SINGLE, budget::BUILD_MEMORY).of(""));
+    settings.identity = identity;
+    settings.charts = Some(Charts::new(String::new(), schemas));
+    let cluster = ClusterObjects {
+        source: own_source(&objects),
+        objects,
+    };
+    bumpwright_fleet::image_values(&tree, &cluster, &outside, &settings, Instant::now() + ALL)
+}
+
+/// The GitRepository of the repository: the only one, or that of `flux bootstrap`. One with the address of a remote is known anyway.
+fn own_source(objects: &[FleetObject]) -> ObjectName {
+    let mut sources = objects.iter().filter(|object| is_of(&object.value, "GitRepository"));
+    match (sources.next(), sources.next()) {
+        (Some(only), None) => only.id().name,
+        _ => ObjectName::new("flux-system", "flux-system"),
+    }
+}
+
+fn is_of(object: &Value, kind: &str) -> bool {
+    group_kind(object) == ("source.toolkit.fluxcd.io", kind)
+}
+
+/// The objects of a text that releases are made of.
+fn objects(text: &str) -> Vec<FleetObject> {
+    let is_wanted = |object: &Value| {
+        let (group, kind) = group_kind(object);
+        matches!(group, "helm.toolkit.fluxcd.io" | "source.toolkit.fluxcd.io") || (group, kind) == ("", "ConfigMap")
+    };
+    // What does not parse is told elsewhere.
+    let nodes = bumpwright_yaml::read_resources(text.as_bytes(), FileId::NONE).unwrap_or_default();
+    let values = nodes
+        .into_iter()
+        .filter_map(|node| bumpwright_yaml::json_of_node(&node).ok());
+    let values = values.filter(is_wanted);
+    values.map(|value| FleetObject { value, origin: None }).collect()
+}
