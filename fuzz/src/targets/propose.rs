@@ -6,7 +6,7 @@ use std::ops::Range;
 use bumpwright_adopt::{Files, SourceFile};
 use bumpwright_api::{ImagePolicy, Object, UnknownFields, read, tree};
 use bumpwright_edit::{FileKind, scan};
-use bumpwright_propose::{Answers, Options, Proposal, propose, survey};
+use bumpwright_propose::{Answers, Options, Proposal, Rendered, propose, survey};
 
 const PATHS: [&str; 3] = ["app.yaml", "web/Chart.yaml", "web/kustomization.yaml"];
 
@@ -53,7 +53,7 @@ fn sites(text: &[u8]) -> Vec<Range<usize>> {
 fn proposed(sources: &[SourceFile], tags: &str) -> Proposal {
     let files = Files::read(sources);
     let marked: Vec<Vec<Range<usize>>> = sources.iter().map(|source| sites(&source.bytes)).collect();
-    let survey = survey(&files, &marked, &[]);
+    let survey = survey(&files, &marked, &[], &Rendered::default());
     let answers = survey.images.iter().map(|(listing, uses)| {
         let own = uses.iter().map(|one| one.tag.as_str());
         let mut tags: Vec<String> = tags.split_whitespace().chain(own).map(str::to_owned).collect();

@@ -95,7 +95,6 @@ fn answer(request: &Request, moved: bool) -> Reply {
         },
         "then-broken" if moved => yaml("apiVersion: v1\nentries: ["),
         "then-gone" if moved => refused(500),
-        "then-there" if !moved => refused(404),
         "closed" if request.header("authorization") != Some(CLOSED) => refused(401),
         "moved" => Reply::status(302).header("Location", "/plain/index.yaml"),
         "json" => yaml(JSON),
