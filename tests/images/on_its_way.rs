@@ -189,8 +189,10 @@ fn without_the_right_to_ask_the_log_says_so() {
     world.patch_status(IMAGE_POLICY, "web", &json!({"latestRef": {"tag": "1.1.0"}}));
     let words = "cannot ask GitRepository/on-its-way-not-asked/fleet to fetch what was pushed; it does so when its interval is over";
     wait_for(|| ours.log().contains(words), || ours.log());
+    // It is logged before the status tells the push.
+    let pushed = || !world.get(AUTOMATION, "all")["status"]["lastPushCommit"].is_null();
+    wait_for(pushed, || "the push is not in the status".to_owned());
     world.ready(AUTOMATION, "all", "True", |_, _| true);
-    assert!(!world.get(AUTOMATION, "all")["status"]["lastPushCommit"].is_null());
     for object in [binding, policy] {
         cluster.request("DELETE", &cluster.path_of(&object), "", "");
     }

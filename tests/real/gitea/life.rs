@@ -47,6 +47,51 @@ fn a_request_is_opened_amended_and_merged_by_each_style() {
     }
 }
 
+/// Labels by name, people, a draft: given once, and what the server does not have is told.
+#[test]
+fn a_request_is_given_labels_and_people() {
+    let Some(fleet) = Fleet::new("equipped") else { return };
+    let ada = fleet.collaborator("equipped-ada").name;
+    for name in ["ops", "images"] {
+        let label = json!({"name": name, "color": "#00aabb"});
+        fleet.hosted.api(&fleet.owner, "POST", "/labels", &label);
+    }
+    let all = ["--label=ops,images", "--reviewer", &ada, "--assignee", &ada, "--draft"];
+    let (number, state) = fleet.kept(&all);
+    assert_eq!(state, "opened");
+    let names = |request: &Value, list: &str, key: &str| {
+        let mut names: Vec<String> = request[list]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|one| one[key].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let request = fleet.request(number);
+    assert_eq!(names(&request, "labels", "name"), ["images", "ops"]);
+    assert_eq!(names(&request, "assignees", "login"), [ada.as_str()]);
+    assert_eq!(names(&request, "requested_reviewers", "login"), [ada.as_str()]);
+    assert_eq!(request["title"], "WIP: Bump app to 2.0.0");
+    assert_eq!(fleet.kept(&all), (number, "unchanged".to_owned()));
+
+    fleet.edit(number, &json!({"title": "Bump app to 2.0.0", "assignees": []}));
+    fleet.image("3.0.0");
+    assert_eq!(fleet.kept(&all), (number, "updated".to_owned()));
+    let request = fleet.request(number);
+    assert_eq!(request["title"], "Bump app to 3.0.0");
+    assert!(names(&request, "assignees", "login").is_empty());
+
+    let refused = fleet.refused(&["--label=nobody"]);
+    assert!(
+        refused.contains("there is no label \"nobody\": make it first"),
+        "{refused}"
+    );
+    let refused = fleet.refused(&["--reviewer=nobody-of-that-name"]);
+    assert!(refused.contains("cannot ask for reviews"), "{refused}");
+}
+
 /// Gitea closes the requests of a branch name some time after the branch was deleted, also one that is opened in between.
 #[test]
 fn the_server_closes_requests_of_deleted_branches_and_nobody_has_declined_them() {

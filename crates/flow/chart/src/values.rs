@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn files_are_merged_in_their_order() {
         let mut tree = MemoryTree::new();
-        tree.add_file("/a.yaml", "x: {y: 1, z: 1}\n---\nx: other\n");
-        tree.add_file("/envs/b.yaml", "x: {y: 2}\n");
+        tree.add_file("/a.yaml", "x: {k: 1, z: 1}\n---\nx: other\n");
+        tree.add_file("/envs/b.yaml", "x: {k: 2}\n");
         let merged = |names: &[&str], ignore_missing| {
             let merged = files(names, ignore_missing).merged(&Chart::default(), FilesOf::Source(&tree));
             merged.map(|(values, used)| (serde_json::to_string(&values).unwrap(), used.len()))
         };
-        let both = ("{\"x\":{\"y\":2.0,\"z\":1.0}}".to_owned(), 2);
+        let both = ("{\"x\":{\"k\":2.0,\"z\":1.0}}".to_owned(), 2);
         assert_eq!(merged(&["a.yaml", "./envs/b.yaml"], false), Ok(both.clone()));
         assert_eq!(merged(&["a.yaml", "none.yaml", "envs/b.yaml"], true), Ok(both));
         let error = "no values file found at path '/none.yaml' (reference '../none.yaml')".to_owned();

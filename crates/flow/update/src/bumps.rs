@@ -41,12 +41,13 @@ pub fn bumps<'r>(changes: &'r [Change], images: &'r BTreeMap<PolicyName, String>
             bump.fields.push(change);
             continue;
         }
-        let (name, old, new) = parts(&change.old, &change.new);
-        let of_policy = images.get(&change.policy).map(String::as_str);
-        let name = match change.setter.part {
-            Part::Reference | Part::Name => name,
-            _ if !name.is_empty() => name,
-            _ => of_policy.unwrap_or_default(),
+        let (name, old, new) = match change.setter.part {
+            Part::Reference | Part::Name => parts(&change.old, &change.new),
+            // The field has a version alone.
+            Part::Tag | Part::Digest | Part::TagDigest => {
+                let name = images.get(&change.policy).map(String::as_str);
+                (name.unwrap_or_default(), change.old.as_str(), change.new.as_str())
+            }
         };
         bumps.push(Bump {
             policy: &change.policy,
