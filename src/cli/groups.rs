@@ -29,27 +29,29 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("More", &["explain", "completions", "man", "version", "help"]),
 ];
 
+/// What `help` is for, which clap adds when it builds the command line.
+const HELP: &str = "Print this message or the help of the given subcommand(s)";
+
 /// The command line with its commands in groups.
 pub(super) fn command() -> Command {
-    // What clap adds by itself is there once it is built.
-    let mut built = Cli::command();
-    built.build();
-    let width = built
+    // Not built: that would make the flags of all commands, for each run of one.
+    let command = Cli::command();
+    let width = command
         .get_subcommands()
         .map(|one| one.get_name().len())
         .max()
         .unwrap_or_default();
     let heading = |text: &str| {
-        let style = built.get_styles().get_header();
+        let style = command.get_styles().get_header();
         format!("{style}{text}:{style:#}\n")
     };
     let mut commands = String::new();
     for (group, names) in GROUPS {
         commands += &heading(group);
         for name in names {
-            let about = built.find_subcommand(name).and_then(Command::get_about);
-            let about = about.map(ToString::to_string).unwrap_or_default();
-            let style = built.get_styles().get_literal();
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map_or_else(|| HELP.to_owned(), ToString::to_string);
+            let style = command.get_styles().get_literal();
             commands += &format!("  {style}{name:width$}{style:#}  {about}\n");
         }
         commands.push('\n');
@@ -57,7 +59,7 @@ pub(super) fn command() -> Command {
     let options = heading("Options");
     let template =
         format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{options}{{options}}{{after-help}}");
-    Cli::command().help_template(template)
+    command.help_template(template)
 }
 
 #[cfg(test)]
