@@ -29,8 +29,6 @@ pub(in crate::cli) struct ChartPlaces<'a> {
     pub(in crate::cli) folder: &'a Path,
     /// `--charts`
     pub(in crate::cli) charts: Option<PathBuf>,
-    /// Whether no network is used.
-    pub(in crate::cli) offline: bool,
 }
 
 /// What the releases in texts of YAML make of their values; nothing where there is none, or no repository.
@@ -49,13 +47,7 @@ pub(in crate::cli) fn image_values(texts: &[&str], places: &ChartPlaces<'_>) -> 
     };
     let identity = open::identity(&root);
     let network = Network::new(FetchBounds::default(), TIMEOUT, &identity);
-    let outside = UserOutside::new(
-        network,
-        places.offline,
-        Some(root),
-        identity.clone(),
-        places.charts.clone(),
-    );
+    let outside = UserOutside::new(network, false, Some(root), identity.clone(), places.charts.clone());
     let mut settings = Settings::new(Memory::single(budget::SINGLE, budget::BUILD_MEMORY).of(""));
     settings.identity = identity;
     settings.charts = Some(Charts::new(String::new(), schemas));

@@ -20,7 +20,6 @@ pub(super) fn rendered(args: &Init, files: &Files<'_>) -> Rendered {
     let places = ChartPlaces {
         folder: &args.path,
         charts: args.charts.clone(),
-        offline: false,
     };
     let found = image_values(&texts, &places);
     let found = found.into_iter().map(|(name, values)| {

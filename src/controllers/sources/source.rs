@@ -23,6 +23,7 @@ use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{Artifact, GoDuration, ObjectName, Reason};
+use bumpwright_budget::Budget;
 use bumpwright_kube::{Cache, Index, Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
@@ -221,6 +222,11 @@ impl<S: Source> SourceRequest<'_, S> {
     /// An object name in the same namespace.
     pub(crate) fn beside(&self, name: &str) -> ObjectName {
         ObjectName::new(&self.name().namespace, name)
+    }
+
+    /// The memory and disk space of fetches of its namespace.
+    pub(crate) fn fetches(&self) -> Budget {
+        self.sources.shared.settings.fetches.of(&self.name().namespace)
     }
 
     /// Records a trace event.

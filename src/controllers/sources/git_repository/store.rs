@@ -54,7 +54,7 @@ pub(super) async fn store(
         revision,
     };
     let (storage, repository) = (request.sources.storage.clone(), request.object.clone());
-    let budget = request.sources.shared.settings.fetches.of(&request.name().namespace);
+    let budget = request.fetches();
     let artifact = run_on_disk(move || write(&storage, &repository, inputs, &budget)).await?;
     Ok(Some(NewArtifact { artifact, observed }))
 }

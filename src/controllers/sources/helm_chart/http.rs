@@ -44,13 +44,7 @@ pub(super) async fn chart(
     }
     let located = located(&remote, &spec.chart, chosen)?;
     drop(index);
-    let account = request
-        .sources
-        .shared
-        .settings
-        .fetches
-        .of(&request.name().namespace)
-        .memory;
+    let account = request.fetches().memory;
     run_on_network(move || {
         let mut held = account.nothing();
         let archive = remote

@@ -41,13 +41,7 @@ pub(super) async fn chart(
         return Ok(Made::known(request, which, is_packaged));
     }
     let repositories = Repositories::of(request, &looked.repositories).await?;
-    let account = request
-        .sources
-        .shared
-        .settings
-        .fetches
-        .of(&request.name().namespace)
-        .memory;
+    let account = request.fetches().memory;
     run_on_network(move || {
         let mut held = account.nothing();
         let local = Local::of(files.tree(), &path);

@@ -54,13 +54,7 @@ pub(super) async fn chart(request: &SourceRequest<'_, HelmChart>, repository: &H
     let made = match is_known(request, &which) {
         true => Made::known(request, which, !changes.are_none()),
         false => {
-            let account = request
-                .sources
-                .shared
-                .settings
-                .fetches
-                .of(&request.name().namespace)
-                .memory;
+            let account = request.fetches().memory;
             run_on_network(move || {
                 let mut held = account.nothing();
                 // What was verified is what is pulled, also when the tag has moved meanwhile.

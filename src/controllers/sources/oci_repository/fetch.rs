@@ -109,7 +109,7 @@ pub(super) async fn layer(
         content: settings.fetches.bytes,
         artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
     };
-    let budget = settings.fetches.of(&request.name().namespace);
+    let budget = request.fetches();
     run_on_network(move || pull(&remote, &spec, &digest, &folder, limits, &budget).map(Some)).await
 }
 
