@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use bumpwright_api::ImagePolicy;
 use bumpwright_build::GitTree;
 use bumpwright_connect as connect;
-use bumpwright_forge::{ForgeApi, Login, Repository, Setup};
+use bumpwright_forge::{ForgeApi, Login, Repository};
 use bumpwright_git::{Remote, RemoteUrl};
 use bumpwright_kustomize::tree::Tree as _;
 use bumpwright_policy::{LatestRef, PolicyName, Windows};
@@ -380,7 +380,7 @@ fn a_pull_request_tells_the_impact() {
         base: None,
         forge: Arc::new(client),
         overwrite: false,
-        setup: Setup::default(),
+        setup: bumpwright_api::PullRequestSetup::default(),
     });
     let run = run_remote(&job, &place(&world.dir.path().join("mirror"), &url));
     assert_eq!(run.error, None);

@@ -7,13 +7,13 @@ use super::typed::Typed;
 use crate::cli::access;
 use crate::cli::words;
 use bumpwright_api::{
-    API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, MergeKind, ObjectName, PullRequestAnnotations, PullRequestName,
+    API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, PullRequestName,
     PullRequestSetup, api_url, branch_name,
 };
 use bumpwright_connect as connect;
 use bumpwright_forge::{ForgeApi, Login, Repository};
 use bumpwright_git::Remote;
-use bumpwright_update::{PullRequest, forge_kind, setup};
+use bumpwright_update::{PullRequest, forge_kind};
 
 /// Variables for a token that is for pull requests only.
 const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
@@ -72,7 +72,7 @@ impl Typed<'_> {
             base,
             forge: Arc::new(connect::forge(kind, repository, login, remote)?),
             overwrite: self.args.request.pull_request_overwrite || said.overwrite,
-            setup: setup(&self.with_flags(said.setup)),
+            setup: self.with_flags(said.setup),
         }))
     }
 
@@ -88,7 +88,7 @@ impl Typed<'_> {
             reviewers: names(&args.reviewers, said.reviewers),
             assignees: names(&args.assignees, said.assignees),
             draft: args.draft || said.draft,
-            merge: args.automerge.map(MergeKind::from).or(said.merge),
+            merge: args.automerge.or(said.merge),
         }
     }
 

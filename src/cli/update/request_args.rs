@@ -49,8 +49,8 @@ pub struct Request {
     pub draft: bool,
 
     /// Have the forge merge the pull request as soon as its rules for the base branch are met [default method: merge]
-    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "merge", value_enum)]
-    pub automerge: Option<Method>,
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "merge", value_parser = merge())]
+    pub automerge: Option<MergeKind>,
 }
 
 impl Request {
@@ -68,27 +68,6 @@ impl Request {
             ("--draft", self.draft),
             ("--automerge", self.automerge.is_some()),
         ]
-    }
-}
-
-/// Ways to merge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    /// By a merge commit
-    Merge,
-    /// As one commit
-    Squash,
-    /// Commit by commit
-    Rebase,
-}
-
-impl From<Method> for MergeKind {
-    fn from(method: Method) -> Self {
-        match method {
-            Method::Merge => Self::Merge,
-            Method::Squash => Self::Squash,
-            Method::Rebase => Self::Rebase,
-        }
     }
 }
 
@@ -114,4 +93,15 @@ fn forge() -> impl TypedValueParser<Value = Forge> {
              --push-option merge_request.create"
         })
     })
+}
+
+/// Reads how a request is merged.
+fn merge() -> impl TypedValueParser<Value = MergeKind> {
+    let help = |kind| match kind {
+        MergeKind::Merge => "By a merge commit",
+        MergeKind::Squash => "As one commit",
+        MergeKind::Rebase => "Commit by commit",
+    };
+    let words = MergeKind::ALL.map(|kind| PossibleValue::new(kind.word()).help(help(kind)));
+    PossibleValuesParser::new(words).try_map(|word| MergeKind::of_word(&word).ok_or("no such way to merge"))
 }

@@ -47,6 +47,27 @@ pub enum MergeKind {
     Rebase,
 }
 
+impl MergeKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Merge, Self::Squash, Self::Rebase];
+
+    /// The word for it, also at the forges.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+        }
+    }
+
+    /// The one of this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
 /// The name of a label, a user or a team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequestName(String);
@@ -71,10 +92,7 @@ impl FromStr for PullRequestName {
         let name = text.trim();
         let fits = !name.is_empty() && name.chars().count() <= LONGEST_NAME;
         let plain = !name.contains(|c: char| c.is_control() || c == ',');
-        match fits && plain {
-            true => Ok(Self(name.to_owned())),
-            false => Err(NoPullRequestName),
-        }
+        (fits && plain).then(|| Self(name.to_owned())).ok_or(NoPullRequestName)
     }
 }
 
@@ -132,7 +150,7 @@ impl ImageUpdateAutomation {
                     found.setup.assignees = read("pull-request-assignees", value, NAMES, names)?;
                 }
                 Some("pull-request-automerge") => {
-                    found.setup.merge = Some(read("pull-request-automerge", value, MERGES, merge)?);
+                    found.setup.merge = Some(read("pull-request-automerge", value, MERGES, MergeKind::of_word)?);
                 }
                 Some("pull-request-base") => found.base = Some(read("pull-request-base", value, BRANCH, branch_name)?),
                 Some("pull-request-draft") => {
@@ -174,15 +192,6 @@ fn kind(text: &str) -> Option<ForgeKind> {
     match text {
         "github" => Some(ForgeKind::GitHub),
         "gitea" => Some(ForgeKind::Gitea),
-        _ => None,
-    }
-}
-
-fn merge(text: &str) -> Option<MergeKind> {
-    match text {
-        "merge" => Some(MergeKind::Merge),
-        "squash" => Some(MergeKind::Squash),
-        "rebase" => Some(MergeKind::Rebase),
         _ => None,
     }
 }

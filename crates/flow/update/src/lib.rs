@@ -70,7 +70,7 @@ pub use past::proven_in;
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, Wanted};
 pub use promotion::Proven;
-pub use pull_request::{PullRequest, PullRequestReport, forge_kind, setup};
+pub use pull_request::{PullRequest, PullRequestReport, forge_kind};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, MarkedField, PushReport, PushStatus, Run};

@@ -11,9 +11,9 @@ use super::error::RunError;
 use super::impact_section::impact_section;
 use super::job::RemoteJob;
 use super::report::Run;
-use bumpwright_api::{ForgeKind, MergeKind, PullRequestName, PullRequestSetup};
+use bumpwright_api::{ForgeKind, PullRequestSetup};
 use bumpwright_edit::{Change, Reason, Skip};
-use bumpwright_forge::{Forge, ForgeApi, Found, Kept, MergeMethod, PullRequestState, Row, Setup, WantedPullRequest};
+use bumpwright_forge::{Forge, ForgeApi, Found, Kept, PullRequestState, Row, WantedPullRequest};
 use bumpwright_git::ObjectId;
 use bumpwright_message::DEFAULT_MESSAGE;
 
@@ -27,7 +27,7 @@ pub struct PullRequest {
     /// Whether commits of others on its branch are overwritten.
     pub overwrite: bool,
     /// What it is given when it is opened.
-    pub setup: Setup,
+    pub setup: PullRequestSetup,
 }
 
 /// The pull request of a run.
@@ -114,23 +114,6 @@ pub fn forge_kind(kind: ForgeKind) -> ForgeApi {
     match kind {
         ForgeKind::GitHub => ForgeApi::GitHub,
         ForgeKind::Gitea => ForgeApi::Gitea,
-    }
-}
-
-/// What a request is given, from the settings of objects.
-#[must_use]
-pub fn setup(wanted: &PullRequestSetup) -> Setup {
-    let texts = |names: &[PullRequestName]| names.iter().map(ToString::to_string).collect();
-    Setup {
-        labels: texts(&wanted.labels),
-        reviewers: texts(&wanted.reviewers),
-        assignees: texts(&wanted.assignees),
-        draft: wanted.draft,
-        merge: wanted.merge.map(|kind| match kind {
-            MergeKind::Merge => MergeMethod::Merge,
-            MergeKind::Squash => MergeMethod::Squash,
-            MergeKind::Rebase => MergeMethod::Rebase,
-        }),
     }
 }
 

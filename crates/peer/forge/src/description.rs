@@ -258,8 +258,8 @@ pub(super) fn short(hash: Sha256) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::Setup;
     use super::*;
+    use bumpwright_api::PullRequestSetup;
 
     fn row(n: usize) -> Row {
         Row {
@@ -281,7 +281,7 @@ mod tests {
             changes,
             summary: "",
             section: "",
-            setup: &Setup::default(),
+            setup: &PullRequestSetup::default(),
         };
         let content = Content::of(changes);
         Description::new(&wanted, "Bump", &content).into_body(old)

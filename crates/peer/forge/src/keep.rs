@@ -3,8 +3,9 @@
 
 use super::api::{Edited, NewPullRequest, Opened, PullRequest, PullRequestEdit};
 use super::description::{Content, Description, is_ours, setup_of};
-use super::setup::DRAFT;
-use super::{Forge, ForgeApi, ForgeError, Row, Setup};
+use super::setup::{self, DRAFT};
+use super::{Forge, ForgeApi, ForgeError, Row};
+use bumpwright_api::PullRequestSetup;
 
 /// The longest title at both GitHub (256) and Gitea (255), in characters.
 const LONGEST_TITLE: usize = 255;
@@ -32,7 +33,7 @@ pub struct WantedPullRequest<'a> {
     /// More to say below them, in Markdown; may be empty. It is left out where it does not fit.
     pub section: &'a str,
     /// What it is given when it is opened.
-    pub setup: &'a Setup,
+    pub setup: &'a PullRequestSetup,
 }
 
 /// The result for a pull request.
@@ -124,7 +125,7 @@ impl Forge {
         };
         match self.open(&new)? {
             Opened::PullRequest(ours) => match self.older_twin(&ours, wanted)? {
-                None if wanted.setup.digest().is_none() => Ok(kept(*ours, PullRequestState::Opened)),
+                None if setup::digest(wanted.setup).is_none() => Ok(kept(*ours, PullRequestState::Opened)),
                 None => self.revise(*ours, wanted, &content).map(opened),
                 Some(older) => {
                     self.close(ours.number)?;
@@ -167,7 +168,7 @@ impl Forge {
         content: &Content,
     ) -> Result<Kept, ForgeError> {
         let ours = title(wanted.title);
-        let setup = wanted.setup.digest();
+        let setup = setup::digest(wanted.setup);
         if setup.is_some() && setup != setup_of(open.body.as_deref().unwrap_or_default()) {
             self.equip(&open, wanted.setup, wanted.commit)?;
         }

@@ -27,4 +27,3 @@ pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest
 pub use kind::ForgeApi;
 pub use numbered::{End, Numbered};
 pub use repository::{GitAddress, InvalidAddress, Repository};
-pub use setup::{MergeMethod, Setup};

@@ -10,38 +10,8 @@ use url::Url;
 
 use super::api::PullRequest;
 use super::{Forge, ForgeApi, ForgeError};
+use bumpwright_api::{MergeKind, PullRequestName, PullRequestSetup};
 use bumpwright_http::Request;
-
-/// How a pull request is merged by the forge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MergeMethod {
-    /// By a merge commit.
-    Merge,
-    /// As one commit.
-    Squash,
-    /// Commit by commit.
-    Rebase,
-}
-
-impl MergeMethod {
-    /// The word for it at both forges.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Merge => "merge",
-            Self::Squash => "squash",
-            Self::Rebase => "rebase",
-        }
-    }
-
-    /// The method of this word.
-    #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Merge, Self::Squash, Self::Rebase]
-            .into_iter()
-            .find(|method| method.word() == word)
-    }
-}
 
 /// What marks the name of a team among reviewers.
 const TEAM: &str = "team:";
@@ -49,40 +19,22 @@ const TEAM: &str = "team:";
 /// The prefix of a draft's title at Gitea.
 pub(super) const DRAFT: &str = "WIP: ";
 
-/// What a new pull request is given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setup {
-    /// Names of labels. GitHub makes those that do not exist.
-    pub labels: Vec<String>,
-    /// Names of users, and of teams as `team:NAME`.
-    pub reviewers: Vec<String>,
-    /// Names of users.
-    pub assignees: Vec<String>,
-    /// Whether it is opened as a draft.
-    pub draft: bool,
-    /// Whether the forge merges it as soon as its rules for the base are met, and how.
-    pub merge: Option<MergeMethod>,
-}
-
-impl Setup {
-    /// Whether nothing is wanted of an open request.
-    fn is_empty(&self) -> bool {
-        self.labels.is_empty() && self.reviewers.is_empty() && self.assignees.is_empty() && self.merge.is_none()
+/// A digest of what is given to an open request; none where that is nothing.
+pub(super) fn digest(setup: &PullRequestSetup) -> Option<String> {
+    let lists = [&setup.labels, &setup.reviewers, &setup.assignees];
+    if lists.iter().all(|list| list.is_empty()) && setup.merge.is_none() {
+        return None;
     }
-
-    /// A digest of what is given to an open request; none where that is nothing.
-    pub(super) fn digest(&self) -> Option<String> {
-        let mut hash = Sha256::new();
-        for list in [&self.labels, &self.reviewers, &self.assignees] {
-            hash.update(list.len().to_be_bytes());
-            for name in list {
-                hash.update(name.len().to_be_bytes());
-                hash.update(name);
-            }
+    let mut hash = Sha256::new();
+    for list in lists {
+        hash.update(list.len().to_be_bytes());
+        for name in list {
+            hash.update(name.as_str().len().to_be_bytes());
+            hash.update(name.as_str());
         }
-        hash.update(self.merge.map_or("", MergeMethod::word));
-        (!self.is_empty()).then(|| super::description::short(hash))
     }
+    hash.update(setup.merge.map_or("", MergeKind::word));
+    Some(super::description::short(hash))
 }
 
 #[derive(Deserialize)]
@@ -111,7 +63,7 @@ impl Assigned {
 
 impl Forge {
     /// Gives an open request what is wanted of it.
-    pub(super) fn equip(&self, open: &PullRequest, setup: &Setup, commit: &str) -> Result<(), ForgeError> {
+    pub(super) fn equip(&self, open: &PullRequest, setup: &PullRequestSetup, commit: &str) -> Result<(), ForgeError> {
         if !setup.labels.is_empty() {
             self.label(open.number, &setup.labels)?;
         }
@@ -128,10 +80,11 @@ impl Forge {
         }
     }
 
-    fn label(&self, number: u64, labels: &[String]) -> Result<(), ForgeError> {
+    fn label(&self, number: u64, labels: &[PullRequestName]) -> Result<(), ForgeError> {
         let attempt = format!("label pull request #{number}");
         let url = self.issue(number, "labels");
-        let (has, _): (Vec<Label>, _) = self.send_json(&attempt, post(url.clone(), &json!({ "labels": labels })))?;
+        let (has, _): (Vec<Label>, _) =
+            self.send_json(&attempt, post(url.clone(), &json!({ "labels": texts(labels) })))?;
         let has: Vec<&str> = has.iter().map(|label| label.name.as_str()).collect();
         match lacking(labels, &has) {
             None => Ok(()),
@@ -140,18 +93,18 @@ impl Forge {
     }
 
     /// Gitea replaces the assignees, GitHub adds to them and leaves out whom it cannot assign, without a word.
-    fn assign(&self, number: u64, wanted: &[String]) -> Result<(), ForgeError> {
+    fn assign(&self, number: u64, wanted: &[PullRequestName]) -> Result<(), ForgeError> {
         let attempt = format!("assign pull request #{number}");
         let (url, request) = match self.kind {
             ForgeApi::GitHub => {
                 let url = self.issue(number, "assignees");
-                (url.clone(), post(url, &json!({ "assignees": wanted })))
+                (url.clone(), post(url, &json!({ "assignees": texts(wanted) })))
             }
             ForgeApi::Gitea => {
                 let url = self.repository.url(&["issues", &number.to_string()]);
                 let (before, _): (Assigned, _) = self.send_json(&attempt, Request::get(url.clone()))?;
                 let mut all = before.names();
-                all.extend(wanted.iter().map(String::as_str));
+                all.extend(texts(wanted));
                 let request = post(url.clone(), &json!({ "assignees": all }));
                 (url, request.method(ureq::http::Method::PATCH))
             }
@@ -163,20 +116,21 @@ impl Forge {
         }
     }
 
-    fn ask_reviewers(&self, number: u64, reviewers: &[String]) -> Result<(), ForgeError> {
+    fn ask_reviewers(&self, number: u64, reviewers: &[PullRequestName]) -> Result<(), ForgeError> {
         let attempt = format!("ask for reviews of pull request #{number}");
         let url = self
             .repository
             .url(&["pulls", &number.to_string(), "requested_reviewers"]);
-        let teams: Vec<&str> = reviewers.iter().filter_map(|name| name.strip_prefix(TEAM)).collect();
-        let people: Vec<&String> = reviewers.iter().filter(|name| !name.starts_with(TEAM)).collect();
+        let names = texts(reviewers);
+        let teams: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix(TEAM)).collect();
+        let people: Vec<&&str> = names.iter().filter(|name| !name.starts_with(TEAM)).collect();
         let body = json!({ "reviewers": people, "team_reviewers": teams });
         let _: (serde::de::IgnoredAny, _) = self.send_json(&attempt, post(url, &body))?;
         Ok(())
     }
 
     /// As *Merge a pull request* of Gitea's API with `merge_when_checks_succeed`. One that is planned already stays.
-    fn merge_at_gitea(&self, number: u64, method: MergeMethod, commit: &str) -> Result<(), ForgeError> {
+    fn merge_at_gitea(&self, number: u64, method: MergeKind, commit: &str) -> Result<(), ForgeError> {
         let attempt = format!("have pull request #{number} merged once its checks succeed");
         let url = self.repository.url(&["pulls", &number.to_string(), "merge"]);
         let body = json!({"Do": method.word(), "merge_when_checks_succeed": true, "head_commit_id": commit});
@@ -188,10 +142,10 @@ impl Forge {
     }
 
     /// GitHub has this in its GraphQL API alone (*Mutations*, `enablePullRequestAutoMerge`).
-    fn merge_at_github(&self, open: &PullRequest, method: MergeMethod) -> Result<(), ForgeError> {
+    fn merge_at_github(&self, open: &PullRequest, method: MergeKind) -> Result<(), ForgeError> {
         let attempt = format!("have pull request #{} merged once its checks succeed", open.number);
         let url = self.repository.graphql();
-        let mutation = "mutation($id: ID!, $method: PullRequestMergeMethod!) { enablePullRequestAutoMerge(input: \
+        let mutation = "mutation($id: ID!, $method: PullRequestMergeKind!) { enablePullRequestAutoMerge(input: \
                         {pullRequestId: $id, mergeMethod: $method}) { clientMutationId } }";
         let method = method.word().to_ascii_uppercase();
         let variables = json!({"id": open.node_id, "method": method});
@@ -239,33 +193,38 @@ fn post(url: Url, body: &Value) -> Request {
 }
 
 /// The first of these names that the forge does not have. Names differ by more than case.
-fn lacking<'n>(wanted: &'n [String], has: &[&str]) -> Option<&'n str> {
-    let is_there = |name: &&String| has.iter().any(|there| there.eq_ignore_ascii_case(name));
-    wanted.iter().find(|name| !is_there(name)).map(String::as_str)
+fn lacking<'n>(wanted: &'n [PullRequestName], has: &[&str]) -> Option<&'n str> {
+    let is_there = |name: &&str| has.iter().any(|there| there.eq_ignore_ascii_case(name));
+    texts(wanted).into_iter().find(|name| !is_there(name))
+}
+
+fn texts(names: &[PullRequestName]) -> Vec<&str> {
+    names.iter().map(PullRequestName::as_str).collect()
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_given_has_a_digest_and_a_draft_is_not_given() {
-        let draft = Setup {
+        let draft = PullRequestSetup {
             draft: true,
-            ..Setup::default()
+            ..PullRequestSetup::default()
         };
-        assert_eq!(draft.digest(), None);
-        let labels = |names: &[&str]| Setup {
-            labels: names.iter().map(|name| (*name).to_owned()).collect(),
-            ..Setup::default()
+        assert_eq!(digest(&draft), None);
+        let labels = |names: &[&str]| PullRequestSetup {
+            labels: names.iter().map(|name| name.parse().unwrap()).collect(),
+            ..PullRequestSetup::default()
         };
-        let reviewers = Setup {
+        let reviewers = PullRequestSetup {
             reviewers: labels(&["a"]).labels,
-            ..Setup::default()
+            ..PullRequestSetup::default()
         };
-        let digests = [labels(&["a"]), labels(&["a", "b"]), labels(&["ab"]), reviewers].map(|setup| setup.digest());
-        for (at, digest) in digests.iter().enumerate() {
-            assert!(digest.is_some() && !digests.iter().skip(at + 1).any(|other| other == digest));
+        let digests = [labels(&["a"]), labels(&["a", "b"]), labels(&["ab"]), reviewers].map(|setup| digest(&setup));
+        for (at, one) in digests.iter().enumerate() {
+            assert!(one.is_some() && !digests.iter().skip(at + 1).any(|other| other == one));
         }
     }
 }

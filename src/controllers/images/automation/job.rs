@@ -194,7 +194,7 @@ fn pull_request(
     Ok(Some(PullRequest {
         base: said.base,
         overwrite: said.overwrite,
-        setup: bumpwright_update::setup(&said.setup),
+        setup: said.setup,
         forge: Arc::new(connect::forge(kind, repository, login, remote)?),
     }))
 }
