@@ -1,6 +1,5 @@
 //! Which values of the HelmReleases in some files are images, by rendering their charts.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +11,8 @@ use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_api::{ObjectName, group_kind};
 use bumpwright_budget::{self as budget, Memory};
 use bumpwright_build::FolderTree;
-use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, ReleaseValues, Settings};
+use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, Settings};
+use bumpwright_propose::Rendered;
 use bumpwright_schemas::Schemas;
 use bumpwright_yaml::FileId;
 use serde_json::Value;
@@ -32,18 +32,18 @@ pub(in crate::cli) struct ChartPlaces<'a> {
 }
 
 /// What the releases in texts of YAML make of their values; nothing where there is none, or no repository.
-pub(in crate::cli) fn image_values(texts: &[&str], places: &ChartPlaces<'_>) -> BTreeMap<ObjectName, ReleaseValues> {
+pub(in crate::cli) fn image_values(texts: &[&str], places: &ChartPlaces<'_>) -> Rendered {
     let objects: Vec<FleetObject> = texts.iter().flat_map(|text| objects(text)).collect();
     let is_release = |object: &FleetObject| group_kind(&object.value) == ("helm.toolkit.fluxcd.io", "HelmRelease");
     if !objects.iter().any(is_release) {
-        return BTreeMap::new();
+        return Rendered::new();
     }
     let (Ok(real), Ok(schemas)) = (fs::canonicalize(places.folder), Schemas::bundled(None)) else {
-        return BTreeMap::new();
+        return Rendered::new();
     };
     let root = open::root_above(&real).unwrap_or(real);
     let Ok(tree) = FolderTree::new(&root) else {
-        return BTreeMap::new();
+        return Rendered::new();
     };
     let identity = open::identity(&root);
     let network = Network::new(FetchBounds::default(), TIMEOUT, &identity);

@@ -4,9 +4,7 @@ use super::args::Init;
 use crate::cli::fleet::values::{ChartPlaces, image_values};
 use crate::cli::words;
 use bumpwright_adopt::Files;
-use bumpwright_fleet::ReleaseValues;
-use bumpwright_policy::PolicyName;
-use bumpwright_propose::{ImageValue, Rendered, Survey, Values};
+use bumpwright_propose::{Rendered, Survey};
 
 /// The releases that are named in a note.
 const NAMED: usize = 3;
@@ -21,28 +19,7 @@ pub(super) fn rendered(args: &Init, files: &Files<'_>) -> Rendered {
         folder: &args.path,
         charts: args.charts.clone(),
     };
-    let found = image_values(&texts, &places);
-    let found = found.into_iter().map(|(name, values)| {
-        let values = match values {
-            ReleaseValues::Rendered {
-                images,
-                unused,
-                unclear,
-            } => Values::Known {
-                images: images.into_iter().map(image_value).collect(),
-                unused,
-                unclear,
-            },
-            ReleaseValues::Unknown(why) => Values::Unknown(why),
-        };
-        (PolicyName::new(name.namespace, name.name), values)
-    });
-    found.collect()
-}
-
-fn image_value(value: bumpwright_fleet::ImageValue) -> ImageValue {
-    let bumpwright_fleet::ImageValue { pointer, part, images } = value;
-    ImageValue { pointer, part, images }
+    image_values(&texts, &places)
 }
 
 /// What is not known but guessed.

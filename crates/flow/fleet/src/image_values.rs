@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{Part, is_image_key};
-use bumpwright_policy::LatestRef;
+use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_propose::{ImageValue, Rendered, Values};
 use serde_json::Value;
 
 use super::images::{Workload, images};
@@ -29,33 +30,6 @@ const PROBE: &str = "-probe0";
 /// A digest that nothing has.
 const OTHER_DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// A value that comes out in images of containers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageValue {
-    /// Its place in `spec.values`, as a JSON pointer.
-    pub pointer: String,
-    /// What of the images it is; none if templates make something else of it.
-    pub part: Option<Part>,
-    /// The images, without tag and digest.
-    pub images: BTreeSet<String>,
-}
-
-/// The values of a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReleaseValues {
-    /// Its chart was rendered.
-    Rendered {
-        /// The values that are images, or parts of some.
-        images: Vec<ImageValue>,
-        /// Values that seemed to be some, and that change nothing.
-        unused: BTreeSet<String>,
-        /// Values of which it is not known: the render with another one fails, or there are too many.
-        unclear: BTreeSet<String>,
-    },
-    /// Its chart cannot be rendered; why, for users.
-    Unknown(String),
-}
-
 /// The values of the releases among these objects that are images, as far as that is found until `end`.
 #[must_use]
 pub fn image_values(
@@ -64,10 +38,10 @@ pub fn image_values(
     outside: &dyn Outside,
     settings: &Settings,
     end: Instant,
-) -> BTreeMap<ObjectName, ReleaseValues> {
+) -> Rendered {
     let (releases, others): (Vec<_>, Vec<_>) =
         (cluster.objects.iter().cloned()).partition(|object| is_release(&object.value));
-    let mut found: BTreeMap<ObjectName, ReleaseValues> = BTreeMap::new();
+    let mut found = Rendered::new();
     for release in releases.into_iter().filter(|release| has_chart(&release.value)) {
         let name = release.id().name;
         let probes = Probes {
@@ -79,11 +53,12 @@ pub fn image_values(
             end,
             memo: Memo::default(),
         };
-        let values = match found.contains_key(&name) {
-            true => ReleaseValues::Unknown("several files have a release of this name".to_owned()),
-            false => probes.values(&name, &release).unwrap_or_else(ReleaseValues::Unknown),
+        let key = PolicyName::new(&name.namespace, &name.name);
+        let values = match found.contains_key(&key) {
+            true => Values::Unknown("several files have a release of this name".to_owned()),
+            false => probes.values(&name, &release).unwrap_or_else(Values::Unknown),
         };
-        found.insert(name, values);
+        found.insert(key, values);
     }
     found
 }
@@ -109,7 +84,7 @@ struct Probes<'a> {
 }
 
 impl Probes<'_> {
-    fn values(&self, name: &ObjectName, release: &FleetObject) -> Result<ReleaseValues, String> {
+    fn values(&self, name: &ObjectName, release: &FleetObject) -> Result<Values, String> {
         let product = self.product(name, release.clone())?;
         let before = images_of(&product);
         let values = release.value.pointer("/spec/values").unwrap_or(&Value::Null);
@@ -133,7 +108,7 @@ impl Probes<'_> {
                 }
             }
         }
-        Ok(ReleaseValues::Rendered {
+        Ok(Values::Known {
             images: found,
             unused,
             unclear,
