@@ -3,12 +3,18 @@
 
 mod disk;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
 use bumpwright_testkit::api_proxy::ApiProxy;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::shards::{Fleet, ShardWorld};
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{KUSTOMIZATION, LEASE};
+use serde_json::Value;
 
 const FLAGS: [&str; 4] = [
     "--shards",
@@ -23,10 +29,19 @@ const FLEET: Fleet = Fleet {
     automations: 8,
 };
 
+const SMALL: Fleet = Fleet {
+    repositories: 1,
+    kustomizations: 1,
+    automations: 0,
+};
+
 /// The holder of the lease that Flux's controller would have.
 fn holder(world: &ShardWorld<'_>) -> String {
-    let lease = world.get(LEASE, "kustomize-controller-leader-election");
-    lease["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
+    holder_of(&world.get(LEASE, "kustomize-controller-leader-election")).to_owned()
+}
+
+fn holder_of(lease: &Value) -> &str {
+    lease["spec"]["holderIdentity"].as_str().unwrap_or_default()
 }
 
 #[test]
@@ -87,26 +102,48 @@ fn processes_come_and_go_and_each_change_is_made_once() {
 #[test]
 fn leases_are_given_back_after_a_late_renewal() {
     let Some(cluster) = Cluster::shared() else { return };
-    let fleet = Fleet {
-        repositories: 1,
-        kustomizations: 1,
-        automations: 0,
-    };
-    let world = ShardWorld::new(cluster, "shards-late", fleet);
+    let world = ShardWorld::new(cluster, "shards-late", SMALL);
     let proxy = ApiProxy::start(cluster);
     proxy.renew_before_release(cluster);
     let only = world.shard("a", &proxy.kubeconfig(world.folder.path(), None), &FLAGS);
     world.all_applied("0");
     assert_eq!(only.stop(), Some(0));
-    for name in ["image-reflector", "image-automation", "source", "kustomize"] {
-        let lease = world.get(LEASE, &format!("{name}-controller-leader-election"));
-        assert_eq!(
-            lease["spec"]["holderIdentity"].as_str().unwrap_or_default(),
-            "",
-            "{name}"
-        );
+    for (name, lease) in controller_leases(&world) {
+        assert_eq!(holder_of(&lease), "", "{name}");
         assert_eq!(lease["metadata"]["labels"]["renewed"], "late", "{name}");
     }
+}
+
+/// The process ends while it waits for the answer to a renewal.
+#[test]
+fn leases_are_given_back_during_a_renewal() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ShardWorld::new(cluster, "shards-during", SMALL);
+    let proxy = ApiProxy::start(cluster);
+    let only = world.shard("a", &proxy.kubeconfig(world.folder.path(), None), &FLAGS);
+    world.all_applied("0");
+
+    let waits = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&waits);
+    proxy.intercept(move |request| {
+        let is_renewal = request.path.contains("-controller-leader-election")
+            && String::from_utf8_lossy(&request.body).contains(r#""holderIdentity":"bumpwright"#);
+        if is_renewal && !seen.swap(true, Ordering::SeqCst) {
+            thread::sleep(Duration::from_secs(3));
+        }
+        None
+    });
+    until("a renewal waits", || waits.load(Ordering::SeqCst));
+    assert_eq!(only.stop(), Some(0));
+    for (name, lease) in controller_leases(&world) {
+        assert_eq!(holder_of(&lease), "", "{name}");
+    }
+}
+
+/// The leases of the controllers, with their names.
+fn controller_leases(world: &ShardWorld<'_>) -> [(&'static str, Value); 4] {
+    ["image-reflector", "image-automation", "source", "kustomize"]
+        .map(|name| (name, world.get(LEASE, &format!("{name}-controller-leader-election"))))
 }
 
 #[test]

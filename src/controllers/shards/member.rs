@@ -289,32 +289,37 @@ impl Process {
         }
     }
 
-    /// Acquires or renews the leases of controllers.
+    /// Acquires or renews the leases of controllers, which stay where they are: this may be dropped while it waits, and [`Self::release`] needs them.
     async fn keep_controllers(&mut self, leases: &[Object]) -> Result<(), Lost> {
-        let mut all = std::mem::take(&mut self.controllers);
-        let mut lost = None;
-        for one in &mut all {
-            let name = one.lease.name.clone();
-            let seen = leases.iter().find(|lease| lease.name == name);
+        let mut due = Vec::new();
+        for one in &mut self.controllers {
+            let seen = leases.iter().find(|lease| lease.name == one.lease.name);
             let is_due = one.look(seen, self.listed, self.election.retry);
-            if is_due.map_err(|Taken| Lost(name.to_string()))? {
-                let began = Instant::now();
-                let write = one.lease.write_over(&self.context.cluster, seen);
-                if self.in_time("renew a controller's lease", write).await.is_some() {
-                    one.written(began);
-                }
+            if is_due.map_err(|Taken| Lost(one.lease.name.to_string()))? {
+                due.push((one.lease.clone(), seen));
             }
+        }
+        for (lease, seen) in due {
+            let began = Instant::now();
+            let write = lease.write_over(&self.context.cluster, seen);
+            if self.in_time("renew a controller's lease", write).await.is_some() {
+                let written = self.controllers.iter_mut().filter(|one| one.lease.name == lease.name);
+                written.for_each(|one| one.written(began));
+            }
+        }
+        let now = Instant::now();
+        for one in &self.controllers {
+            let name = &one.lease.name;
             match one.until() {
-                Some(until) if until <= Instant::now() => lost = Some(Lost(name.to_string())),
+                Some(until) if until <= now => return Err(Lost(name.to_string())),
                 Some(until) => {
-                    self.context.cluster.act_until(&name, until);
+                    self.context.cluster.act_until(name, until);
                     self.context.metrics.leader(&name.name, true);
                 }
                 None => {}
             }
         }
-        self.controllers = all;
-        lost.map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Gives back what the process has, once its work is done: the member's Lease, and with the last member the leases of controllers.
