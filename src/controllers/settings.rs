@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::ui::UiSettings;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budgets;
+use bumpwright_chart::Sizes;
 use bumpwright_cloud::TokenCacheLimits;
 use bumpwright_kube::{Lease, Scope, lease_name};
 use bumpwright_runtime::{Backoff, ListenAddress, LogOptions};
@@ -69,6 +70,8 @@ pub struct Settings {
     pub ssh_kex: Option<Vec<String>>,
     /// Host key algorithms for SSH.
     pub ssh_host_keys: Option<Vec<String>>,
+    /// How large indexes, archives and files of charts may be.
+    pub chart_sizes: Sizes,
     /// Given flags of Flux's controllers that have no effect here.
     pub without_effect: Vec<&'static str>,
 }

@@ -6,7 +6,7 @@
 mod specs;
 mod world;
 
-use crate::rounds::{Known, Rounds};
+use crate::rounds::{Case, Known, Rounds};
 use specs::{cases, objects};
 use world::World;
 
@@ -44,4 +44,44 @@ fn helm_charts_show_what_fluxs_show() {
     world.go_on();
     rounds.second();
     rounds.report(&KNOWN);
+}
+
+#[test]
+fn charts_have_the_bytes_of_flags_at_most() {
+    let (Some(cluster), Some(world)) = (crate::rounds::cluster(), World::build()) else {
+        return;
+    };
+    let wanted = [
+        "http",
+        "http-nameless",
+        "oci",
+        "git",
+        "git-version",
+        "git-packed",
+        "git-old",
+    ];
+    let cases: Vec<Case> = cases().into_iter().filter(|case| wanted.contains(&case.name)).collect();
+    let flags: &[_] = &["--helm-chart-max-size=300", "--helm-chart-file-max-size=60"];
+    let kind = ("HelmChart", "helmcharts");
+    let rounds = Rounds::flagged(&cluster, kind, &objects(&world), &cases, world.folder(), (&[], flags));
+    for (name, words) in [
+        ("http", "size of chart exceeds '300' bytes limit"),
+        ("oci", "size of chart exceeds '300' bytes limit"),
+        (
+            "git",
+            "cannot load file Chart.yaml as file size (76) exceeds limit (60)",
+        ),
+        ("git-packed", "size of chart 'web.tgz' exceeds '300' bytes limit"),
+        ("git-old", "size of 'requirements.yaml' exceeds '60' bytes limit"),
+    ] {
+        let told = rounds.sides[1].status(name).to_string();
+        assert!(told.contains(words), "{name}: {told}");
+    }
+    rounds.report(&Known {
+        floor: 5,
+        otherwise: &[
+            ("http", "Flux names a temporary file"),
+            ("oci", "Flux names a temporary file"),
+        ],
+    });
 }

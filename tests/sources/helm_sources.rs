@@ -10,7 +10,7 @@ mod specs;
 use serde_json::{Value as Json, json};
 
 use crate::observed::Side;
-use crate::rounds::{Known, Rounds};
+use crate::rounds::{Case, Known, Rounds};
 use bumpwright_testkit::waiting::until;
 use indexes::World;
 use specs::{cases, secrets};
@@ -47,6 +47,30 @@ fn helm_repositories_show_what_fluxs_show() {
         );
     }
     rounds.sides.iter().for_each(becomes_a_registry);
+}
+
+#[test]
+fn an_index_has_the_bytes_of_a_flag_at_most() {
+    let (Some(cluster), Some(world)) = (crate::rounds::cluster(), World::build()) else {
+        return;
+    };
+    let cases = ["plain", "no-charts"].map(|name| Case {
+        name,
+        spec: json!({"url": world.plain.url(name)}),
+        change: None,
+    });
+    let kind = ("HelmRepository", "helmrepositories");
+    let extras: (&[_], &[_]) = (&[], &["--helm-index-max-size=100"]);
+    let rounds = Rounds::flagged(&cluster, kind, &[], &cases, world.folder(), extras);
+    let told = rounds.sides[1].status("plain").to_string();
+    assert!(
+        told.contains("exceeds the maximum index file size of 100 bytes"),
+        "{told}"
+    );
+    rounds.report(&Known {
+        floor: 2,
+        otherwise: &[],
+    });
 }
 
 /// One of a registry has no index: what it had before is taken away.

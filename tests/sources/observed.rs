@@ -49,6 +49,8 @@ pub struct Side<'a> {
     pub plural: &'static str,
     /// Of the controller's environment.
     pub variables: &'a [(&'a str, String)],
+    /// Of both controllers.
+    pub flags: &'a [&'a str],
 }
 
 /// Pauses grow as they do by default: what fails for good must not keep all workers busy.
@@ -78,7 +80,7 @@ impl Side<'_> {
             format!("--storage-addr={address}"),
             format!("--storage-adv-addr={address}"),
         ];
-        let starter = starter.flags(&FLAGS).flags(&addresses);
+        let starter = starter.flags(&FLAGS).flags(self.flags).flags(&addresses);
         let variables = self.variables.iter();
         variables
             .fold(starter, |starter, (name, value)| starter.variable(name, value))

@@ -79,6 +79,18 @@ impl<'a> Rounds<'a> {
         folder: &Path,
         variables: &'a [(&'a str, String)],
     ) -> Self {
+        Self::flagged(cluster, (kind, plural), objects, cases, folder, (variables, &[]))
+    }
+
+    /// The same with flags for both controllers.
+    pub fn flagged(
+        cluster: &'a Cluster,
+        (kind, plural): (&str, &'static str),
+        objects: &[Json],
+        cases: &'a [Case],
+        folder: &Path,
+        (variables, flags): (&'a [(&'a str, String)], &'a [&'a str]),
+    ) -> Self {
         let sides = ["flux", "ours"].map(|namespace| {
             let folder = folder.join(namespace);
             std::fs::create_dir_all(&folder).unwrap();
@@ -88,6 +100,7 @@ impl<'a> Rounds<'a> {
                 folder,
                 plural,
                 variables,
+                flags,
             }
         });
         // What others are made of comes first: nobody has to wait for it then, which takes one time as long as another.

@@ -10,6 +10,7 @@ use crate::cli::ui::args::Ui;
 
 use bumpwright_api::GoDuration;
 use bumpwright_budget as budget;
+use bumpwright_chart::Sizes;
 
 /// All kinds that `--controllers` accepts.
 pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation,source,kustomize";
@@ -296,6 +297,18 @@ pub struct Bounds {
     /// Disk space for scanned tags of images; a namespace may use half of it
     #[arg(long, value_name = "SIZE", default_value = "256Mi")]
     pub tags_size: ByteSize,
+
+    /// The largest index of a HelmRepository, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Sizes::FLUX.index)]
+    pub helm_index_max_size: u64,
+
+    /// The largest archive of a chart, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Sizes::FLUX.archive)]
+    pub helm_chart_max_size: u64,
+
+    /// The largest file of a chart in a folder, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Sizes::FLUX.file)]
+    pub helm_chart_file_max_size: u64,
 }
 
 /// Settings of Kustomizations.
@@ -405,15 +418,6 @@ pub struct Accepted {
     /// Accepted without effect
     #[arg(long, value_name = "DURATION", hide = true)]
     pub helm_cache_purge_interval: Option<String>,
-    /// Accepted without effect
-    #[arg(long, value_name = "BYTES", hide = true)]
-    pub helm_index_max_size: Option<i64>,
-    /// Accepted without effect
-    #[arg(long, value_name = "BYTES", hide = true)]
-    pub helm_chart_max_size: Option<i64>,
-    /// Accepted without effect
-    #[arg(long, value_name = "BYTES", hide = true)]
-    pub helm_chart_file_max_size: Option<i64>,
 }
 
 impl Accepted {
@@ -432,9 +436,6 @@ impl Accepted {
             ("--helm-cache-max-size", self.helm_cache_max_size.is_some()),
             ("--helm-cache-ttl", self.helm_cache_ttl.is_some()),
             ("--helm-cache-purge-interval", self.helm_cache_purge_interval.is_some()),
-            ("--helm-index-max-size", self.helm_index_max_size.is_some()),
-            ("--helm-chart-max-size", self.helm_chart_max_size.is_some()),
-            ("--helm-chart-file-max-size", self.helm_chart_file_max_size.is_some()),
         ];
         flags
             .into_iter()

@@ -17,6 +17,7 @@ use args::{Bounds, Controller, Kustomize};
 use bumpwright_api::ObjectName;
 use bumpwright_apply::parse_stage_kinds;
 use bumpwright_budget::{self as budget, Budgets, Memory};
+use bumpwright_chart::Sizes;
 use bumpwright_kube::{Connect, Pace, Scope};
 use bumpwright_runtime::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
 use bumpwright_storage as storage;
@@ -128,6 +129,11 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
+        chart_sizes: Sizes {
+            index: args.bounds.helm_index_max_size,
+            archive: args.bounds.helm_chart_max_size,
+            file: args.bounds.helm_chart_file_max_size,
+        },
         without_effect: args.accepted.given(),
     })
 }

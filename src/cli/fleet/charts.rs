@@ -112,6 +112,7 @@ impl Charts {
         let failed = |error: PullError| match error {
             PullError::Unreachable(error) => ChartError::Unavailable(error),
             PullError::Missing(error) => ChartError::Broken(error),
+            error @ PullError::TooLarge { .. } => ChartError::Broken(error.to_string()),
         };
         let index = repository.index().map_err(failed)?;
         let chosen = index

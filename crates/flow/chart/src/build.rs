@@ -10,7 +10,9 @@ use bumpwright_semver::Version;
 use thiserror::Error;
 
 use super::dependencies::{Remotes, complete};
-use super::tree::{MAX_ARCHIVE_BYTES, Place};
+use super::repository::PullError;
+use super::sizes::Sizes;
+use super::tree::Place;
 use super::values::{FilesOf, ValuesFiles};
 
 /// Why there is no chart. The variants are source-controller's reasons.
@@ -126,9 +128,9 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// The chart at an absolute path of the files ([`Local::path`]).
     #[must_use]
-    pub fn of(tree: &'a dyn Tree, at: &'a str) -> Self {
+    pub fn of(tree: &'a dyn Tree, at: &'a str, sizes: Sizes) -> Self {
         Self {
-            place: Place::at(tree, at),
+            place: Place::at(tree, at).within(sizes),
         }
     }
 
@@ -226,10 +228,11 @@ pub fn build_remote(
     archive: Vec<u8>,
     which: &Which,
     changes: &Changes,
+    sizes: Sizes,
     held: &mut Reservation,
 ) -> Result<Built, BuildError> {
     if changes.are_none() {
-        check(&archive).map_err(BuildError::Pull)?;
+        check(&archive, sizes).map_err(BuildError::Pull)?;
         return Ok(Built {
             content: Content::Archive(archive),
             values_files: Vec::new(),
@@ -249,15 +252,19 @@ pub fn build_remote(
     })
 }
 
+/// Why a remote chart is not there, which is Flux's text for one that is too large.
+#[must_use]
+pub fn not_pulled(error: &PullError) -> BuildError {
+    BuildError::Pull(match error {
+        PullError::TooLarge { .. } => format!("failed to load chart metadata from written chart: {error}"),
+        error => format!("failed to download chart for remote reference: {error}"),
+    })
+}
+
 /// Whether an archive is one of a chart.
-fn check(archive: &[u8]) -> Result<(), String> {
+fn check(archive: &[u8], sizes: Sizes) -> Result<(), String> {
     let failed = |why: String| format!("failed to load chart metadata from written chart: {why}");
-    if archive.len() as u64 > MAX_ARCHIVE_BYTES {
-        return Err(failed(format!(
-            "size of chart exceeds '{MAX_ARCHIVE_BYTES}' bytes limit"
-        )));
-    }
-    let mut metadata = Metadata::of_archive(archive).map_err(failed)?;
+    let mut metadata = Metadata::of_archive(archive, sizes.file).map_err(failed)?;
     let checked = metadata.validate();
     checked.map_err(|why| format!("failed to validate metadata of written chart: {why}"))
 }

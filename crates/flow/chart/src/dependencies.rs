@@ -122,7 +122,7 @@ fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) 
         }
         None => path::join(place.path(), &format!("charts/{}", wanted.name)),
     };
-    let there = Place::at(place.tree(), &at);
+    let there = place.beside(&at);
     if !there.exists() {
         return Err(format!("no chart found at '{at}' (reference '{reference}')"));
     }

@@ -19,13 +19,15 @@ mod dependencies;
 mod local;
 mod registry;
 mod repository;
+mod sizes;
 mod tree;
 mod values;
 
-pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote};
+pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote, not_pulled};
 pub use dependencies::{DependencyError, Remotes, complete, normalized};
 pub use local::{go_error, read_chart};
 pub use registry::{OciChart, Pull, oci_version, pulled};
 pub use repository::{Located, PullError, Repository};
-pub use tree::{MAX_ARCHIVE_BYTES, Place};
+pub use sizes::Sizes;
+pub use tree::Place;
 pub use values::{FilesOf, ValuesFiles};

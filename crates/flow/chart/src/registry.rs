@@ -1,5 +1,6 @@
 //! Charts of OCI registries (Helm 4.3, `pkg/registry`).
 
+use super::repository::PullError;
 use bumpwright_budget::Reservation;
 use bumpwright_helm::MAX_CHART_BYTES;
 use bumpwright_http::{Deadline, Job};
@@ -67,7 +68,8 @@ impl OciChart {
         let chosen = self.chosen(version, &remote)?;
         let revision = remote.revision(&chosen)?;
         let digest = revision.rsplit('@').next().unwrap_or_default();
-        pulled(&remote, &chosen, digest, MAX_CHART_BYTES, &mut Job::account().nothing())
+        let held = &mut Job::account().nothing();
+        pulled(&remote, &chosen, digest, MAX_CHART_BYTES, held).map_err(|error| error.to_string())
     }
 
     /// `:TAG` or `@DIGEST`.
@@ -111,18 +113,21 @@ pub fn pulled(
     digest: &str,
     most: u64,
     held: &mut Reservation,
-) -> Result<Vec<u8>, String> {
-    let image = remote.image(digest).map_err(|error| error.to_string())?;
+) -> Result<Vec<u8>, PullError> {
+    let failed = |error: String| PullError::Unreachable(error);
+    let image = remote.image(digest).map_err(|error| failed(error.to_string()))?;
     let of = |media_type: &&str| image.layers.iter().find(|layer| layer.media_type == *media_type);
     let layer = LAYERS.iter().find_map(of).ok_or_else(|| {
         let name = remote.name(chosen);
-        format!("{name} is no chart: it has no layer of media type {CHART_LAYER}")
+        failed(format!(
+            "{name} is no chart: it has no layer of media type {CHART_LAYER}"
+        ))
     })?;
     if layer.size > most {
-        return Err(format!("the archive has {} bytes: more than {most}", layer.size));
+        return Err(PullError::TooLarge { most });
     }
-    held.grow(layer.size).map_err(|error| error.to_string())?;
-    read(remote, layer)
+    held.grow(layer.size).map_err(|error| failed(error.to_string()))?;
+    read(remote, layer).map_err(failed)
 }
 
 /// The version that source-controller takes among the tags of a repository: the one that is wanted, if it is one; else the newest one in

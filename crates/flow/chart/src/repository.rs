@@ -1,7 +1,7 @@
 //! Charts of repositories: an `index.yaml` and the archives that it names (Helm 4.3, `pkg/repo`).
 
 use bumpwright_helm::{Entry, Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
-use bumpwright_http::{Client, Deadline, HeldBody, Request};
+use bumpwright_http::{Client, Deadline, HeldBody, NetError, Request};
 use bumpwright_secret::Secret;
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -41,6 +41,18 @@ pub enum PullError {
     /// The repository does not have the chart, or another one than its index says.
     #[error("{0}")]
     Missing(String),
+    /// The archive has too many bytes.
+    #[error("size of chart exceeds '{most}' bytes limit")]
+    TooLarge {
+        /// How many are allowed.
+        most: u64,
+    },
+}
+
+/// Why a file of a repository was not read.
+enum Fault {
+    TooLarge,
+    Other(String),
 }
 
 impl Repository {
@@ -66,6 +78,14 @@ impl Repository {
     /// # Errors
     /// [`PullError::Unreachable`], in Helm's words.
     pub fn index(&self) -> Result<Index, PullError> {
+        self.index_within(MAX_INDEX_BYTES as u64)
+    }
+
+    /// The same, of so many bytes at most.
+    ///
+    /// # Errors
+    /// [`PullError::Unreachable`], in Helm's words.
+    pub fn index_within(&self, most: u64) -> Result<Index, PullError> {
         let mut address = self.url.clone();
         address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));
         let failed = |error: String| {
@@ -74,7 +94,10 @@ impl Repository {
                 shown(&self.url)
             ))
         };
-        let text = self.fetched(&address, MAX_INDEX_BYTES).map_err(failed)?;
+        let text = self.fetched(&address, most).map_err(|fault| match fault {
+            Fault::TooLarge => failed(format!("index exceeds the maximum index file size of {most} bytes")),
+            Fault::Other(error) => failed(error),
+        })?;
         Index::read(&text).map_err(failed)
     }
 
@@ -106,8 +129,10 @@ impl Repository {
     /// # Errors
     /// In words for the user.
     pub fn archive_within(&self, located: &Located, most: u64) -> Result<HeldBody, PullError> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let archive = self.fetched(&located.url, most).map_err(PullError::Unreachable)?;
+        let archive = self.fetched(&located.url, most).map_err(|fault| match fault {
+            Fault::TooLarge => PullError::TooLarge { most },
+            Fault::Other(error) => PullError::Unreachable(error),
+        })?;
         let wanted = located.digest.trim_start_matches("sha256:");
         let found: String = Sha256::digest(&*archive)
             .iter()
@@ -135,7 +160,8 @@ impl Repository {
         Ok(url)
     }
 
-    fn fetched(&self, url: &Url, most: usize) -> Result<HeldBody, String> {
+    fn fetched(&self, url: &Url, most: u64) -> Result<HeldBody, Fault> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut request = Request::get(url.clone()).limit(most);
         let is_own = (url.scheme(), url.host_str(), url.port_or_known_default())
             == (self.url.scheme(), self.url.host_str(), self.url.port_or_known_default());
@@ -146,13 +172,17 @@ impl Repository {
         if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own || self.pass_credentials) {
             request = request.authorization(authorization.clone());
         }
-        let answer = self
-            .client
-            .send(&request, self.deadline)
-            .map_err(|error| error.to_string())?;
+        let answer = self.client.send(&request, self.deadline).map_err(|error| match error {
+            NetError::TooLarge { .. } => Fault::TooLarge,
+            error => Fault::Other(error.to_string()),
+        })?;
         match answer.status.is_success() {
             true => Ok(answer.into_body()),
-            false => Err(format!("failed to fetch {} : {}", shown(url), answer.status)),
+            false => Err(Fault::Other(format!(
+                "failed to fetch {} : {}",
+                shown(url),
+                answer.status
+            ))),
         }
     }
 }

@@ -2,18 +2,17 @@
 
 use std::cell::Cell;
 
+use super::sizes::Sizes;
 use bumpwright_budget::Reservation;
 use bumpwright_helm::{Chart, Folder, FolderEntry, HelmError, Lock, MAX_CHART_BYTES, Metadata};
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-
-/// Bytes of the largest archive of a chart, as in source-controller.
-pub const MAX_ARCHIVE_BYTES: u64 = 10 << 20;
 
 /// A chart at a path of a tree.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     tree: &'a dyn Tree,
     path: &'a str,
+    sizes: Sizes,
 }
 
 /// What there is.
@@ -26,7 +25,30 @@ impl<'a> Place<'a> {
     /// The place at an absolute path.
     #[must_use]
     pub fn at(tree: &'a dyn Tree, path: &'a str) -> Self {
-        Self { tree, path }
+        Self {
+            tree,
+            path,
+            sizes: Sizes::FLUX,
+        }
+    }
+
+    /// The same with other bounds.
+    #[must_use]
+    pub fn within(self, sizes: Sizes) -> Self {
+        Self { sizes, ..self }
+    }
+
+    /// Another path of the same tree.
+    #[must_use]
+    pub fn beside<'b>(&self, path: &'b str) -> Place<'b>
+    where
+        'a: 'b,
+    {
+        Place {
+            tree: self.tree,
+            path,
+            sizes: self.sizes,
+        }
     }
 
     /// The files that it is in.
@@ -59,9 +81,10 @@ impl<'a> Place<'a> {
     /// In words for the user.
     pub fn archive(&self) -> Result<Vec<u8>, String> {
         let archive = self.tree.read(self.path).map_err(|error| error.to_string())?;
-        match archive.len() as u64 > MAX_ARCHIVE_BYTES {
+        let most = self.sizes.archive;
+        match archive.len() as u64 > most {
             true => Err(format!(
-                "size of chart '{}' exceeds '{MAX_ARCHIVE_BYTES}' bytes limit",
+                "size of chart '{}' exceeds '{most}' bytes limit",
                 path::base(self.path)
             )),
             false => Ok(archive.into_owned()),
@@ -74,7 +97,7 @@ impl<'a> Place<'a> {
     /// In words for the user.
     pub fn metadata(&self) -> Result<Metadata, String> {
         match self.found()? {
-            Found::Archive => Metadata::of_archive(&self.archive()?),
+            Found::Archive => Metadata::of_archive(&self.archive()?, self.sizes.file),
             Found::Folder { root } => Metadata::of_folder(&self.inside(&root), &|name| path::join(self.path, name)),
         }
     }
@@ -117,6 +140,7 @@ impl<'a> Place<'a> {
             tree: self.tree,
             folder: self.path,
             root,
+            file: self.sizes.file,
             left: Cell::new(MAX_CHART_BYTES),
         }
     }
@@ -128,6 +152,8 @@ struct Inside<'a> {
     folder: &'a str,
     /// The folder with links resolved.
     root: &'a str,
+    /// Bytes of the largest file.
+    file: u64,
     /// Bytes that may still be read.
     left: Cell<u64>,
 }
@@ -160,11 +186,18 @@ impl Folder for Inside<'_> {
         let bytes = self.tree.read(&self.at(path)).map_err(|error| error.to_string())?;
         let size = bytes.len() as u64;
         if size > most {
-            return Err(format!("chart file {path} is larger than the maximum file size {most}"));
+            return Err(format!(
+                "failed to load files from {}/: cannot load file {path} as file size ({size}) exceeds limit ({most})",
+                self.folder
+            ));
         }
         let left = self.left.get().checked_sub(size);
         let left = left.ok_or_else(|| format!("the chart has more than {MAX_CHART_BYTES} bytes"))?;
         self.left.set(left);
         Ok(bytes.into_owned())
+    }
+
+    fn most(&self) -> u64 {
+        self.file
     }
 }

@@ -16,7 +16,7 @@ use crate::controllers::sources::context::SourcesContext;
 use crate::controllers::sources::source::SourceRequest;
 use bumpwright_api::{Artifact, HelmChart, HelmRepository, Objects};
 use bumpwright_budget::Reservation;
-use bumpwright_chart::{MAX_ARCHIVE_BYTES, Remotes, normalized, oci_version, pulled};
+use bumpwright_chart::{Remotes, normalized, oci_version, pulled};
 use bumpwright_helm::{Chart, Dependency, Index};
 use bumpwright_http::Job;
 use bumpwright_kube::HELM_REPOSITORY;
@@ -120,8 +120,9 @@ impl Repositories {
         let remote = oci::connected(&self.sources, &known.repository, &known.objects, &wanted.name);
         let remote = remote.map_err(|error| unreachable(&wanted.repository, &error))?;
         let version = oci_version(&remote, &wanted.name, &wanted.version).map_err(|why| unknown(wanted, why))?;
+        let most = self.sources.charts.sizes.archive;
         let archive = oci::digest_of(&remote, &version)
-            .and_then(|digest| pulled(&remote, &oci::tag(&version), &digest, MAX_ARCHIVE_BYTES, held));
+            .and_then(|digest| pulled(&remote, &oci::tag(&version), &digest, most, held).map_err(|e| e.to_string()));
         let archive = archive.map_err(|why| RemoteError::Download {
             version: version.clone(),
             why,
@@ -135,6 +136,7 @@ impl Repositories {
         wanted: &Dependency,
         held: &mut Reservation,
     ) -> Result<(String, Vec<u8>), RemoteError> {
+        let sizes = self.sources.charts.sizes;
         let remote = http::connected(&known.repository, &known.objects);
         let remote = remote.map_err(|error| unreachable(&wanted.repository, &error))?;
         let index = match &known.index {
@@ -144,7 +146,10 @@ impl Repositories {
                 let index = charts.indexes.get(&charts.trees, artifact, &self.requester, &budget);
                 index.map_err(|error| error.to_string())
             }
-            None => remote.index().map(Arc::<Index>::new).map_err(|error| error.to_string()),
+            None => remote
+                .index_within(sizes.index)
+                .map(Arc::<Index>::new)
+                .map_err(|error| error.to_string()),
         };
         let index = index.map_err(|why| unknown(wanted, why))?;
         let entry = index
@@ -157,7 +162,7 @@ impl Repositories {
         };
         let located = remote.located(entry).map_err(failed)?;
         let nowhere = || failed(format!("chart '{}' has no downloadable URLs", wanted.name));
-        let archive = remote.archive_within(&located.ok_or_else(nowhere)?, MAX_ARCHIVE_BYTES);
+        let archive = remote.archive_within(&located.ok_or_else(nowhere)?, sizes.archive);
         let archive = archive.map_err(|error| failed(error.to_string()))?;
         held.grow(archive.len() as u64)
             .map_err(|error| failed(error.to_string()))?;

@@ -10,7 +10,7 @@ use super::source::requester;
 use crate::controllers::dereference;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{Artifact, HelmChart, HelmRepository, Objects};
-use bumpwright_chart::{BuildError, Located, MAX_ARCHIVE_BYTES, PullError, Repository, Which, build_remote};
+use bumpwright_chart::{BuildError, Located, Repository, Which, build_remote, not_pulled};
 use bumpwright_connect::helm_repository::settings;
 use bumpwright_gostd as gostd;
 use bumpwright_helm::{Entry, Index};
@@ -44,15 +44,14 @@ pub(super) async fn chart(
     }
     let located = located(&remote, &spec.chart, chosen)?;
     drop(index);
-    let account = request.fetches().memory;
+    let (account, sizes) = (request.fetches().memory, request.sources.charts.sizes);
     run_on_network(move || {
         let mut held = account.nothing();
-        let archive = remote
-            .archive_within(&located, MAX_ARCHIVE_BYTES)
-            .map_err(not_downloaded)?;
+        let archive = remote.archive_within(&located, sizes.archive);
+        let archive = archive.map_err(|error| authentication(not_pulled(&error)))?;
         held.grow(archive.len() as u64)
             .map_err(|error| BuildError::Pull(error.to_string()))?;
-        let built = build_remote(archive.into_bytes(), &which, &changes, &mut held).map_err(authentication)?;
+        let built = build_remote(archive.into_bytes(), &which, &changes, sizes, &mut held).map_err(authentication)?;
         Ok(Made::new(which, !changes.are_none(), built, held))
     })
     .await
@@ -92,12 +91,6 @@ pub(super) fn located(remote: &Repository, name: &str, entry: &Entry) -> Result<
     let failed = |why: String| BuildError::Pull(format!("failed to download chart for remote reference: {why}"));
     let located = remote.located(entry).map_err(failed)?;
     located.ok_or_else(|| failed(format!("chart '{name}' has no downloadable URLs")))
-}
-
-fn not_downloaded(error: PullError) -> Error {
-    authentication(BuildError::Pull(format!(
-        "failed to download chart for remote reference: {error}"
-    )))
 }
 
 /// Whether a name is one of a chart: lower case letters, digits and `-`, in parts that end with `/` or `.`.

@@ -10,7 +10,7 @@ use crate::controllers::artifact_trees::{FetchError, Unpacked};
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{Artifact, HelmChart};
 use bumpwright_artifact::revision::digest_text;
-use bumpwright_chart::{Changes, Local, Which};
+use bumpwright_chart::{Changes, Local, Sizes, Which};
 
 /// Digits of a revision in a version: the version may be the value of a label, which is short.
 const SHORT: usize = 12;
@@ -34,8 +34,8 @@ pub(super) async fn chart(
         "Revision" => short(&artifact.revision),
         _ => String::new(),
     };
-    let changes = changes(request, &revision);
-    let looked = look(files.clone(), path.clone(), changes.clone()).await?;
+    let (changes, sizes) = (changes(request, &revision), request.sources.charts.sizes);
+    let looked = look(files.clone(), path.clone(), sizes, changes.clone()).await?;
     let (which, is_packaged) = (looked.which, looked.is_packaged);
     if is_known(request, &which) {
         return Ok(Made::known(request, which, is_packaged));
@@ -44,16 +44,16 @@ pub(super) async fn chart(
     let account = request.fetches().memory;
     run_on_network(move || {
         let mut held = account.nothing();
-        let local = Local::of(files.tree(), &path);
+        let local = Local::of(files.tree(), &path, sizes);
         let built = local.build(&which, &changes, &repositories, &mut held)?;
         Ok(Made::new(which, is_packaged, built, held))
     })
     .await
 }
 
-async fn look(files: Unpacked, path: String, changes: Changes) -> Result<Looked, Error> {
+async fn look(files: Unpacked, path: String, sizes: Sizes, changes: Changes) -> Result<Looked, Error> {
     run_on_network(move || {
-        let local = Local::of(files.tree(), &path);
+        let local = Local::of(files.tree(), &path, sizes);
         Ok(Looked {
             which: local.which(&changes)?,
             is_packaged: local.is_packaged(&changes),

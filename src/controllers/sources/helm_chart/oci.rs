@@ -12,7 +12,7 @@ use crate::controllers::sources::oci_repository::remote::remote;
 use crate::controllers::sources::oci_repository::verify::{Trusted, trusted, verdict};
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{HelmChart, HelmRepository, Objects, OciRepository, OciRepositorySpec, OciVerification};
-use bumpwright_chart::{BuildError, MAX_ARCHIVE_BYTES, Which, build_remote, normalized, oci_version, pulled};
+use bumpwright_chart::{BuildError, PullError, Which, build_remote, normalized, not_pulled, oci_version, pulled};
 use bumpwright_connect::References;
 use bumpwright_connect::helm_repository::{registry_login, settings};
 use bumpwright_source::{OciRemote, oci_repository};
@@ -54,21 +54,23 @@ pub(super) async fn chart(request: &SourceRequest<'_, HelmChart>, repository: &H
     let made = match is_known(request, &which) {
         true => Made::known(request, which, !changes.are_none()),
         false => {
-            let account = request.fetches().memory;
+            let (account, sizes) = (request.fetches().memory, request.sources.charts.sizes);
             run_on_network(move || {
                 let mut held = account.nothing();
                 // What was verified is what is pulled, also when the tag has moved meanwhile.
                 let digest = image.map(|(digest, _)| Ok(digest));
                 let digest = digest.unwrap_or_else(|| digest_of(&remote, &version));
-                let pulled =
-                    digest.and_then(|digest| pulled(&remote, &tag(&version), &digest, MAX_ARCHIVE_BYTES, &mut held));
-                let archive = pulled.map_err(|why| {
+                let pulled = digest
+                    .map_err(PullError::Unreachable)
+                    .and_then(|digest| pulled(&remote, &tag(&version), &digest, sizes.archive, &mut held));
+                let archive = pulled.map_err(|error| {
                     let name = format!("oci://{}", remote.name(&format!(":{version}")));
-                    authentication(BuildError::Pull(format!(
-                        "failed to download chart for remote reference: failed to get '{name}': {why}"
-                    )))
+                    authentication(not_pulled(&match error {
+                        error @ PullError::TooLarge { .. } => error,
+                        error => PullError::Unreachable(format!("failed to get '{name}': {error}")),
+                    }))
                 })?;
-                let built = build_remote(archive, &which, &changes, &mut held)?;
+                let built = build_remote(archive, &which, &changes, sizes, &mut held)?;
                 Ok::<_, Error>(Made::new(which, !changes.are_none(), built, held))
             })
             .await?

@@ -10,6 +10,7 @@ use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::SourceRequest;
 use crate::controllers::watching::Watch;
 use bumpwright_api::{Artifact, HelmChart, HelmRepository};
+use bumpwright_chart::Sizes;
 use bumpwright_kube::{BUCKET, Cache, GIT_REPOSITORY, HELM_REPOSITORY, Kind, Object};
 use bumpwright_storage::Storage;
 
@@ -21,6 +22,8 @@ pub(crate) struct ChartSources {
     /// The files of GitRepositories and Buckets, unpacked once for all charts in them.
     pub(super) trees: Arc<ArtifactTrees>,
     pub(super) indexes: Indexes,
+    /// How large what they are made of may be.
+    pub(crate) sizes: Sizes,
 }
 
 impl ChartSources {
@@ -36,6 +39,7 @@ impl ChartSources {
                 settings.fetches.clone(),
             )),
             indexes: Indexes::default(),
+            sizes: settings.chart_sizes,
         }
     }
 }

@@ -14,9 +14,6 @@ use bumpwright_gostd as gostd;
 use bumpwright_helm::IndexDocument;
 use bumpwright_http::{Answer, Client, Deadline, HeldBody, NetError, Request, RetryPolicy, shown};
 
-/// The largest index, in bytes, as in Flux.
-const MOST: usize = 50 << 20;
-
 /// What the server has.
 pub(super) enum Fetched {
     /// What the artifact was made of.
@@ -46,7 +43,7 @@ pub(super) async fn index(
         .and_then(|current| sources.validators.of(&name, url.as_str(), &current.revision));
     run_on_network(move || {
         let reached = settings(&repository, &objects)?;
-        let Some(answer) = asked(&url, reached, known.as_ref())? else {
+        let Some(answer) = asked(&url, reached, known.as_ref(), sources.charts.sizes.index)? else {
             return Ok(Fetched::Unchanged);
         };
         let revision = Algorithm::Sha256.digest(&answer.body).to_string();
@@ -81,9 +78,9 @@ fn address(repository: &str) -> Result<Url, Error> {
 }
 
 /// The index; none when the server says that it is the known one.
-fn asked(url: &Url, reached: ChartRepository, known: Option<&Validators>) -> Result<Option<Answer>, Error> {
+fn asked(url: &Url, reached: ChartRepository, known: Option<&Validators>, most: u64) -> Result<Option<Answer>, Error> {
     let deadline = Deadline::after(reached.peer.timeout);
-    let mut request = Request::get(url.clone()).limit(MOST);
+    let mut request = Request::get(url.clone()).limit(usize::try_from(most).unwrap_or(usize::MAX));
     if let Some(authorization) = reached.authorization {
         request = request.authorization(authorization);
     }
@@ -96,7 +93,7 @@ fn asked(url: &Url, reached: ChartRepository, known: Option<&Validators>) -> Res
     }
     let answer = Client::new(reached.peer, RetryPolicy::default()).send(&request, deadline);
     let answer = answer.map_err(|error| match error {
-        NetError::TooLarge { .. } => Error::Fetch(format!("index exceeds the maximum index file size of {MOST} bytes")),
+        NetError::TooLarge { .. } => Error::Fetch(format!("index exceeds the maximum index file size of {most} bytes")),
         error => Error::Fetch(error.to_string()),
     })?;
     match answer.status.as_u16() {

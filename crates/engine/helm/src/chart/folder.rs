@@ -46,6 +46,11 @@ pub trait Folder {
     /// # Errors
     /// In words for the user, also when it has more than so many bytes.
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String>;
+
+    /// Bytes of the largest file.
+    fn most(&self) -> u64 {
+        MAX_FILE_BYTES
+    }
 }
 
 impl Chart {
@@ -81,7 +86,7 @@ struct Walk<'f, 'r> {
 impl<'f, 'r> Walk<'f, 'r> {
     fn of(folder: &'f dyn Folder, room: &'f mut Room<'r>) -> Result<Self, String> {
         let text = match folder.entry(".helmignore")? {
-            Entry::File => folder.read(".helmignore", MAX_FILE_BYTES)?,
+            Entry::File => folder.read(".helmignore", folder.most())?,
             _ => Vec::new(),
         };
         Ok(Self {
@@ -120,7 +125,7 @@ impl<'f, 'r> Walk<'f, 'r> {
     }
 
     fn file(&mut self, name: String) -> Result<(), String> {
-        let data = self.folder.read(&name, MAX_FILE_BYTES)?;
+        let data = self.folder.read(&name, self.folder.most())?;
         let too_many = || format!("the chart has more than {MAX_CHART_BYTES} bytes or {MAX_FILES} files");
         match self.files.len() < MAX_FILES && data.len() as u64 <= self.room.left() {
             true => self.room.take(data.len() as u64)?,

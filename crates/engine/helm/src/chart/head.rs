@@ -17,23 +17,32 @@ impl Metadata {
     /// In words for the user; a file that is not there is named by `shown`.
     pub fn of_folder(folder: &dyn Folder, shown: &dyn Fn(&str) -> String) -> Result<Self, String> {
         let mut metadata = Self::default();
+        // A smaller bound is told by who reads the whole chart, as in source-controller.
+        let most = folder.most().max(MAX_FILE_BYTES);
         if folder.entry(CHART)? == Entry::Absent {
             return Err(format!("open {}: no such file or directory", shown(CHART)));
         }
-        metadata.take(CHART, &folder.read(CHART, MAX_FILE_BYTES)?)?;
+        metadata.take(CHART, &folder.read(CHART, most)?)?;
         match folder.entry(REQUIREMENTS)? {
             Entry::Absent => {}
             Entry::Folder => return Err(format!("'{REQUIREMENTS}' is a directory")),
-            _ => metadata.take(REQUIREMENTS, &folder.read(REQUIREMENTS, MAX_FILE_BYTES)?)?,
+            _ => {
+                let (text, most) = (folder.read(REQUIREMENTS, most)?, folder.most());
+                if text.len() as u64 > most {
+                    return Err(format!("size of '{REQUIREMENTS}' exceeds '{most}' bytes limit"));
+                }
+                metadata.take(REQUIREMENTS, &text)?;
+            }
         }
         Ok(metadata)
     }
 
-    /// That of a chart in an archive. It is not checked, and nothing else of the archive is kept.
+    /// That of a chart in an archive, whose files of it have at most so many bytes. It is not checked, and nothing else of the archive is
+    /// kept.
     ///
     /// # Errors
     /// In words for the user.
-    pub fn of_archive(archive: &[u8]) -> Result<Self, String> {
+    pub fn of_archive(archive: &[u8], most: u64) -> Result<Self, String> {
         let limits = Limits {
             unpacked: MAX_CHART_BYTES,
             ..Limits::default()
@@ -53,9 +62,9 @@ impl Metadata {
             let EntryKind::File { size, .. } = entry.kind else {
                 return Ok(());
             };
-            if size > MAX_FILE_BYTES {
+            if size > most {
                 return Err(io::Error::other(format!(
-                    "size of '{path}' exceeds '{MAX_FILE_BYTES}' bytes limit"
+                    "size of '{path}' exceeds '{most}' bytes limit"
                 )));
             }
             let mut text = Vec::new();

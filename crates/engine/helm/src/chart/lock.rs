@@ -1,7 +1,7 @@
 //! `Chart.lock`: the versions that dependencies were resolved to.
 
 use super::decode::{Fields, Mismatch};
-use super::folder::{Folder, MAX_FILE_BYTES};
+use super::folder::Folder;
 use super::metadata::{Dependency, dependency};
 use crate::yaml;
 use bumpwright_gostd::{RFC_3339, Time};
@@ -26,7 +26,7 @@ impl Lock {
     #[must_use]
     pub fn of_folder(folder: &dyn Folder) -> Option<Self> {
         let names = ["Chart.lock", "requirements.lock"].into_iter();
-        let mut found = names.filter_map(|name| folder.read(name, MAX_FILE_BYTES).ok());
+        let mut found = names.filter_map(|name| folder.read(name, folder.most()).ok());
         let node = yaml::read(&found.next()?).ok()?;
         Self::read(&node).ok()?
     }
