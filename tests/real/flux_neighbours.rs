@@ -43,9 +43,6 @@ const fn kind(api_version: &'static str, kind: &'static str, plural: &'static st
     }
 }
 
-const HELM_RELEASE: ObjectKind = kind("helm.toolkit.fluxcd.io/v2", "HelmRelease", "helmreleases");
-const HELM_CHART: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "HelmChart", "helmcharts");
-const HELM_REPOSITORY: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "HelmRepository", "helmrepositories");
 const PROVIDER: ObjectKind = kind("notification.toolkit.fluxcd.io/v1beta3", "Provider", "providers");
 const ALERT: ObjectKind = kind("notification.toolkit.fluxcd.io/v1beta3", "Alert", "alerts");
 const RECEIVER: ObjectKind = kind("notification.toolkit.fluxcd.io/v1", "Receiver", "receivers");

@@ -6,7 +6,9 @@ use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::digests::github_signature;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::{until, wait_for};
-use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, ObjectKind, SECRET, World};
+use bumpwright_testkit::world::{
+    GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_REPOSITORY, ObjectKind, SECRET, World,
+};
 use serde_json::{Value as Json, json};
 
 const TOKEN: &str = "s3cr3t-t0ken";
@@ -21,11 +23,16 @@ struct Served<'a> {
 
 impl<'a> Served<'a> {
     fn start(cluster: &'a Cluster, namespace: &str) -> Self {
+        Self::with(cluster, namespace, &[])
+    }
+
+    fn with(cluster: &'a Cluster, namespace: &str, flags: &[&str]) -> Self {
         cluster.define();
         let world = World::new(cluster, namespace);
         let port = free_port();
         let address = format!("--webhook-addr=127.0.0.1:{port}");
-        let controller = world.controller(&[&address, "--webhook-secret=hooks"]);
+        let starter = world.starter("controller").flags(flags);
+        let controller = starter.flags(&[&address, "--webhook-secret=hooks"]).start();
         until("it is ready", || {
             controller.probe("readyz").filter(|(status, _)| *status == 200)
         });
@@ -129,6 +136,51 @@ fn an_image_is_scanned_when_its_registry_says_so() {
         || served.controller.log(),
     );
     assert!(served.asked(IMAGE_REPOSITORY, "app").is_string());
+}
+
+/// That a Receiver's annotation asks for them is seen beside Flux, in `helm_sources` and `chart_sources`.
+#[test]
+fn charts_look_when_their_registry_or_a_pipeline_says_so() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let storage = format!("--storage-addr=127.0.0.1:{}", free_port());
+    let flags = ["--controllers=source,helm", &storage];
+    let served = Served::with(cluster, "webhooks-charts", &flags);
+    let data = json!({"stringData": {"dockerhub": TOKEN, "generic-hmac": TOKEN}});
+    served.world.put(SECRET, "hooks", data);
+    let add = |kind, name, spec| served.world.add(kind, name, spec);
+    let registry = json!({"type": "oci", "url": "oci://docker.io/acme/"});
+    add(HELM_REPOSITORY, "registry", registry);
+    let stable = json!({"url": "http://charts.localhost:1/stable", "interval": "1h"});
+    add(HELM_REPOSITORY, "stable", stable);
+    for chart in ["web", "other"] {
+        let source = json!({"kind": "HelmRepository", "name": "registry"});
+        let spec = json!({"chart": chart, "interval": "1h", "sourceRef": source});
+        add(HELM_CHART, chart, spec);
+    }
+    let pushed = json!({
+        "push_data": {"tag": "1.2.3", "pusher": "ci", "pushed_at": 1}, "callback_url": "https://registry.hub.docker.com/x",
+        "repository": {"repo_name": "acme/web", "name": "web", "namespace": "acme"},
+    });
+    let authorization = format!("Bearer {TOKEN}");
+    let pushed = pushed.to_string();
+    let released = json!({"repository": "https://charts.localhost:1/stable"}).to_string();
+    let signature = github_signature(TOKEN, released.as_bytes());
+    for (path, header, body) in [
+        ("/hook/dockerhub", ("Authorization", &authorization), &pushed),
+        ("/hook/generic-hmac", ("X-Signature", &signature), &released),
+    ] {
+        wait_for(
+            || {
+                let answer = served.send("POST", path, &[(header.0, header.1)], body.as_bytes());
+                (answer.0 == 202 && answer.1.contains("1 object")).then_some(())
+            },
+            || served.controller.log(),
+        );
+    }
+    assert!(served.asked(HELM_CHART, "web").is_string());
+    assert!(served.asked(HELM_CHART, "other").is_null());
+    assert!(served.asked(HELM_REPOSITORY, "stable").is_string());
+    assert!(served.asked(HELM_REPOSITORY, "registry").is_null());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Webhooks: an authenticated event triggers the reconciliation of the objects concerned (`docs/guides/webhooks.md`).
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,12 @@ use tokio::net::TcpListener;
 use super::server::{self as webhook_server, Call, Reply};
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::watching::Watch;
-use bumpwright_api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
-use bumpwright_kube::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
+use bumpwright_api::{
+    GitRepository, HelmChart, HelmRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret,
+};
+use bumpwright_kube::{
+    Cache, ClusterError, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY,
+};
 use bumpwright_runtime::{Log, REQUESTED_AT, clock};
 use bumpwright_webhook::{
     self as webhook, Event, GitReference, Id, MAX_BODY, OciReference, Rejection, Request, Target, Tokens,
@@ -29,6 +34,8 @@ pub(crate) struct Webhooks {
     git_repositories: Arc<Cache>,
     oci_repositories: Arc<Cache>,
     image_repositories: Arc<Cache>,
+    helm_repositories: Arc<Cache>,
+    helm_charts: Arc<Cache>,
     /// The Secret with the tokens.
     secret: ObjectName,
     log: Log,
@@ -44,6 +51,8 @@ impl Webhooks {
             git_repositories: caches.of(Watch::all(&GIT_REPOSITORY)),
             oci_repositories: caches.of(Watch::ours(&OCI_REPOSITORY)),
             image_repositories: caches.of(Watch::ours(&IMAGE_REPOSITORY)),
+            helm_repositories: caches.of(Watch::all(&HELM_REPOSITORY)),
+            helm_charts: caches.of(Watch::ours(&HELM_CHART)),
             secret,
             tokens: RwLock::default(),
         }
@@ -147,7 +156,18 @@ impl Webhooks {
             let target = Target::Image(&repository.spec.image);
             object(&repository.metadata, repository.spec.suspend, target)
         });
-        let objects: Vec<webhook::Object<'_>> = git.chain(oci).chain(images).collect();
+        let repositories: Vec<HelmRepository> = read(&self.helm_repositories);
+        let charts: Vec<HelmChart> = read(&self.helm_charts);
+        let charts = in_registries(&charts, &repositories);
+        let indexes = repositories.iter().filter(|repository| !repository.is_oci());
+        let indexes = indexes.map(|repository| {
+            let target = Target::Index(&repository.spec.url);
+            object(&repository.metadata, repository.spec.suspend, target)
+        });
+        let charts = charts
+            .iter()
+            .map(|(chart, url)| object(&chart.metadata, chart.spec.suspend, Target::Chart(url)));
+        let objects: Vec<webhook::Object<'_>> = git.chain(oci).chain(images).chain(indexes).chain(charts).collect();
         webhook::select(events, &objects)
     }
 
@@ -181,6 +201,8 @@ fn kind(kind: webhook::TargetKind) -> &'static Kind {
         webhook::TargetKind::GitRepository => &GIT_REPOSITORY,
         webhook::TargetKind::ImageRepository => &IMAGE_REPOSITORY,
         webhook::TargetKind::OciRepository => &OCI_REPOSITORY,
+        webhook::TargetKind::HelmRepository => &HELM_REPOSITORY,
+        webhook::TargetKind::HelmChart => &HELM_CHART,
     }
 }
 
@@ -197,6 +219,27 @@ fn read<T: DeserializeOwned>(cache: &Cache) -> Vec<T> {
         .iter()
         .filter_map(|object| object.read(cache.kind()).ok())
         .collect()
+}
+
+/// The charts of registries, and where each of them is.
+fn in_registries<'c>(charts: &'c [HelmChart], repositories: &[HelmRepository]) -> Vec<(&'c HelmChart, String)> {
+    let registries = repositories.iter().filter(|repository| repository.is_oci());
+    let registries: HashMap<(&str, &str), &str> = registries
+        .map(|one| {
+            let metadata = &one.metadata;
+            (
+                (metadata.namespace_or_default(), metadata.name.as_str()),
+                one.spec.url.trim_end_matches('/'),
+            )
+        })
+        .collect();
+    let located = charts.iter().filter_map(|chart| {
+        let source = &chart.spec.source_ref;
+        let name = (chart.metadata.namespace_or_default(), source.name.as_str());
+        let url = registries.get(&name).filter(|_| source.kind == "HelmRepository")?;
+        Some((chart, format!("{url}/{}", chart.spec.chart)))
+    });
+    located.collect()
 }
 
 fn object<'a>(metadata: &'a Metadata, suspended: bool, target: Target<'a>) -> webhook::Object<'a> {

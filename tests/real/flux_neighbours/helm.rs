@@ -9,10 +9,13 @@ use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{Change, run};
-use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, World, git_repository};
+use bumpwright_testkit::world::{
+    CONFIG_MAP, GIT_REPOSITORY, HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, World,
+    git_repository,
+};
 use serde_json::{Value as Json, json};
 
-use super::{HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, cluster, of_flux};
+use super::{cluster, of_flux};
 use crate::beside::ALONE;
 
 /// A chart with a ConfigMap and a Deployment, which nobody makes ready here. When told to, it has an object that the API server refuses.

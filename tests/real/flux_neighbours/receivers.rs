@@ -4,10 +4,13 @@ use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::digests::github_signature;
 use bumpwright_testkit::image_world::ImageWorld;
 use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::waiting::wait_for;
 use bumpwright_testkit::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, ObjectKind, SECRET,
+    AUTOMATION, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, ObjectKind,
+    SECRET, World,
 };
 use serde_json::{Value as Json, json};
 
@@ -173,5 +176,55 @@ fn receivers_trigger_all_our_kinds() {
         hooked.handled(kind, &Json::Null);
     }
 }
+
+#[test]
+fn receivers_trigger_charts_and_their_repositories() {
+    let Some(cluster) = cluster() else { return };
+    let world = World::new(cluster, "receivers-charts");
+    world.put(SECRET, "hook", json!({"stringData": {"token": TOKEN}}));
+    let port = free_port();
+    let Some(notifications) = notification_controller(&world, (free_port(), port)) else {
+        return;
+    };
+    let notifications = notifications.flags(&[ALONE]).start();
+    let storage = format!("--storage-addr=127.0.0.1:{}", free_port());
+    let ours = world.controller(&["--controllers=source,helm", &storage]);
+    let charts = StubHttp::start(|_| Reply::bytes(200, "text/yaml", INDEX));
+    world.add(
+        HELM_REPOSITORY,
+        "app",
+        json!({"url": charts.url("charts"), "interval": "1h"}),
+    );
+    let source = json!({"kind": "HelmRepository", "name": "app"});
+    world.add(
+        HELM_CHART,
+        "app",
+        json!({"chart": "web", "interval": "1h", "sourceRef": source}),
+    );
+    world.ready(HELM_REPOSITORY, "app", "True", |_, _| true);
+    let named = |kind: ObjectKind| json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": "app"});
+    let resources = json!([named(HELM_REPOSITORY), named(HELM_CHART)]);
+    let spec = json!({"type": "generic", "secretRef": {"name": "hook"}, "resources": resources});
+    world.add(RECEIVER, "charts", spec);
+    let path = || {
+        world.get(RECEIVER, "charts")["status"]["webhookPath"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let path = wait_for(path, || notifications.log());
+    let answer = post(&format!("http://127.0.0.1:{port}{path}"), &[], "{}");
+    assert_eq!(answer, 200, "{}", notifications.log());
+    for kind in [HELM_REPOSITORY, HELM_CHART] {
+        let handled = || {
+            let object = world.get(kind, "app");
+            let asked = &object["metadata"]["annotations"]["reconcile.fluxcd.io/requestedAt"];
+            (asked.is_string() && object["status"]["lastHandledReconcileAt"] == *asked).then_some(())
+        };
+        wait_for(handled, || ours.log());
+    }
+}
+
+/// Of a chart that is not there: it is handled as well.
+const INDEX: &str = "apiVersion: v1\nentries:\n  web:\n  - {name: web, version: 1.0.0, urls: [web-1.0.0.tgz]}\n";
 
 const MAP: &[u8] = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\n";

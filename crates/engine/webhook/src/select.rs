@@ -13,6 +13,10 @@ pub enum TargetKind {
     OciRepository,
     /// `ImageRepository` of `image.toolkit.fluxcd.io`.
     ImageRepository,
+    /// `HelmRepository` of `source.toolkit.fluxcd.io`.
+    HelmRepository,
+    /// `HelmChart` of `source.toolkit.fluxcd.io`.
+    HelmChart,
 }
 
 /// An object to reconcile by the annotation `reconcile.fluxcd.io/requestedAt`.
@@ -48,6 +52,10 @@ pub enum Target<'a> {
     Oci(&'a str, OciReference<'a>),
     /// An `ImageRepository`: `spec.image`, with any tag.
     Image(&'a str),
+    /// A `HelmRepository` with an index: `spec.url`, with any reference.
+    Index(&'a str),
+    /// A `HelmChart` of a registry: the `oci://` URL of its repository and its name, with any tag.
+    Chart(&'a str),
 }
 
 /// Whether the event is a push to the repository at `url` that can affect `reference`.
@@ -78,7 +86,11 @@ pub fn matches_oci(event: &Event, url: &str, reference: &OciReference<'_>) -> bo
 }
 
 fn is_push_to(push: &Push, address: &Address, reference: &GitReference<'_>) -> bool {
-    push.addresses.iter().any(|known| known.matches(address)) && reference.follows(push.reference.as_deref())
+    is_any_push_to(push, address) && reference.follows(push.reference.as_deref())
+}
+
+fn is_any_push_to(push: &Push, address: &Address) -> bool {
+    push.addresses.iter().any(|known| known.matches(address))
 }
 
 fn is_push_of(image: &Image, name: &ImageName) -> bool {
@@ -103,6 +115,8 @@ impl Object<'_> {
             Target::Git(..) => TargetKind::GitRepository,
             Target::Oci(..) => TargetKind::OciRepository,
             Target::Image(_) => TargetKind::ImageRepository,
+            Target::Index(_) => TargetKind::HelmRepository,
+            Target::Chart(_) => TargetKind::HelmChart,
         };
         let (namespace, name) = (self.namespace.to_owned(), self.name.to_owned());
         Id { kind, namespace, name }
@@ -137,16 +151,23 @@ impl<'a> Index<'a> {
 
     fn is_affected(&self, object: &Object<'_>) -> bool {
         match &object.target {
-            Target::Git(url, reference) => Address::parse(url).is_some_and(|address| {
-                let pushes = self.pushes.get(address.path()).into_iter().flatten();
-                pushes.into_iter().any(|push| is_push_to(push, &address, reference))
-            }),
+            Target::Git(url, reference) => self.is_pushed(url, |push, address| is_push_to(push, address, reference)),
+            Target::Index(url) => self.is_pushed(url, is_any_push_to),
             Target::Oci(url, reference) => ImageName::parse(url).is_some_and(|name| {
                 let mut images = self.of_image(&name);
                 images.any(|image| reference.follows(image.tag.as_deref()))
             }),
-            Target::Image(image) => ImageName::parse(image).is_some_and(|name| self.of_image(&name).next().is_some()),
+            Target::Image(image) | Target::Chart(image) => {
+                ImageName::parse(image).is_some_and(|name| self.of_image(&name).next().is_some())
+            }
         }
+    }
+
+    fn is_pushed(&self, url: &str, fits: impl Fn(&Push, &Address) -> bool) -> bool {
+        Address::parse(url).is_some_and(|address| {
+            let pushes = self.pushes.get(address.path()).into_iter().flatten();
+            pushes.into_iter().any(|push| fits(push, &address))
+        })
     }
 
     fn of_image(&self, name: &ImageName) -> impl Iterator<Item = &'a Image> {
@@ -163,6 +184,8 @@ impl TargetKind {
             Self::GitRepository => "GitRepository",
             Self::OciRepository => "OCIRepository",
             Self::ImageRepository => "ImageRepository",
+            Self::HelmRepository => "HelmRepository",
+            Self::HelmChart => "HelmChart",
         }
     }
 }

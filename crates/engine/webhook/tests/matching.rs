@@ -301,6 +301,9 @@ fn selection_names_each_object_once_and_in_order() {
             "manifests",
             Target::Oci("oci://quay.io/fleet/app", OciReference::default()),
         ),
+        object("chart", Target::Chart("oci://quay.io/fleet/app")),
+        object("other-chart", Target::Chart("oci://quay.io/fleet/other")),
+        object("index", Target::Index("https://charts.example.com/stable/")),
     ];
     let cloud = Sent::to("/hook/bitbucket", fixture("bitbucket-cloud-push"))
         .with("X-Event-Key", "repo:push")
@@ -318,8 +321,14 @@ fn selection_names_each_object_once_and_in_order() {
     let quay = Sent::to("/hook/quay", fixture("quay")).proved().received().unwrap();
     assert_eq!(
         names(&select(&quay, &objects)),
-        ["ImageRepository apps/app", "OCIRepository apps/manifests"]
+        [
+            "ImageRepository apps/app",
+            "OCIRepository apps/manifests",
+            "HelmChart apps/chart"
+        ]
     );
+    let released = push("https://charts.example.com/stable", None);
+    assert_eq!(names(&select(&[released], &objects)), ["HelmRepository apps/index"]);
     events.extend(quay);
     let all = select(&events, &objects);
     assert_eq!(
@@ -328,7 +337,8 @@ fn selection_names_each_object_once_and_in_order() {
             TargetKind::GitRepository,
             TargetKind::GitRepository,
             TargetKind::ImageRepository,
-            TargetKind::OciRepository
+            TargetKind::OciRepository,
+            TargetKind::HelmChart
         ]
     );
     assert_eq!(select(&[Event::Ping, Event::Ignored("x".to_owned())], &objects), []);
