@@ -6,6 +6,7 @@ use bumpwright_testkit::registry::{Access, Options, Registry};
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tarball;
+use bumpwright_testkit::tls::Certificates;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use std::fs;
@@ -347,4 +348,55 @@ fn an_archive_that_swells_is_refused() {
     let error = refused(&bench, &["bomb.tgz"]);
     assert!(error.contains("unable to load chart archive"), "{error}");
     assert!(!Path::new(&bench.path("zeros")).exists());
+}
+
+/// A schema that is at an https URL is fetched from hosts that the user allows, with what it refers to in turn.
+#[test]
+fn schemas_are_fetched_from_allowed_hosts_only() {
+    let Some(tls) = Certificates::make() else { return };
+    let bench = bench();
+    let server = StubHttp::with(Some(tls.server_config(false)), |request| match &*request.path {
+        "/values.json" => Reply::text(
+            200,
+            r#"{"properties": {"replicas": {"$ref": "defs/count.json#/definitions/count"}}}"#,
+        ),
+        "/defs/count.json" => Reply::text(200, r#"{"definitions": {"count": {"type": "integer", "maximum": 3}}}"#),
+        _ => Reply::status(404),
+    });
+    let host = format!("localhost:{}", server.address().port());
+    let base = format!("https://{host}/");
+    let schema = |path: &str| {
+        bench.write(
+            "web/values.schema.json",
+            json!({"$ref": format!("{base}{path}")}).to_string(),
+        );
+    };
+    schema("values.json");
+    let ca = bench.write("ca.crt", &tls.ca).display().to_string();
+    let error = refused(&bench, &["web", "web"]);
+    assert!(
+        error.contains(&format!(r#"failing loading "{base}values.json""#)),
+        "{error}"
+    );
+    assert!(
+        error.ends_with(&format!("to fetch it from there: --schema-host {host}\n")),
+        "{error}"
+    );
+    assert_eq!(server.count(), 0);
+
+    let allowed = ["web", "web", "--schema-host", &host, "--ca-file", &ca];
+    assert!(rendered(&bench, &allowed).contains("replicas: 1"));
+    assert_eq!(server.count(), 2, "each schema once");
+    let error = refused(&bench, &[&allowed[..], &["--set", "replicas=4"]].concat());
+    assert!(error.contains("- at '/replicas': maximum: got 4, want 3"), "{error}");
+
+    // Allowed is a host, not what it leads to.
+    let error = refused(&bench, &["web", "web", "--schema-host", "example.com"]);
+    assert!(error.contains("failing loading"), "{error}");
+    schema("none.json");
+    let error = refused(&bench, &allowed);
+    assert!(
+        error.contains(&format!("failed to fetch the schema {base}none.json: 404")),
+        "{error}"
+    );
 }

@@ -80,6 +80,10 @@ pub struct ValueArgs {
     /// Do not compare the values with the chart's JSON schema
     #[arg(long)]
     pub skip_schema_validation: bool,
+
+    /// A host, or HOST:PORT, from which schemas that the chart's schema refers to are fetched over https
+    #[arg(long, value_name = "HOST")]
+    pub schema_host: Vec<String>,
 }
 
 /// The release that a chart is rendered for.

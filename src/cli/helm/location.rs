@@ -135,7 +135,8 @@ fn authorization(remote: &RemoteArgs) -> Result<Option<Secret>, String> {
     Ok(Some(basic_header(name, &password)))
 }
 
-fn peer(remote: &RemoteArgs) -> Result<Peer, String> {
+/// Who is talked to: with the CA certificates that the user gives.
+pub(super) fn peer(remote: &RemoteArgs) -> Result<Peer, String> {
     let read = |file: &PathBuf| fs::read(file).map_err(|error| format!("{}: {error}", file.display()));
     let ca = remote.ca_file.as_ref().map(read).transpose()?;
     Ok(Peer {

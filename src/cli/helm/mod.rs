@@ -3,6 +3,7 @@
 pub mod args;
 mod location;
 mod output;
+mod schemas;
 mod values;
 
 use std::process::ExitCode;
@@ -10,9 +11,9 @@ use std::process::ExitCode;
 use crate::cli::console::{cannot_print, end, print};
 use crate::cli::images::now;
 pub(in crate::cli) use args::RemoteArgs;
-use args::{Command, Helm, ReleaseArgs, Template};
+use args::{Command, Helm, OutputArgs, ReleaseArgs, Template};
 use bumpwright_helm::{
-    Capabilities, HelmError, Release, Settings, generated_name, merge_values, name_of_template, render,
+    Capabilities, HelmError, Release, Settings, generated_name, merge_values, name_of_template, render, shown_only,
 };
 use bumpwright_update::Machine;
 pub(in crate::cli) use location::archive;
@@ -34,7 +35,10 @@ fn template(args: &Template) -> Result<(), String> {
     let capabilities = Capabilities::of(&args.release.kube_version, more.filter(|version| !version.is_empty()))?;
     let overrides = values::overrides(&args.values)?;
     let values = merge_values(&overrides, &mut values::content).map_err(text)?;
-    let chart = location::load(chart, &args.remote)?;
+    let mut chart = location::load(chart, &args.remote)?;
+    if !args.values.skip_schema_validation {
+        schemas::fetch(&mut chart, &args.values.schema_host, &args.remote)?;
+    }
     chart.check_installable().map_err(text)?;
     let release = Release {
         name,
@@ -46,7 +50,10 @@ fn template(args: &Template) -> Result<(), String> {
         ..Settings::default()
     };
     let rendered = render(&chart, &values, &release, &capabilities, settings, &Machine);
-    let rendered = rendered.map_err(|error| unprintable(error, args.output.debug))?;
+    let rendered = rendered.map_err(|error| match &error {
+        HelmError::Schema(_) => schemas::explained(&error, &chart),
+        _ => unprintable(error, &args.output),
+    })?;
     let text = match &args.output.output_dir {
         Some(folder) => output::write(folder, &rendered, &release.name, &args.output)?,
         None => rendered.text(&output::selection(&args.output))?,
@@ -59,22 +66,28 @@ fn text(error: HelmError) -> String {
 }
 
 /// With --debug, prints what was rendered although it is not YAML; else says that there is a flag for it.
-fn unprintable(error: HelmError, debug: bool) -> String {
+fn unprintable(error: HelmError, args: &OutputArgs) -> String {
     let partial = match &error {
-        HelmError::Document { .. } if !debug => {
+        HelmError::Document { .. } if !args.debug => {
             return format!("{error}\n\nUse --debug flag to render out invalid YAML");
         }
         HelmError::Document { partial, .. } => &**partial,
-        HelmError::Template { .. } if debug => &[],
+        HelmError::Template { .. } if args.debug => &[],
         _ => return error.to_string(),
     };
     let shown = partial.iter().filter(|(_, text)| !text.trim().is_empty());
     let shown: String = shown
         .map(|(path, text)| format!("---\n# Source: {path}\n{text}\n"))
         .collect();
-    match print(format!("{}\n", shown.trim()).as_bytes()) {
-        Ok(()) => error.to_string(),
-        Err(error) => cannot_print(error),
+    let shown = format!("{}\n", shown.trim());
+    let selected = match args.show_only.is_empty() {
+        true => Ok(shown),
+        false => shown_only(&shown, &args.show_only),
+    };
+    match selected.map(|text| print(text.as_bytes())) {
+        Ok(Ok(())) => error.to_string(),
+        Ok(Err(error)) => cannot_print(error),
+        Err(missing) => missing,
     }
 }
 

@@ -33,9 +33,10 @@ pub use chart::{
 };
 pub use error::HelmError;
 pub use index::{Entry, Index, IndexDocument, MAX_INDEX_BYTES, read_entries};
-pub use manifest::{Document, Hook, Rendered, Selection, split_documents};
+pub use manifest::{Document, Hook, Rendered, Selection, shown_only, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};
+pub use schema::{SchemaDocuments, missing_schema};
 pub use seeded::Seeded;
 pub use values::{
     Override, Overrides, Values, merge_tables, merge_values, numbers_as_floats, read_table, read_values, set_value,

@@ -18,7 +18,7 @@ pub(crate) use lock::time;
 pub use metadata::{Dependency, Metadata};
 pub use package::PackageError;
 
-use super::{error::HelmError, values::Values};
+use super::{error::HelmError, schema::SchemaDocuments, values::Values};
 use std::sync::Arc;
 
 /// A file of a chart.
@@ -49,6 +49,8 @@ pub struct Chart {
     pub files: Vec<Arc<File>>,
     /// The charts in `charts/`.
     pub dependencies: Vec<Chart>,
+    /// What its schema, and those of subcharts, refer to and was fetched; those of a subchart itself do not count.
+    pub schemas_elsewhere: Arc<SchemaDocuments>,
 }
 
 impl Chart {

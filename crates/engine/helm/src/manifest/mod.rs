@@ -7,7 +7,7 @@ mod print;
 use super::error::HelmError;
 use bumpwright_gostd::unicode::is_space;
 use head::Head;
-pub use print::Selection;
+pub use print::{Selection, shown_only};
 
 /// A document of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -55,7 +55,11 @@ fn push(text: &mut String, path: &str, content: &str) {
     let _ = writeln!(text, "---\n# Source: {path}\n{content}");
 }
 
-fn shown_only(text: &str, patterns: &[String]) -> Result<String, String> {
+/// The documents of a text that the templates with these paths rendered.
+///
+/// # Errors
+/// Nothing is of one of them: Helm's text.
+pub fn shown_only(text: &str, patterns: &[String]) -> Result<String, String> {
     let documents = split_documents(text);
     let mut shown = String::new();
     for pattern in patterns {

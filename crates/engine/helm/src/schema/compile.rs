@@ -1,6 +1,7 @@
 //! Schemas read out of their documents, each once.
 
 use super::{
+    SchemaDocuments,
     address::{joined, location, member, split_fragment},
     check::Checker,
     draft::{Draft, LATEST, metaschema},
@@ -56,8 +57,11 @@ pub(super) static METASCHEMAS: LazyLock<Metaschemas> = LazyLock::new(|| {
     }
 });
 
-/// A schema that is elsewhere: one of the drafts. Nothing is fetched while a chart is rendered.
-pub(super) fn load(url: &str) -> Result<Arc<Json>, Trouble> {
+/// A schema that is elsewhere: one of the drafts, or one that was given. Nothing is fetched while a chart is rendered.
+pub(super) fn load(url: &str, elsewhere: &SchemaDocuments) -> Result<Arc<Json>, Trouble> {
+    if let Some(document) = elsewhere.get(url) {
+        return Ok(Arc::clone(document));
+    }
     if let Some(document) = metaschema(url) {
         return Ok(Arc::new(document.clone()));
     }
@@ -65,15 +69,15 @@ pub(super) fn load(url: &str) -> Result<Arc<Json>, Trouble> {
         // As in Helm, which warns.
         return Ok(Arc::new(Json::Bool(true)));
     }
-    Err(Trouble::Schema(format!(
-        "failing loading {}: schemas are not fetched while a chart is rendered; put a copy of it into the schema, or skip schemas (--skip-schema-validation)",
-        quote(url)
-    )))
+    Err(Trouble::Elsewhere(url.to_owned()))
 }
 
 /// Reads a schema and all that it refers to.
-pub(super) fn compile(url: &str, document: Json) -> Result<(Schemas, Id), Trouble> {
-    let mut compiler = Compiler::default();
+pub(super) fn compile(url: &str, document: Json, elsewhere: &Arc<SchemaDocuments>) -> Result<(Schemas, Id), Trouble> {
+    let mut compiler = Compiler {
+        elsewhere: Arc::clone(elsewhere),
+        ..Compiler::default()
+    };
     compiler.add(url, Arc::new(document))?;
     let id = compiler.compile(url)?;
     Ok((compiler.schemas, id))
@@ -84,6 +88,7 @@ struct Compiler {
     roots: HashMap<String, Root>,
     schemas: Schemas,
     known: HashMap<(String, String), Id>,
+    elsewhere: Arc<SchemaDocuments>,
     /// Whether formats are checked in drafts that do not ask for it.
     with_formats: bool,
 }
@@ -103,7 +108,7 @@ impl Compiler {
 
     /// Reads a document, and compares it with the schema of its draft.
     fn add(&mut self, url: &str, document: Arc<Json>) -> Result<(), Trouble> {
-        let root = Root::new(url, document, LATEST)?;
+        let root = Root::new(url, document, LATEST, &self.elsewhere)?;
         if !root.is_metaschema() {
             check(&root, "")?;
         }
@@ -136,7 +141,7 @@ impl Compiler {
 
     fn root(&mut self, url: &str) -> Result<&mut Root, Trouble> {
         if !self.roots.contains_key(url) {
-            let document = load(url)?;
+            let document = load(url, &self.elsewhere)?;
             self.add(url, document)?;
         }
         let gone = || Trouble::Schema(format!("failing loading {}", quote(url)));

@@ -1,6 +1,7 @@
 //! A document with schemas: which of them have a name, an anchor and a draft of their own.
 
 use super::{
+    SchemaDocuments,
     address::{joined, location, member, split, split_fragment},
     draft::{Draft, Within, is_of_the_site},
     trouble::Trouble,
@@ -29,16 +30,23 @@ pub(super) struct Root {
     pub(super) resources: BTreeMap<String, Resource>,
     /// The places that have been looked at.
     seen: BTreeSet<String>,
+    elsewhere: Arc<SchemaDocuments>,
 }
 
 impl Root {
     /// Reads a document; `fallback` is the draft when it does not say.
-    pub(super) fn new(url: &str, document: Arc<Json>, fallback: Draft) -> Result<Self, Trouble> {
+    pub(super) fn new(
+        url: &str,
+        document: Arc<Json>,
+        fallback: Draft,
+        elsewhere: &Arc<SchemaDocuments>,
+    ) -> Result<Self, Trouble> {
         let mut root = Self {
             url: url.to_owned(),
             document: Arc::clone(&document),
             resources: BTreeMap::new(),
             seen: BTreeSet::new(),
+            elsewhere: Arc::clone(elsewhere),
         };
         root.collect(&document, url, "", fallback)?;
         Ok(root)
@@ -170,7 +178,10 @@ impl Root {
         if pointer.is_empty() && named == self.url {
             return Err(Trouble::Schema(format!("draft {} is not supported", quote(named))));
         }
-        match super::compile::load(named)?.get("$schema").and_then(Json::as_str) {
+        match super::compile::load(named, &self.elsewhere)?
+            .get("$schema")
+            .and_then(Json::as_str)
+        {
             Some(above) => Ok(Draft::of_url(above).unwrap_or(fallback)),
             None => Ok(fallback),
         }

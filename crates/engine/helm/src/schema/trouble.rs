@@ -7,4 +7,6 @@ pub(super) enum Trouble {
     Schema(String),
     /// A limit of ours was reached.
     Limit(String),
+    /// The schema is at this URL, and was not given.
+    Elsewhere(String),
 }
