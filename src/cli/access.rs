@@ -7,7 +7,7 @@ use crate::cli::args::Access;
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::AccessError;
 use bumpwright_connect::git::{self, GitConnection, GitIdentities, RemoteError};
-use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
+use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, instead_of};
 use bumpwright_secret::Secret;
 
 /// The time limit of a plain run is longer than Flux's default: people clone large repositories over slow lines.
@@ -19,11 +19,17 @@ const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
 ///
 /// A URL, file or pair of flags that is not valid, in words for the user.
 pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
-    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
+    let mut remote = Remote::new(own_address(url)?);
     remote.timeout = PLAIN_TIMEOUT;
     remote.auth = Auth::User;
     from_flags(&mut remote, access)?;
     Ok(remote)
+}
+
+/// An address as the user's own git takes it (`url.….insteadOf`).
+fn own_address(url: &str) -> Result<RemoteUrl, String> {
+    let address = instead_of(url);
+    RemoteUrl::parse(address.as_deref().unwrap_or(url)).map_err(|error| error.to_string())
 }
 
 /// The sources of a remote's settings besides its GitRepository.
@@ -78,11 +84,15 @@ pub fn of_repository(
         ));
     }
     let says_nothing = spec.secret_ref.is_none() || missing.is_some();
-    if matches!(remote.auth, Auth::None) && says_nothing && identity.is_none() {
+    let is_own = matches!(remote.auth, Auth::None) && says_nothing && identity.is_none();
+    if is_own {
         // Without settings for credentials, the user's own are used.
         remote.auth = Auth::User;
     }
     let given = from_flags(&mut remote, access)?;
+    if is_own && !given {
+        remote.url = own_address(url)?;
+    }
     if let Some(identity) = identity.filter(|_| !given) {
         refuse_service_account(repository)?;
         remote.auth = known.identities.auth(identity, &remote, None)?;

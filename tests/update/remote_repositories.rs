@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy, ran};
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};
 use bumpwright_testkit::packets::noise;
 use bumpwright_testkit::proxy::Proxy;
@@ -587,4 +587,52 @@ fn references_of_all_kinds_are_started_from() {
         assert_eq!(repo.show("trunk", "a.yaml"), marked("8").as_bytes());
         repo.fsck();
     }
+}
+
+/// `url.….insteadOf`, `~/.netrc`, and the header that `actions/checkout` writes into the clone of a job.
+#[test]
+fn the_user_s_git_says_how_a_repository_is_reached() {
+    let bench = Bench::new();
+    let repo = repository(&bench, "app");
+    let options = Options {
+        login: Login::Basic("bot".to_owned(), "s3cret".to_owned()),
+        ..Options::default()
+    };
+    let server = GitHttp::with(&bench.dir, options);
+    let base = server.url("");
+    let config = bench.write("gitconfig", format!("[url \"{base}\"]\n\tinsteadOf = fleet:\n"));
+    let update = |tag: &str| {
+        let set = format!("--set=fs:app=ghcr.io/o/app:{tag}");
+        let mut command = bench.command(&[&["update", "fleet:app.git", &*set], &AUTHOR[..]].concat());
+        ran(command.env("GIT_CONFIG_GLOBAL", &config).output().unwrap())
+    };
+    let first = update("1");
+    assert_eq!(first.code, 2, "{}", first.out);
+    let refused = "neither git's credential helpers nor ~/.netrc have a login that the server accepts";
+    assert!(first.err.contains(refused), "{}", first.err);
+
+    let netrc = |password: &str| {
+        let host = server.host();
+        let (name, _) = host.split_once(':').unwrap();
+        let text = format!("machine {name} login bot password {password}\n");
+        std::fs::write(bench.home.path().join(".netrc"), text).unwrap();
+    };
+    netrc("s3cret");
+    assert_eq!(update("1").code, 0);
+    assert_eq!(repo.show("main", "a.yaml"), marked("1").as_bytes());
+
+    netrc("wrong");
+    assert_eq!(update("2").code, 2);
+    // In the folder of a clone; a header for another server is not sent.
+    run(git(&bench.dir).args(["init", "--quiet"]));
+    let header = |url: &str| {
+        let value = format!("AUTHORIZATION: basic {}", STANDARD.encode("bot:s3cret"));
+        run(git(&bench.dir).args(["config", &format!("http.{url}.extraheader"), &value]));
+    };
+    header("https://github.com/");
+    assert_eq!(update("2").code, 2);
+    header(&base);
+    let last = update("2");
+    assert_eq!(last.code, 0, "{}", last.err);
+    assert_eq!(repo.show("main", "a.yaml"), marked("2").as_bytes());
 }

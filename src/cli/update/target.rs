@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::words;
+use bumpwright_git::instead_of;
 
 /// A classified TARGET.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Target {
     File(PathBuf),
 }
 
-/// Classifies TARGET: a URL or `user@host:path` is a remote, a bare repository is one over `file://`, a folder or file is
+/// Classifies TARGET: a URL or `host:path` is a remote, a bare repository is one over `file://`, a folder or file is
 /// edited in place.
 ///
 /// # Errors
@@ -27,7 +28,7 @@ pub fn classify(text: &str) -> Result<Target, String> {
             "TARGET is empty; leave it out, or give a folder, a file, a bare repository, or a Git URL".to_owned(),
         );
     }
-    if text.contains("://") || is_scp_like(text) {
+    if text.contains("://") || is_scp_like(text) || is_short(text) {
         return Ok(Target::Remote(text.to_owned()));
     }
     let path = Path::new(text);
@@ -49,25 +50,23 @@ pub fn classify(text: &str) -> Result<Target, String> {
         Ok(meta) if meta.is_file() => Ok(Target::File(path.to_owned())),
         Ok(_) => Err(format!("{shown}: neither a folder nor a file")),
         Err(e) => Err(format!(
-            "{shown}: {e}; TARGET is a folder, a file, a bare repository, or a Git URL (scheme://… or user@host:path)"
+            "{shown}: {e}; TARGET is a folder, a file, a bare repository, or a Git URL (scheme://… or host:path)"
         )),
     }
 }
 
-/// `user@host:path` without a slash before the colon; a file of that name takes precedence.
+/// `user@host:path` or `host:path` without a slash before the colon; a file of that name takes precedence.
 fn is_scp_like(text: &str) -> bool {
-    let Some((host, path)) = text.split_once(':') else {
+    let Some((login, path)) = text.split_once(':') else {
         return false;
     };
-    let Some((user, host)) = host.split_once('@') else {
-        return false;
-    };
-    !user.is_empty()
-        && !host.is_empty()
-        && !host.contains('/')
-        && !user.contains('/')
-        && !path.is_empty()
-        && !Path::new(text).exists()
+    let (user, host) = login.split_once('@').unwrap_or(("git", login));
+    ![user, host, path].contains(&"") && !login.contains('/') && !Path::new(text).exists()
+}
+
+/// An address that `url.….insteadOf` of the user's Git makes another one of.
+fn is_short(text: &str) -> bool {
+    text.contains(':') && !Path::new(text).exists() && instead_of(text).is_some()
 }
 
 /// The working folder of a `.git` folder, when `path` is one or inside one. A bare repository may have that name too (with
@@ -103,6 +102,7 @@ mod tests {
             "ssh://git@h/r.git",
             "file:///srv/r.git",
             "git@host:o/r.git",
+            "host:o/r.git",
         ] {
             assert_eq!(classify(text).unwrap(), Target::Remote(text.to_owned()));
         }

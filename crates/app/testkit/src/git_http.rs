@@ -284,12 +284,14 @@ impl Shared {
     }
 
     fn may_come_in(&self, seen: &Seen) -> bool {
-        let wanted = match &self.login {
+        let (wanted, login) = match &self.login {
             Login::Anybody => return true,
-            Login::Basic(user, password) => format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))),
-            Login::Bearer(token) => format!("Bearer {token}"),
+            Login::Basic(user, password) => ("Basic", STANDARD.encode(format!("{user}:{password}"))),
+            Login::Bearer(token) => ("Bearer", token.clone()),
         };
-        seen.header("authorization") == Some(&wanted)
+        // The name of a scheme has no case (RFC 9110, section 11.1).
+        let sent = seen.header("authorization").and_then(|header| header.split_once(' '));
+        sent.is_some_and(|(scheme, sent)| scheme.eq_ignore_ascii_case(wanted) && sent == login)
     }
 
     /// Runs the CGI program and streams its output to `take`.

@@ -9,10 +9,11 @@ use ureq::http::{HeaderValue, Request, Response, StatusCode};
 use ureq::{Agent, Body};
 use url::Url;
 
-use super::credential::{self, Credential};
 use super::http_answer::{Answer, DRAIN, skip_service_line};
 use super::http_error::failed;
 use super::remote::{Auth, Remote};
+use super::user::authorization;
+use super::user::credential::{self, Credential};
 use super::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{
     AgentError, Agents, Deadline, Fetched, Login, WORDS, bare, basic_header, gone, location, server_text, trusted,
@@ -368,6 +369,7 @@ impl Http {
             (Auth::Basic { username, password }, ..) => Some(basic_header(username, password)),
             (Auth::Bearer { token }, ..) => Some(Secret::new(format!("Bearer {}", token.expose()))),
             (_, Some(user), Some(password)) => Some(basic_header(user, password)),
+            (Auth::User, None, None) => authorization(target),
             _ => None,
         }
     }

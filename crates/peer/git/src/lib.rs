@@ -12,7 +12,6 @@ mod checkout;
 mod commit;
 mod consolidate;
 mod conversation;
-mod credential;
 mod delta;
 mod delta_tree;
 mod edits;
@@ -58,10 +57,10 @@ mod transfer;
 mod transport;
 mod tree;
 mod unpack;
+mod user;
 mod walk;
 
 pub use bumpwright_artifact::Revision;
-pub use credential::{Credential, fill as ask_helpers};
 
 pub use checkout::{Also, Checkout, ChooseTag, Fetched, RemoteRef, Tip};
 pub use commit::{Commit, CommitInfo, Person, add_signature};
@@ -86,4 +85,6 @@ pub use ssh_session::is_encrypted;
 pub use submodules::{MOST_SUBMODULES, Submodule, address_of_submodule, submodules_named};
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};
 pub use tree::{Entry, EntryKind, Tree};
+pub use user::credential::{Credential, fill as ask_helpers};
+pub use user::instead_of;
 pub use walk::Walk;

@@ -52,7 +52,9 @@ impl Remote {
         match (&self.auth, &self.no_login, self.url.user()) {
             (Auth::None, Some(why), None) => format!("; no credentials were sent: {why}"),
             (Auth::None, None, None) => "; no credentials were sent".to_owned(),
-            (Auth::User, _, None) => "; git's credential helpers have no login that the server accepts".to_owned(),
+            (Auth::User, _, None) => {
+                "; neither git's credential helpers nor ~/.netrc have a login that the server accepts".to_owned()
+            }
             _ => "; the server refused the credentials that were sent".to_owned(),
         }
     }
