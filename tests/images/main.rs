@@ -28,5 +28,6 @@ mod shards;
 mod signatures;
 mod storage_faults;
 mod verify;
+mod verify_charts;
 mod verify_server;
 mod windows;

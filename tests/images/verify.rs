@@ -11,14 +11,14 @@ use bumpwright_testkit::world::{
 use serde_json::{Value, json};
 
 /// A Kustomization that builds the folder of the tag that a policy chooses: there are 1.0.0 and 1.1.0.
-struct Folders<'a> {
+pub struct Folders<'a> {
     // Before the folder that has its log and storage goes.
     _controller: Controller,
-    world: World<'a>,
-    repo: Repo,
+    pub world: World<'a>,
+    pub repo: Repo,
 }
 
-fn kustomization(path: &str, source: &Value) -> Value {
+pub fn kustomization(path: &str, source: &Value) -> Value {
     json!({"interval": "1h", "prune": false, "path": path, "sourceRef": source})
 }
 
@@ -40,7 +40,13 @@ impl<'a> Folders<'a> {
         Self::with(cluster, namespace, annotations, flags, &files)
     }
 
-    fn with(cluster: &'a Cluster, namespace: &str, annotations: &Value, flags: &[&str], files: &[Change<'_>]) -> Self {
+    pub fn with(
+        cluster: &'a Cluster,
+        namespace: &str,
+        annotations: &Value,
+        flags: &[&str],
+        files: &[Change<'_>],
+    ) -> Self {
         cluster.define();
         let world = World::new(cluster, namespace).labelled("verified", namespace);
         let repo = world.repository("app.git");
@@ -63,7 +69,7 @@ impl<'a> Folders<'a> {
         }
     }
 
-    fn choose(&self, tag: &str) {
+    pub fn choose(&self, tag: &str) {
         self.world
             .patch_status(IMAGE_POLICY, "one", &json!({"latestRef": {"tag": tag}}));
     }

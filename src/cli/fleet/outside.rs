@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use super::charts::Charts;
 use super::network::Network;
@@ -151,7 +152,17 @@ impl Outside for UserOutside {
         slot.get_or_init(|| self.fetch(source, objects)).clone()
     }
 
-    fn chart(&self, chart: &RepositoryChart, objects: &[serde_json::Value]) -> Result<Arc<Chart>, ChartError> {
+    fn chart(
+        &self,
+        chart: &RepositoryChart,
+        objects: &[serde_json::Value],
+        _until: Option<Instant>,
+    ) -> Result<Arc<Chart>, ChartError> {
+        let repository = &chart.repository;
+        if repository.object.is_none() {
+            let shown = repository.shown();
+            return Err(ChartError::Unavailable(format!("{shown} is not in the fleet")));
+        }
         let slot = {
             let mut pulled = self.pulled.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(pulled.entry(format!("{chart:?} {objects:?}")).or_default())

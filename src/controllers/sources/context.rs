@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::helm_chart::ChartSources;
 use super::helm_repository::validators::KnownValidators;
+use super::oci_repository::remote::Registries;
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
@@ -39,5 +40,13 @@ impl SourcesContext {
             scanner: Arc::clone(&parts.scanner),
             git_repositories: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
         }))
+    }
+
+    /// What connections to registries are made with.
+    pub(crate) fn registries(&self) -> Registries<'_> {
+        Registries {
+            shared: &self.shared,
+            scanner: &self.scanner,
+        }
     }
 }

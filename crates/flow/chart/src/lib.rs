@@ -26,7 +26,7 @@ mod values;
 pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote, not_pulled};
 pub use dependencies::{DependencyError, Remotes, complete, normalized};
 pub use local::{go_error, read_chart};
-pub use registry::{OciChart, Pull, oci_version, pulled};
+pub use registry::{OciChart, Pull, layer_within, oci_version, pulled};
 pub use repository::{Located, PullError, Repository};
 pub use sizes::Sizes;
 pub use tree::Place;

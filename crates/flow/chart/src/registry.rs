@@ -123,6 +123,20 @@ pub fn pulled(
             "{name} is no chart: it has no layer of media type {CHART_LAYER}"
         ))
     })?;
+    layer_within(remote, layer, most, held)
+}
+
+/// The bytes of a layer, so many at most, which are in `held` before they are read.
+///
+/// # Errors
+/// [`PullError::Unreachable`], [`PullError::TooLarge`]
+pub fn layer_within(
+    remote: &OciRemote,
+    layer: &Layer,
+    most: u64,
+    held: &mut Reservation,
+) -> Result<Vec<u8>, PullError> {
+    let failed = PullError::Unreachable;
     if layer.size > most {
         return Err(PullError::TooLarge { most });
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -49,16 +50,30 @@ pub trait Outside: Sync {
     /// The source is not available; for users.
     fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, String>;
 
-    /// A chart of a HelmRepository. `objects` are the Secrets of its namespace. As [`Outside::source`], it is called from several threads.
+    /// A chart of a HelmRepository, which the fleet need not have. `objects` are the Secrets of its namespace; nobody waits after `until`. As
+    /// [`Outside::source`], it is called from several threads.
     ///
     /// # Errors
     /// The chart cannot be had; for users.
-    fn chart(&self, chart: &RepositoryChart, objects: &[Value]) -> Result<Arc<Chart>, ChartError> {
-        let _ = objects;
+    fn chart(
+        &self,
+        chart: &RepositoryChart,
+        objects: &[Value],
+        until: Option<Instant>,
+    ) -> Result<Arc<Chart>, ChartError> {
+        let _ = (objects, until);
         let shown = chart.repository.shown();
-        Err(ChartError::Unavailable(format!(
-            "charts of {shown} are not fetched here"
-        )))
+        Err(ChartError::Unavailable(match chart.repository.object {
+            Some(_) => format!("charts of {shown} are not fetched here"),
+            None => format!("{shown} is not in the fleet"),
+        }))
+    }
+
+    /// The chart that an OCIRepository has, which the fleet need not have, where its files are not fetched; none where they are. As
+    /// [`Outside::chart`].
+    fn image(&self, source: &SourceObject, until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
+        let _ = (source, until);
+        None
     }
 }
 

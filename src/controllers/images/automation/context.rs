@@ -10,6 +10,7 @@ use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, KUSTOMIZATION};
+use bumpwright_scan::Scanner;
 use bumpwright_update::Run;
 
 /// For the reconciler of the kind.
@@ -25,6 +26,8 @@ pub(crate) struct AutomationContext {
     /// Empty as long as no automation follows a commit that changes some.
     pub(crate) releases: Arc<Cache>,
     pub(crate) readers: Arc<Readers>,
+    /// For registries with charts.
+    pub(crate) scanner: Arc<Scanner>,
     pub(crate) fields: Option<Arc<FieldBook>>,
 }
 
@@ -37,6 +40,7 @@ impl AutomationContext {
             policy_book: PolicyBook::new(&parts.shared, Arc::clone(&policies)),
             policies,
             readers: Arc::clone(&parts.caches.readers),
+            scanner: Arc::clone(&parts.scanner),
             fields: parts.fields.clone(),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),

@@ -11,17 +11,15 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
+use super::charts::Elsewhere;
 use super::context::AutomationContext;
 use super::dry_runs::as_reconciler;
 use super::error::Error;
 use bumpwright_api::{
     AutomationAnnotations, GoDuration, ImageUpdateAutomation, Kustomization, ObjectName, VerifyLevel,
 };
-use bumpwright_fleet::{
-    Charts, ClusterObjects, FleetObject, FleetVerifier, Outside, Repository, Settings, SourceObject, Verification,
-};
+use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, FleetVerifier, Settings, Verification};
 use bumpwright_kube::{CONFIG_MAP, ClusterError, KUSTOMIZATION, Kind, SECRET};
-use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_schemas::Schemas;
 use bumpwright_update::{Impact, Proposal, Verify, VerifyError};
 
@@ -75,7 +73,7 @@ pub(super) async fn verifier(
 
 /// The verifier, with what the automation sees of the cluster.
 async fn made(
-    context: &AutomationContext,
+    context: &Arc<AutomationContext>,
     automation: &ImageUpdateAutomation,
     annotations: &AutomationAnnotations,
 ) -> Result<FleetVerifier, ClusterError> {
@@ -94,7 +92,12 @@ async fn made(
         timeout: GoDuration::from(timeout),
         push_on_timeout: annotations.push_on_timeout || !is_asked_for,
     };
-    let mut verifier = FleetVerifier::of_cluster(cluster, Box::new(NoNetwork), settings, verification);
+    let mut verifier = FleetVerifier::of_cluster(
+        cluster,
+        Box::new(Elsewhere::new(context, namespace)),
+        settings,
+        verification,
+    );
     if annotations.verify == VerifyLevel::Server {
         verifier = verifier.with_server(as_reconciler(&context.shared, namespace, all));
     }
@@ -231,17 +234,4 @@ async fn references(
         }
     }
     Ok(found)
-}
-
-/// A verification has the files of the repository only. What needs others fails with the commit and without it.
-struct NoNetwork;
-
-impl Outside for NoNetwork {
-    fn world(&self) -> Box<dyn World + '_> {
-        Box::new(Sealed)
-    }
-
-    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is another source", source.shown()))
-    }
 }

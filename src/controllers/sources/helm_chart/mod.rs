@@ -14,6 +14,7 @@ mod indexes;
 mod local;
 mod made;
 mod oci;
+pub(crate) mod pull;
 mod source;
 mod status;
 mod store;

@@ -6,9 +6,8 @@ use super::error::Error;
 use super::http::check_name;
 use super::made::{Made, authentication, changes, is_known};
 use crate::controllers::dereference;
-use crate::controllers::sources::context::SourcesContext;
 use crate::controllers::sources::oci_repository::Error as RegistryFault;
-use crate::controllers::sources::oci_repository::remote::remote;
+use crate::controllers::sources::oci_repository::remote::{Registries, remote};
 use crate::controllers::sources::oci_repository::verify::{Trusted, trusted, verdict};
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{HelmChart, HelmRepository, Objects, OciRepository, OciRepositorySpec, OciVerification};
@@ -25,7 +24,7 @@ pub(super) async fn chart(request: &SourceRequest<'_, HelmChart>, repository: &H
     let (sources, chart, from) = (Arc::clone(request.sources), spec.chart.clone(), repository.clone());
     let secrets = objects.clone();
     let remote = run_on_network(move || {
-        let remote = connected(&sources, &from, &secrets, &chart);
+        let remote = connected(sources.registries(), &from, &secrets, &chart);
         check_name(&chart)?;
         remote
     })
@@ -94,7 +93,7 @@ async fn objects(request: &SourceRequest<'_, HelmChart>, repository: &HelmReposi
 
 /// The repository of a chart: as that of an OCIRepository, but for the words of errors and for logins by name and password.
 pub(super) fn connected(
-    sources: &SourcesContext,
+    sources: Registries<'_>,
     repository: &HelmRepository,
     objects: &Objects,
     chart: &str,

@@ -28,5 +28,5 @@ pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Resul
 /// The registry described by the spec and these objects.
 pub(super) async fn remote(request: &SourceRequest<'_, OciRepository>, objects: &Objects) -> Result<OciRemote, Error> {
     let (sources, repository, objects) = (Arc::clone(request.sources), request.object.clone(), objects.clone());
-    run_on_network(move || remote::remote(&sources, &repository, &objects)).await
+    run_on_network(move || remote::remote(sources.registries(), &repository, &objects)).await
 }

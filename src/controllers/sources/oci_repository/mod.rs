@@ -3,7 +3,7 @@
 mod dereference;
 mod error;
 mod fetch;
-pub(super) mod remote;
+pub(crate) mod remote;
 mod status;
 mod store;
 pub(super) mod verify;

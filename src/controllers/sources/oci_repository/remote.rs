@@ -1,7 +1,7 @@
 //! The registry of an OCIRepository, with source-controller's refusals in its order (v1.9, `reconcileSource`).
 
 use super::Error;
-use crate::controllers::sources::context::SourcesContext;
+use crate::controllers::context::Context;
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::registry::OciRegistry;
@@ -10,14 +10,22 @@ use bumpwright_http::{Deadline, Peer, Proxy};
 use bumpwright_kube::OCI_REPOSITORY;
 use bumpwright_policy::Reference;
 use bumpwright_registry::Login;
+use bumpwright_scan::Scanner;
 use bumpwright_source::{OciPick, OciRemote, oci_repository};
+
+/// What connections to registries are made with.
+#[derive(Clone, Copy)]
+pub(crate) struct Registries<'a> {
+    pub(crate) shared: &'a Context,
+    pub(crate) scanner: &'a Scanner,
+}
 
 /// Connects to the registry. Blocks on logins at clouds.
 ///
 /// # Errors
 /// Errors that end the reconciliation.
 pub(crate) fn remote(
-    sources: &SourcesContext,
+    sources: Registries<'_>,
     repository: &OciRepository,
     objects: &Objects,
 ) -> Result<OciRemote, Error> {
@@ -56,7 +64,7 @@ pub(crate) fn remote(
 
 /// The login at the provider's cloud; anonymous without a provider.
 fn cloud_login(
-    sources: &SourcesContext,
+    sources: Registries<'_>,
     repository: &OciRepository,
     settings: OciRegistry<'_>,
     (name, proxy): (&Reference, Option<&Proxy>),

@@ -1,6 +1,7 @@
 //! The chart of a release: which one it is, and its files.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::{Reservation, Share};
@@ -43,6 +44,8 @@ pub(super) struct ChartPlan {
 pub(super) enum From {
     /// In the files of a source, at a path; without one it is all there is.
     Files { plan: Plan, path: Option<String> },
+    /// All there is in an OCIRepository.
+    Image { plan: Plan, source: Box<SourceObject> },
     /// In a HelmRepository; `objects` are the Secrets of its namespace.
     Repository {
         chart: RepositoryChart,
@@ -74,11 +77,16 @@ impl ChartPlan {
             };
         }
         let source = sources.object(fleet, &reference.kind, referred);
-        Self {
-            from: From::Files {
-                plan: sources.plan(fleet, &source),
-                path: None,
+        let plan = sources.plan(fleet, &source);
+        let from = match (reference.kind.as_str(), &plan) {
+            ("OCIRepository", Plan::Outside { .. } | Plan::Missing(_)) => From::Image {
+                plan,
+                source: Box::new(source),
             },
+            _ => From::Files { plan, path: None },
+        };
+        Self {
+            from,
             values: ValuesFiles::default(),
         }
     }
@@ -95,12 +103,14 @@ impl ChartPlan {
         let reference = &spec.source_ref;
         let name = ObjectName::referred_from(namespace, Some(&reference.namespace), &reference.name);
         let source = sources.object(fleet, &reference.kind, name);
-        let from = match (reference.kind.as_str(), &source.object) {
-            ("HelmRepository", None) => From::Missing(format!("{} is not in the fleet", source.shown())),
-            ("HelmRepository", Some(object)) => {
-                let (objects, _) = credentials(fleet, &source, object);
+        let from = match reference.kind.as_str() {
+            "HelmRepository" => {
+                let objects = source
+                    .object
+                    .as_ref()
+                    .map(|object| credentials(fleet, &source, object).0);
                 From::Repository {
-                    objects,
+                    objects: objects.unwrap_or_default(),
                     chart: RepositoryChart {
                         repository: source,
                         name: spec.chart.clone(),
@@ -126,6 +136,7 @@ impl ChartPlan {
     pub(super) fn key(&self) -> String {
         let from = match &self.from {
             From::Files { plan, path } => format!("{path:?} of {}", plan.key()),
+            From::Image { plan, .. } => format!("None of {}", plan.key()),
             From::Repository { chart, .. } => format!(
                 "{} {} of {} {:?}",
                 chart.name,
@@ -160,7 +171,8 @@ impl ChartPlan {
     pub(super) fn shown(&self) -> String {
         match &self.from {
             From::Files { path: Some(path), .. } => path.clone(),
-            From::Files { .. } | From::Missing(_) => String::new(),
+            From::Files { .. } | From::Image { .. } | From::Missing(_) => String::new(),
+            From::Repository { chart, .. } if chart.repository.object.is_none() => String::new(),
             From::Repository { chart, .. } => chart.name.clone(),
         }
     }
@@ -169,18 +181,18 @@ impl ChartPlan {
     ///
     /// # Errors
     /// It cannot be had or read; for users.
-    pub(super) fn load(&self, tree: Option<&dyn Tree>, outside: &dyn Outside) -> Result<Chart, ChartError> {
+    fn load(&self, tree: Option<&dyn Tree>, outside: Until<'_>) -> Result<Chart, ChartError> {
         let mut chart = match (&self.from, tree) {
             (From::Missing(why), _) => return Err(ChartError::Unavailable(why.clone())),
             (From::Repository { chart, objects }, _) => {
-                let chart = Chart::clone(&*outside.chart(chart, objects)?);
+                let chart = Chart::clone(&*outside.all.chart(chart, objects, outside.end)?);
                 chart.check_installable().map_err(broken)?;
                 chart
             }
-            (From::Files { path, .. }, Some(tree)) => {
-                let at = match path {
-                    Some(path) => format!("/{path}"),
-                    None => only(tree)?,
+            (From::Files { .. } | From::Image { .. }, Some(tree)) => {
+                let at = match &self.from {
+                    From::Files { path: Some(path), .. } => format!("/{path}"),
+                    _ => only(tree)?,
                 };
                 let place = Place::at(tree, &at);
                 let mut chart = place.chart(None).map_err(broken)?;
@@ -191,7 +203,9 @@ impl ChartPlan {
                 chart.check_type().map_err(broken)?;
                 chart
             }
-            (From::Files { .. }, None) => return Err(ChartError::Unavailable("its source was not read".to_owned())),
+            (From::Files { .. } | From::Image { .. }, None) => {
+                return Err(ChartError::Unavailable("its source was not read".to_owned()));
+            }
         };
         if self.values.count() {
             let files = tree.map_or(FilesOf::Chart, FilesOf::Source);
@@ -233,7 +247,7 @@ fn only(tree: &dyn Tree) -> Result<String, ChartError> {
 }
 
 /// The repositories of the charts that a chart needs, without logins.
-struct Repositories<'o>(&'o dyn Outside);
+struct Repositories<'o>(Until<'o>);
 
 impl Remotes for Repositories<'_> {
     type Error = ChartError;
@@ -248,7 +262,7 @@ impl Remotes for Repositories<'_> {
             name: wanted.name.clone(),
             version: wanted.version.clone(),
         };
-        Ok(Chart::clone(&*self.0.chart(&chart, &[])?))
+        Ok(Chart::clone(&*self.0.all.chart(&chart, &[], self.0.end)?))
     }
 }
 
@@ -260,6 +274,13 @@ fn incomplete(error: DependencyError<ChartError>) -> ChartError {
         } => ChartError::Unavailable(error.to_string()),
         _ => broken(error),
     }
+}
+
+/// What comes from elsewhere, and when nobody waits for it any more.
+#[derive(Clone, Copy)]
+pub(super) struct Until<'o> {
+    pub(super) all: &'o dyn Outside,
+    pub(super) end: Option<Instant>,
 }
 
 /// A chart that several releases share.
@@ -277,13 +298,24 @@ impl Loaded {
     pub(super) fn of(
         plan: &ChartPlan,
         files: Option<&Result<SourceTree<'_>, String>>,
-        outside: &dyn Outside,
+        outside: Until<'_>,
         account: Option<&Share>,
     ) -> Self {
-        let (chart, reads) = match files {
-            Some(Err(error)) => (Err(ChartError::Unavailable(error.clone())), Reads::default()),
-            None => (plan.load(None, outside), Reads::default()),
-            Some(Ok(files)) => {
+        let image = match &plan.from {
+            From::Image { source, .. } => outside.all.image(source, outside.end),
+            _ => None,
+        };
+        let (chart, reads) = match (image, files) {
+            (Some(chart), _) => {
+                let chart = chart.and_then(|chart| {
+                    chart.check_installable().map_err(broken)?;
+                    Ok(Chart::clone(&chart))
+                });
+                (chart, Reads::default())
+            }
+            (None, Some(Err(error))) => (Err(ChartError::Unavailable(error.clone())), Reads::default()),
+            (None, None) => (plan.load(None, outside), Reads::default()),
+            (None, Some(Ok(files))) => {
                 let tree = files.tree();
                 let source = Some(&**files);
                 let recorder = Recorder::new(BuildFiles { tree: &*tree, source });

@@ -30,7 +30,7 @@ use crate::source::Source;
 use crate::sources::{SourceTree, Sources};
 use crate::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
 pub use chart::{ChartError, RepositoryChart};
-use chart::{ChartPlan, From, Loaded};
+use chart::{ChartPlan, From, Loaded, Until};
 pub use inputs::differing;
 pub(crate) use inputs::{ReleaseInputs, changed};
 use render::{Cluster, Scopes};
@@ -91,6 +91,10 @@ impl Releases {
             return Vec::new();
         }
         let account = charts.is_tenant.then_some(&settings.memory);
+        let outside = Until {
+            all: outside,
+            end: settings.deadline,
+        };
         self.load(&jobs, sources, outside, account);
         let mut by_charts = served_by(self.charts.values());
         if let RenderedReleases::AllBut(left) = &charts.releases {
@@ -217,9 +221,9 @@ impl Releases {
     }
 
     /// Reads the charts that are not known yet, side by side.
-    fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: &dyn Outside, account: Option<&Share>) {
+    fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: Until<'_>, account: Option<&Share>) {
         let plans = jobs.iter().filter_map(|job| match &job.plan.from {
-            From::Files { plan, .. } => Some(plan),
+            From::Files { plan, .. } | From::Image { plan, .. } => Some(plan),
             _ => None,
         });
         sources.fetch(plans);
@@ -227,7 +231,7 @@ impl Releases {
         let mut wanted: BTreeMap<&str, (&ChartPlan, Files<'_>)> = BTreeMap::new();
         for job in jobs.iter().filter(|job| !self.charts.contains_key(&job.key)) {
             let files = match &job.plan.from {
-                From::Files { plan, .. } => Some(sources.files(plan)),
+                From::Files { plan, .. } | From::Image { plan, .. } => Some(sources.files(plan)),
                 _ => None,
             };
             wanted.insert(job.key.as_str(), (&job.plan, files));
@@ -325,7 +329,9 @@ fn job(
 ) -> Job {
     let plan = ChartPlan::of(fleet, sources, &name, &spec);
     let source = match &plan.from {
-        From::Repository { chart, .. } => Some(Source::Other(chart.repository.clone())),
+        From::Repository { chart, .. } if chart.repository.object.is_some() => {
+            Some(Source::Other(chart.repository.clone()))
+        }
         _ => None,
     };
     let release = fleet.nodes.get_mut(node).filter(|node| node.release.is_some());
