@@ -378,3 +378,104 @@ fn charts_say_which_values_are_images() {
     let ran = bench.run(&["init", "--helm=false", "fleet"]);
     assert!(!ran.err.contains("guessed"), "{}", ran.err);
 }
+
+/// Values in files of their own: what a generator makes a ConfigMap of, and the chart's `valuesFiles`.
+#[test]
+fn charts_say_which_values_in_files_are_images() {
+    let Some(registry) = registry() else { return };
+    let host = registry.host();
+    let bench = Bench::new();
+    bench.write("fleet/chart/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    bench.write(
+        "fleet/chart/templates/web.yaml",
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec: {{containers: [\n  \
+             {{name: web, image: '{host}/acme/web:{{{{ .Values.web.release }}}}'}}, {{name: api, image: '{host}/acme/web:{{{{ .Values.api }}}}'}}]}}\n"
+        ),
+    );
+    bench.write(
+        "fleet/chart/prod.yaml",
+        "api: 1.4.0\nimage:\n  tag: 1.0.0\n  repository: acme/gone\n",
+    );
+    bench.write(
+        "fleet/apps/kustomization.yaml",
+        "namespace: shop\nresources: [release.yaml]\nconfigMapGenerator:\n- name: web-values\n  files: [values.yaml=web/values.yaml]\n",
+    );
+    bench.write("fleet/apps/web/values.yaml", "web:\n  release: 1.4.0\n");
+    bench.write(
+        "fleet/apps/release.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  interval: 1h\n  chart:\n    spec:\n      \
+         chart: ./chart\n      valuesFiles: [chart/prod.yaml]\n      sourceRef: {kind: GitRepository, name: fleet, namespace: shop}\n  \
+         valuesFrom: [{kind: ConfigMap, name: web-values}]\n",
+    );
+    bench.write(
+        "fleet/source.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: shop}\nspec: {interval: 1m, url: 'https://git.example.com/fleet'}\n",
+    );
+    let marker = |tag: &str| format!("{tag}: 1.4.0 # {{\"$imagepolicy\": \"flux-system:web:tag\"}}");
+    let add = [
+        "markers",
+        "add",
+        "--image",
+        &format!("{host}/acme/web"),
+        "--policy",
+        "flux-system:web",
+        "--write",
+    ];
+    let ran = bench.ok(&[&add[..], &["fleet"]].concat());
+    let files = ["fleet/apps/web/values.yaml", "fleet/chart/prod.yaml"];
+    let [values, prod] = files.map(|file| bench.read(file));
+    assert!(
+        values.contains(&marker("release")) && prod.contains(&marker("api")),
+        "{values}{prod}{}",
+        ran.err
+    );
+    assert!(ran.out.ends_with("marked 2 fields in 2 files\n"), "{}", ran.out);
+    bench.write(files[0], values.replace(&marker("release"), "release: 1.4.0"));
+    bench.write(files[1], prod.replace(&marker("api"), "api: 1.4.0"));
+    let ran = bench.ok(&["init", "--write", "fleet"]);
+    let [values, prod] = files.map(|file| bench.read(file));
+    assert!(
+        values.contains(&marker("release")) && prod.contains(&marker("api")),
+        "{values}{prod}{}",
+        ran.err
+    );
+    assert!(
+        ran.err.contains("no template of its chart reads it with these values"),
+        "{}",
+        ran.err
+    );
+    // Fields whose keys look like an image that the chart does not make are left, and without the chart the keys count.
+    let add = [
+        "markers",
+        "add",
+        "--image",
+        "acme/gone",
+        "--policy",
+        "flux-system:gone",
+        "fleet",
+    ];
+    let ran = bench.ok(&add);
+    assert!(
+        ran.out.is_empty()
+            && ran
+                .err
+                .contains("fleet/chart/prod.yaml:3:8: no template of its chart reads it"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let ran = bench.ok(&[&add[..], &["--helm=false"]].concat());
+    assert!(ran.out.contains("flux-system:gone:tag"), "{}{}", ran.out, ran.err);
+    bench.write("fleet/chart/Chart.yaml", "broken");
+    let ran = bench.ok(&add);
+    assert!(
+        ran.out.contains("flux-system:gone:tag")
+            && ran
+                .err
+                .contains("which values of chart/prod.yaml are images is guessed by their keys"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}

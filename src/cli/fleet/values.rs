@@ -8,10 +8,12 @@ use super::network::Network;
 use super::open;
 use super::outside::UserOutside;
 use crate::cli::fetch_bounds::FetchBounds;
+use bumpwright_adopt::{Files, Parsed};
+use bumpwright_api::tree::Node;
 use bumpwright_api::{ObjectName, group_kind};
 use bumpwright_budget::{self as budget, Memory};
 use bumpwright_build::FolderTree;
-use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, Settings};
+use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, GeneratedValues, Settings, clean};
 use bumpwright_propose::Rendered;
 use bumpwright_schemas::Schemas;
 use bumpwright_yaml::FileId;
@@ -31,20 +33,21 @@ pub(in crate::cli) struct ChartPlaces<'a> {
     pub(in crate::cli) charts: Option<PathBuf>,
 }
 
-/// What the releases in texts of YAML make of their values; nothing where there is none, or no repository.
-pub(in crate::cli) fn image_values(texts: &[&str], places: &ChartPlaces<'_>) -> Rendered {
-    let objects: Vec<FleetObject> = texts.iter().flat_map(|text| objects(text)).collect();
+/// What the releases in files of YAML make of their values; nothing where there is none, or no repository.
+pub(in crate::cli) fn image_values(files: &Files<'_>, places: &ChartPlaces<'_>) -> Rendered {
+    let objects: Vec<FleetObject> = files.parsed.iter().flat_map(|file| objects(file.text)).collect();
     let is_release = |object: &FleetObject| group_kind(&object.value) == ("helm.toolkit.fluxcd.io", "HelmRelease");
     if !objects.iter().any(is_release) {
-        return Rendered::new();
+        return Rendered::default();
     }
     let (Ok(real), Ok(schemas)) = (fs::canonicalize(places.folder), Schemas::bundled(None)) else {
-        return Rendered::new();
+        return Rendered::default();
     };
     let root = open::root_above(&real).unwrap_or(real);
     let Ok(tree) = FolderTree::new(&root) else {
-        return Rendered::new();
+        return Rendered::default();
     };
+    let generated: Vec<GeneratedValues> = files.parsed.iter().flat_map(generated).collect();
     let identity = open::identity(&root);
     let network = Network::new(FetchBounds::default(), TIMEOUT, &identity);
     let outside = UserOutside::new(network, false, Some(root), identity.clone(), places.charts.clone());
@@ -55,7 +58,43 @@ pub(in crate::cli) fn image_values(texts: &[&str], places: &ChartPlaces<'_>) -> 
         source: own_source(&objects),
         objects,
     };
-    bumpwright_fleet::image_values(&tree, &cluster, &outside, &settings, Instant::now() + ALL)
+    let end = Instant::now() + ALL;
+    bumpwright_fleet::image_values((&tree, &generated), &cluster, &outside, &settings, end)
+}
+
+/// The files that the generators of a kustomization make ConfigMaps of.
+fn generated(file: &Parsed<'_>) -> Vec<GeneratedValues> {
+    let path = &file.source.path;
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if !["kustomization.yaml", "kustomization.yml", "Kustomization"].contains(&name) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for document in &file.documents {
+        let Some(generators) = document.field("configMapGenerator") else {
+            continue;
+        };
+        for generator in generators.items() {
+            let text = |node: &Node, field: &str| node.field_text(field).unwrap_or_default().to_owned();
+            let namespace = match text(generator, "namespace") {
+                own if own.is_empty() => text(document, "namespace"),
+                own => own,
+            };
+            let files = generator.field("files").map_or(&[][..], |files| files.items());
+            for entry in files.iter().filter_map(|entry| entry.text()) {
+                let (key, path) = entry.split_once('=').unwrap_or_else(|| {
+                    let name = entry.rsplit('/').next().unwrap_or(entry);
+                    (name, entry)
+                });
+                found.push(GeneratedValues {
+                    name: ObjectName::new(namespace.as_str(), text(generator, "name")),
+                    key: key.to_owned(),
+                    path: clean(&format!("{folder}/{path}")),
+                });
+            }
+        }
+    }
+    found
 }
 
 /// The GitRepository of the repository: the only one, or that of `flux bootstrap`. One with the address of a remote is known anyway.

@@ -2,7 +2,7 @@
 
 pub mod args;
 mod ask;
-mod charts;
+pub mod charts;
 mod output;
 mod place;
 
@@ -58,7 +58,7 @@ fn proposed(args: &Init) -> Result<bool, String> {
     let place = place::of(args, &sources, proposal.has_flux);
     proposal.notes.extend(place::note(&place, &sources, &proposal));
     proposal.notes.extend(asked.notes(&proposal));
-    proposal.notes.extend(charts::guesses(&survey));
+    proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
     if hidden.get() > 0 {
         let count = words::count(hidden.get(), "file");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand};
 
 use crate::cli::args::Format;
 use bumpwright_edit::Formats;
@@ -80,6 +80,14 @@ pub struct Add {
     #[arg(long, value_name = "FORMATS")]
     pub formats: Option<Formats>,
 
+    /// Render the charts of HelmReleases with --image, to see which of their values are images; without, their keys are believed
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub helm: bool,
+
+    /// Take charts of HelmRepositories from this folder first: NAME-VERSION.tgz, or a folder NAME
+    #[arg(long, value_name = "DIR", conflicts_with = "field")]
+    pub charts: Option<PathBuf>,
+
     /// Write the files [default: print the changes as a unified diff]
     #[arg(long)]
     pub write: bool,
@@ -141,8 +149,8 @@ Exit codes:
 Documentation: docs/start/markers.md";
 
 const ADD_HELP: &str = "\
-Fields: references of the image with a tag or a digest; in a kustomization's `images` newName, newTag and digest; in values of Helm charts
-repository and tag beside each other; in other formats (--formats) references of the image. A marker stands behind its value, on the line
+Fields: references of the image with a tag or a digest; in a kustomization's `images` newName, newTag and digest; in values of HelmReleases
+what their charts make the image of, else repository and tag beside each other; in other formats (--formats) references of the image. A marker stands behind its value, on the line
 above where the format has no comments there or would take them for a part of the value, and in JSON in a member beside it. What cannot be
 marked is told with the reason.
 

@@ -1,6 +1,7 @@
 //! `bumpwright markers`: lists markers, puts them on the fields of an image, takes them away.
 
 pub mod args;
+mod charts;
 mod list;
 
 use std::cell::{Cell, RefCell};
@@ -48,12 +49,17 @@ fn add(args: &Add) -> Result<(), String> {
         return add_at(args, &policy, &is_wanted);
     };
     let found = find(&paths(&args.place), &is_wanted);
+    let charts = charts::Charts::of(args, &found, image);
     let look = RefCell::new(Look::default());
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
         let kind = kind(&shown, formats);
         let marking = kind.and_then(|kind| {
-            let mut marking = mark_in(kind, text(&bytes)?, image, &policy)?;
+            let mut marking = charts.corrected(
+                path,
+                mark_in(kind, text(&bytes)?, image, &policy)?,
+                (kind, text(&bytes)?, &policy),
+            )?;
             let known = own_or_others(kind, text(&bytes)?, image, &policy)?;
             marking.left.extend(known.others);
             look.borrow_mut().own += known.own;
@@ -63,6 +69,9 @@ fn add(args: &Add) -> Result<(), String> {
         (shown, bytes, marking)
     };
     change(found, args.write, "marked", marked)?;
+    if let Some(text) = charts.guesses() {
+        say("note", &text);
+    }
     if let Some(text) = look.into_inner().nothing(image) {
         say("note", &text);
     }

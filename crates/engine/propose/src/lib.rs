@@ -27,6 +27,6 @@ mod uses;
 pub use listing::{Listing, repositories};
 pub use pattern::Choice;
 pub use proposal::{Answers, OWN_FOLDER, Options, Proposal, Proposed, propose};
-pub use rendered::{ImageValue, Rendered, Values};
+pub use rendered::{ImageFields, ImageValue, Rendered, Values, image_fields};
 pub use shape::{Shape, shape};
 pub use uses::{Left, Survey, Use, survey};

@@ -2,17 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bumpwright_adopt::object;
+use bumpwright_adopt::{Parsed, object};
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{Part, tag_and_digest};
+use bumpwright_edit::{Part, is_same_image, tag_and_digest};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 use super::fields::{is_image, reference};
 use super::listing::Listing;
 use super::uses::Raw;
 
-/// What is known of the values of HelmReleases, by the namespaces and names that are written in the files.
-pub type Rendered = BTreeMap<PolicyName, Values>;
+/// What is known of the values of HelmReleases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// Of those in `spec.values`, by the namespaces and names of the releases that are written in the files.
+    pub releases: BTreeMap<PolicyName, Values>,
+    /// Of those in files of their own, by the paths of these.
+    pub files: BTreeMap<String, Values>,
+}
 
 /// What is known of the values of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +39,7 @@ pub enum Values {
 /// A value that comes out in images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageValue {
-    /// Its place in `spec.values`, as a JSON pointer.
+    /// Its place in the values, as a JSON pointer.
     pub pointer: String,
     /// What of the images it is; none if templates make something else of it.
     pub part: Option<Part>,
@@ -45,18 +51,94 @@ const UNUSED: &str = "no template of its chart reads it with these values: corre
 const OF_SEVERAL: &str = "its chart makes several images of it, so that no policy can say which version is next";
 const DERIVED: &str = "its chart makes another text of it, which a marker cannot write";
 
-/// Corrects what the fields of a HelmRelease seem to hold by what its chart makes of them. Returns the release and why its values are
-/// guessed, where they are.
-pub(super) fn correct(document: &Node, rendered: &Rendered, found: &mut Vec<Raw>) -> Option<(String, String)> {
-    let version = document.field_text("apiVersion").unwrap_or_default();
-    let is_release =
-        version.starts_with("helm.toolkit.fluxcd.io/") && document.field_text("kind") == Some("HelmRelease");
-    let name = object(document).filter(|_| is_release)?;
-    let values = document.field("spec")?.field("values")?;
+/// The values in a document, and what is known of them.
+struct Told<'a> {
+    values: &'a Node,
+    /// Whose they are, for users.
+    name: String,
+    known: Option<&'a Values>,
+}
+
+impl<'a> Told<'a> {
+    /// `path` is that of the file.
+    fn of(document: &'a Node, path: &str, rendered: &'a Rendered) -> Option<Self> {
+        if let Some(known) = rendered.files.get(path) {
+            return Some(Self {
+                values: document,
+                name: path.to_owned(),
+                known: Some(known),
+            });
+        }
+        let version = document.field_text("apiVersion").unwrap_or_default();
+        let is_release =
+            version.starts_with("helm.toolkit.fluxcd.io/") && document.field_text("kind") == Some("HelmRelease");
+        let name = object(document).filter(|_| is_release)?;
+        Some(Self {
+            values: document.field("spec")?.field("values")?,
+            known: named(&rendered.releases, &name),
+            name: format!("HelmRelease {name}"),
+        })
+    }
+}
+
+/// The fields of an image among the values of a file whose charts were rendered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageFields {
+    /// Those that a marker can write, by the byte where each begins.
+    pub fields: BTreeMap<usize, Part>,
+    /// Those that seem to be some, and why they are none.
+    pub left: BTreeMap<usize, &'static str>,
+    /// Whose values are guessed by their keys, and why.
+    pub guesses: BTreeMap<String, String>,
+}
+
+/// The fields of an image among the values of a file.
+#[must_use]
+pub fn image_fields(file: &Parsed<'_>, rendered: &Rendered, image: &str) -> ImageFields {
+    let mut all = ImageFields::default();
+    for document in &file.documents {
+        let Some(told) = Told::of(document, &file.source.path, rendered) else {
+            continue;
+        };
+        match told.known {
+            Some(Values::Known {
+                images,
+                unused,
+                unclear,
+            }) => {
+                let places = Places::of(told.values, images, (unused, unclear));
+                all.left.extend(places.unused.iter().map(|start| (*start, UNUSED)));
+                let is_it = |value: &ImageValue| value.images.iter().any(|one| is_same_image(one, image));
+                for (start, (_, value)) in &places.images {
+                    if !is_it(value) {
+                        continue;
+                    }
+                    match (value.part, value.images.len()) {
+                        (None, _) => drop(all.left.insert(*start, DERIVED)),
+                        (Some(_), 2..) => drop(all.left.insert(*start, OF_SEVERAL)),
+                        (Some(part), _) => drop(all.fields.insert(*start, part)),
+                    }
+                }
+            }
+            Some(Values::Unknown(why)) => drop(all.guesses.insert(told.name, why.clone())),
+            None => {}
+        }
+    }
+    all
+}
+
+/// Corrects what the fields of a document seem to hold by what charts make of the values in it. Returns whose values are guessed and why,
+/// where they are.
+pub(super) fn correct(
+    document: &Node,
+    path: &str,
+    rendered: &Rendered,
+    found: &mut Vec<Raw>,
+) -> Option<(String, String)> {
+    let Told { values, name, known } = Told::of(document, path, rendered)?;
     let (mut inside, outside): (Vec<Raw>, Vec<Raw>) =
         found.drain(..).partition(|raw| values.span.contains(&raw.start()));
     found.extend(outside);
-    let known = named(rendered, &name);
     let guessed = match known {
         Some(Values::Known {
             images,
@@ -68,7 +150,7 @@ pub(super) fn correct(document: &Node, rendered: &Rendered, found: &mut Vec<Raw>
             inside.extend(places.others(&inside));
             None
         }
-        Some(Values::Unknown(why)) if !inside.is_empty() => Some((name.to_string(), why.clone())),
+        Some(Values::Unknown(why)) if !inside.is_empty() => Some((name, why.clone())),
         _ => None,
     };
     found.extend(inside);
@@ -76,7 +158,7 @@ pub(super) fn correct(document: &Node, rendered: &Rendered, found: &mut Vec<Raw>
 }
 
 /// The release of a name; parts of it, as patches have them, may leave the namespace out.
-fn named<'r>(rendered: &'r Rendered, name: &PolicyName) -> Option<&'r Values> {
+fn named<'r>(rendered: &'r BTreeMap<PolicyName, Values>, name: &PolicyName) -> Option<&'r Values> {
     rendered.get(name).or_else(|| {
         let is_it = |(other, _): &(&PolicyName, _)| other.name == name.name && name.namespace.is_empty();
         let mut others = rendered.iter().filter(is_it);

@@ -330,7 +330,7 @@ fn of_file(file: &Parsed<'_>, rendered: &Rendered, guesses: &mut BTreeMap<String
     for document in file.documents.iter().filter(|document| !is_ours(document)) {
         let mut own = Vec::new();
         fields::of_document(document, &mut own);
-        guesses.extend(correct(document, rendered, &mut own));
+        guesses.extend(correct(document, &file.source.path, rendered, &mut own));
         found.extend(own);
     }
     let mut seen = BTreeSet::new();

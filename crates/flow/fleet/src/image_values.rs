@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{Part, is_image_key};
+use bumpwright_helm::read_values;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_propose::{ImageValue, Rendered, Values};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::entry::clean;
 use super::images::{Workload, images};
 use super::memo::Memo;
 use super::release::is_release;
-use super::repository::{Outside, Repository};
+use super::repository::{Changed, Outside, Repository};
 use super::settings::{RenderedReleases, Settings};
 use super::view::{FleetObject, Product};
 use super::walk::{ClusterObjects, view_cluster};
@@ -30,10 +32,22 @@ const PROBE: &str = "-probe0";
 /// A digest that nothing has.
 const OTHER_DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// The values of the releases among these objects that are images, as far as that is found until `end`.
+/// The file that a generator of ConfigMaps takes the values of releases from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedValues {
+    /// The ConfigMap, as its generator is written: without the hash in its name. The namespace may be empty.
+    pub name: ObjectName,
+    /// The key of its data.
+    pub key: String,
+    /// The path of the file, without a leading slash.
+    pub path: String,
+}
+
+/// The values of the releases among these objects that are images, as far as that is found until `end`: those in `spec.values`, those that
+/// `generated` has, and those of `valuesFiles` in the repository.
 #[must_use]
 pub fn image_values(
-    repository: &dyn Repository,
+    (repository, generated): (&dyn Repository, &[GeneratedValues]),
     cluster: &ClusterObjects,
     outside: &dyn Outside,
     settings: &Settings,
@@ -41,9 +55,15 @@ pub fn image_values(
 ) -> Rendered {
     let (releases, others): (Vec<_>, Vec<_>) =
         (cluster.objects.iter().cloned()).partition(|object| is_release(&object.value));
-    let mut found = Rendered::new();
+    let mut found = Rendered::default();
     for release in releases.into_iter().filter(|release| has_chart(&release.value)) {
         let name = release.id().name;
+        let maps: Vec<(&GeneratedValues, FleetObject)> = generated
+            .iter()
+            .filter_map(|map| Some((map, config_map(repository, map, &name, &release)?)))
+            .collect();
+        let mut others = others.clone();
+        others.extend(maps.iter().map(|(_, object)| object.clone()));
         let probes = Probes {
             repository,
             source: &cluster.source,
@@ -52,15 +72,106 @@ pub fn image_values(
             settings,
             end,
             memo: Memo::default(),
+            release: &release,
+            name: &name,
         };
         let key = PolicyName::new(&name.namespace, &name.name);
-        let values = match found.contains_key(&key) {
+        let values = match found.releases.contains_key(&key) {
             true => Values::Unknown("several files have a release of this name".to_owned()),
-            false => probes.values(&name, &release).unwrap_or_else(Values::Unknown),
+            false => probes.values(&Holder::Spec).unwrap_or_else(Values::Unknown),
         };
-        found.insert(key, values);
+        found.releases.insert(key, values);
+        let maps = maps.iter().map(|(map, _)| (map.path.clone(), Holder::Map(map)));
+        for (path, holder) in maps.chain(probes.values_files()) {
+            let values = probes.values(&holder).unwrap_or_else(Values::Unknown);
+            let both = match found.files.remove(&path) {
+                Some(before) => of_both(before, values),
+                None => values,
+            };
+            found.files.insert(path, both);
+        }
     }
     found
+}
+
+/// The ConfigMap of a generator that a release takes values from.
+fn config_map(
+    repository: &dyn Repository,
+    map: &GeneratedValues,
+    name: &ObjectName,
+    release: &FleetObject,
+) -> Option<FleetObject> {
+    let is_near = [&map.name.namespace, &name.namespace]
+        .iter()
+        .any(|namespace| namespace.is_empty());
+    let is_it = |reference: &Value| {
+        let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
+        let key = match text("valuesKey") {
+            "" => "values.yaml",
+            key => key,
+        };
+        (text("kind"), text("name"), key, text("targetPath")) == ("ConfigMap", &map.name.name, &map.key, "")
+    };
+    let references = release.value.pointer("/spec/valuesFrom").and_then(Value::as_array)?;
+    let is_taken = (is_near || map.name.namespace == name.namespace) && references.iter().any(is_it);
+    let text = is_taken.then(|| text_of(repository, &map.path)).flatten()?;
+    let value = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": map.name.name, "namespace": name.namespace}, "data": {&map.key: text},
+    });
+    Some(FleetObject { value, origin: None })
+}
+
+fn text_of(repository: &dyn Repository, path: &str) -> Option<String> {
+    let bytes = repository.tree().read(&format!("/{path}")).ok()?.into_owned();
+    String::from_utf8(bytes).ok()
+}
+
+/// What is known of values that several releases take.
+fn of_both(one: Values, other: Values) -> Values {
+    let (images, unused, unclear, others) = match (one, other) {
+        (
+            Values::Known {
+                images,
+                unused,
+                unclear,
+            },
+            Values::Known {
+                images: others,
+                unused: not_there,
+                unclear: nor,
+            },
+        ) => {
+            let unused = unused.intersection(&not_there).cloned().collect();
+            (images, unused, unclear.union(&nor).cloned().collect(), others)
+        }
+        (known @ Values::Known { .. }, Values::Unknown(_)) | (Values::Unknown(_), known) => return known,
+    };
+    let mut all: BTreeMap<String, ImageValue> = BTreeMap::new();
+    for value in images.into_iter().chain(others) {
+        match all.get_mut(&value.pointer) {
+            Some(known) => {
+                known.part = known.part.filter(|part| Some(*part) == value.part);
+                known.images.extend(value.images);
+            }
+            None => drop(all.insert(value.pointer.clone(), value)),
+        }
+    }
+    Values::Known {
+        images: all.into_values().collect(),
+        unused,
+        unclear,
+    }
+}
+
+/// Where values are.
+enum Holder<'a> {
+    /// In `spec.values`.
+    Spec,
+    /// In a file that a ConfigMap is made of.
+    Map(&'a GeneratedValues),
+    /// In one of `valuesFiles`.
+    File(String),
 }
 
 /// Parts of releases, such as patches, have none.
@@ -81,13 +192,48 @@ struct Probes<'a> {
     settings: &'a Settings,
     end: Instant,
     memo: Memo,
+    release: &'a FleetObject,
+    name: &'a ObjectName,
 }
 
 impl Probes<'_> {
-    fn values(&self, name: &ObjectName, release: &FleetObject) -> Result<Values, String> {
-        let product = self.product(name, release.clone())?;
+    /// The values files of the release's chart that are in the repository.
+    fn values_files(&self) -> Vec<(String, Holder<'static>)> {
+        let spec = self.release.value.pointer("/spec/chart/spec");
+        let source = spec.and_then(|spec| spec.get("sourceRef"));
+        let text = |field: &str| {
+            source
+                .and_then(|source| source.get(field)?.as_str())
+                .unwrap_or_default()
+        };
+        let namespace = Some(text("namespace")).filter(|namespace| !namespace.is_empty());
+        let named = ObjectName::referred_from(&self.name.namespace, namespace, text("name"));
+        let is_own = text("kind") == "GitRepository" && named == *self.source;
+        let names = spec
+            .and_then(|spec| spec.get("valuesFiles")?.as_array())
+            .filter(|_| is_own);
+        let paths = names
+            .into_iter()
+            .flatten()
+            .filter_map(|name| Some(clean(name.as_str()?)));
+        paths.map(|path| (path.clone(), Holder::File(path))).collect()
+    }
+
+    /// The values that are there.
+    fn held(&self, holder: &Holder<'_>) -> Result<Value, String> {
+        let path = match holder {
+            Holder::Spec => return Ok(self.release.value.pointer("/spec/values").cloned().unwrap_or_default()),
+            Holder::Map(map) => &map.path,
+            Holder::File(path) => path,
+        };
+        let text = text_of(self.repository, path).ok_or_else(|| format!("{path} cannot be read"))?;
+        read_values(text.as_bytes()).map(Value::Object)
+    }
+
+    fn values(&self, holder: &Holder<'_>) -> Result<Values, String> {
+        let product = self.product(holder, None)?;
         let before = images_of(&product);
-        let values = release.value.pointer("/spec/values").unwrap_or(&Value::Null);
+        let values = &self.held(holder)?;
         let (mut found, mut unused, mut unclear) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
         let candidates = leaves(values).into_iter().filter(|(pointer, text)| {
             let mut all = before.values();
@@ -95,7 +241,7 @@ impl Probes<'_> {
         });
         for (n, (pointer, text)) in candidates.enumerate() {
             let changed = match n < RENDERS {
-                true => self.product(name, with(release, &pointer, &other(&text))).ok(),
+                true => self.product(holder, Some(with(values, &pointer, &other(&text)))).ok(),
                 false => None,
             };
             match changed {
@@ -115,8 +261,33 @@ impl Probes<'_> {
         })
     }
 
-    /// What a release installs.
-    fn product(&self, name: &ObjectName, release: FleetObject) -> Result<Arc<Product>, String> {
+    /// What the release installs, with other values where that is said.
+    fn product(&self, holder: &Holder<'_>, values: Option<Value>) -> Result<Arc<Product>, String> {
+        let (name, mut release, mut others) = (self.name, self.release.clone(), self.others.to_vec());
+        let mut files = BTreeMap::new();
+        match (holder, values) {
+            (_, None) => {}
+            (Holder::Spec, Some(values)) => {
+                if let Some(own) = release.value.pointer_mut("/spec/values") {
+                    *own = values;
+                }
+            }
+            // JSON is YAML.
+            (Holder::Map(map), Some(values)) => {
+                let is_it = |object: &&mut FleetObject| {
+                    let id = object.id();
+                    (id.kind.as_str(), id.name.name.as_str()) == ("ConfigMap", map.name.name.as_str())
+                };
+                let data = others.iter_mut().filter(is_it);
+                data.filter_map(|object| object.value.pointer_mut("/data")?.get_mut(&map.key))
+                    .for_each(|text| *text = values.to_string().into());
+            }
+            (Holder::File(path), Some(values)) => drop(files.insert(path.clone(), values.to_string().into_bytes())),
+        }
+        let changed = Changed {
+            repository: self.repository,
+            files,
+        };
         let mut settings = self.settings.clone();
         settings.deadline = Some(self.end);
         if let Some(charts) = &mut settings.charts {
@@ -124,9 +295,9 @@ impl Probes<'_> {
         }
         let cluster = ClusterObjects {
             source: self.source.clone(),
-            objects: self.others.iter().cloned().chain([release]).collect(),
+            objects: others.into_iter().chain([release]).collect(),
         };
-        let fleet = view_cluster(self.repository, &cluster, self.outside, &settings, &self.memo);
+        let fleet = view_cluster(&changed, &cluster, self.outside, &settings, &self.memo);
         let node = fleet.nodes.iter().find(|node| node.is_of_release(name));
         let node = node.ok_or_else(|| "it was not rendered".to_owned())?;
         node.product.clone().map_err(|problem| problem.to_string())
@@ -158,7 +329,7 @@ fn leaves(values: &Value) -> Vec<(String, String)> {
         let below = |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::String(text) => found.push((pointer, text.clone())),
-            Value::Number(number) => found.push((pointer, number.to_string())),
+            Value::Number(number) => found.push((pointer, whole(number))),
             Value::Object(fields) if depth < DEPTH => {
                 open.extend(fields.iter().map(|(key, value)| (below(key), value, depth + 1)));
             }
@@ -196,13 +367,18 @@ fn other(text: &str) -> String {
     }
 }
 
-fn with(release: &FleetObject, pointer: &str, text: &str) -> FleetObject {
-    let mut release = release.clone();
-    let values = release.value.pointer_mut("/spec/values");
-    if let Some(value) = values.and_then(|values| values.pointer_mut(pointer)) {
+fn with(values: &Value, pointer: &str, text: &str) -> Value {
+    let mut values = values.clone();
+    if let Some(value) = values.pointer_mut(pointer) {
         *value = Value::String(text.to_owned());
     }
-    release
+    values
+}
+
+/// A number as it was written: in files of values, whole ones are floats.
+fn whole(number: &serde_json::Number) -> String {
+    let text = number.to_string();
+    text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
 /// What the images say about a value that was another one; none if they are the same.

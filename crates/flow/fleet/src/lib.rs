@@ -47,7 +47,7 @@ pub use build::is_masked;
 pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
 pub use entry::{clean, entries};
 pub use files::SourceFiles;
-pub use image_values::image_values;
+pub use image_values::{GeneratedValues, image_values};
 pub use memo::Memo;
 pub use reads::Reads;
 pub use release::{ChartError, RepositoryChart, differing};

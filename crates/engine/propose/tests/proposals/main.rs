@@ -35,7 +35,7 @@ fn surveyed(files: &Files<'_>, only: &[String]) -> Survey {
         sites.into_iter().map(|site| site.span).collect()
     };
     let marked: Vec<_> = files.parsed.iter().map(|file| spans(file.text)).collect();
-    survey(files, &marked, only, &Rendered::new())
+    survey(files, &marked, only, &Rendered::default())
 }
 
 /// A proposal whose objects fit their schemas.
