@@ -560,3 +560,57 @@ fn items_that_a_patch_drops_are_found() {
         "{document}"
     );
 }
+
+/// A misspelt key of a release is found at its place; what a chart passes on, its defaults, `global` and keys of Secrets are not told.
+#[test]
+fn values_that_no_template_reads_are_told() {
+    let bench = Bench::new();
+    bench.write("clusters/a/sync.yaml", sync("a"));
+    bench.write("charts/web/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    bench.write("charts/web/values.yaml", "unused: 1\nimage: {tag: 1.0.0}\n");
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  image: {{ .Values.image.tag | quote }}\n  more: |\n    \
+                    {{- toYaml .Values.extra | nindent 4 }}\n";
+    bench.write("charts/web/templates/map.yaml", template);
+    let release = |values: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: flux-system}}\nspec:\n  interval: 1h\n  \
+             chart: {{spec: {{chart: ./charts/web, sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n  \
+             valuesFrom: [{{kind: Secret, name: web}}]\n  values:\n{values}"
+        )
+    };
+    let values = "    image:\n      tga: 1.0.0\n    extra: {any: 1}\n    unused: 2\n    global: {x: 1}\n    other: 1\n";
+    bench.write("clusters/a/release.yaml", release(values));
+    bench.write(
+        "clusters/a/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: web, namespace: flux-system}\nstringData: {values.yaml: 'hush: 1'}\n",
+    );
+    let told = || -> Vec<String> {
+        let (code, found) = bench.json(&["fleet", "check", "--offline", "--path", ".", "clusters/a"]);
+        assert!(code < 2, "{found:#}");
+        let found = found["findings"].as_array().unwrap().iter();
+        let found = found.filter(|finding| finding["rule"] == "unread-value");
+        found
+            .map(|finding| {
+                assert_eq!(finding["severity"], "warning", "{finding:#}");
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let (place, help) = (&finding["place"], text(&finding["help"]));
+                format!(
+                    "{}:{}:{} {} {help}",
+                    text(&place["path"]),
+                    place["line"],
+                    place["column"],
+                    text(&finding["message"])
+                )
+            })
+            .collect()
+    };
+    assert_eq!(
+        told(),
+        [
+            "clusters/a/release.yaml:10:7 no template of chart web reads the value image.tga did you mean tag?",
+            "clusters/a/release.yaml:14:5 no template of chart web reads the value other ",
+        ]
+    );
+    bench.write("charts/web/templates/all.yaml", "{{- $_ := tpl (toYaml .Values) . }}");
+    assert_eq!(told(), [""; 0]);
+}

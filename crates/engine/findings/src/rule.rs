@@ -309,6 +309,14 @@ rules! {
          What to do: correct the place that is named, or remove the rule; move the file to the root of the repository.\n\n\
          See: docs/guides/rules.md";
 
+    UnreadValue "unread-value" Warning "A value of a release that no template reads":
+        "No template of the chart and of its subcharts names the value, the chart has no default for it, and its schema does not know the\n\
+         key. Most often it is misspelt, or in the wrong parent: what was meant is not set. In doubt nothing is said: a value that is passed on\n\
+         (`toYaml`, `with`, `range`, `include`) counts with all that is below it, and where a chart passes `.Values` on, all of them; `global` is\n\
+         nobody's.\n\n\
+         What to do: correct the key that is named, or remove it; the message suggests the nearest that is read.\n\n\
+         See: docs/guides/fleet.md";
+
     WiderRights "wider-rights" Warning "A change gives somebody more rights in the cluster":
         "A binding has new subjects or is new for the whole cluster, a role allows more than before, or a Kustomization or HelmRelease is no\n\
          longer applied with the rights of a ServiceAccount of its own. Found by `fleet review` only.\n\n\

@@ -39,5 +39,6 @@ pub use render::{ParsedTemplates, name_of_template};
 pub use schema::{SchemaDocuments, missing_schema};
 pub use seeded::Seeded;
 pub use values::{
-    Override, Overrides, Values, merge_tables, merge_values, numbers_as_floats, read_table, read_values, set_value,
+    Override, Overrides, UnreadValue, ValueReads, Values, merge_tables, merge_values, numbers_as_floats, read_table,
+    read_values, set_value,
 };

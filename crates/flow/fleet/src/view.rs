@@ -11,6 +11,7 @@ use super::reads::Reads;
 use super::release::ReleaseInputs;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
+use bumpwright_helm::UnreadValue;
 use bumpwright_kustomize::LostItems;
 use bumpwright_overlay::{Hidden, LeftOut, NotText, UndefinedVariable};
 
@@ -137,6 +138,8 @@ pub struct Product {
     pub hidden: Hidden,
     /// The files that it was built from.
     pub reads: Reads,
+    /// Values of a release that no template of its chart reads.
+    pub unread: Vec<UnreadValue>,
 }
 
 impl Product {
@@ -152,6 +155,7 @@ impl Product {
             undefined: Vec::new(),
             hidden: Hidden::default(),
             reads: Reads::default(),
+            unread: Vec::new(),
         }
     }
 

@@ -6,12 +6,14 @@ mod import;
 mod literal;
 mod lookup;
 mod overrides;
+mod reads;
 mod set;
 mod weight;
 
 pub(crate) use coalesce::coalesce_values;
 pub(crate) use dependencies::{is_in_range, process_dependencies};
 pub use overrides::{Override, Overrides, merge_values, set_value};
+pub use reads::{UnreadValue, ValueReads};
 pub(crate) use weight::Weight;
 
 use crate::yaml;

@@ -26,6 +26,7 @@ mod references;
 mod rules;
 mod schemas;
 mod sources;
+mod values;
 mod variables;
 
 use super::changes;
@@ -87,6 +88,7 @@ pub(crate) fn check_since(
         let makers = Makers::of(cluster);
         references::check(cluster, &makers, &mut found);
         health::check(cluster, &mut found);
+        values::check(cluster, &mut found);
         variables::check(cluster, &makers, settings.strict_substitute, &mut found);
         duplicates::check(cluster, &mut found);
         annotations::check(cluster, &mut found);

@@ -1,12 +1,12 @@
 //! The chart of a release: which one it is, and its files.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_chart::{DependencyError, FilesOf, Place, Remotes, ValuesFiles, complete};
-use bumpwright_helm::{Chart, Dependency};
+use bumpwright_helm::{Chart, Dependency, UnreadValue, ValueReads, Values};
 use bumpwright_kustomize::tree::Tree;
 use serde_json::Value;
 
@@ -287,6 +287,7 @@ pub(super) struct Until<'o> {
 pub(super) struct Loaded {
     pub(super) chart: Result<Arc<Chart>, ChartError>,
     pub(super) digest: Digest,
+    value_reads: OnceLock<ValueReads>,
     /// What it has of the repository.
     pub(super) reads: Reads,
     /// Its memory, on the account of a tenant.
@@ -334,8 +335,15 @@ impl Loaded {
         Self {
             digest: chart.as_ref().map(of_chart).unwrap_or_default(),
             chart: chart.map(Arc::new),
+            value_reads: OnceLock::new(),
             reads,
             _held: held,
         }
+    }
+
+    /// Those among values for the chart that no template reads.
+    pub(super) fn unread(&self, chart: &Chart, values: &Values) -> Vec<UnreadValue> {
+        let reads = self.value_reads.get_or_init(|| chart.value_reads());
+        chart.unread_values(reads, values)
     }
 }

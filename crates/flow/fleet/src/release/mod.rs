@@ -289,6 +289,7 @@ impl Releases {
         memo.rendered(job.digest(&loaded.digest, common), || {
             let mut product = render::product(cluster, &job.name, &job.spec, chart, merged, parsed)?;
             product.reads = loaded.reads.clone();
+            product.unread = loaded.unread(chart, &merged.values);
             Ok(Arc::new(product))
         })
     }
