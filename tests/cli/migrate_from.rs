@@ -182,3 +182,73 @@ fn what_is_left_is_a_failure_and_flux_v1_is_read_too() {
     let ran = bench.ok(&["update", "--set", "flux-system:web=ghcr.io/acme/web:1.2.0", "."]);
     assert!(ran.out.contains("1.0.0 → ghcr.io/acme/web:1.2.0"), "{}", ran.out);
 }
+
+/// Renovate's settings and comments become policies and markers; what cannot is told.
+#[test]
+fn what_renovate_looks_after_becomes_policies() {
+    let bench = Bench::new();
+    bench.write(
+        "renovate.json5",
+        "// ours\n{\n  extends: ['config:recommended', 'github>acme/presets'],\n  ignorePaths: ['**/legacy/**'],\n  automerge: true,\n  \
+         packageRules: [\n    {matchPackageNames: ['ghcr.io/acme/**'], minimumReleaseAge: '3 days'},\n    \
+         {matchPackageNames: ['postgres'], allowedVersions: '<16'},\n    {matchPackageNames: ['/redis$/'], enabled: false},\n    \
+         {matchCurrentAge: '> 1 year', enabled: false},\n  ],\n}\n",
+    );
+    bench.write(
+        "apps/web.yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      containers:\n        - name: web\n          \
+         image: ghcr.io/acme/web:1.2.3\n        - name: redis\n          image: docker.io/redis:7.0.0\n        - name: db\n          \
+         image: postgres:15.2.1-alpine\n          env:\n            - name: TOOL\n              # renovate: datasource=docker depName=ghcr.io/acme/tool\n              \
+         value: 2.0.1\n            - name: NODE\n              # renovate: datasource=npm depName=react\n              value: 18.0.0\n            - name: API\n              \
+         # renovate: datasource=github-releases depName=kubernetes-sigs/gateway-api\n              value: v1.1.0\n",
+    );
+    bench.write("apps/legacy/old.yaml", "image: ghcr.io/acme/old:1.0.0\n");
+    let ran = bench.run(&["migrate", "--from", "renovate", "--write", "."]);
+    assert_eq!(ran.code, 2, "something was left: {}\n{}", ran.out, ran.err);
+    let file = bench.read("apps/web.yaml");
+    for marked in [
+        "image: ghcr.io/acme/web:1.2.3 # {\"$imagepolicy\": \"flux-system:web\"}",
+        "image: postgres:15.2.1-alpine # {\"$imagepolicy\": \"flux-system:postgres\"}",
+        "value: 2.0.1 # {\"$imagepolicy\": \"flux-system:tool:tag\"}",
+        "value: v1.1.0 # {\"$imagepolicy\": \"flux-system:gateway-api:tag\"}",
+    ] {
+        assert!(file.contains(marked), "{marked}\n{file}");
+    }
+    assert_eq!(file.matches("$imagepolicy").count(), 4, "{file}");
+    assert_eq!(bench.read("apps/legacy/old.yaml"), "image: ghcr.io/acme/old:1.0.0\n");
+
+    let manifests = bench.read("image-updates.yaml");
+    assert!(
+        manifests.starts_with("# Made by bumpwright migrate --from renovate."),
+        "{manifests}"
+    );
+    for part in [
+        "bumpwright.dev/minimum-age: '72h'",
+        "range: '<16'",
+        "bumpwright.dev/kind: git-tags",
+        "image: github.com/kubernetes-sigs/gateway-api",
+    ] {
+        assert!(manifests.contains(part), "{part}\n{manifests}");
+    }
+    for told in [
+        "renovate.json5:3:12: the preset github>acme/presets is elsewhere and was not read",
+        "renovate.json5:10:5: a rule with matchCurrentAge is not applied",
+        "renovate.json5:5:14: automerge is about Renovate's requests",
+        "docker.io/redis: Renovate leaves it alone (a rule of packageRules)",
+        "Renovate leaves its file alone (ignorePaths)",
+        "versions of npm are not followed here: leave the field to Renovate",
+        "no registry was asked",
+    ] {
+        assert!(ran.err.contains(told), "{told}\n{}", ran.err);
+    }
+
+    // Again: nothing is left to say of the fields that have a marker.
+    let again = bench.run(&["migrate", "--from", "renovate", "--write", "."]);
+    assert_eq!(bench.read("apps/web.yaml"), file, "{}", again.err);
+    assert_eq!(bench.read("image-updates.yaml"), manifests, "{}", again.err);
+    let nothing = Bench::new();
+    nothing.write("a.yaml", "a: 1\n");
+    let ran = nothing.run(&["migrate", "--from", "renovate", "."]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no settings of Renovate were found"), "{}", ran.err);
+}

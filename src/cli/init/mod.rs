@@ -109,6 +109,7 @@ fn options(args: &Init) -> Result<Options, String> {
         secret: args.secret_ref.clone(),
         source,
         author: (author.name, author.email),
+        renovate: None,
     })
 }
 

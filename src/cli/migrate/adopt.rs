@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{Migrate, Program};
-use super::{BOLD, DIM, FAILED, is_manifest};
+use super::{BOLD, DIM, FAILED, is_manifest, renovate};
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::files::{FoundFiles, diff, find, in_repositories, write_all};
 use crate::cli::words;
@@ -31,15 +31,24 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
         manifests: there.is_some().then_some(sources.len()),
     };
     sources.extend(there);
-    let adoption = match program {
-        Program::ArgocdImageUpdater => argocd_image_updater(&sources, &options),
-        Program::FluxV1 => flux_v1(&sources, &options),
+    let adopted = match program {
+        Program::ArgocdImageUpdater => Ok((argocd_image_updater(&sources, &options), Vec::new())),
+        Program::FluxV1 => Ok((flux_v1(&sources, &options), Vec::new())),
+        Program::Renovate => renovate::adopt(args, &sources),
+    };
+    let (adoption, notes) = match adopted {
+        Ok(adopted) => adopted,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(FAILED);
+        }
     };
     let done = Output::of(args, &sources, &adoption).give(args.write);
     if let Err(error) = &done {
         complain(error);
     }
     tell(&adoption);
+    notes.iter().for_each(|note| say("note", &words::inline(note)));
     let left = adoption.remarks.iter().any(|remark| remark.weight == Weight::Left);
     match done.is_err() || left || !faults.is_empty() {
         true => ExitCode::from(FAILED),

@@ -36,6 +36,8 @@ pub enum Program {
     ArgocdImageUpdater,
     /// Annotations of workloads and HelmReleases
     FluxV1,
+    /// `renovate.json` and the like, and comments above fields
+    Renovate,
 }
 
 const MIGRATE_HELP: &str = "\
@@ -52,6 +54,8 @@ Examples:
   bumpwright migrate --write clusters/production
   # Applications of Argo CD that argocd-image-updater looks after, in a clone of their repository
   bumpwright migrate --from argocd-image-updater .
+  # Images, charts and comments that Renovate looks after, and its packageRules
+  bumpwright migrate --from renovate .
   # Workloads with annotations of Flux v1
   bumpwright migrate --from flux-v1 --write .
 
@@ -59,4 +63,4 @@ Exit codes:
   0  done, or nothing to do
   2  an error, or something that could not be migrated; the rest was all the same
 
-Documentation: docs/behaviour/migration.md, docs/guides/moving-from-argocd-image-updater.md, docs/guides/moving-from-flux-v1.md";
+Documentation: docs/behaviour/migration.md, docs/guides/moving-from-argocd-image-updater.md, docs/guides/moving-from-flux-v1.md, docs/guides/beside-renovate.md";

@@ -3,6 +3,7 @@
 
 mod adopt;
 pub mod args;
+mod renovate;
 
 use std::fmt::Write as _;
 use std::path::Path;

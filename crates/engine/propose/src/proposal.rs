@@ -11,6 +11,7 @@ use bumpwright_edit::{Marking, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 use super::listing::{Listing, wanted};
+use super::renovate::{Renovate, Terms};
 use super::shape::{Shape, shape};
 use super::uses::{Left, Survey, Use};
 
@@ -22,7 +23,7 @@ const MESSAGE: &str =
     "Update images\n\n{{ range .Changed.Changes -}}\n{{ .OldValue }} -> {{ .NewValue }}\n{{ end -}}\n";
 
 /// What the caller decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The namespace of the objects.
     pub namespace: String,
@@ -32,6 +33,8 @@ pub struct Options {
     pub source: Option<PolicyName>,
     /// Name and email of the automation's commits.
     pub author: (String, String),
+    /// What Renovate was told, if policies are made in its place.
+    pub renovate: Option<Renovate>,
 }
 
 /// The folder for objects that are for commands alone, and for no cluster.
@@ -122,6 +125,7 @@ fn within(mut name: PolicyName, options: &Options) -> PolicyName {
 /// Uses of an image that one policy is for.
 struct Stream<'s> {
     shape: Shape,
+    terms: Terms,
     current: BTreeSet<String>,
     uses: Vec<&'s Use>,
 }
@@ -162,24 +166,27 @@ impl Draft<'_> {
     fn image(&mut self, listing: &Listing, uses: &[Use], tags: &[String]) {
         self.proposal.notes.extend(self.survey.known.faults(listing));
         let mut streams: Vec<Stream<'_>> = Vec::new();
-        let mut by_tag: BTreeMap<(&str, bool), Vec<&Use>> = BTreeMap::new();
+        let mut by_tag: BTreeMap<(&str, bool, Terms), Vec<&Use>> = BTreeMap::new();
         for one in uses {
-            by_tag.entry((&one.tag, one.is_pinned())).or_default().push(one);
+            match self.terms(one) {
+                Ok(terms) => by_tag.entry((&one.tag, one.is_pinned(), terms)).or_default().push(one),
+                Err(why) => self.leave(one, &why, false),
+            }
         }
-        for ((tag, is_pinned), uses) in by_tag {
+        for ((tag, is_pinned, terms), uses) in by_tag {
             if let Some(known) = self.survey.known.policy(listing, tags, tag, is_pinned) {
                 let (name, chosen) = (within(known.0, self.options), known.1);
                 self.mark(&name, &uses);
                 self.tell_known(listing, name, tag, chosen, &uses);
                 continue;
             }
-            match shape(tags, tag) {
+            match self.shaped(tags, tag, is_pinned, &terms) {
                 Err(why) => uses.iter().for_each(|one| self.leave(one, &why, false)),
                 Ok(mut shape) => {
                     let fit = self.fitting(&shape, uses);
                     shape.choice.digest |= is_pinned;
                     if !fit.is_empty() {
-                        join(&mut streams, shape, tag, fit);
+                        join(&mut streams, (shape, terms), tag, fit);
                     }
                 }
             }
@@ -192,6 +199,37 @@ impl Draft<'_> {
         for stream in streams {
             self.stream(listing, &repository, stream, is_alone);
         }
+    }
+
+    /// What Renovate was told about a use.
+    fn terms(&self, one: &Use) -> Result<Terms, String> {
+        let Some(renovate) = &self.options.renovate else {
+            return Ok(Terms::default());
+        };
+        let path = self
+            .files
+            .parsed
+            .get(one.file)
+            .map_or("", |file| file.source.path.as_str());
+        renovate.terms(&one.listing, path)
+    }
+
+    /// The policy for a tag, within what Renovate was told.
+    fn shaped(&self, tags: &[String], tag: &str, is_pinned: bool, terms: &Terms) -> Result<Shape, String> {
+        let mut shape = shape(tags, tag)?;
+        if self.options.renovate.is_some() && shape.choice.digest && !is_pinned && !terms.pins() {
+            return Err(format!(
+                "{tag} says no version, and Renovate pins no digests (pinDigests): write a version"
+            ));
+        }
+        terms.bound(&mut shape.choice, tag)?;
+        shape.choice.digest |= terms.pins();
+        if self.options.renovate.is_some() {
+            shape.why = terms.why(tag);
+        }
+        let chosen = shape.choice.policy()?.latest(tags).map(str::to_owned);
+        shape.chosen = chosen.map_err(|error| format!("what Renovate allows has not the tag in use: {error}"))?;
+        Ok(shape)
     }
 
     /// The uses where what is chosen can be written; the others are left.
@@ -223,7 +261,12 @@ impl Draft<'_> {
     }
 
     fn stream(&mut self, listing: &Listing, repository: &PolicyName, stream: Stream<'_>, is_alone: bool) {
-        let Stream { shape, current, uses } = stream;
+        let Stream {
+            shape,
+            terms,
+            current,
+            uses,
+        } = stream;
         let hint = (!is_alone).then_some(shape.hint.as_str());
         let object = Policy {
             repository: repository.name.clone(),
@@ -231,15 +274,21 @@ impl Draft<'_> {
             extract: shape.choice.extract.clone(),
             rule: shape.choice.rule.clone(),
             digest: shape.choice.digest,
-            annotations: BTreeMap::new(),
+            annotations: terms.annotations(),
             labels: BTreeMap::new(),
         };
         let name = self
             .policies
             .put(&repository.namespace, &names(listing, hint), object.clone());
-        let chooses = format!("it chooses {} now", shape.chosen);
-        let lines = [shape.why.as_str(), &chooses]
+        // Without answers of registries nobody knows.
+        let chooses = self
+            .options
+            .renovate
+            .is_none()
+            .then(|| format!("it chooses {} now", shape.chosen));
+        let lines = [shape.why.as_str()]
             .into_iter()
+            .chain(chooses.as_deref())
             .chain(shape.notes.iter().map(String::as_str));
         self.documents.push(comment(lines) + &policy(&name, &object, INTERVAL));
         self.proposal.objects.push(("ImagePolicy", name.clone()));
@@ -311,7 +360,11 @@ impl Draft<'_> {
             self.automation(&common(folders));
         }
         if !self.documents.is_empty() {
-            self.proposal.manifests = format!("# Proposed by bumpwright init.\n{}", self.documents.join("---\n"));
+            let by = match self.options.renovate {
+                Some(_) => "Made by bumpwright migrate --from renovate",
+                None => "Proposed by bumpwright init",
+            };
+            self.proposal.manifests = format!("# {by}.\n{}", self.documents.join("---\n"));
         }
         self.proposal
     }
@@ -383,7 +436,7 @@ impl Use {
 }
 
 /// Adds uses to the stream of their series, if one policy fits all; it begins at the lowest of them.
-fn join<'s>(streams: &mut Vec<Stream<'s>>, shape: Shape, tag: &str, uses: Vec<&'s Use>) {
+fn join<'s>(streams: &mut Vec<Stream<'s>>, (shape, terms): (Shape, Terms), tag: &str, uses: Vec<&'s Use>) {
     let fits = |shape: &Shape, tag: &str| {
         let taken = shape
             .choice
@@ -398,7 +451,8 @@ fn join<'s>(streams: &mut Vec<Stream<'s>>, shape: Shape, tag: &str, uses: Vec<&'
     };
     let same = streams
         .iter_mut()
-        .filter(|stream| stream.shape.series == shape.series && stream.shape.choice.digest == shape.choice.digest);
+        .filter(|stream| stream.shape.series == shape.series && stream.shape.choice.digest == shape.choice.digest)
+        .filter(|stream| stream.terms == terms);
     for stream in same {
         if !fits(&stream.shape, tag) {
             match stream.current.iter().all(|tag| fits(&shape, tag)) {
@@ -411,7 +465,12 @@ fn join<'s>(streams: &mut Vec<Stream<'s>>, shape: Shape, tag: &str, uses: Vec<&'
         return;
     }
     let current = BTreeSet::from([tag.to_owned()]);
-    streams.push(Stream { shape, current, uses });
+    streams.push(Stream {
+        shape,
+        terms,
+        current,
+        uses,
+    });
 }
 
 fn places(uses: &[&Use]) -> Vec<(usize, Place)> {

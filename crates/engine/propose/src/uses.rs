@@ -15,6 +15,7 @@ use super::known::Known;
 use super::kustomized::Builders;
 use super::listing::{Listing, UsedAccess};
 use super::rendered::{Rendered, correct};
+use super::renovate::of_comments;
 
 /// How many lines at the beginning of a file may say that a program made it.
 const HEAD_LINES: usize = 20;
@@ -89,6 +90,10 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String], 
     for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
         elsewhere(file, &known, &mut raw);
         survey.versions(file, &helm, &mut raw);
+        let starts: BTreeSet<usize> = raw.iter().map(|raw| raw.start).collect();
+        if file_kind(&file.source.path) == FileKind::Yaml {
+            raw.extend(of_comments(file, |start| starts.contains(&start)));
+        }
         let (wanted, others): (Vec<Raw>, Vec<Raw>) = raw
             .into_iter()
             .partition(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.listing.image)));

@@ -1,0 +1,118 @@
+//! `# renovate: datasource=docker depName=ghcr.io/acme/web` above a field that holds a version.
+
+use std::collections::BTreeMap;
+
+use bumpwright_adopt::Parsed;
+use bumpwright_api::RepositoryKind;
+use bumpwright_api::tree::Node;
+use bumpwright_edit::Part;
+
+use crate::fields::reference;
+use crate::listing::Listing;
+use crate::uses::Raw;
+
+/// The uses that comments of a file name, for fields that nothing else has found.
+pub(crate) fn of_comments(file: &Parsed<'_>, is_known: impl Fn(usize) -> bool) -> Vec<Raw> {
+    let mut found = Vec::new();
+    let mut comment: Option<Comment> = None;
+    let mut named: BTreeMap<usize, Comment> = BTreeMap::new();
+    for (n, line) in file.text.lines().enumerate() {
+        let line = line.trim();
+        match line.strip_prefix('#') {
+            Some(text) => comment = Comment::read(text).or(comment),
+            None if line.is_empty() => {}
+            None => named.extend(comment.take().map(|comment| (n + 1, comment))),
+        }
+    }
+    if named.is_empty() {
+        return found;
+    }
+    for node in file.documents.iter().flat_map(|document| document.all()) {
+        let values = node.entries().iter().map(|entry| &*entry.node);
+        for value in values.chain(node.items().iter().map(|item| &**item)) {
+            let Some(comment) = named.get(&value.place.line) else {
+                continue;
+            };
+            if value.text().is_some_and(|text| !text.is_empty()) && !is_known(value.span.start) {
+                found.extend(comment.of(value));
+            }
+        }
+    }
+    found
+}
+
+/// What a comment says.
+struct Comment {
+    datasource: String,
+    name: String,
+    registry: Option<String>,
+}
+
+impl Comment {
+    fn read(text: &str) -> Option<Self> {
+        let words = text.trim().strip_prefix("renovate:")?.split_whitespace();
+        let pairs: BTreeMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
+        let name = ["packageName", "lookupName", "depName", "image"]
+            .into_iter()
+            .find_map(|key| pairs.get(key))?;
+        Some(Self {
+            datasource: pairs.get("datasource").copied().unwrap_or("docker").to_owned(),
+            name: (*name).to_owned(),
+            registry: pairs.get("registryUrl").map(|url| (*url).to_owned()),
+        })
+    }
+
+    /// Where the versions are listed.
+    ///
+    /// # Errors
+    /// Nowhere that is known here.
+    fn listing(&self) -> Result<Listing, String> {
+        let of = |kind, image: String| Ok(Listing { image, kind });
+        let host = self
+            .registry
+            .as_deref()
+            .map(|url| url.trim_end_matches('/').trim_start_matches("https://"));
+        match (self.datasource.as_str(), host) {
+            ("docker", _) => Ok(Listing::oci(self.name.as_str())),
+            ("helm", Some(host)) => of(RepositoryKind::Helm, format!("{host}/{}", self.name)),
+            ("github-tags" | "github-releases", _) => of(
+                RepositoryKind::GitTags,
+                format!("{}/{}", host.unwrap_or("github.com"), self.name),
+            ),
+            ("gitlab-tags" | "gitlab-releases", _) => of(
+                RepositoryKind::GitTags,
+                format!("{}/{}", host.unwrap_or("gitlab.com"), self.name),
+            ),
+            ("git-tags", _) => of(
+                RepositoryKind::GitTags,
+                self.name
+                    .trim_start_matches("https://")
+                    .trim_end_matches(".git")
+                    .to_owned(),
+            ),
+            (other, _) => Err(format!(
+                "versions of {other} are not followed here: leave the field to Renovate"
+            )),
+        }
+    }
+
+    fn of(&self, value: &Node) -> Option<Raw> {
+        let text = value.text()?;
+        if self.datasource == "docker" && text.contains(':') {
+            return reference(value);
+        }
+        let fields = BTreeMap::from([(value.span.start, Part::Tag)]);
+        let is_version = !text.contains(['/', ':', ' ', '@']);
+        let (listing, why_not) = match self.listing() {
+            Ok(listing) if is_version => (listing, None),
+            Ok(listing) => (
+                listing,
+                Some("the version is a part of the field, and a marker sets all of it".to_owned()),
+            ),
+            Err(why) => (Listing::oci(self.name.as_str()), Some(why)),
+        };
+        let mut raw = Raw::of(value, Part::Tag, listing, text, fields);
+        raw.why_not = why_not;
+        Some(raw)
+    }
+}
