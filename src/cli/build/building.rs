@@ -82,13 +82,13 @@ pub(in crate::cli) fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl,
 pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
     std::fs::metadata(folder).map_err(|error| format!("{folder}: {error}"))?;
     // A bare repository is the folder itself.
-    let has_files = git(folder, &["rev-parse", "--is-inside-work-tree"])? == "true";
-    let (root, directory) = match has_files {
-        true => (
-            git(folder, &["rev-parse", "--show-toplevel"])?,
-            git(folder, &["rev-parse", "--show-prefix"])?,
-        ),
-        false => (git(folder, &["rev-parse", "--absolute-git-dir"])?, String::new()),
+    let work_tree = git(folder, &["rev-parse", "--show-toplevel", "--show-prefix"]);
+    let (root, directory) = match work_tree
+        .as_deref()
+        .map(|text| text.split_once('\n').unwrap_or((text, "")))
+    {
+        Ok((root, directory)) => (root.to_owned(), directory.to_owned()),
+        Err(_) => (git(folder, &["rev-parse", "--absolute-git-dir"])?, String::new()),
     };
     let commit = git(
         folder,

@@ -14,7 +14,7 @@ use crate::cli::own_servers::remotes;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
     self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, RenderedReleases, Repository, Settings,
-    SourceFiles,
+    SourceFiles, Walked,
 };
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_sops::{KeyService, LocalKeys};
@@ -205,6 +205,22 @@ impl Opened {
             }
         };
         self.entries.iter().map(view).collect()
+    }
+
+    /// The same with the Kustomizations built and the releases compared only; none if an entry does not exist.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    pub(super) fn walked<'w>(
+        &'w self,
+        memo: &'w Memo,
+        settings: &'w Settings,
+    ) -> Result<Option<Vec<Walked<'w>>>, String> {
+        if !self.entries.iter().all(|entry| self.has(entry)) {
+            return Ok(None);
+        }
+        let walk = |entry: &String| fleet::walked(&*self.repository, entry, &*self.outside, settings, memo);
+        self.entries.iter().map(walk).collect::<Result<_, _>>().map(Some)
     }
 
     /// The builds of this state that may be those of another one, too.

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use super::args::Reading;
 use super::open::Opened;
 use crate::cli::console::complain;
-use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, differing};
+use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, both, differing};
+
+/// The clusters of two states, in the same order.
+type Both = (Vec<Fleet>, Vec<Fleet>);
 
 /// Two states, opened.
 pub(super) struct States {
@@ -48,7 +51,7 @@ impl States {
     ///
     /// # Errors
     /// An entry that cannot be read; for users.
-    pub(super) fn fleets(&self) -> Result<(Vec<Fleet>, Vec<Fleet>), String> {
+    pub(super) fn fleets(&self) -> Result<Both, String> {
         let all = |_: &str| RenderedReleases::All;
         let memo = Memo::default();
         let before = self.old.fleets_or_none(&memo, &all)?;
@@ -61,9 +64,12 @@ impl States {
     ///
     /// # Errors
     /// As [`States::fleets`]
-    pub(super) fn differing(&self) -> Result<(Vec<Fleet>, Vec<Fleet>), String> {
+    pub(super) fn differing(&self) -> Result<Both, String> {
         if self.old.settings.charts.is_none() {
             return self.fleets();
+        }
+        if let Some((before, after)) = self.side_by_side()? {
+            return Ok(told(before, after));
         }
         let compared = |_: &str| RenderedReleases::Compared;
         let memo = Memo::default();
@@ -85,8 +91,35 @@ impl States {
     }
 }
 
+impl States {
+    /// The same where both states have the same entries, which are walked once each; none if they do not, or if that is not enough.
+    fn side_by_side(&self) -> Result<Option<Both>, String> {
+        if self.old.entries != self.new.entries {
+            return Ok(None);
+        }
+        let [old, new] = [&self.old, &self.new].map(|opened| {
+            let mut settings = opened.settings.clone();
+            if let Some(charts) = &mut settings.charts {
+                charts.releases = RenderedReleases::Compared;
+            }
+            settings
+        });
+        let memo = Memo::default();
+        let Some(before) = self.old.walked(&memo, &old)? else {
+            return Ok(None);
+        };
+        let new_memo = self.old.known_for(&memo, &self.new);
+        let Some(after) = self.new.walked(&new_memo, &new)? else {
+            return Ok(None);
+        };
+        let pairs = before.into_iter().zip(after);
+        let pairs: Option<Vec<(Fleet, Fleet)>> = pairs.map(|(before, after)| both(before, after)).collect();
+        Ok(pairs.map(|pairs| pairs.into_iter().unzip()))
+    }
+}
+
 /// Tells what cannot be read, and brings both states into the same order.
-fn told(before: Vec<Fleet>, after: Vec<Fleet>) -> (Vec<Fleet>, Vec<Fleet>) {
+fn told(before: Vec<Fleet>, after: Vec<Fleet>) -> Both {
     for fleet in before.iter().chain(&after) {
         fleet.problems.iter().for_each(|problem| complain(problem));
     }

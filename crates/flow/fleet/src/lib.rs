@@ -58,4 +58,4 @@ pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, LeftOutReleases, OBJECTS
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};
 pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product, ReleaseSummary};
-pub use walk::{ClusterObjects, view, view_cluster};
+pub use walk::{ClusterObjects, Walked, both, view, view_cluster, walked};

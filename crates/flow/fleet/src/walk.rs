@@ -13,9 +13,9 @@ use super::entry::{self, clean};
 use super::instance;
 use super::memo::{BuildInput, Memo};
 use super::reads::{BuildFiles, OpenedBytes};
-use super::release::Releases;
+use super::release::{Releases, differing};
 use super::repository::{Outside, Repository};
-use super::settings::Settings;
+use super::settings::{RenderedReleases, Settings};
 use super::source::{Source, SourceObject};
 use super::sources::{Plan, SOURCE_GROUP, SourceTree, Sources};
 use super::view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
@@ -34,6 +34,23 @@ pub fn view(
     settings: &Settings,
     memo: &Memo,
 ) -> Result<Fleet, String> {
+    walked(repository, entry, outside, settings, memo).map(|Walked(walk)| walk.finish())
+}
+
+/// A fleet all of whose Kustomizations are built, and whose releases are only compared ([`RenderedReleases::Compared`]).
+pub struct Walked<'a>(Walk<'a>);
+
+/// As [`view`], to go on with by [`both`].
+///
+/// # Errors
+/// As [`view`]
+pub fn walked<'a>(
+    repository: &'a dyn Repository,
+    entry: &str,
+    outside: &'a dyn Outside,
+    settings: &'a Settings,
+    memo: &'a Memo,
+) -> Result<Walked<'a>, String> {
     let entry = clean(entry);
     let tree = repository.tree();
     let ResolvedPath { directory, .. } = tree
@@ -51,9 +68,20 @@ pub fn view(
     let walk = begin(None);
     // An operator may be given what reconciles the entry by an object that comes out late.
     match walk.instance() {
-        Some(own) if directory => Ok(begin(Some(own)).finish()),
-        _ => Ok(walk.finish()),
+        Some(own) if directory => Ok(Walked(begin(Some(own)))),
+        _ => Ok(Walked(walk)),
     }
+}
+
+/// Renders the releases of two states that are not made of the same. None if what reconciles the entry comes out of one of them, so that
+/// everything has to be seen again.
+#[must_use]
+pub fn both(Walked(mut before): Walked<'_>, Walked(mut after): Walked<'_>) -> Option<(Fleet, Fleet)> {
+    let [old, new] = differing(&before.fleet, &after.fleet);
+    before.render(old);
+    after.render(new);
+    let is_whole = before.instance().is_none() && after.instance().is_none();
+    is_whole.then(|| (before.finish(), after.finish()))
 }
 
 /// The Kustomizations of a cluster that sync a repository, as the API server has them.
@@ -280,7 +308,17 @@ impl<'a> Walk<'a> {
     /// Builds until nothing is left: all Kustomizations, then the releases among their objects, and what these give.
     fn run(&mut self) {
         self.fleet.index(0);
-        let mut waiting = self.discovered(0);
+        let waiting = self.discovered(0);
+        self.go_on(waiting);
+    }
+
+    /// Renders these releases, which were compared before.
+    fn render(&mut self, releases: RenderedReleases) {
+        self.releases.again(releases);
+        self.go_on(Vec::new());
+    }
+
+    fn go_on(&mut self, mut waiting: Vec<usize>) {
         loop {
             self.build_all(waiting);
             let before = self.fleet.nodes.len();

@@ -1,5 +1,6 @@
 //! The chart of a release: which one it is, and its files.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -31,6 +32,9 @@ pub struct RepositoryChart {
     pub version: String,
 }
 
+/// Sources that releases have in common, by kind and name.
+pub(super) type Plans = BTreeMap<(String, ObjectName), (SourceObject, Plan)>;
+
 /// Where the chart of a release is.
 #[derive(Clone)]
 pub(super) struct ChartPlan {
@@ -57,9 +61,13 @@ pub(super) enum From {
 
 impl ChartPlan {
     /// The plan for a release.
-    pub(super) fn of(fleet: &Fleet, sources: &Sources<'_>, name: &ObjectName, spec: &ReleaseSpec) -> Self {
+    pub(super) fn of(
+        (fleet, sources, plans): (&Fleet, &Sources<'_>, &mut Plans),
+        name: &ObjectName,
+        spec: &ReleaseSpec,
+    ) -> Self {
         if let Some(template) = &spec.chart {
-            return Self::of_spec(fleet, sources, &name.namespace, &template.spec);
+            return Self::of_spec((fleet, sources, plans), &name.namespace, &template.spec);
         }
         let Some(reference) = &spec.chart_ref else {
             return Self::missing("one of spec.chart and spec.chartRef is required".to_owned());
@@ -72,7 +80,7 @@ impl ChartPlan {
             };
             let spec = object.value.get("spec").cloned().unwrap_or_default();
             return match serde_json::from_value::<ChartSpec>(spec) {
-                Ok(spec) => Self::of_spec(fleet, sources, &referred.namespace, &spec),
+                Ok(spec) => Self::of_spec((fleet, sources, plans), &referred.namespace, &spec),
                 Err(error) => Self::missing(format!("HelmChart/{referred}: spec: {error}")),
             };
         }
@@ -99,27 +107,33 @@ impl ChartPlan {
     }
 
     /// The plan of a HelmChart in a namespace.
-    fn of_spec(fleet: &Fleet, sources: &Sources<'_>, namespace: &str, spec: &ChartSpec) -> Self {
+    fn of_spec((fleet, sources, plans): (&Fleet, &Sources<'_>, &mut Plans), namespace: &str, spec: &ChartSpec) -> Self {
         let reference = &spec.source_ref;
         let name = ObjectName::referred_from(namespace, Some(&reference.namespace), &reference.name);
-        let source = sources.object(fleet, &reference.kind, name);
+        let (source, plan) = plans
+            .entry((reference.kind.clone(), name))
+            .or_insert_with_key(|(kind, name)| {
+                let source = sources.object(fleet, kind, name.clone());
+                let plan = sources.plan(fleet, &source);
+                (source, plan)
+            });
         let from = match reference.kind.as_str() {
             "HelmRepository" => {
                 let objects = source
                     .object
                     .as_ref()
-                    .map(|object| credentials(fleet, &source, object).0);
+                    .map(|object| credentials(fleet, source, object).0);
                 From::Repository {
                     objects: objects.unwrap_or_default(),
                     chart: RepositoryChart {
-                        repository: source,
+                        repository: source.clone(),
                         name: spec.chart.clone(),
                         version: spec.version.clone(),
                     },
                 }
             }
             _ => From::Files {
-                plan: sources.plan(fleet, &source),
+                plan: plan.clone(),
                 path: Some(clean(&spec.chart)),
             },
         };

@@ -30,7 +30,7 @@ use crate::source::Source;
 use crate::sources::{SourceTree, Sources};
 use crate::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
 pub use chart::{ChartError, RepositoryChart};
-use chart::{ChartPlan, From, Loaded, Until};
+use chart::{ChartPlan, From, Loaded, Plans, Until};
 pub use inputs::differing;
 pub(crate) use inputs::{ReleaseInputs, changed};
 use render::{Cluster, Scopes};
@@ -49,6 +49,8 @@ pub(crate) struct Releases {
     charts: BTreeMap<String, Loaded>,
     /// Nodes that were searched.
     searched: usize,
+    /// Which are rendered, if they were compared before.
+    which: Option<RenderedReleases>,
 }
 
 /// A release to render.
@@ -72,6 +74,13 @@ struct Done {
 }
 
 impl Releases {
+    /// Goes through all of them again, to render these.
+    pub(crate) fn again(&mut self, which: RenderedReleases) {
+        self.which = Some(which);
+        self.searched = 0;
+        self.seen.clear();
+    }
+
     /// Adds the releases among the objects of nodes that were not searched yet, rendered. Returns their nodes.
     pub(crate) fn render(
         &mut self,
@@ -83,11 +92,13 @@ impl Releases {
         let Some(charts) = &settings.charts else {
             return Vec::new();
         };
-        let jobs = self.found(fleet, sources, (settings, charts));
+        let which = self.which.clone();
+        let which = which.as_ref().unwrap_or(&charts.releases);
+        let jobs = self.found(fleet, sources, (settings, charts, which));
         for job in &jobs {
             fleet.releases.insert(job.name.clone(), job.inputs.clone());
         }
-        if charts.releases == RenderedReleases::None || jobs.is_empty() {
+        if *which == RenderedReleases::None || jobs.is_empty() {
             return Vec::new();
         }
         let account = charts.is_tenant.then_some(&settings.memory);
@@ -97,7 +108,7 @@ impl Releases {
         };
         self.load(&jobs, sources, outside, account);
         let mut by_charts = served_by(self.charts.values());
-        if let RenderedReleases::AllBut(left) = &charts.releases {
+        if let RenderedReleases::AllBut(left) = which {
             by_charts.extend(left.served.iter().cloned());
         }
         let capabilities = capabilities(fleet, charts.kube_version.as_str(), &by_charts);
@@ -113,7 +124,7 @@ impl Releases {
                     settings,
                     hidden: fleet.hidden_texts(),
                 };
-                if charts.releases == RenderedReleases::Compared {
+                if *which == RenderedReleases::Compared {
                     let common = cluster.digest();
                     self.compare(&jobs, fleet, &common);
                     fleet.served_by_charts = by_charts;
@@ -168,25 +179,28 @@ impl Releases {
         &mut self,
         fleet: &mut Fleet,
         sources: &Sources<'_>,
-        (settings, charts): (&Settings, &Charts),
+        (settings, charts, which): (&Settings, &Charts, &RenderedReleases),
     ) -> Vec<Job> {
         let mut jobs = Vec::new();
-        let is_meant = |name: &ObjectName| match &charts.releases {
+        let is_meant = |name: &ObjectName| match which {
             RenderedReleases::Only(names) => names.contains(name),
             RenderedReleases::AllBut(left) => !left.names.contains(name),
             RenderedReleases::All | RenderedReleases::None | RenderedReleases::Compared => true,
         };
-        let is_rendered = !matches!(charts.releases, RenderedReleases::None | RenderedReleases::Compared);
+        let is_rendered = !matches!(which, RenderedReleases::None | RenderedReleases::Compared);
+        let mut plans = Plans::new();
         // Those that are found now have no objects yet: what they install is searched next time.
         let end = fleet.nodes.len();
         while let Some(node) = fleet.nodes.get(self.searched).filter(|_| self.searched < end) {
             let parent = self.searched;
             self.searched += 1;
+            let Ok(product) = node.product.as_ref().map(Arc::clone) else {
+                continue;
+            };
             if node.is_elsewhere() {
                 continue;
             }
-            let releases = node.objects().iter().filter(|object| is_release(&object.value));
-            let releases: Vec<FleetObject> = releases.cloned().collect();
+            let releases = product.objects.iter().filter(|object| is_release(&object.value));
             for object in releases {
                 let name = object.id().name;
                 if !is_meant(&name) || !self.seen.insert(name.clone()) {
@@ -194,7 +208,7 @@ impl Releases {
                 }
                 if !is_rendered {
                     let spec = ReleaseSpec::of(&object.value).unwrap_or_default();
-                    jobs.push(job(fleet, sources, (0, charts), (name, &object), spec));
+                    jobs.push(job(fleet, sources, (0, charts), (name, object), spec, &mut plans));
                     continue;
                 }
                 if fleet.nodes.len() >= settings.kustomizations {
@@ -206,9 +220,9 @@ impl Releases {
                     return jobs;
                 }
                 let at = fleet.nodes.len();
-                fleet.nodes.push(node_of(parent, &name, &object));
+                fleet.nodes.push(node_of(parent, &name, object));
                 match ReleaseSpec::of(&object.value) {
-                    Ok(spec) => jobs.push(job(fleet, sources, (at, charts), (name, &object), spec)),
+                    Ok(spec) => jobs.push(job(fleet, sources, (at, charts), (name, object), spec, &mut plans)),
                     Err(error) => {
                         if let Some(node) = fleet.nodes.last_mut() {
                             node.product = Err(Problem::Invalid(error));
@@ -327,8 +341,9 @@ fn job(
     (node, charts): (usize, &Charts),
     (name, object): (ObjectName, &FleetObject),
     spec: ReleaseSpec,
+    plans: &mut Plans,
 ) -> Job {
-    let plan = ChartPlan::of(fleet, sources, &name, &spec);
+    let plan = ChartPlan::of((fleet, sources, plans), &name, &spec);
     let source = match &plan.from {
         From::Repository { chart, .. } if chart.repository.object.is_some() => {
             Some(Source::Other(chart.repository.clone()))

@@ -126,8 +126,8 @@ impl ReleaseSpec {
     /// # Errors
     /// A field has another type than its own.
     pub(super) fn of(object: &Value) -> Result<Self, String> {
-        let spec = object.get("spec").cloned().unwrap_or_default();
-        serde_json::from_value(spec).map_err(|error| format!("spec: {error}"))
+        let spec = object.get("spec").unwrap_or(&Value::Null);
+        Self::deserialize(spec).map_err(|error| format!("spec: {error}"))
     }
 
     /// The name of the release in Helm: a long one is cut, and ends with a hash of itself.
