@@ -342,3 +342,46 @@ fn charts_are_given_or_releases_are_left_out() {
         ran.err
     );
 }
+
+/// A chart of charts: what a release that a release installs gets is named with that release.
+#[test]
+fn releases_that_a_release_installs_are_seen() {
+    let nested = release("inner", "  values:\n    image: {tag: '{{ .Values.tag }}'}\n");
+    let outer = release(
+        "outer",
+        "  chart: {spec: {chart: ./charts/outer, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}\n  values:\n    \
+         tag: 1.0.0 # {\"$imagepolicy\": \"flux-system:web:tag\"}\n",
+    );
+    let bench = bench(&[
+        (
+            "charts/outer/Chart.yaml",
+            "{apiVersion: v2, name: outer, version: 1.0.0}",
+        ),
+        ("charts/outer/templates/inner.yaml", &nested),
+        ("c/outer.yaml", &outer),
+        ("c/other.yaml", &release("other", "")),
+    ]);
+    let found = impact(&bench, &[]);
+    assert_eq!(
+        workloads(&found),
+        ["Deployment inner web ghcr.io/acme/web:1.0.0 ghcr.io/acme/web:2.0.0 shop/inner"],
+        "{found:#}"
+    );
+    assert_eq!(dead(&found), [""; 0]);
+    let (code, refused) = bench.json(&[
+        "update",
+        "--dry-run",
+        "--offline",
+        "--fleet",
+        "c",
+        "--verify",
+        "build",
+        "--set",
+        "flux-system:web=ghcr.io/acme/web:9.0.0",
+    ]);
+    assert_ne!(code, 0);
+    assert!(
+        refused.to_string().contains("HelmRelease shop/inner of "),
+        "{refused:#}"
+    );
+}

@@ -200,10 +200,12 @@ impl Releases {
             if node.is_elsewhere() {
                 continue;
             }
+            // What a rendered release installs is rendered, too.
+            let is_installed = node.release.is_some();
             let releases = product.objects.iter().filter(|object| is_release(&object.value));
             for object in releases {
                 let name = object.id().name;
-                if !is_meant(&name) || !self.seen.insert(name.clone()) {
+                if !(is_installed || is_meant(&name)) || !self.seen.insert(name.clone()) {
                     continue;
                 }
                 if !is_rendered {
