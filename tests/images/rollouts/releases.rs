@@ -126,3 +126,29 @@ fn an_image_with_which_a_release_fails_is_put_back() {
         });
     }
 }
+
+#[test]
+fn an_image_with_which_a_release_fails_is_not_written_again() {
+    let namespace = "rollout-release-hold";
+    let annotations = json!({"bumpwright.dev/on-failure": "hold", "bumpwright.dev/failure-after": "1s"});
+    let Some(releases) = Releases::start(namespace, &annotations, "") else {
+        return;
+    };
+    let fleet = &releases.fleet;
+    fleet.nodes.break_image("ghcr.io/o/web:1.2.0");
+    fleet.choose("web", "1.2.0");
+    let told = fleet.rolled_out("False", &format!("HelmRelease {namespace}/shop: Helm "));
+    assert_eq!(releases.tag_in_git(), "1.2.0", "{told}");
+    let text = release(namespace, "");
+    let back = [Change::File("apps/web.yaml", text.as_bytes())];
+    fleet.repo.commit("main", "back by hand", &back);
+    fleet.healthy();
+    releases.runs("1.0.0");
+    fleet.world.ready(AUTOMATION, "all", "True", |_, message| {
+        message.contains("holds ghcr.io/o/web:1.2.0, since it failed in Kustomization")
+    });
+    assert_eq!(releases.tag_in_git(), "1.0.0");
+    fleet.choose("web", "1.3.0");
+    until("a newer version goes on", || releases.tag_in_git() == "1.3.0");
+    releases.runs("1.3.0");
+}
