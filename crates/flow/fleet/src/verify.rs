@@ -15,7 +15,7 @@ use super::search::Search;
 use super::server::DryRuns;
 use super::settings::{RenderedReleases, Settings};
 use super::view::{Fleet, Node, Problem};
-use super::walk::{ClusterObjects, view, view_cluster};
+use super::walk::{ClusterObjects, Walked, view, view_cluster, walked, walked_cluster};
 use bumpwright_api::{GoDuration, ObjectName};
 use bumpwright_build::FolderTree;
 use bumpwright_git::ObjectId;
@@ -235,23 +235,25 @@ impl Attempt<'_> {
             push_on_timeout,
         } = self.verifier.verification;
         let changed = self.paths();
-        let none = |_: usize| RenderedReleases::None;
-        let mut before = self.fleets(self.base, self.memo, &none).map_err(refused)?;
+        let unrendered = self.settings_with(RenderedReleases::None);
+        let before = self.walks(self.base, self.memo, &unrendered).map_err(refused)?;
         // What the base has just been built from is known by now.
         let new_memo = self.memo.after(&changed);
         let files = self.changed(self.files(self.proposal.files));
-        let mut after = self.fleets(&files, &new_memo, &none).map_err(refused)?;
-        let late = before.iter().chain(&after).any(Fleet::is_late);
+        let after = self.walks(&files, &new_memo, &unrendered).map_err(refused)?;
+        let late = before.iter().chain(&after).any(|walked| walked.fleet().is_late());
         // Only releases that the commit changes are rendered, before and after.
         let both = before.iter().zip(&after);
         let releases: Vec<_> = both
-            .map(|(before, after)| Arc::new(release::changed(before, after, &changed)))
+            .map(|(before, after)| match late {
+                true => Arc::default(),
+                false => Arc::new(release::changed(before.fleet(), after.fleet(), &changed)),
+            })
             .collect();
-        if !late && releases.iter().any(|names| !names.is_empty()) {
-            let only = |n: usize| RenderedReleases::Only(releases.get(n).cloned().unwrap_or_default());
-            before = self.fleets(self.base, self.memo, &only).map_err(refused)?;
-            after = self.fleets(&files, &new_memo, &only).map_err(refused)?;
-        }
+        let before = self
+            .rendered(before, &releases, (self.base, self.memo))
+            .map_err(refused)?;
+        let after = self.rendered(after, &releases, (&files, &new_memo)).map_err(refused)?;
         let pairs = pairs(&before, &after);
         let mut impact = impact(&pairs);
         if late {
@@ -280,18 +282,50 @@ impl Attempt<'_> {
         Ok(impact)
     }
 
-    /// The fleets with these releases, by the number of the entry.
-    fn fleets(
-        &self,
-        files: &dyn Repository,
-        memo: &Memo,
-        releases: &dyn Fn(usize) -> RenderedReleases,
-    ) -> Result<Vec<Fleet>, String> {
-        let fleet = |(n, entry): (usize, &String)| self.fleet(files, entry, memo, releases(n));
-        match &self.verifier.clusters {
-            Clusters::Entries(entries) => entries.iter().enumerate().map(fleet).collect(),
-            Clusters::Objects(_) => fleet((0, &String::new())).map(|fleet| vec![fleet]),
+    fn settings_with(&self, releases: RenderedReleases) -> Settings {
+        let mut settings = self.settings.clone();
+        if let Some(charts) = &mut settings.charts {
+            charts.releases = releases;
         }
+        settings
+    }
+
+    /// The fleets whose releases are not rendered yet.
+    fn walks<'w>(
+        &'w self,
+        files: &'w dyn Repository,
+        memo: &'w Memo,
+        settings: &'w Settings,
+    ) -> Result<Vec<Walked<'w>>, String> {
+        match &self.verifier.clusters {
+            Clusters::Entries(entries) => {
+                let walk = |entry: &String| walked(files, entry, self.outside(), settings, memo);
+                entries.iter().map(walk).collect()
+            }
+            Clusters::Objects(cluster) => Ok(vec![walked_cluster(files, cluster, self.outside(), settings, memo)]),
+        }
+    }
+
+    /// The same with these releases, in the order of the fleets.
+    fn rendered(
+        &self,
+        walks: Vec<Walked<'_>>,
+        releases: &[Arc<BTreeSet<ObjectName>>],
+        (files, memo): (&dyn Repository, &Memo),
+    ) -> Result<Vec<Fleet>, String> {
+        let pairs = walks.into_iter().zip(releases);
+        let fleet = |(walked, names): (Walked<'_>, &Arc<BTreeSet<ObjectName>>)| {
+            if names.is_empty() {
+                return Ok(walked.finish());
+            }
+            let entry = walked.fleet().entry.clone();
+            let only = RenderedReleases::Only(Arc::clone(names));
+            match walked.rendered(only.clone()) {
+                Some(fleet) => Ok(fleet),
+                None => self.fleet(files, &entry, memo, only),
+            }
+        };
+        pairs.map(fleet).collect()
     }
 
     /// The fleet of an entry, or of the cluster.
@@ -302,10 +336,7 @@ impl Attempt<'_> {
         memo: &Memo,
         releases: RenderedReleases,
     ) -> Result<Fleet, String> {
-        let mut settings = self.settings.clone();
-        if let Some(charts) = &mut settings.charts {
-            charts.releases = releases;
-        }
+        let settings = self.settings_with(releases);
         match &self.verifier.clusters {
             Clusters::Entries(_) => view(files, entry, self.outside(), &settings, memo),
             Clusters::Objects(cluster) => Ok(view_cluster(files, cluster, self.outside(), &settings, memo)),

@@ -37,8 +37,28 @@ pub fn view(
     walked(repository, entry, outside, settings, memo).map(|Walked(walk)| walk.finish())
 }
 
-/// A fleet all of whose Kustomizations are built, and whose releases are only compared ([`RenderedReleases::Compared`]).
+/// A fleet all of whose Kustomizations are built, and whose releases are not rendered yet ([`RenderedReleases::Compared`],
+/// [`RenderedReleases::None`]).
 pub struct Walked<'a>(Walk<'a>);
+
+impl Walked<'_> {
+    /// What is known so far.
+    pub(super) fn fleet(&self) -> &Fleet {
+        &self.0.fleet
+    }
+
+    /// The fleet without its releases.
+    pub(super) fn finish(self) -> Fleet {
+        self.0.finish()
+    }
+
+    /// The fleet with these releases; none if what reconciles the entry comes out of one of them, so that everything has to be seen again.
+    pub(super) fn rendered(self, releases: RenderedReleases) -> Option<Fleet> {
+        let mut walk = self.0;
+        walk.render(releases);
+        walk.instance().is_none().then(|| walk.finish())
+    }
+}
 
 /// As [`view`], to go on with by [`both`].
 ///
@@ -76,12 +96,9 @@ pub fn walked<'a>(
 /// Renders the releases of two states that are not made of the same. None if what reconciles the entry comes out of one of them, so that
 /// everything has to be seen again.
 #[must_use]
-pub fn both(Walked(mut before): Walked<'_>, Walked(mut after): Walked<'_>) -> Option<(Fleet, Fleet)> {
-    let [old, new] = differing(&before.fleet, &after.fleet);
-    before.render(old);
-    after.render(new);
-    let is_whole = before.instance().is_none() && after.instance().is_none();
-    is_whole.then(|| (before.finish(), after.finish()))
+pub fn both(before: Walked<'_>, after: Walked<'_>) -> Option<(Fleet, Fleet)> {
+    let [old, new] = differing(before.fleet(), after.fleet());
+    before.rendered(old).zip(after.rendered(new))
 }
 
 /// The Kustomizations of a cluster that sync a repository, as the API server has them.
@@ -102,6 +119,17 @@ pub fn view_cluster(
     settings: &Settings,
     memo: &Memo,
 ) -> Fleet {
+    walked_cluster(repository, cluster, outside, settings, memo).finish()
+}
+
+/// As [`view_cluster`], to go on with.
+pub(super) fn walked_cluster<'a>(
+    repository: &'a dyn Repository,
+    cluster: &ClusterObjects,
+    outside: &'a dyn Outside,
+    settings: &'a Settings,
+    memo: &'a Memo,
+) -> Walked<'a> {
     let mut walk = Walk::new(repository, "", outside, settings, memo);
     walk.push(None, None, "", None);
     walk.sources.own = Some(("GitRepository".to_owned(), cluster.source.clone()));
@@ -109,7 +137,7 @@ pub fn view_cluster(
         root.product = Ok(Arc::new(Product::of(cluster.objects.clone())));
     }
     walk.run();
-    walk.finish()
+    Walked(walk)
 }
 
 /// The Kustomization that reconciles the entry, with its place.
