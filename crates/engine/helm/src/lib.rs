@@ -32,7 +32,7 @@ pub use chart::{
     PackageError,
 };
 pub use error::HelmError;
-pub use index::{Entry, Index, IndexDocument, MAX_INDEX_BYTES, read_entries};
+pub use index::{Entry, Index, IndexDocument, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, read_entries};
 pub use manifest::{Document, Hook, Rendered, Selection, shown_only, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};

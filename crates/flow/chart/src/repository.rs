@@ -1,7 +1,7 @@
 //! Charts of repositories: an `index.yaml` and the archives that it names (Helm 4.3, `pkg/repo`).
 
 use bumpwright_helm::{Entry, Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
-use bumpwright_http::{Client, Deadline, HeldBody, NetError, Request};
+use bumpwright_http::{Client, Deadline, HeldBody, Job, NetError, Request};
 use bumpwright_secret::Secret;
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -81,7 +81,7 @@ impl Repository {
         self.index_within(MAX_INDEX_BYTES as u64)
     }
 
-    /// The same, of so many bytes at most.
+    /// The same, of so many bytes at most, and on the account of the job while it is read.
     ///
     /// # Errors
     /// [`PullError::Unreachable`], in Helm's words.
@@ -98,7 +98,7 @@ impl Repository {
             Fault::TooLarge => failed(format!("index exceeds the maximum index file size of {most} bytes")),
             Fault::Other(error) => failed(error),
         })?;
-        Index::read(&text).map_err(failed)
+        Index::read_on(&text, Some(&mut Job::account().nothing())).map_err(failed)
     }
 
     /// Where the archive of an entry of the index is; none without an URL.

@@ -43,10 +43,8 @@ impl Indexes {
         let key = format!("{} {} {}", artifact.digest, artifact.url, requester.namespace);
         let open = || trees.bytes(artifact, requester);
         let got = self.0.get(&key, open, |reader| {
-            let size = artifact.size.unwrap_or_default();
-            let held = budget.memory.reserve(size);
-            let _held = held.map_err(|error| FetchError::NoRoom(error.to_string()))?;
-            let index = Index::read_stored(BufReader::with_capacity(64 << 10, reader));
+            let mut held = budget.memory.nothing();
+            let index = Index::read_stored(BufReader::with_capacity(64 << 10, reader), &mut held);
             index.map_err(|error| FetchError::Failed(format!("failed to load index: {error}")))
         });
         got.map_err(|error| match &*error {

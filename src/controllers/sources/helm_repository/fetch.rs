@@ -1,29 +1,38 @@
 //! The index of a chart repository.
 
+use std::fs::File;
+use std::io::{BufWriter, Read as _, Write as _};
 use std::sync::Arc;
 
 use url::Url;
 
 use super::error::Error;
+use super::text::Text;
 use super::validators::Validators;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
+use crate::controllers::sources::spool::temporary_file;
 use bumpwright_api::{Artifact, HelmRepository, Objects};
 use bumpwright_artifact::Algorithm;
+use bumpwright_budget::{Budget, BudgetedWriter, Share};
 use bumpwright_connect::helm_repository::{ChartRepository, settings};
 use bumpwright_gostd as gostd;
-use bumpwright_helm::IndexDocument;
-use bumpwright_http::{Answer, Client, Deadline, HeldBody, NetError, Request, RetryPolicy, shown};
+use bumpwright_helm::{IndexDocument, IndexScan, Scanned};
+use bumpwright_http::{Client, Deadline, NetError, Request, RetryPolicy, Streamed, shown};
+
+/// Bytes of an index that are read at once.
+const PIECE: usize = 64 << 10;
 
 /// What the server has.
 pub(super) enum Fetched {
     /// What the artifact was made of.
     Unchanged,
-    New(FetchedIndex),
+    New(Box<FetchedIndex>),
 }
 
 /// A valid index.
 pub(super) struct FetchedIndex {
-    pub(super) text: HeldBody,
+    pub(super) document: IndexDocument,
+    pub(super) text: Text,
     /// Its digest.
     pub(super) revision: String,
     pub(super) validators: Validators,
@@ -41,27 +50,93 @@ pub(super) async fn index(
     let known = current
         .as_ref()
         .and_then(|current| sources.validators.of(&name, url.as_str(), &current.revision));
+    let account = request.fetches();
     run_on_network(move || {
         let reached = settings(&repository, &objects)?;
-        let Some(answer) = asked(&url, reached, known.as_ref(), sources.charts.sizes.index)? else {
+        let most = sources.charts.sizes.index;
+        let Some(answer) = asked(&url, reached, known.as_ref(), most)? else {
             return Ok(Fetched::Unchanged);
         };
-        let revision = Algorithm::Sha256.digest(&answer.body).to_string();
-        let validators = Validators::of(url.as_str(), &revision, &answer);
-        if current.is_some_and(|current| current.revision == revision) {
+        let header = |name: &str| answer.header(name).map(str::to_owned);
+        let headers = (header("etag"), header("last-modified"));
+        let folder = &sources.shared.settings.storage;
+        let file = || Ok::<_, Error>(BudgetedWriter::new(temporary_file(folder)?, &account.spool));
+        let read = spooled(answer, file()?, file()?, &account, most)?;
+        let validators = Validators::of(url.as_str(), &read.revision, headers);
+        if current.is_some_and(|current| current.revision == read.revision) {
             sources.validators.put(&name, validators);
             return Ok(Fetched::Unchanged);
         }
-        let text = answer.into_body();
-        let read = std::str::from_utf8(&text).map_err(|_| "the index is not UTF-8".to_owned());
-        read.and_then(IndexDocument::read).map_err(Error::IndexationFailed)?;
-        Ok(Fetched::New(FetchedIndex {
+        let (document, text) = checked(read.scan, read.text, &account.memory)?;
+        Ok(Fetched::New(Box::new(FetchedIndex {
+            document,
             text,
-            revision,
+            revision: read.revision,
             validators,
-        }))
+        })))
     })
     .await
+}
+
+/// A file that takes disk space of a namespace.
+type Spool = BudgetedWriter<File>;
+
+/// An index that was read to its end.
+struct ReadIndex {
+    text: Spool,
+    scan: IndexScan<BufWriter<Spool>>,
+    revision: String,
+}
+
+/// Keeps an index in a file, and looks at it as it arrives.
+fn spooled(
+    mut answer: Streamed,
+    mut text: Spool,
+    json: Spool,
+    account: &Budget,
+    most: u64,
+) -> Result<ReadIndex, Error> {
+    let json = BufWriter::with_capacity(PIECE, json);
+    let mut scan = IndexScan::new(json, account.memory.nothing());
+    let mut digest = Algorithm::Sha256.digester();
+    let mut buffer = vec![0; PIECE];
+    loop {
+        let count = answer.read(&mut buffer).map_err(|error| {
+            match error.get_ref().and_then(|error| error.downcast_ref::<NetError>()) {
+                Some(error) => not_fetched(error, most),
+                None => Error::Fetch(error.to_string()),
+            }
+        })?;
+        let Some(piece) = buffer.get(..count).filter(|piece| !piece.is_empty()) else {
+            break;
+        };
+        digest.update(piece);
+        scan.push(piece);
+        text.write_all(piece).map_err(|error| Error::Fetch(error.to_string()))?;
+    }
+    Ok(ReadIndex {
+        text,
+        scan,
+        revision: digest.finish().to_string(),
+    })
+}
+
+/// An index that is valid, and the text for it.
+fn checked(scan: IndexScan<BufWriter<Spool>>, text: Spool, memory: &Share) -> Result<(IndexDocument, Text), Error> {
+    let read = match scan.finish() {
+        Ok(Scanned::Document(document, json)) => match json.into_inner() {
+            Ok(json) => return Ok((document, Text::of(json))),
+            Err(error) => Err(error.to_string()),
+        },
+        Ok(Scanned::Other(held)) => {
+            let text = Text::of(text);
+            let whole = text.whole(memory);
+            let read = whole.and_then(|(whole, _held)| IndexDocument::read(&whole, held));
+            read.map(|document| (document, text))
+        }
+        Err(error) => Err(error),
+    };
+    read.map_err(Error::IndexationFailed)
 }
 
 /// Where the index of a repository is.
@@ -78,7 +153,12 @@ fn address(repository: &str) -> Result<Url, Error> {
 }
 
 /// The index; none when the server says that it is the known one.
-fn asked(url: &Url, reached: ChartRepository, known: Option<&Validators>, most: u64) -> Result<Option<Answer>, Error> {
+fn asked(
+    url: &Url,
+    reached: ChartRepository,
+    known: Option<&Validators>,
+    most: u64,
+) -> Result<Option<Streamed>, Error> {
     let deadline = Deadline::after(reached.peer.timeout);
     let mut request = Request::get(url.clone()).limit(usize::try_from(most).unwrap_or(usize::MAX));
     if let Some(authorization) = reached.authorization {
@@ -91,18 +171,21 @@ fn asked(url: &Url, reached: ChartRepository, known: Option<&Validators>, most: 
     if let Some(modified) = modified {
         request = request.header("if-modified-since", modified);
     }
-    let answer = Client::new(reached.peer, RetryPolicy::default()).send(&request, deadline);
-    let answer = answer.map_err(|error| match error {
-        NetError::TooLarge { .. } => Error::Fetch(format!("index exceeds the maximum index file size of {most} bytes")),
-        error => Error::Fetch(error.to_string()),
-    })?;
-    match answer.status.as_u16() {
-        200 => Ok(Some(answer)),
-        304 if known.is_some() => Ok(None),
-        _ => Err(Error::Fetch(format!(
+    let answer = Client::new(reached.peer, RetryPolicy::default()).stream(&request, deadline);
+    match answer.map_err(|error| not_fetched(&error, most))? {
+        Ok(streamed) => Ok(Some(streamed)),
+        Err(answer) if answer.status.as_u16() == 304 && known.is_some() => Ok(None),
+        Err(answer) => Err(Error::Fetch(format!(
             "failed to fetch {} : {}",
             shown(url),
             answer.status
         ))),
+    }
+}
+
+fn not_fetched(error: &NetError, most: u64) -> Error {
+    match error {
+        NetError::TooLarge { .. } => Error::Fetch(format!("index exceeds the maximum index file size of {most} bytes")),
+        error => Error::Fetch(error.to_string()),
     }
 }

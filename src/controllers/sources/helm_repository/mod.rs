@@ -6,6 +6,7 @@ mod error;
 mod fetch;
 mod size;
 mod store;
+mod text;
 pub(crate) mod validators;
 
 use super::artifacts;
@@ -51,7 +52,7 @@ impl Source for HelmRepository {
                 conditions::fetched(status);
                 let message = format!("new index revision '{}'", index.revision);
                 request.rebuild_revision(status, &message).await;
-                Some(store::store(request, index).await?)
+                Some(store::store(request, *index).await?)
             }
         };
         conditions::fetched(status);

@@ -6,10 +6,8 @@ use super::LINK;
 use super::error::Error;
 use super::fetch::FetchedIndex;
 use crate::controllers::sources::archive::ArtifactWriter;
-use crate::controllers::sources::error::ArtifactError;
 use crate::controllers::sources::source::{NewArtifact, SourceRequest, run_on_disk};
 use bumpwright_api::{HelmRepository, HelmRepositoryStatus};
-use bumpwright_helm::IndexDocument;
 use bumpwright_kube::HELM_REPOSITORY;
 
 /// Stores an artifact of the index.
@@ -29,11 +27,7 @@ pub(super) async fn store(
             link: Some(LINK),
             metadata: Default::default(),
         };
-        let document = std::str::from_utf8(&index.text).map_err(|error| error.to_string());
-        let document = document.and_then(IndexDocument::read);
-        // It was read before.
-        let document = document.map_err(ArtifactError::Failed)?;
-        let artifact = writer.fill(|out| document.write(out))?;
+        let artifact = writer.fill(|out| index.document.write(&index.text, out))?;
         sources.validators.put(&name, index.validators);
         Ok::<_, Error>(artifact)
     });

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use bumpwright_api::ObjectName;
-use bumpwright_http::Answer;
 
 /// Bytes of a header that is kept.
 const LONGEST: usize = 1 << 10;
@@ -22,16 +21,13 @@ pub(crate) struct Validators {
 }
 
 impl Validators {
-    pub(super) fn of(url: &str, revision: &str, answer: &Answer) -> Self {
-        let header = |name| {
-            let value = answer.header(name).filter(|value| value.len() <= LONGEST);
-            value.map(str::to_owned)
-        };
+    pub(super) fn of(url: &str, revision: &str, (etag, last_modified): (Option<String>, Option<String>)) -> Self {
+        let kept = |value: &String| value.len() <= LONGEST;
         Self {
             url: url.to_owned(),
             revision: revision.to_owned(),
-            etag: header("etag"),
-            last_modified: header("last-modified"),
+            etag: etag.filter(kept),
+            last_modified: last_modified.filter(kept),
         }
     }
 }

@@ -53,11 +53,80 @@ impl Lock {
 pub(crate) fn time(fields: &Fields<'_>, name: &str) -> Result<String, Mismatch> {
     let mut text = String::new();
     fields.text(name, &mut text)?;
+    spelled_time(&text)
+}
+
+/// A time as Go writes it; nothing is its zero time.
+pub(crate) fn spelled_time(text: &str) -> Result<String, Mismatch> {
     if text.is_empty() {
         return Ok(NEVER.to_owned());
+    }
+    if let Some(spelled) = usual(text) {
+        return Ok(spelled);
     }
     let failed = |error: String| format!("error unmarshaling JSON: while decoding JSON: {error}");
     let parsed = Time::parse(RFC_3339, text.as_bytes()).map_err(failed)?;
     let spelled = parsed.rfc_3339().map_err(|error| failed(error.to_owned()))?;
     Ok(String::from_utf8_lossy(&spelled).into_owned())
+}
+
+/// A time in UTC as most are, without a parser: only zeros at its end are left out. None of any other.
+fn usual(text: &str) -> Option<String> {
+    const SHAPE: &[u8; 19] = b"0000-00-00T00:00:00";
+    let (date, rest) = text.split_at_checked(SHAPE.len())?;
+    let fits = |(byte, shape): (u8, &u8)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        shape => byte == *shape,
+    };
+    let number = |from: usize| date.get(from..from + 2)?.parse::<u8>().ok();
+    // Each month has 28 days.
+    let is_time = date.bytes().zip(SHAPE).all(fits)
+        && (1..=12).contains(&number(5)?)
+        && (1..=28).contains(&number(8)?)
+        && number(11)? < 24
+        && number(14)? < 60
+        && number(17)? < 60;
+    let part = match rest.strip_suffix('Z')? {
+        "" => "",
+        part => part.strip_prefix('.').filter(|digits| !digits.is_empty())?,
+    };
+    let is_part = part.len() <= 9 && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_time || !is_part {
+        return None;
+    }
+    Some(match part.trim_end_matches('0') {
+        "" => format!("{date}Z"),
+        part => format!("{date}.{part}Z"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RFC_3339, Time, usual};
+
+    #[test]
+    fn usual_times_are_spelled_as_go_spells_them() {
+        let mut count = 0;
+        for text in [
+            "2026-01-01T00:00:00Z",
+            "2026-02-28T23:59:59.120Z",
+            "2026-12-28T01:02:03.000000000Z",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:00:60Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00.1234567890Z",
+            "2026-01-01T00:00:00+00:00",
+            "2026-01-01 00:00:00Z",
+            "2026-01-01T00:00:00Z ",
+        ] {
+            if let Some(spelled) = usual(text) {
+                let parsed = Time::parse(RFC_3339, text.as_bytes()).unwrap();
+                assert_eq!(spelled.as_bytes(), parsed.rfc_3339().unwrap(), "{text}");
+                count += 1;
+            }
+        }
+        assert_eq!(count, 3);
+    }
 }

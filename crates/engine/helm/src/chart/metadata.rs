@@ -185,7 +185,9 @@ impl Metadata {
 
 /// Spaces of all kinds become blanks, and what cannot be printed is left out.
 fn clean(text: &mut String) {
-    if text.chars().all(is_print) {
+    // All of them, so that many are looked at at once.
+    let is_usual = text.bytes().fold(true, |all, byte| all & matches!(byte, 0x20..=0x7e));
+    if is_usual || text.chars().all(is_print) {
         return;
     }
     let shown = |ch: char| match is_space(ch) {

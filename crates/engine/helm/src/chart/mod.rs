@@ -14,7 +14,8 @@ pub use folder::{Entry as FolderEntry, Folder, MAX_FILE_BYTES};
 pub use ignore::IgnoreRules;
 pub use load::MAX_CHART_BYTES;
 pub use lock::Lock;
-pub(crate) use lock::time;
+pub(crate) use lock::{spelled_time, time};
+pub(crate) use metadata::Maintainer;
 pub use metadata::{Dependency, Metadata};
 pub use package::PackageError;
 

@@ -1,18 +1,29 @@
 //! An index as source-controller stores it: checked, its charts and versions in order, as JSON.
 //!
-//! The text is all that is in memory, besides a row for each entry: each is read when it is checked, and again when it is written.
+//! A row for each entry is all that is kept in memory. An index of the form that Helm writes is read as it arrives, and not even in memory
+//! as text (`lines.rs`, `block.rs`): its entries are written as JSON at once, and put in order afterwards. Any other is read as YAML.
 
+use super::chart_version::ChartVersion;
 use super::json::Writer;
+use super::lines::{Lines, MAX_PART_BYTES, Sink, Stop};
 use super::read::{Place, placed};
-use crate::chart::{Dependency, Fields, Metadata, time};
+use crate::chart::{Fields, time};
 use crate::yaml::{json_of, read};
+use bumpwright_budget::Reservation;
 use bumpwright_semver::Version;
-use bumpwright_yaml::Node;
+use bumpwright_yaml::{Node, Value};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// Go's zero time.
 const NEVER: &str = "0001-01-01T00:00:00Z";
+/// Bytes of memory that a version takes until all of its chart are in order, about.
+const VERSION_BYTES: u64 = 256;
+/// Bytes of memory that a byte of YAML takes as nodes, at worst.
+const NODE_BYTES: u64 = 64;
+/// Bytes of memory that a chart takes besides its name and entries, about.
+const CHART_BYTES: u64 = 128;
 
 /// The fields of an index, in Go's order.
 const INDEX_FIELDS: [&str; 6] = [
@@ -24,69 +35,75 @@ const INDEX_FIELDS: [&str; 6] = [
     "annotations",
 ];
 
-/// The fields of an entry besides those of a chart.
-const ENTRY_FIELDS: [&str; 8] = [
-    "urls",
-    "created",
-    "removed",
-    "digest",
-    "checksum",
-    "engine",
-    "tillerVersion",
-    "url",
-];
+/// The depth of entries in a document, and what is between two.
+const DEPTH: usize = 3;
+const BETWEEN: &str = ",\n      ";
+/// Bytes of entries that are copied at once.
+const COPIED: usize = 64 << 10;
 
-/// The fields of a chart.
-const CHART_FIELDS: [&str; 17] = [
-    "name",
-    "home",
-    "sources",
-    "version",
-    "description",
-    "keywords",
-    "maintainers",
-    "icon",
-    "apiVersion",
-    "condition",
-    "tags",
-    "appVersion",
-    "deprecated",
-    "annotations",
-    "kubeVersion",
-    "dependencies",
-    "type",
-];
+/// The text of an index or of its entries, wherever it is.
+pub trait IndexText {
+    /// Appends bytes of it.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()>;
+}
 
-/// An index that was checked, and the text that it is in.
+impl IndexText for str {
+    fn part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()> {
+        into.extend_from_slice(self.as_bytes().get(bytes).unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// The charts of an index: the places of their entries, the newest first; none of a chart without a list.
+type Charts = BTreeMap<Box<str>, Option<Vec<Place>>>;
+
+/// What the text has at the places of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// What they are in the index.
+    Yaml,
+    /// What they are in the document.
+    Json,
+}
+
+/// An index that was checked. Its text is elsewhere.
 #[derive(Debug)]
-pub struct IndexDocument<'t> {
-    text: &'t str,
+pub struct IndexDocument {
+    form: Form,
     /// What is not an entry.
     head: Node,
     /// Whether there are entries at all.
     has_entries: bool,
-    /// The valid ones, the newest first; none of a chart without a list.
-    charts: BTreeMap<String, Option<Vec<(Version, Place)>>>,
+    charts: Charts,
+    /// The account that the rows are on.
+    _held: Reservation,
 }
 
-impl<'t> IndexDocument<'t> {
-    /// Checks an index, YAML or JSON: entries that are no valid charts are left out, unknown fields of YAML are an error.
+impl IndexDocument {
+    /// Checks an index, YAML or JSON, on an account: entries that are no valid charts are left out, unknown fields of YAML are an error.
     ///
     /// # Errors
-    /// Helm's and Go's texts, or where the YAML is not valid.
-    pub fn read(text: &'t str) -> Result<Self, String> {
+    /// Helm's and Go's texts, or where the YAML is not valid; the account has too little left.
+    pub fn read(text: &str, mut held: Reservation) -> Result<Self, String> {
         if text.is_empty() {
             return Err("empty index.yaml file".to_owned());
         }
         let is_strict = serde_json::from_str::<serde::de::IgnoredAny>(text).is_err();
         let mut charts: BTreeMap<String, Vec<(Version, Place)>> = BTreeMap::new();
         let found = placed::<String>(text, &|_| true, &mut |name, _, place| {
-            let entry = ChartVersion::read(&node(text, place)?, is_strict)?;
-            if let Some(version) = entry.valid() {
-                match charts.get_mut(name) {
-                    Some(versions) => versions.push((version, place.clone())),
-                    None => drop(charts.insert(name.to_owned(), vec![(version, place.clone())])),
-                }
+            let bytes = text.get(place.bytes.clone()).unwrap_or_default();
+            let node = held_while(&mut held, bytes.len(), || node(bytes, place.column))?;
+            let mut entry = ChartVersion::read(&node, is_strict)?;
+            let Some(version) = entry.valid() else {
+                return Ok(());
+            };
+            held.grow(VERSION_BYTES).map_err(|error| error.to_string())?;
+            match charts.get_mut(name) {
+                Some(versions) => versions.push((version, place.clone())),
+                None => drop(charts.insert(name.to_owned(), vec![(version, place.clone())])),
             }
             Ok(())
         })?;
@@ -94,32 +111,30 @@ impl<'t> IndexDocument<'t> {
             let doing = "error unmarshaling JSON: while decoding JSON";
             return Err(format!("{doing}: json: cannot unmarshal {fault}"));
         }
-        let head = head(text, found.all.as_ref())?;
+        let head = head(text, found.all.as_ref(), &mut held)?;
         check_head(&head, is_strict)?;
         if found.api_version.is_empty() {
             return Err("no API version specified".to_owned());
         }
-        for versions in charts.values_mut() {
-            versions.sort_by(|(a, _), (b, _)| b.cmp(a));
-        }
         let names = found.charts.into_iter();
         let charts = names.map(|(name, has_list)| {
-            let versions = has_list.then(|| charts.remove(&name).unwrap_or_default());
-            (name, versions)
+            let versions = has_list.then(|| in_order(charts.remove(&name).unwrap_or_default()));
+            (name.into_boxed_str(), versions)
         });
         Ok(Self {
-            text,
+            form: Form::Yaml,
             head,
             has_entries: found.all.is_some(),
             charts: charts.collect(),
+            _held: held,
         })
     }
 
-    /// Writes it as `json.MarshalIndent` does.
+    /// Writes it as `json.MarshalIndent` does. The text is the one that was read, or what was written while it was scanned.
     ///
     /// # Errors
-    /// Those of `out`.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Those of the text and of `out`.
+    pub fn write<T: IndexText + ?Sized>(&self, text: &T, out: &mut dyn Write) -> io::Result<()> {
         let head = Head::read(&self.head).map_err(io::Error::other)?;
         let mut json = Writer::new(out);
         json.open("{")?;
@@ -133,7 +148,7 @@ impl<'t> IndexDocument<'t> {
         json.text(&head.generated)?;
         json.key("entries")?;
         match self.has_entries {
-            true => self.write_entries(&mut json)?,
+            true => self.write_entries(text, &mut json)?,
             false => json.raw("null")?,
         }
         json.filled_texts("publicKeys", &head.public_keys)?;
@@ -141,7 +156,7 @@ impl<'t> IndexDocument<'t> {
         json.close("}")
     }
 
-    fn write_entries(&self, json: &mut Writer<'_>) -> io::Result<()> {
+    fn write_entries<T: IndexText + ?Sized>(&self, text: &T, json: &mut Writer<'_>) -> io::Result<()> {
         json.open("{")?;
         for (name, versions) in &self.charts {
             json.key(name)?;
@@ -150,12 +165,9 @@ impl<'t> IndexDocument<'t> {
                 continue;
             };
             json.open("[")?;
-            for (_, place) in versions {
-                let read = node(self.text, place).and_then(|node| ChartVersion::read(&node, false));
-                let mut entry = read.map_err(io::Error::other)?;
-                let _ = entry.metadata.validate();
-                json.item()?;
-                entry.write(json)?;
+            match self.form {
+                Form::Yaml => write_yaml(versions, text, json)?,
+                Form::Json => write_json(versions, text, json)?,
             }
             json.close("]")?;
         }
@@ -163,26 +175,243 @@ impl<'t> IndexDocument<'t> {
     }
 }
 
-/// The node at a place. What it refers to outside of it is not there.
-fn node(text: &str, place: &Place) -> Result<Node, String> {
-    let bytes = text.get(place.bytes.clone()).unwrap_or_default();
-    let indent = " ".repeat(place.column);
-    read([indent.as_bytes(), bytes.as_bytes()].concat().as_slice())
+/// Entries that are read again.
+fn write_yaml<T: IndexText + ?Sized>(places: &[Place], text: &T, json: &mut Writer<'_>) -> io::Result<()> {
+    for place in places {
+        let mut part = vec![b' '; place.column];
+        text.part(place.bytes.clone(), &mut part)?;
+        let entry = read(&part).and_then(|node| ChartVersion::read(&node, false));
+        let mut entry = entry.map_err(io::Error::other)?;
+        let _ = entry.valid();
+        json.item()?;
+        entry.write(json)?;
+    }
+    Ok(())
+}
+
+/// Entries as they are. Neighbours are copied at once.
+fn write_json<T: IndexText + ?Sized>(places: &[Place], text: &T, json: &mut Writer<'_>) -> io::Result<()> {
+    let is_next = |a: &Place, b: &Place| a.bytes.end + BETWEEN.len() == b.bytes.start;
+    let (mut part, mut places) = (Vec::new(), places.iter().peekable());
+    while let Some(first) = places.next() {
+        let mut last = first;
+        while let Some(next) = places.next_if(|next| is_next(last, next) && last.bytes.end - first.bytes.start < COPIED)
+        {
+            last = next;
+        }
+        part.clear();
+        text.part(first.bytes.start..last.bytes.end, &mut part)?;
+        json.item()?;
+        json.bytes(&part)?;
+    }
+    Ok(())
+}
+
+/// The newest first.
+fn in_order(mut versions: Vec<(Version, Place)>) -> Vec<Place> {
+    versions.sort_by(|(a, _), (b, _)| b.cmp(a));
+    versions.into_iter().map(|(_, place)| place).collect()
+}
+
+/// An index that is read piece by piece, as it arrives. Its entries are written to `W` as JSON.
+#[derive(Debug)]
+pub struct IndexScan<W> {
+    lines: Lines,
+    rows: Rows<W>,
+    stop: Option<Stop>,
+}
+
+/// What a text is.
+#[derive(Debug)]
+pub enum Scanned<W> {
+    /// An index of the form that Helm writes, and its entries, which are its text.
+    Document(IndexDocument, W),
+    /// Something else, for [`IndexDocument::read`] on the same account.
+    Other(Reservation),
+}
+
+impl<W: Write> IndexScan<W> {
+    /// Nothing yet. The rows will be on this account.
+    #[must_use]
+    pub fn new(out: W, held: Reservation) -> Self {
+        Self {
+            lines: Lines::default(),
+            rows: Rows {
+                charts: Charts::new(),
+                name: String::new(),
+                versions: Vec::new(),
+                out,
+                written: 0,
+                json: Vec::new(),
+                held,
+            },
+            stop: None,
+        }
+    }
+
+    /// The next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.stop.is_none() {
+            self.stop = self.lines.push(bytes, &mut self.rows).err();
+        }
+    }
+
+    /// The end.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn finish(self) -> Result<Scanned<W>, String> {
+        let Self { lines, mut rows, stop } = self;
+        let head = match stop {
+            Some(stop) => Err(stop),
+            None => lines.finish(&mut rows),
+        };
+        let head = head.and_then(|head| {
+            rows.end()?;
+            rows.out.flush().map_err(|error| Stop::Failed(error.to_string()))?;
+            // No charts at all are null.
+            match rows.charts.is_empty() {
+                true => Err(Stop::Declined),
+                false => head_alone(&head),
+            }
+        });
+        match head {
+            Ok(head) => {
+                let document = IndexDocument {
+                    form: Form::Json,
+                    head,
+                    has_entries: true,
+                    charts: rows.charts,
+                    _held: rows.held,
+                };
+                Ok(Scanned::Document(document, rows.out))
+            }
+            Err(Stop::Declined) => Ok(Scanned::Other(rows.held)),
+            Err(Stop::Failed(why)) => Err(why),
+        }
+    }
+}
+
+/// What a valid index has besides entries.
+fn head_alone(text: &str) -> Result<Node, Stop> {
+    let node = read(text.as_bytes()).map_err(|_| Stop::Declined)?;
+    check_head(&node, true).map_err(|_| Stop::Declined)?;
+    match Head::read(&node).is_ok_and(|head| !head.api_version.is_empty()) {
+        true => Ok(node),
+        false => Err(Stop::Declined),
+    }
+}
+
+/// The rows of the charts, and the versions of the last one.
+#[derive(Debug)]
+struct Rows<W> {
+    charts: Charts,
+    name: String,
+    versions: Vec<(Version, Place)>,
+    out: W,
+    /// Bytes of `out`.
+    written: usize,
+    /// An entry.
+    json: Vec<u8>,
+    held: Reservation,
+}
+
+impl<W> Rows<W> {
+    fn hold(&mut self, bytes: u64) -> Result<(), Stop> {
+        self.held.grow(bytes).map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    /// Puts the versions of the last chart in order.
+    fn end(&mut self) -> Result<(), Stop> {
+        let versions = std::mem::take(&mut self.versions);
+        if let Some(Some(places)) = self.charts.get_mut(self.name.as_str()) {
+            let count = versions.len() as u64;
+            *places = in_order(versions);
+            let kept = size_of::<Place>() as u64 * count;
+            self.held.shrink((VERSION_BYTES * count).saturating_sub(kept));
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Sink for Rows<W> {
+    fn chart(&mut self, name: &str, has_list: bool) -> Result<(), Stop> {
+        self.end()?;
+        self.hold(name.len() as u64 * 2 + CHART_BYTES)?;
+        name.clone_into(&mut self.name);
+        match self.charts.insert(name.into(), has_list.then(Vec::new)) {
+            None => Ok(()),
+            Some(_) => Err(Stop::Declined),
+        }
+    }
+
+    fn entry(&mut self, text: &str, place: Place) -> Result<(), Stop> {
+        let mut entry = match ChartVersion::of_block(text, place.column) {
+            Some(entry) => entry,
+            None => held_while(&mut self.held, text.len(), || Ok(other(text))).map_err(Stop::Failed)??,
+        };
+        let Some(version) = entry.valid() else { return Ok(()) };
+        self.hold(VERSION_BYTES)?;
+        self.json.clear();
+        if !self.versions.is_empty() {
+            self.json.extend_from_slice(BETWEEN.as_bytes());
+        }
+        let start = self.written + self.json.len();
+        let written = entry.write(&mut Writer::at(&mut self.json, DEPTH));
+        let written = written.and_then(|()| self.out.write_all(&self.json));
+        written.map_err(|error| Stop::Failed(error.to_string()))?;
+        self.written += self.json.len();
+        let bytes = start..self.written;
+        let column = place.column;
+        self.versions.push((version, Place { bytes, column }));
+        Ok(())
+    }
+}
+
+/// An entry of another form than Helm's, if it is whole by itself.
+fn other(text: &str) -> Result<ChartVersion, Stop> {
+    let is_whole = super::read::is_mapping(text);
+    let node = read(text.as_bytes()).map_err(|_| Stop::Declined)?;
+    match matches!(node.value, Value::Mapping(_)) && is_whole {
+        true => ChartVersion::read(&node, true).map_err(|_| Stop::Declined),
+        false => Err(Stop::Declined),
+    }
+}
+
+/// Reads YAML with the memory for its nodes on an account.
+fn held_while<T>(held: &mut Reservation, bytes: usize, read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let memory = NODE_BYTES * bytes as u64;
+    held.grow(memory).map_err(|error| error.to_string())?;
+    let read = read();
+    held.shrink(memory);
+    read
+}
+
+/// The node of a text that begins in a column. What it refers to outside of it is not there.
+fn node(text: &str, column: usize) -> Result<Node, String> {
+    if text.len() > MAX_PART_BYTES {
+        return Err(format!("an entry of the index has more than {MAX_PART_BYTES} bytes"));
+    }
+    let indent = " ".repeat(column);
+    read([indent.as_bytes(), text.as_bytes()].concat().as_slice())
 }
 
 /// The index with no entries.
-fn head(text: &str, entries: Option<&Place>) -> Result<Node, String> {
-    let Some(Place { bytes, .. }) = entries else {
-        return read(text.as_bytes());
-    };
+fn head(text: &str, entries: Option<&Place>, held: &mut Reservation) -> Result<Node, String> {
+    let bytes = entries.map_or(text.len()..text.len(), |place| place.bytes.clone());
     let before = text.get(..bytes.start).unwrap_or_default();
     let after = text.get(bytes.end..).unwrap_or_default();
-    let line = if after.starts_with([',', '}', ' ', '\n', '\r']) {
-        "{}"
-    } else {
-        "{}\n"
+    let length = before.len() + after.len();
+    if length > MAX_PART_BYTES {
+        let why = format!("the index has more than {MAX_PART_BYTES} bytes besides its entries");
+        return Err(why);
+    }
+    let line = match entries {
+        None => "",
+        Some(_) if after.starts_with([',', '}', ' ', '\n', '\r']) => "{}",
+        Some(_) => "{}\n",
     };
-    read([before, line, after].concat().as_bytes())
+    held_while(held, length, || read([before, line, after].concat().as_bytes()))
 }
 
 fn check_head(head: &Node, is_strict: bool) -> Result<(), String> {
@@ -192,7 +421,7 @@ fn check_head(head: &Node, is_strict: bool) -> Result<(), String> {
     Head::read(head).map(drop)
 }
 
-fn refuse_unknown(fields: &Fields<'_>, known: &[&[&str]], is_strict: bool) -> Result<(), String> {
+pub(super) fn refuse_unknown(fields: &Fields<'_>, known: &[&[&str]], is_strict: bool) -> Result<(), String> {
     match fields.unknown(&known.concat()).filter(|_| is_strict) {
         Some(name) => Err(format!(
             "error unmarshaling JSON: while decoding JSON: json: unknown field {name:?}"
@@ -233,137 +462,18 @@ impl Head {
     }
 }
 
-/// An entry whole.
-#[derive(Debug, Default)]
-struct ChartVersion {
-    metadata: Metadata,
-    urls: Option<Vec<String>>,
-    created: String,
-    removed: bool,
-    /// `digest`, `checksum`, `engine`, `tillerVersion`, `url`.
-    texts: [String; 5],
-}
-
-const TEXTS: [&str; 5] = ["digest", "checksum", "engine", "tillerVersion", "url"];
-
-impl ChartVersion {
-    fn read(node: &Node, is_strict: bool) -> Result<Self, String> {
-        let mut entry = Self::default();
-        let Some(fields) = Fields::of(node, "repo.ChartVersion")? else {
-            return Err("an entry of the index is null".to_owned());
-        };
-        refuse_unknown(&fields, &[&CHART_FIELDS, &ENTRY_FIELDS], is_strict)?;
-        entry.metadata.read(node)?;
-        if entry.metadata.api_version.is_empty() {
-            "v1".clone_into(&mut entry.metadata.api_version);
-        }
-        if fields.list("urls", "[]string")?.is_some() {
-            let mut urls = Vec::new();
-            fields.texts("urls", &mut urls)?;
-            entry.urls = Some(urls);
-        }
-        entry.created = time(&fields, "created")?;
-        fields.truth("removed", &mut entry.removed)?;
-        for (name, text) in TEXTS.into_iter().zip(&mut entry.texts) {
-            fields.text(name, text)?;
-        }
-        Ok(entry)
-    }
-
-    /// The version, if the chart is valid. One that names a dependency twice counts: some servers leave aliases out of indexes.
-    fn valid(mut self) -> Option<Version> {
-        match self.metadata.validate() {
-            Err(error) if !error.starts_with("validation: more than one dependency with name or alias") => None,
-            _ => Version::parse(&self.metadata.version).ok(),
-        }
-    }
-
-    fn write(&self, json: &mut Writer<'_>) -> io::Result<()> {
-        json.open("{")?;
-        write_metadata(&self.metadata, json)?;
-        json.key("urls")?;
-        match &self.urls {
-            Some(urls) => json.texts(urls)?,
-            None => json.raw("null")?,
-        }
-        json.key("created")?;
-        json.text(&self.created)?;
-        json.truth("removed", self.removed)?;
-        for (name, text) in TEXTS.into_iter().zip(&self.texts) {
-            json.filled(name, text)?;
-        }
-        json.close("}")
-    }
-}
-
-/// The fields of a chart.
-pub(crate) fn write_metadata(chart: &Metadata, json: &mut Writer<'_>) -> io::Result<()> {
-    json.filled("name", &chart.name)?;
-    json.filled("home", &chart.home)?;
-    json.filled_texts("sources", &chart.sources)?;
-    json.filled("version", &chart.version)?;
-    json.filled("description", &chart.description)?;
-    json.filled_texts("keywords", &chart.keywords)?;
-    if !chart.maintainers.is_empty() {
-        json.key("maintainers")?;
-        json.open("[")?;
-        for maintainer in chart.maintainers.iter().flatten() {
-            json.item()?;
-            json.open("{")?;
-            json.filled("name", &maintainer.name)?;
-            json.filled("email", &maintainer.email)?;
-            json.filled("url", &maintainer.url)?;
-            json.close("}")?;
-        }
-        json.close("]")?;
-    }
-    json.filled("icon", &chart.icon)?;
-    json.filled("apiVersion", &chart.api_version)?;
-    json.filled("condition", &chart.condition)?;
-    json.filled("tags", &chart.tags)?;
-    json.filled("appVersion", &chart.app_version)?;
-    json.truth("deprecated", chart.deprecated)?;
-    json.filled_pairs("annotations", chart.annotations.as_deref().unwrap_or_default())?;
-    json.filled("kubeVersion", &chart.kube_version)?;
-    let dependencies = chart.dependencies.as_deref().unwrap_or_default();
-    if !dependencies.is_empty() {
-        json.key("dependencies")?;
-        write_dependencies(dependencies, json)?;
-    }
-    json.filled("type", &chart.kind)
-}
-
-/// A list of dependencies.
-pub(crate) fn write_dependencies(dependencies: &[Option<Dependency>], json: &mut Writer<'_>) -> io::Result<()> {
-    json.open("[")?;
-    for dependency in dependencies.iter().flatten() {
-        json.item()?;
-        json.open("{")?;
-        json.key("name")?;
-        json.text(&dependency.name)?;
-        json.filled("version", &dependency.version)?;
-        json.key("repository")?;
-        json.text(&dependency.repository)?;
-        json.filled("condition", &dependency.condition)?;
-        json.filled_texts("tags", &dependency.tags)?;
-        json.truth("enabled", dependency.enabled)?;
-        if !dependency.import_values.is_empty() {
-            json.key("import-values")?;
-            json.any(&dependency.import_values.clone().into())?;
-        }
-        json.filled("alias", &dependency.alias)?;
-        json.close("}")?;
-    }
-    json.close("]")
-}
-
 #[cfg(test)]
 mod tests {
     use super::IndexDocument;
+    use bumpwright_budget::Memory;
+
+    fn document(text: &str) -> Result<IndexDocument, String> {
+        IndexDocument::read(text, Memory::single(1 << 30, "--fetch-memory").of("a").nothing())
+    }
 
     fn written(text: &str) -> Result<String, String> {
         let mut out = Vec::new();
-        IndexDocument::read(text)?.write(&mut out).unwrap();
+        document(text)?.write(text, &mut out).unwrap();
         Ok(String::from_utf8(out).unwrap())
     }
 

@@ -26,6 +26,14 @@ impl<'w> Writer<'w> {
         }
     }
 
+    /// For a value so many levels deep in a document.
+    pub(crate) fn at(out: &'w mut dyn Write, depth: usize) -> Self {
+        Self {
+            depth,
+            ..Self::new(out)
+        }
+    }
+
     pub(crate) fn open(&mut self, bracket: &str) -> io::Result<()> {
         self.depth += 1;
         self.is_empty = true;
@@ -42,7 +50,11 @@ impl<'w> Writer<'w> {
     }
 
     fn line(&mut self) -> io::Result<()> {
-        write!(self.out, "\n{:indent$}", "", indent = 2 * self.depth)
+        const BLANKS: &str = "\n                                ";
+        match BLANKS.get(..=2 * self.depth) {
+            Some(line) => self.raw(line),
+            None => write!(self.out, "\n{:indent$}", "", indent = 2 * self.depth),
+        }
     }
 
     /// Begins an item of a list.
@@ -66,9 +78,18 @@ impl<'w> Writer<'w> {
         self.out.write_all(text.as_bytes())
     }
 
+    /// What was written before.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
     /// A text with what HTML would take for its own escaped, as Go does.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(b"\"")?;
+        if !text.bytes().any(may_be_escaped) {
+            self.raw(text)?;
+            return self.out.write_all(b"\"");
+        }
         let mut written = 0;
         for (at, ch) in text.char_indices() {
             let escaped = match ch {
@@ -174,6 +195,11 @@ impl<'w> Writer<'w> {
             }
         }
     }
+}
+
+/// Whether a character that begins with this byte may have to be escaped.
+fn may_be_escaped(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0..=0x1f | 0xe2)
 }
 
 /// As encoding/json: with an exponent only where it is very small or large, and `e-09` without its zero.

@@ -2,18 +2,25 @@
 //!
 //! Real ones have 30 MB: they are read event by event into a table, not into a tree.
 
+mod block;
+mod chart_version;
 mod document;
 mod json;
+mod lines;
 mod read;
+mod stored;
+#[cfg(test)]
+mod twins;
 
-pub use document::IndexDocument;
-pub(crate) use document::{write_dependencies, write_metadata};
+pub(crate) use chart_version::{write_dependencies, write_metadata};
+pub use document::{IndexDocument, IndexScan, IndexText, Scanned};
 pub(crate) use json::{Writer as JsonWriter, text as json_text};
 pub use read::entries as read_entries;
 
+use bumpwright_budget::Reservation;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_semver::{Constraint, Version};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -27,13 +34,6 @@ pub struct Index {
     charts: BTreeMap<Box<str>, Vec<Entry>>,
 }
 
-/// An index as [`IndexDocument`] writes it.
-#[derive(Deserialize)]
-struct Stored {
-    #[serde(default)]
-    entries: Option<BTreeMap<Box<str>, Option<Vec<Entry>>>>,
-}
-
 /// A version of a chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -43,7 +43,7 @@ pub struct Entry {
     /// The SHA-256 of the archive in hexadecimal digits; may be empty.
     pub digest: Box<str>,
     /// Where the archive is; may be relative to the index.
-    #[serde(deserialize_with = "none_for_null")]
+    #[serde(deserialize_with = "stored::urls")]
     pub urls: Vec<Box<str>>,
     /// When it was made, as written.
     pub created: Box<str>,
@@ -57,15 +57,27 @@ impl Index {
     /// # Errors
     /// Helm's text, or where the YAML is not valid.
     pub fn read(text: &[u8]) -> Result<Self, String> {
+        Self::read_on(text, None)
+    }
+
+    /// The same on an account.
+    ///
+    /// # Errors
+    /// Also when the account has too little left.
+    pub fn read_on(text: &[u8], mut held: Option<&mut Reservation>) -> Result<Self, String> {
         let text = std::str::from_utf8(text).map_err(|_| "the index is not UTF-8".to_owned())?;
         if text.trim().is_empty() {
             return Err("empty index.yaml file".to_owned());
         }
         let mut index = Self::default();
         let api_version = read_entries::<String>(text, &|_| true, &mut |name, entry| {
-            if Version::parse(&entry.version).is_ok() {
-                index.push(name, entry);
+            if Version::parse(&entry.version).is_err() {
+                return Ok(());
             }
+            if let Some(held) = held.as_deref_mut() {
+                held.grow(entry.weight()).map_err(|error| error.to_string())?;
+            }
+            index.push(name, entry);
             Ok(())
         })?;
         match api_version.is_empty() {
@@ -74,33 +86,23 @@ impl Index {
         }
     }
 
-    /// Reads an index that [`IndexDocument`] wrote, from one end to the other: its text is never in memory.
+    /// Reads an index that [`IndexDocument`] wrote, from one end to the other, on an account: its text is never in memory.
     ///
     /// # Errors
-    /// It is not JSON, or cannot be read.
-    pub fn read_stored(reader: impl Read) -> Result<Self, String> {
-        let stored: Stored = serde_json::from_reader(reader).map_err(|error| error.to_string())?;
-        let charts = stored.entries.into_iter().flatten();
-        let mut charts: BTreeMap<Box<str>, Vec<Entry>> = charts
-            .map(|(name, entries)| (name, entries.unwrap_or_default()))
-            .collect();
-        for entries in charts.values_mut() {
-            entries.shrink_to_fit();
-        }
+    /// It is not JSON, or cannot be read; the account has too little left.
+    pub fn read_stored(reader: impl Read, held: &mut Reservation) -> Result<Self, String> {
+        let mut charts = stored::charts(reader, held)?;
+        charts.values_mut().for_each(Vec::shrink_to_fit);
         Ok(Self { charts })
     }
 
     /// Bytes of memory.
     #[must_use]
     pub fn weight(&self) -> u64 {
-        let of = |entry: &Entry| {
-            let urls = entry.urls.iter().map(|url| url.len() + size_of::<Box<str>>());
-            let texts = [&entry.version, &entry.digest, &entry.created].map(|text| text.len());
-            size_of::<Entry>() + texts.iter().sum::<usize>() + urls.sum::<usize>()
-        };
         let charts = self.charts.iter();
-        let all = charts.map(|(name, entries)| name.len() + CHART_BYTES + entries.iter().map(of).sum::<usize>());
-        all.sum::<usize>() as u64
+        let of = |entries: &Vec<Entry>| entries.iter().map(Entry::weight).sum::<u64>();
+        let all = charts.map(|(name, entries)| name.len() as u64 + CHART_BYTES + of(entries));
+        all.sum()
     }
 
     fn push(&mut self, name: &str, entry: Entry) {
@@ -197,16 +199,27 @@ impl Index {
 }
 
 /// Bytes that a chart takes besides its name and entries.
-const CHART_BYTES: usize = 64;
+const CHART_BYTES: u64 = 64;
+/// Locations of an archive that are kept; the first one counts.
+const MAX_URLS: usize = 16;
 
-fn none_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Box<str>>, D::Error> {
-    let urls: Option<Vec<Box<str>>> = Deserialize::deserialize(deserializer)?;
-    Ok(urls.unwrap_or_default())
+impl Entry {
+    /// Bytes of memory.
+    fn weight(&self) -> u64 {
+        let urls = self.urls.iter().map(|url| url.len() + size_of::<Box<str>>());
+        let texts = [&self.version, &self.digest, &self.created].map(|text| text.len());
+        (size_of::<Self>() + texts.iter().sum::<usize>() + urls.sum::<usize>()) as u64
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Index;
+    use bumpwright_budget::{Memory, Reservation};
+
+    fn held() -> Reservation {
+        Memory::single(1 << 30, "--fetch-memory").of("a").nothing()
+    }
 
     const TEXT: &str = "\
 apiVersion: v1
@@ -280,8 +293,9 @@ entries:
                     - {name: a, version: 1.0.0+b, created: '2026-01-02T00:00:00Z', urls: [two]}\n  \
                     - {name: a, version: '3', urls: [short]}\n  - {name: a, version: v2.0.0-rc.1}\n  none: null\n  empty: []\n";
         let mut stored = Vec::new();
-        super::IndexDocument::read(text).unwrap().write(&mut stored).unwrap();
-        let index = Index::read_stored(&stored[..]).unwrap();
+        let document = super::IndexDocument::read(text, held()).unwrap();
+        document.write(text, &mut stored).unwrap();
+        let index = Index::read_stored(&stored[..], &mut held()).unwrap();
         assert!(index.weight() > 400);
         for (version, wanted) in [
             ("", Ok("1.0.0+b")),

@@ -1,11 +1,16 @@
-//! From YAML events to the entries of an index.
+//! From YAML events to the entries of an index, where it is not of the form that Helm writes.
 
-use super::Entry;
+use super::block::{self, Value};
+use super::lines::{Lines, Sink, Stop, api_version};
+use super::{Entry, MAX_URLS};
 use granit_parser::{Event, Parser, ScanError, Span};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Levels of collections in an index.
 const MAX_DEPTH: usize = 100;
+/// Charts of an index.
+const MAX_CHARTS: usize = 100_000;
 
 /// A collection around the next event: a mapping with the key whose value comes next, or a list.
 #[derive(Debug)]
@@ -24,8 +29,117 @@ pub fn entries<E: From<String>>(
     wanted: &dyn Fn(&str) -> bool,
     each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
 ) -> Result<String, E> {
+    if let Some((api_version, found)) = of_lines(text, wanted) {
+        for (name, entries) in found {
+            entries.into_iter().try_for_each(|entry| each(&name, entry))?;
+        }
+        return Ok(api_version);
+    }
+    entries_of_yaml(text, wanted, each)
+}
+
+/// The same of any form.
+///
+/// # Errors
+/// As [`entries`].
+pub(super) fn entries_of_yaml<E: From<String>>(
+    text: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
+) -> Result<String, E> {
     let read = placed(text, wanted, &mut |name, entry, _| each(name, entry))?;
     Ok(read.api_version)
+}
+
+/// Charts with their entries.
+type Found = Vec<(String, Vec<Entry>)>;
+
+/// The entries of an index of the form that Helm writes, and its API version; none of any other.
+pub(super) fn of_lines(text: &str, wanted: &dyn Fn(&str) -> bool) -> Option<(String, Found)> {
+    let mut charts = Charts {
+        wanted,
+        names: BTreeSet::new(),
+        is_wanted: false,
+        found: Vec::new(),
+    };
+    let mut lines = Lines::default();
+    lines.push(text.as_bytes(), &mut charts).ok()?;
+    let head = lines.finish(&mut charts).ok()?;
+    Some((api_version(&head), charts.found))
+}
+
+/// The entries of the charts that are wanted.
+struct Charts<'w> {
+    wanted: &'w dyn Fn(&str) -> bool,
+    names: BTreeSet<Box<str>>,
+    is_wanted: bool,
+    found: Found,
+}
+
+impl Sink for Charts<'_> {
+    fn chart(&mut self, name: &str, _: bool) -> Result<(), Stop> {
+        if self.names.len() >= MAX_CHARTS || !self.names.insert(name.into()) {
+            return Err(Stop::Declined);
+        }
+        self.is_wanted = (self.wanted)(name);
+        if self.is_wanted {
+            self.found.push((name.to_owned(), Vec::new()));
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, text: &str, place: Place) -> Result<(), Stop> {
+        let entry = match block::mapping(text, place.column) {
+            Some(map) => of_block(map),
+            None => of_events(text),
+        };
+        let entry = entry.ok_or(Stop::Declined)?;
+        if let Some((_, entries)) = self.found.last_mut().filter(|_| self.is_wanted) {
+            entries.push(entry);
+        }
+        Ok(())
+    }
+}
+
+fn of_block(map: block::Map<'_>) -> Option<Entry> {
+    let mut entry = Entry::default();
+    for (key, value) in map {
+        match (key, value) {
+            ("version", Value::Scalar(text)) => entry.version = text.text.into(),
+            ("digest", Value::Scalar(text)) => entry.digest = text.text.into(),
+            ("created", Value::Scalar(text)) => entry.created = text.text.into(),
+            ("deprecated", Value::Scalar(text)) => entry.deprecated = text.text == "true",
+            ("urls", Value::List(items)) => {
+                let urls = items.into_iter().take(MAX_URLS).map(|item| match item {
+                    Value::Scalar(text) => Some(text.text.into()),
+                    _ => None,
+                });
+                entry.urls = urls.collect::<Option<_>>()?;
+            }
+            ("version" | "digest" | "created" | "deprecated" | "urls", _) => return None,
+            _ => {}
+        }
+    }
+    Some(entry)
+}
+
+/// The entry in a text that is a mapping by itself; none of another text.
+fn of_events(text: &str) -> Option<Entry> {
+    let mut found = Vec::new();
+    let content = text.trim_start_matches(' ');
+    let dash = (text.len() - content.len()).checked_sub(2)?;
+    let text = format!("entries:\n  a:\n{:dash$}- {content}", "");
+    let read = placed::<String>(&text, &|_| true, &mut |_, entry, _| {
+        found.push(entry);
+        Ok(())
+    });
+    let is_all = read.is_ok_and(|read| read.fault.is_none() && read.charts.len() == 1);
+    found.pop().filter(|_| is_all && found.is_empty())
+}
+
+/// Whether a text is a mapping by itself: nothing of it is open at its end, and nothing refers to what is outside of it.
+pub(super) fn is_mapping(text: &str) -> bool {
+    of_events(text).is_some()
 }
 
 /// A node of the text: its bytes, and the column that it begins in.
@@ -80,6 +194,9 @@ pub(super) fn placed<E: From<String>>(
             _ => {}
         }
     }
+    if reader.read.charts.len() > MAX_CHARTS {
+        return Err(format!("the index has more than {MAX_CHARTS} charts").into());
+    }
     reader.read.api_version = reader.api_version;
     Ok(reader.read)
 }
@@ -115,19 +232,23 @@ impl Reader {
                     all.bytes.end = end;
                 }
             }
-            (event, [Level::Mapping(Some(top)), Level::Mapping(Some(name))]) if top == "entries" => match event {
-                Event::SequenceStart(..) => self.read.charts.push((name.clone(), true)),
-                Event::Scalar(text, ..) if matches!(&**text, "" | "~" | "null" | "Null" | "NULL") => {
-                    self.read.charts.push((name.clone(), false));
+            (event, [Level::Mapping(Some(top)), Level::Mapping(Some(name))])
+                if top == "entries" && self.read.charts.len() <= MAX_CHARTS =>
+            {
+                match event {
+                    Event::SequenceStart(..) => self.read.charts.push((name.clone(), true)),
+                    Event::Scalar(text, ..) if matches!(&**text, "" | "~" | "null" | "Null" | "NULL") => {
+                        self.read.charts.push((name.clone(), false));
+                    }
+                    Event::Scalar(..) => {
+                        self.read.fault = Some("string into Go struct field .entries of type repo.ChartVersions")
+                    }
+                    Event::MappingStart(..) => {
+                        self.read.fault = Some("object into Go struct field .entries of type repo.ChartVersions");
+                    }
+                    _ => {}
                 }
-                Event::Scalar(..) => {
-                    self.read.fault = Some("string into Go struct field .entries of type repo.ChartVersions")
-                }
-                Event::MappingStart(..) => {
-                    self.read.fault = Some("object into Go struct field .entries of type repo.ChartVersions");
-                }
-                _ => {}
-            },
+            }
             (Event::Scalar(..) | Event::SequenceStart(..), [Level::Mapping(Some(top)), _, Level::List])
                 if top == "entries" =>
             {
@@ -188,7 +309,7 @@ impl Reader {
                 ("digest", []) => self.entry.digest = text.into(),
                 ("created", []) => self.entry.created = text.into(),
                 ("deprecated", []) => self.entry.deprecated = text == "true",
-                ("urls", [Level::List]) => self.entry.urls.push(text.into()),
+                ("urls", [Level::List]) if self.entry.urls.len() < MAX_URLS => self.entry.urls.push(text.into()),
                 _ => {}
             },
             _ => {}
