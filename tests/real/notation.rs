@@ -6,11 +6,13 @@ use serde_json::{Value as Json, json};
 use crate::artifacts::{joined, run};
 use crate::rounds::{Case, Known, Rounds};
 use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::images::Media;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::tarball::archive;
 use bumpwright_testkit::tool;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{OCI_REPOSITORY, SECRET, World as KubernetesWorld};
+use bumpwright_testkit::world::{OCI_REPOSITORY, SECRET, World as KubernetesWorld, condition_of};
 
 const KNOWN: Known = Known {
     floor: 9,
@@ -69,14 +71,31 @@ impl World {
         let said: Json = serde_json::from_str(&run(self.dir.path(), "flux", &push, "")).unwrap();
         let image = format!("{}/app@{}", self.registry.host(), said["digest"].as_str().unwrap());
         if let Some(flags) = signed {
-            let signer = ["sign", "-plain-http", "-key=acme/signer.key", "-chain=acme/chain.crt"];
-            run(
-                self.dir.path(),
-                "notation-sign",
-                &joined(&[&signer, flags, &[&image]]),
-                "",
-            );
+            self.sign(&image, flags);
         }
+    }
+
+    /// Pushes a chart as `helm push` does.
+    fn push_chart(&self, version: &str, is_signed: bool) {
+        let (images, name) = (self.registry.images(), "charts/web");
+        let about = format!("apiVersion: v2\nname: web\nversion: {version}\n");
+        let archive = archive(&[("web/Chart.yaml", about.as_bytes())]);
+        let kind = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+        let layer = json!({"mediaType": kind, "digest": images.blob(name, &archive), "size": archive.len()});
+        let config = json!({"mediaType": "application/vnd.cncf.helm.config.v1+json", "digest": images.blob(name, b"{}"), "size": 2});
+        let manifest =
+            json!({"schemaVersion": 2, "mediaType": Media::Oci.manifest(), "config": config, "layers": [layer]});
+        let digest = images.manifest(name, &manifest);
+        images.tag(name, version, &digest);
+        if is_signed {
+            self.sign(&format!("{}/{name}@{digest}", self.registry.host()), &[]);
+        }
+    }
+
+    fn sign(&self, image: &str, flags: &[&str]) {
+        let signer = ["sign", "-plain-http", "-key=acme/signer.key", "-chain=acme/chain.crt"];
+        let arguments = joined(&[&signer, flags, &[image]]);
+        run(self.dir.path(), "notation-sign", &arguments, "");
     }
 
     fn authority(&self, name: &str) -> String {
@@ -101,6 +120,18 @@ impl World {
 
 fn secret(name: &str, entries: Json) -> Json {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": entries})
+}
+
+/// Whatever the words are, the verdict is the same.
+fn verdicts(rounds: &Rounds<'_>, cases: &[Case]) {
+    let verdict = |side: usize, name: &str| {
+        let object = json!({ "status": rounds.sides[side].status(name) });
+        let of = |kind: &str| condition_of(&object, kind).map(|condition| condition["status"].clone());
+        (of("Ready"), of("SourceVerified"))
+    };
+    for case in cases {
+        assert_eq!(verdict(1, case.name), verdict(0, case.name), "{}", case.name);
+    }
 }
 
 #[test]
@@ -163,20 +194,47 @@ fn signatures_are_verified_as_by_flux() {
     });
     let kind = ("OCIRepository", "ocirepositories");
     let rounds = Rounds::first(&cluster, kind, &objects, &cases, &world.dir.path().join("sides"), &[]);
-    // Whatever the words are, the verdict is the same.
-    let verdict = |side: usize, name: &str| {
-        let status = rounds.sides[side].status(name);
-        let conditions = status["conditions"].as_array().unwrap().clone();
-        let of = |kind: &str| {
-            let found = conditions.iter().find(|condition| condition["type"] == kind);
-            found.map(|condition| condition["status"].as_str().unwrap().to_owned())
-        };
-        (of("Ready"), of("SourceVerified"))
-    };
-    for case in &cases {
-        assert_eq!(verdict(1, case.name), verdict(0, case.name), "{}", case.name);
-    }
+    verdicts(&rounds, &cases);
     rounds.report(&KNOWN);
+}
+
+#[test]
+fn charts_are_verified_as_by_flux() {
+    let (Some(cluster), Some(world)) = (crate::rounds::cluster(), World::build()) else {
+        return;
+    };
+    world.push_chart("1.0.0", true);
+    world.push_chart("2.0.0", false);
+    let url = format!("oci://{}/charts", world.registry.host());
+    let objects = [
+        world.trust("strict", "acme", json!({})),
+        world.trust("other", "other", json!({})),
+        world.trust("audit", "other", json!({"signatureVerification": {"level": "audit"}})),
+        json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "HelmRepository", "metadata": {"name": "registry"},
+            "spec": {"type": "oci", "url": url, "insecure": true}}),
+    ];
+    let cases = [
+        ("strict", "1.0.0", "strict"),
+        ("audit", "1.0.0", "audit"),
+        ("other", "1.0.0", "other"),
+        ("unsigned", "2.0.0", "strict"),
+    ];
+    let cases = cases.map(|(name, version, secret)| Case {
+        name,
+        spec: json!({"chart": "web", "version": version, "sourceRef": {"kind": "HelmRepository", "name": "registry"},
+            "verify": {"provider": "notation", "secretRef": {"name": secret}}}),
+        change: None,
+    });
+    let kind = ("HelmChart", "helmcharts");
+    let rounds = Rounds::first(&cluster, kind, &objects, &cases, &world.dir.path().join("charts"), &[]);
+    verdicts(&rounds, &cases);
+    rounds.report(&Known {
+        floor: 2,
+        otherwise: &[
+            ("other", "refused in other words"),
+            ("unsigned", "refused in other words"),
+        ],
+    });
 }
 
 #[test]

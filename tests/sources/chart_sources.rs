@@ -7,11 +7,16 @@ mod specs;
 mod world;
 
 use crate::rounds::{Case, Known, Rounds};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::sigstore::{ISSUER, Sigstore};
+use bumpwright_testkit::world::{HELM_CHART, HELM_REPOSITORY, SECRET, World as KubernetesWorld, condition_of};
+use serde_json::json;
 use specs::{cases, objects};
 use world::World;
 
 const KNOWN: Known = Known {
-    floor: 77,
+    floor: 83,
     otherwise: &[
         ("http-text", "words of another reader of archives"),
         ("git-file", "words of another reader of archives"),
@@ -31,6 +36,8 @@ const KNOWN: Known = Known {
         ("http-other-name", "fetched once, and not at each interval"),
         ("oci-path", "fetched once, and its file is in no folder of its own"),
         ("git-schema", "it is packaged while it is stored"),
+        ("oci-notation", "one condition, where Flux has Unknown as well"),
+        ("bucket-text", "words of another reader of archives"),
     ],
 };
 
@@ -44,6 +51,49 @@ fn helm_charts_show_what_fluxs_show() {
     world.go_on();
     rounds.second();
     rounds.report(&KNOWN);
+    // The second one is suspended.
+    ["git", "then-suspended"]
+        .into_iter()
+        .for_each(|name| rounds.delete(name));
+}
+
+/// By means of a Sigstore of ours: a HelmChart of Flux 1.9.3 cannot name another one than the public one.
+#[test]
+fn charts_may_be_signed_without_keys() {
+    let (Some(cluster), Some(world)) = (Cluster::shared(), World::build()) else {
+        return;
+    };
+    cluster.define();
+    let objects = KubernetesWorld::new(cluster, "charts-keyless");
+    let root = Sigstore::of("acme").trusted_root().to_string();
+    objects.put(SECRET, "sigstore", json!({"stringData": {"trusted_root.json": root}}));
+    let url = format!("oci://{}/charts", world.open.host());
+    let registry = json!({"type": "oci", "url": url, "insecure": true});
+    objects.add(HELM_REPOSITORY, "registry", registry);
+    let storage = format!("--storage-addr=127.0.0.1:{}", free_port());
+    let _controller = objects.controller(&["--controllers=source,helm", &storage]);
+    for (name, version, subject, wanted) in [
+        ("bundle", "1.0.0", "acme/app", "True"),
+        ("simple", "2.0.0", "acme/app", "True"),
+        ("identity", "1.0.0", "mallory/app", "False"),
+        ("sigstore", "3.0.0", "acme/app", "False"),
+    ] {
+        let subject = format!("^https://github.com/{subject}/.*$");
+        let identity = json!([{"issuer": format!("^{ISSUER}$"), "subject": subject}]);
+        let verify =
+            json!({"provider": "cosign", "trustedRootSecretRef": {"name": "sigstore"}, "matchOIDCIdentity": identity});
+        let source = json!({"kind": "HelmRepository", "name": "registry"});
+        let spec =
+            json!({"chart": "keyless", "version": version, "interval": "1h", "sourceRef": source, "verify": verify});
+        objects.add(HELM_CHART, name, spec);
+        objects.ready(HELM_CHART, name, wanted, |reason, _| {
+            (reason == "VerificationError") == (wanted == "False")
+        });
+        let status = objects.get(HELM_CHART, name)["status"].take();
+        let verified = condition_of(&json!({ "status": status }), "SourceVerified").cloned();
+        assert_eq!(verified.unwrap()["status"], wanted, "{name}: {status:#}");
+        assert_eq!(status["artifact"].is_object(), wanted == "True", "{name}");
+    }
 }
 
 #[test]

@@ -47,6 +47,10 @@ fn helm_repositories_show_what_fluxs_show() {
         );
     }
     rounds.sides.iter().for_each(becomes_a_registry);
+    // The second one is suspended.
+    ["etag", "then-suspended"]
+        .into_iter()
+        .for_each(|name| rounds.delete(name));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod applied;
 mod artifacts;
 mod bucket_sources;
 mod buckets;
+mod chart_shards;
 mod chart_sources;
 mod git_sources;
 mod helm_sources;

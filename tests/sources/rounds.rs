@@ -150,6 +150,20 @@ impl<'a> Rounds<'a> {
         self.compare("second");
     }
 
+    /// Deletes a source at both sides: nothing is left of it, and its artifact is not served any more.
+    pub fn delete(&self, name: &str) {
+        for side in &self.sides {
+            let url = side.status(name)["artifact"]["url"].clone();
+            let url = url.as_str().unwrap_or_else(|| panic!("{name} has an artifact"));
+            assert!(ureq::get(url).call().is_ok(), "{}: {url}", side.namespace);
+            let finalizers = &side.cluster.get(&side.path(name))["metadata"]["finalizers"];
+            assert_eq!(*finalizers, json!(["finalizers.fluxcd.io"]), "{}", side.namespace);
+            side.cluster.request("DELETE", &side.path(name), "application/json", "");
+            side.cluster.gone(&side.path(name));
+            until("it is not served", || ureq::get(url).call().is_err());
+        }
+    }
+
     /// Waits until nothing is under way any more at Flux's side, and then at ours. Those that fail are tried again and again: once
     /// is enough.
     fn settle(&self, handled: &str) {
@@ -237,6 +251,7 @@ fn await_first(side: &Side<'_>, source: &Json) {
     let plural = match source["kind"].as_str().unwrap() {
         "HelmRepository" => "helmrepositories",
         "GitRepository" => "gitrepositories",
+        "Bucket" => "buckets",
         kind => panic!("{kind}"),
     };
     let (namespace, name) = (side.namespace, source["metadata"]["name"].as_str().unwrap());

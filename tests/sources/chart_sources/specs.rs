@@ -67,6 +67,11 @@ pub fn objects(world: &World) -> Vec<Json> {
             "git-missing",
             json!({"url": world.git.url("none.git"), "ref": {"branch": "main"}}),
         ),
+        source(
+            "Bucket",
+            "bucket",
+            json!({"bucketName": "charts", "endpoint": world.moto.address().to_string(), "insecure": true}),
+        ),
     ]
 }
 
@@ -93,6 +98,7 @@ pub fn cases() -> Vec<Case> {
             json!({"version": "1.0.0", "verify": verify}),
         )
     };
+    let bucket = |chart: &str| of("Bucket", "bucket", chart);
     let all = [
         ("http", http(json!({}))),
         ("http-exact", version("1.0.0")),
@@ -160,6 +166,26 @@ pub fn cases() -> Vec<Case> {
         ("oci-unsigned", verify("web", "key")),
         ("oci-no-key", verify("signed", "no-key")),
         ("oci-keys-missing", verify("signed", "none")),
+        (
+            "oci-notation",
+            oci(json!({"version": "1.0.0", "verify": {"provider": "notation"}})),
+        ),
+        ("bucket", bucket("charts/plain")),
+        ("bucket-packed", bucket("packed/web.tgz")),
+        ("bucket-text", bucket("packed/text.tgz")),
+        ("bucket-none", bucket("charts/none")),
+        ("bucket-local", bucket("charts/local")),
+        (
+            "bucket-values",
+            with(
+                bucket("charts/plain"),
+                files(&["charts/plain/values.yaml", "envs/prod.yaml"]),
+            ),
+        ),
+        (
+            "bucket-revision",
+            with(bucket("charts/plain"), json!({"reconcileStrategy": "Revision"})),
+        ),
         ("git", chart("plain")),
         ("git-slash", git("charts/plain/")),
         ("git-above", git("../../charts/plain")),

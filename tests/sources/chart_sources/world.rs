@@ -13,9 +13,12 @@ use sha2::{Digest as _, Sha256};
 use bumpwright_testkit::git_http::GitHttp;
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::images::{Images, Media};
+use bumpwright_testkit::moto::Moto;
 use bumpwright_testkit::registry::{Access, Options, Registry};
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::signatures;
+use bumpwright_testkit::sigstore::{Sigstore, Wish, simple_payload, statement};
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tarball::archive;
 
@@ -28,6 +31,7 @@ pub struct World {
     pub open: Registry,
     pub closed: Registry,
     pub git: GitHttp,
+    pub moto: Moto,
     pub public_key: String,
     pub other_key: String,
     charts: Repo,
@@ -42,7 +46,8 @@ impl World {
             access: Access::Password("ann", "hunter2"),
             ..Options::default()
         };
-        let (open, closed) = (Registry::start()?, Registry::with(&closed)?);
+        let (open, closed, moto) = (Registry::start()?, Registry::with(&closed)?, Moto::start()?);
+        fill(&moto);
         let folder = tempfile::tempdir().unwrap();
         let keys = ["signer", "other"].map(|name| key_pair(folder.path(), name));
         let moved = Arc::new(AtomicBool::new(false));
@@ -53,6 +58,7 @@ impl World {
         let world = Self {
             plain,
             git: GitHttp::start(&root),
+            moto,
             public_key: keys[0].1.clone(),
             other_key: keys[1].1.clone(),
             open,
@@ -69,6 +75,7 @@ impl World {
         push(&world.closed.images(), "charts/web", "1.0.0");
         let signed = push(&images, "charts/signed", "1.0.0");
         sign(&images, "charts/signed", &signed, &keys[0].0, world.folder());
+        keyless(&images);
         let odd = images.manifest(
             "charts/odd",
             &manifest(&images, "charts/odd", "text/plain", b"no chart"),
@@ -296,6 +303,39 @@ fn manifest(images: &Images, repository: &str, kind: &str, bytes: &[u8]) -> Json
         "config": {"mediaType": CONFIG, "digest": config, "size": 2},
         "layers": [layer],
     })
+}
+
+/// Charts in a bucket.
+fn fill(moto: &Moto) {
+    moto.put("/charts", "");
+    let local = "apiVersion: v2\nname: local\nversion: 1.0.0\ndependencies:\n- {name: plain, version: 0.x, repository: 'file://../plain'}\n";
+    for (key, text) in [
+        (
+            "charts/plain/Chart.yaml",
+            "apiVersion: v2\nname: plain\nversion: 0.1.0\n",
+        ),
+        ("charts/plain/values.yaml", "a: 1\nb: {c: [1, 2]}\n"),
+        ("charts/plain/templates/a.yaml", "kind: A\n"),
+        ("charts/local/Chart.yaml", local),
+        ("charts/local/values.yaml", "a: 1\n"),
+        ("packed/text.tgz", "no archive"),
+        ("envs/prod.yaml", "a: 2\nb: {d: x}\n"),
+    ] {
+        moto.put(&format!("/charts/{key}"), text);
+    }
+    moto.put("/charts/packed/web.tgz", chart("web", "1.0.0"));
+}
+
+/// Charts that are signed without keys: by a bundle of cosign 3, by a signature of cosign 2, by means of another Sigstore.
+fn keyless(images: &Images) {
+    const NAME: &str = "charts/keyless";
+    let (acme, other, wish) = (Sigstore::of("acme"), Sigstore::of("mallory"), Wish::default());
+    let [bundle, simple, mallory] = ["1.0.0", "2.0.0", "3.0.0"].map(|version| push(images, NAME, version));
+    signatures::bundles(images, NAME, &bundle, &[acme.bundle(&statement(&bundle), &wish)]);
+    let content = simple_payload(&simple);
+    let annotations = acme.annotations(content.as_bytes(), &wish);
+    signatures::simple(images, NAME, &simple, &content, &annotations);
+    signatures::bundles(images, NAME, &mallory, &[other.bundle(&statement(&mallory), &wish)]);
 }
 
 /// As cosign 2 does.
