@@ -49,6 +49,7 @@ mod signed_artifacts;
 mod swell_a_pattern;
 mod swell_a_signature;
 mod swell_an_artifact;
+mod swell_an_index;
 mod swell_objects;
 mod take_the_controllers_token;
 mod take_the_jobs_token;

@@ -137,7 +137,7 @@ fn flags(selector: &str) -> Vec<String> {
         "--max-content-size=1536Mi".to_owned(),
         // Builds for tests take more memory for the same work.
         "--build-memory=192Mi".to_owned(),
-        "--controllers=image-reflector,image-automation,source,kustomize".to_owned(),
+        "--controllers=image-reflector,image-automation,source,helm,kustomize".to_owned(),
         format!("--watch-label-selector={selector}"),
         format!("--storage-addr={address}"),
         format!("--storage-adv-addr={address}"),

@@ -95,7 +95,7 @@ impl IndexDocument {
         let mut charts: BTreeMap<String, Vec<(Version, Place)>> = BTreeMap::new();
         let found = placed::<String>(text, &|_| true, &mut |name, _, place| {
             let bytes = text.get(place.bytes.clone()).unwrap_or_default();
-            let node = held_while(&mut held, bytes.len(), || node(bytes, place.column))?;
+            let node = node(bytes, place.column, &mut held)?;
             let mut entry = ChartVersion::read(&node, is_strict)?;
             let Some(version) = entry.valid() else {
                 return Ok(());
@@ -388,12 +388,14 @@ fn held_while<T>(held: &mut Reservation, bytes: usize, read: impl FnOnce() -> Re
 }
 
 /// The node of a text that begins in a column. What it refers to outside of it is not there.
-fn node(text: &str, column: usize) -> Result<Node, String> {
+fn node(text: &str, column: usize, held: &mut Reservation) -> Result<Node, String> {
     if text.len() > MAX_PART_BYTES {
         return Err(format!("an entry of the index has more than {MAX_PART_BYTES} bytes"));
     }
     let indent = " ".repeat(column);
-    read([indent.as_bytes(), text.as_bytes()].concat().as_slice())
+    held_while(held, text.len(), || {
+        read([indent.as_bytes(), text.as_bytes()].concat().as_slice())
+    })
 }
 
 /// The index with no entries.
