@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
 use bumpwright_edit::{YAML_LIMIT, unified};
+use bumpwright_nearest::nearest;
 use bumpwright_update::{FileChange, replace_files};
 
 /// Files in the order of their names, each once; and read errors, in words for the user.
@@ -109,6 +110,14 @@ pub fn find<'a>(paths: &[PathBuf], wanted: &'a dyn Fn(&str) -> bool) -> FoundFil
         }
     }
     found
+}
+
+/// A path that is not there and nearly a subcommand: what was meant.
+pub(super) fn meant(paths: &[PathBuf], subcommands: &'static [&'static str]) -> Option<String> {
+    let missing = paths.iter().find(|path| fs::symlink_metadata(path).is_err())?;
+    let name = missing.to_str().filter(|name| !name.contains(['/', '.']))?;
+    let near = nearest(name, subcommands.iter().copied())?;
+    Some(format!("{name} is neither a file nor a command: did you mean {near}?"))
 }
 
 impl FoundFiles<'_> {

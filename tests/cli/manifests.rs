@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::corpora::{corpora, floors};
 
 use bumpwright_api::{
@@ -498,5 +499,50 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             Some("yaml" | "yml") => files.push(path),
             _ => {}
         }
+    }
+}
+
+/// A kind that is nearly one of its group is an error in `-f`, and a note in the files of a repository.
+#[test]
+fn a_misspelt_kind_is_told() {
+    let bench = Bench::new();
+    let policy = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolcy\nmetadata: {name: app, namespace: fs}\n\
+                  spec: {imageRepositoryRef: {name: app}, policy: {semver: {range: '*'}}}\n";
+    bench.write("policy.yaml", policy);
+    let said = "policy.yaml:2:7: kind ImagePolcy is unknown in image.toolkit.fluxcd.io: did you mean ImagePolicy?";
+    for arguments in [
+        &["update", "--dry-run", "-f", "policy.yaml"][..],
+        &["policy", "-f", "policy.yaml"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?} {}", ran.out);
+        assert!(ran.err.contains(said), "{arguments:?} {}", ran.err);
+    }
+    bench.write("app.yaml", "image: o/app:1 # {\"$imagepolicy\": \"fs:app\"}\n");
+    let ran = bench.run(&["update", "--dry-run", "--offline", "."]);
+    assert!(ran.out.contains(said), "{}\n{}", ran.out, ran.err);
+    // Kinds of the same groups that are not read are none of ours to judge.
+    let other = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: a}\n";
+    bench.write("policy.yaml", other);
+    let ran = bench.run(&["update", "--dry-run", "--offline", "-f", "policy.yaml", "."]);
+    assert!(!ran.err.contains("did you mean"), "{}", ran.err);
+}
+
+/// A word in the place of a path that is nearly a command.
+#[test]
+fn a_misspelt_command_is_told() {
+    let bench = Bench::new();
+    for (arguments, near) in [
+        (["markers", "lst"], "list"),
+        (["fleet", "chek"], "check"),
+        (["fleet", "help"], "help"),
+    ] {
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, 2, "{arguments:?} {}", ran.out);
+        assert!(
+            ran.err.contains(&format!("did you mean {near}?")),
+            "{arguments:?} {}",
+            ran.err
+        );
     }
 }

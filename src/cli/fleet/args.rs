@@ -47,7 +47,7 @@ pub struct Review {
     pub to: Option<String>,
 
     /// The output format
-    #[arg(long, value_enum, default_value_t = ReviewOutput::Text)]
+    #[arg(long, short, value_enum, default_value_t = ReviewOutput::Text)]
     pub output: ReviewOutput,
 
     /// The least severity of a new finding that makes the exit code 1
@@ -91,7 +91,7 @@ pub struct Diff {
     pub to: Option<String>,
 
     /// The output format
-    #[arg(long, value_enum, default_value_t = FleetDiffOutput::Text)]
+    #[arg(long, short, value_enum, default_value_t = FleetDiffOutput::Text)]
     pub output: FleetDiffOutput,
 
     /// What to read
@@ -117,7 +117,7 @@ pub enum FleetDiffOutput {
 #[command(after_long_help = CHECK_HELP)]
 pub struct Check {
     /// The output format
-    #[arg(long, value_enum, default_value_t = CheckOutput::Text)]
+    #[arg(long, short, value_enum, default_value_t = CheckOutput::Text)]
     pub output: CheckOutput,
 
     /// The least severity that makes the exit code 1
@@ -169,7 +169,7 @@ pub enum FailOn {
 #[derive(Debug, Args)]
 pub struct Show {
     /// The output format
-    #[arg(long, value_enum, default_value_t = FleetOutput::Tree)]
+    #[arg(long, short, value_enum, default_value_t = FleetOutput::Tree)]
     pub output: FleetOutput,
 
     /// Only these Kustomizations

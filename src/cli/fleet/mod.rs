@@ -19,9 +19,11 @@ pub(super) mod values;
 mod yaml;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
+use crate::cli::files::meant;
 use args::{FleetCommand, FleetOutput, Show};
 use bumpwright_api::ObjectName;
 use bumpwright_fleet::{Fleet, Node, Product, is_unmatched_patch, unmatched_patches};
@@ -52,6 +54,10 @@ pub fn run(args: &args::Fleet) -> ExitCode {
 
 /// Prints the fleets; returns whether all of it was built.
 fn show(args: &Show) -> Result<bool, String> {
+    let entries: Vec<PathBuf> = args.reading.entries.iter().map(PathBuf::from).collect();
+    if let Some(error) = meant(&entries, &["check", "diff", "review", "help"]).filter(|_| args.reading.path.is_none()) {
+        return Err(error);
+    }
     let fleets = Opened::new(&args.reading)?.fleets()?;
     let wanted = args
         .kustomization

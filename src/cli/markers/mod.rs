@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
-use crate::cli::files::{FoundFiles, diff, find};
+use crate::cli::files::{FoundFiles, diff, find, meant};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
@@ -23,7 +23,10 @@ use bumpwright_update::{FileChange, replace_files};
 #[must_use]
 pub fn run(args: &Markers) -> ExitCode {
     end(match &args.change {
-        None => list::list(&args.place, args.output),
+        None => match meant(&args.place.paths, &["list", "add", "remove", "help"]) {
+            Some(error) => Err(error),
+            None => list::list(&args.place, args.output),
+        },
         Some(Change::List(list)) => list::list(&list.place, list.output),
         Some(Change::Add(add)) => self::add(add),
         Some(Change::Remove(remove)) => self::remove(remove),
@@ -269,6 +272,13 @@ fn change(
         }
         false => {
             print(&diff(&changes)).map_err(cannot_print)?;
+            if changes.is_empty() {
+                let files = words::count(files.len(), "file");
+                say(
+                    "note",
+                    &format!("nothing to change: no field that would be {done} in {files}"),
+                );
+            }
         }
     }
     for (path, _, marking) in &files {

@@ -19,6 +19,7 @@ use super::secret::Secret;
 use super::service_account::ServiceAccount;
 use super::tree::{Node, SyntaxError, parse};
 use bumpwright_edit::RULE_FILE;
+use bumpwright_nearest::distance;
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
@@ -136,6 +137,16 @@ pub enum Cause {
         api_version: String,
         /// What to do.
         way_out: String,
+    },
+    /// An object of one of our groups whose kind the group does not have, but nearly.
+    #[error("kind {kind} is unknown in {group}: did you mean {near}?")]
+    Kind {
+        /// The kind.
+        kind: String,
+        /// The group.
+        group: String,
+        /// The kind that is meant.
+        near: &'static str,
     },
     /// An object of ours that does not fit its schema.
     #[error("{object}: {field}")]
@@ -339,6 +350,46 @@ fn kind_of(node: &Node) -> Option<ReadKind> {
     }
 }
 
+/// Letters by which a kind that is misspelt differs from the one that is meant.
+const SLIP: usize = 2;
+
+/// An object whose kind is nearly one of its group.
+fn misspelt(path: &str, node: &Node) -> Option<ManifestError> {
+    let (group, _) = group_version(node.field_text("apiVersion")?);
+    let known: &[&'static str] = match group {
+        IMAGE_GROUP => &["ImagePolicy", "ImageRepository", "ImageUpdateAutomation"],
+        SOURCE_GROUP => &[
+            "GitRepository",
+            "OCIRepository",
+            "Bucket",
+            "HelmRepository",
+            "HelmChart",
+            "ExternalArtifact",
+            "ArtifactGenerator",
+        ],
+        _ => return None,
+    };
+    let field = node.field("kind")?;
+    let kind = field.text()?;
+    // A list of them is none of its own.
+    let is_known = known
+        .iter()
+        .any(|known| kind.strip_suffix("List").unwrap_or(kind) == *known);
+    let near = known
+        .iter()
+        .find(|known| distance(kind, known) <= SLIP)
+        .filter(|_| !is_known)?;
+    Some(ManifestError {
+        path: path.to_owned(),
+        place: field.place,
+        cause: Cause::Kind {
+            kind: kind.to_owned(),
+            group: group.to_owned(),
+            near,
+        },
+    })
+}
+
 fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
@@ -399,8 +450,9 @@ struct ManifestReader<'a, F> {
 impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
     fn take(&mut self, node: &Node) -> bool {
         let kind = (self.wanted)(node);
-        if let Some(kind) = kind {
-            self.object(node, kind);
+        match kind {
+            Some(kind) => self.object(node, kind),
+            None => self.read.problems.extend(misspelt(self.path, node)),
         }
         kind.is_some()
     }
