@@ -254,6 +254,35 @@ fn a_chart_of_a_registry_is_pulled_with_the_own_login() {
     assert!(error.contains("9.x"), "{error}");
 }
 
+/// The same registry as a HelmRepository of a fleet.
+#[test]
+fn a_fleet_renders_charts_of_an_oci_repository() {
+    let bench = Bench::new();
+    let Some(registry) = registry(&bench) else {
+        return;
+    };
+    let url = format!("oci://{}/charts", registry.host());
+    let manifests = format!(
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: charts, namespace: apps}}\n\
+         spec: {{type: oci, insecure: true, interval: 1h, url: '{url}'}}\n---\n\
+         apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: apps}}\n\
+         spec: {{interval: 1h, chart: {{spec: {{chart: web, version: '1.x', sourceRef: {{kind: HelmRepository, name: charts}}}}}}}}\n"
+    );
+    bench.write("fleet/apps/release.yaml", manifests);
+    bench.write(
+        "fleet/cluster/flux.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n\
+         spec: {interval: 1m, url: https://git.example.com/fleet.git}\n---\n\
+         apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: flux-system}\n\
+         spec: {interval: 1m, path: ./cluster, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n---\n\
+         apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
+         spec: {interval: 1m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n",
+    );
+    let ran = bench.run(&["fleet", "--path", "fleet", "fleet/cluster", "-o", "yaml"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("web-1.2.0+build.7"), "{}\n{}", ran.out, ran.err);
+}
+
 /// A repository with a password; its archives may be at another host.
 fn repository(archives: Arc<dyn Fn(&str) -> String + Send + Sync>) -> StubHttp {
     StubHttp::start(move |request| {

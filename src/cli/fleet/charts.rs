@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_chart::{PullError, Repository, read_chart};
-use bumpwright_fleet::{ChartError, Repository as _, RepositoryChart, SourceFiles};
+use bumpwright_fleet::{ChartError, RepositoryChart};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
 use bumpwright_secret::Secret;
@@ -22,9 +22,6 @@ use url::Url;
 
 use super::network::Network;
 use crate::cli::places;
-
-/// The media type of the layer that is a chart.
-const LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 /// Where charts come from.
 pub(super) struct Charts {
@@ -124,24 +121,15 @@ impl Charts {
     }
 }
 
-/// The layer of an OCIRepository that stands for the chart: logins, trust and bounds are those of any other.
+/// The archive of a chart of a registry: logins, trust and bounds are those of an OCIRepository.
 fn from_registry(
     wanted: &RepositoryChart,
     spec: &Value,
     objects: &[Value],
     network: &Network,
 ) -> Result<Vec<u8>, String> {
-    let version = wanted.version.as_str();
-    let reference = match Version::parse_strict(version) {
-        Ok(_) => json!({"tag": version.replace('+', "_")}),
-        Err(_) if version.is_empty() => json!({"semver": "*"}),
-        Err(_) => json!({"semver": version}),
-    };
     let url = format!("{}/{}", text(spec, "url").trim_end_matches('/'), wanted.name);
-    let mut own = json!({
-        "interval": "1h", "url": url, "ref": reference,
-        "layerSelector": {"mediaType": LAYER, "operation": "copy"},
-    });
+    let mut own = json!({"interval": "1h", "url": url});
     if let (Some(own), Some(spec)) = (own.as_object_mut(), spec.as_object()) {
         for field in ["secretRef", "certSecretRef", "insecure", "provider", "timeout"] {
             own.extend(spec.get(field).map(|value| (field.to_owned(), value.clone())));
@@ -152,26 +140,7 @@ fn from_registry(
         "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
         "metadata": {"name": name.name, "namespace": name.namespace}, "spec": own,
     });
-    only_file(&network.oci(&object, objects)?)
-}
-
-/// The only file of an artifact, in whatever folder.
-fn only_file(files: &SourceFiles) -> Result<Vec<u8>, String> {
-    let tree = files.tree();
-    let mut at = String::from("/");
-    loop {
-        let found = tree.canonical(&at).map_err(|error| error.to_string())?;
-        if !found.directory {
-            return tree
-                .read(&at)
-                .map(std::borrow::Cow::into_owned)
-                .map_err(|error| error.to_string());
-        }
-        match tree.list(&at).map_err(|error| error.to_string())?.as_slice() {
-            [name] => at = format!("{}/{name}", at.trim_end_matches('/')),
-            names => return Err(format!("the artifact has {} files, expected one", names.len())),
-        }
-    }
+    network.oci_chart(&object, objects, &wanted.version)
 }
 
 fn text<'v>(value: &'v Value, field: &str) -> &'v str {

@@ -11,6 +11,7 @@ use bumpwright_api::{GitRepository, GitRepositorySpec, Object, Objects, OciRepos
 use bumpwright_artifact::ReadError;
 use bumpwright_budget::{Budget, Reservation};
 use bumpwright_build::{Fetches, Mirrors as _, RealWorld, fetch_reference};
+use bumpwright_chart::{OciChart, Pull};
 use bumpwright_cloud::TokenCache;
 use bumpwright_connect::git::{self, GitIdentities};
 use bumpwright_connect::registry::{OciRegistry, Registries};
@@ -132,6 +133,26 @@ impl Network {
         Job::within(limit, || {
             let remote = self.oci_remote(&repository, settings, limit)?;
             self.pulled(&repository, &remote)
+        })
+    }
+
+    /// The archive of a chart of a registry, which an OCIRepository stands for.
+    pub(super) fn oci_chart(&self, object: &Value, objects: &[Value], version: &str) -> Result<Vec<u8>, String> {
+        let repository: OciRepository = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+        let chart = OciChart::parse(&repository.spec.url)?;
+        let objects = manifests(objects);
+        let settings = OciRegistry::of(&repository, &objects);
+        let limit = settings.timeout().min(self.timeout);
+        Job::within(limit, || {
+            let remote = self.oci_remote(&repository, settings, limit)?;
+            chart.pull(
+                version,
+                Pull {
+                    registry: remote.registry,
+                    login: remote.login,
+                    deadline: remote.deadline,
+                },
+            )
         })
     }
 

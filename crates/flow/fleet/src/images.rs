@@ -62,11 +62,14 @@ pub(super) fn images(object: &Value, workload: Option<Workload>) -> BTreeMap<Str
     found
 }
 
-/// Definitions have schemas of images, and no images.
+/// Definitions have schemas of images, and no images; image repositories and policies name some, and run none.
 fn has_images(object: &Value) -> bool {
     !matches!(
         bumpwright_api::group_kind(object),
-        ("" | "apiextensions.k8s.io" | "kustomize.toolkit.fluxcd.io", _)
+        (
+            "" | "apiextensions.k8s.io" | "kustomize.toolkit.fluxcd.io" | "image.toolkit.fluxcd.io",
+            _
+        )
     )
 }
 
