@@ -185,6 +185,29 @@ fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
     definitions().for_each(|(_, path)| cluster.gone(path));
 }
 
+/// A process outside of the cluster holds the lease of image policies, and goes on to serve them.
+#[test]
+fn what_another_process_serves_keeps_its_finalizer() {
+    let Some(cluster) = Cluster::start() else { return };
+    ok(&cluster, &["install", "--wait=false", "--namespace=images"]);
+    namespace(&cluster, "apps");
+    policy(&cluster);
+    let now = "2100-01-01T00:00:00.000000Z";
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "image-reflector-controller-leader-election", "namespace": "images"},
+        "spec": {"holderIdentity": "laptop_1234", "leaseDurationSeconds": 600, "renewTime": now, "acquireTime": now},
+    });
+    cluster.create(&lease, "").unwrap();
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    let kept = "laptop_1234 holds the lease image-reflector-controller-leader-election and serves them\n";
+    assert!(said.contains(kept), "{said}");
+    assert_eq!(
+        finalizers(&cluster, "imagepolicies"),
+        json!(["finalizers.fluxcd.io", "example.com/own"])
+    );
+}
+
 #[test]
 fn what_belongs_to_somebody_else_stays() {
     let Some(cluster) = Cluster::start() else { return };

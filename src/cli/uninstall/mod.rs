@@ -13,11 +13,14 @@ use tokio::time::{Duration, Instant};
 
 use crate::cli::install::manifests::Manifest;
 use crate::cli::install::{MANAGER, shown};
-use crate::cli::installed::{Controller, workload};
+use crate::cli::installed::{CONTROLLERS, Controller, HELM, workload};
+use crate::cli::leases;
 use crate::cli::stopping::{self, StopError};
 use crate::cli::{cluster, console, volumes, words};
 use args::Uninstall;
-use bumpwright_kube::{Cluster, ClusterError, Deletion, Kind, NAMESPACE, Resource};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, ClusterError, Deletion, Kind, NAMESPACE, Resource, lease_name};
+use bumpwright_overview::Leadership;
 use plan::{FINALIZER, Plan, objects, resource};
 
 /// Why something was not removed.
@@ -82,7 +85,13 @@ async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
     let work = Removal { cluster, args };
     work.stop(&plan).await?;
     for (kind, scope) in &plan.unfinished {
-        work.finish(kind, scope).await?;
+        match work.server_of(kind, &plan).await {
+            Some((lease, holder)) => print(&format!(
+                "{} keep their finalizer: {holder} holds the lease {lease} and serves them",
+                cluster::kind(kind)
+            ))?,
+            None => work.finish(kind, scope).await?,
+        }
     }
     for one in &plan.objects {
         work.delete(one).await?;
@@ -241,6 +250,28 @@ impl Removal<'_> {
             )),
             Err(_) => Ok(()),
         }
+    }
+
+    /// Who serves a kind although the pods have ended, as a process outside of the cluster does: the lease and its holder.
+    async fn server_of(&self, kind: &Kind, plan: &Plan) -> Option<(String, String)> {
+        if self.args.dry_run {
+            return None;
+        }
+        let is_of = |kinds: &[&Kind]| kinds.iter().any(|one| one.kind == kind.kind);
+        let own = CONTROLLERS
+            .iter()
+            .find(|(_, kinds)| is_of(kinds))
+            .map(|(name, _)| *name);
+        let name = own.or_else(|| is_of(&HELM).then_some("source-controller"))?;
+        let lease = lease_name(name, None);
+        let object = ObjectName::new(&self.args.target.namespace, lease.as_str());
+        // A lease that cannot be read says nothing, as before there were any.
+        let Ok(Some(Leadership::Held(holder))) = leases::holder(&self.cluster, &object).await else {
+            return None;
+        };
+        // A pod that was killed has not released its own.
+        let is_own = |one: &Controller| holder.starts_with(&format!("{}-", one.name));
+        (!plan.controllers.iter().any(is_own)).then_some((lease, holder))
     }
 
     /// Takes the finalizer off all objects of a kind that have it.
