@@ -378,7 +378,7 @@ fn what_gerrit_refuses_is_said_in_its_words() {
             vec!["--gerrit", "--push-option", "r=nobody@example.com"],
             "nobody@example.com",
         ),
-        (vec!["--gerrit", "--push-branch", "auto"], "not permitted: create"),
+        (vec!["--gerrit", "--push-branch", "auto"], "leave out --push-branch"),
     ] {
         let error = fleet.refused(BOT, &[by_bot.as_slice(), &more].concat());
         assert!(error.contains(words), "{more:?}: {error}");

@@ -125,7 +125,7 @@ pub struct Update {
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub branch: Option<String>,
 
-    /// Push to this branch instead, as one commit on the start branch
+    /// Push to this branch instead: it is replaced by one commit on the start branch, whatever others have committed there
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_branch: Option<String>,
 

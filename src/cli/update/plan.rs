@@ -48,6 +48,7 @@ pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
 }
 
 fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
+    typed.refuse_both()?;
     let automations: Vec<&ImageUpdateAutomation> = typed.objects.automations().collect();
     let target = match (&typed.args.target, automations.is_empty()) {
         (Some(text), _) => Some(classify(text)?),

@@ -101,6 +101,11 @@ impl Typed<'_> {
             (_, Some(kind)) => Ok(Some(forge_kind(kind))),
             (Some(None), None) => match ForgeApi::of_host(host) {
                 Some(kind) => Ok(Some(kind)),
+                None if host.contains("gitlab") => Err(format!(
+                    "--pull-request: {} seems to be GitLab, which opens merge requests by push options: leave the flag out and give \
+                     --push-branch B --push-option merge_request.create; for another forge write --pull-request=github or --pull-request=gitea",
+                    remote.url
+                )),
                 None => Err(format!(
                     "--pull-request: {} does not tell which API it speaks; write --pull-request=github or --pull-request=gitea",
                     remote.url

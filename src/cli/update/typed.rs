@@ -105,6 +105,18 @@ impl<'a> Typed<'a> {
         all.find_map(|(flag, given)| given.then_some(flag))
     }
 
+    /// A change for review takes the place of a branch.
+    pub(super) fn refuse_both(&self) -> Result<(), String> {
+        match self.args.gerrit.is_some() && self.args.push_branch.is_some() {
+            true => Err(
+                "--gerrit pushes a change in the place of a branch: leave out --push-branch, or give the branch that the change is for as \
+                 --gerrit=BRANCH"
+                    .to_owned(),
+            ),
+            false => Ok(()),
+        }
+    }
+
     /// `--gerrit[=BRANCH]`.
     pub(super) fn review(&self) -> Option<Review> {
         let branch = self.args.gerrit.clone()?;

@@ -1,6 +1,6 @@
 //! Changes by image: fields with the same policy and the same old and new value are one bump.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::policies::Policies;
@@ -122,10 +122,14 @@ pub(super) fn markdown(bumps: &[Bump<'_>]) -> String {
 /// The bumps as lines of text: `- registry.example.com/web: 1.4.2 → 1.4.3`.
 pub(super) fn lines(bumps: &[Bump<'_>]) -> String {
     let mut out = String::new();
-    for bump in bumps.iter().take(LISTED) {
-        let _ = writeln!(out, "- {}: {} → {}", named(bump), bump.old, bump.new);
-    }
-    more(&mut out, bumps.len());
+    let all = bumps
+        .iter()
+        .map(|bump| format!("- {}: {} → {}\n", named(bump), bump.old, bump.new));
+    // A field for the tag and one for the whole image say the same.
+    let mut seen = BTreeSet::new();
+    let all: Vec<String> = all.filter(|line| seen.insert(line.clone())).collect();
+    all.iter().take(LISTED).for_each(|line| out.push_str(line));
+    more(&mut out, all.len());
     out
 }
 
