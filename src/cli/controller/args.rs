@@ -455,6 +455,6 @@ Examples:
 
 Exit codes:
   0  ended by SIGTERM or SIGINT
-  2  an error: an unusable setting, an unreachable API server at the start, a lost lease
+  2  an error: an unusable setting or kubeconfig, a lost lease; an API server that is not reached is waited for
 
 Documentation: docs/reference/controller-flags.md, docs/reference/feature-gates.md, docs/how/security.md";

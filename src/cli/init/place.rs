@@ -50,7 +50,7 @@ pub(super) fn next_steps(args: &Init, proposal: &Proposal) -> Option<String> {
     is_needed.then(|| {
         format!(
             "there is no Flux in these files, so no ImageUpdateAutomation is needed: `bumpwright update --dry-run{path}` shows what would change, \
-             and `bumpwright update --commit{path}` commits it, here or in CI (docs/start/ci.md); for a cluster see docs/start/cluster.md"
+             and, when the markers are committed, `bumpwright update --commit{path}` commits it, here or in CI (docs/start/ci.md); for a cluster see docs/start/cluster.md"
         )
     })
 }

@@ -49,7 +49,7 @@ pub struct Install {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub network_policy: bool,
 
-    /// Let objects use the identities of ServiceAccounts at clouds : grants the right to issue tokens of all
+    /// Let objects use the identities of ServiceAccounts at clouds: grants the right to issue tokens of all
     /// ServiceAccounts
     #[arg(long)]
     pub workload_identity: bool,

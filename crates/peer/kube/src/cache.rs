@@ -240,8 +240,8 @@ impl Cache {
                 Ok(None) => return,
                 Err(error) => {
                     let why = match is_code(&error, 404) {
-                        true => not_served(self.kind, &full(&error)),
-                        false => full(&error),
+                        true => not_served(self.kind, &words(&error)),
+                        false => words(&error),
                     };
                     failed(&why);
                     *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
@@ -392,13 +392,27 @@ fn is_newer(known: &Object, seen: SeenVersion<'_>, source: ObjectSource) -> bool
 }
 
 fn is_code(error: &watcher::Error, code: u16) -> bool {
+    status(error).is_some_and(|status| status.code == code)
+}
+
+/// The refusal of the API server, if it is one.
+fn status(error: &watcher::Error) -> Option<&kube::core::Status> {
     use watcher::Error;
     match error {
         Error::InitialListFailed(kube::Error::Api(status))
         | Error::WatchStartFailed(kube::Error::Api(status))
-        | Error::WatchFailed(kube::Error::Api(status)) => status.code == code,
-        Error::WatchError(status) => status.code == code,
-        _ => false,
+        | Error::WatchFailed(kube::Error::Api(status)) => Some(status.as_ref()),
+        Error::WatchError(status) => Some(status.as_ref()),
+        _ => None,
+    }
+}
+
+/// An error as it is logged: of a refusal the server's words, where kube shows all fields of the answer.
+fn words(error: &watcher::Error) -> String {
+    match status(error) {
+        Some(status) if !status.message.is_empty() => format!("the API server refused: {}", status.message),
+        Some(status) => format!("the API server refused: {} ({})", status.reason, status.code),
+        None => full(error),
     }
 }
 
