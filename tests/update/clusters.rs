@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use bumpwright_testkit::cli::{Bench, policy};
+use bumpwright_testkit::cli::{Bench, policy, ran};
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{self, Change, Repo};
 use serde_json::{Value, json};
@@ -179,6 +179,13 @@ fn policies_that_only_a_build_gives_are_found() {
     );
     let note = "note: markers name policies that only a build gives: try --fleet clusters/ops\n";
     assert!(raw.err.contains(note), "{}", raw.err);
+    // What is to be typed counts from where one is.
+    let apart = bench.path("apps");
+    let from_apart = |arguments: &[&str]| ran(bench.command(arguments).current_dir(&apart).output().unwrap());
+    let hint = from_apart(&["update", "--dry-run", ".."]);
+    assert!(hint.err.contains("try --fleet ../clusters/ops\n"), "{}", hint.err);
+    let taken = from_apart(&["update", "--dry-run", "--fleet", "../clusters/ops", ".."]);
+    assert_eq!(taken.code, 0, "{}", taken.err);
     let (code, found) = bench.json(&["update", "--dry-run", "--fleet", "clusters/ops"]);
     assert_eq!(code, 0, "{found:#}");
     assert_eq!(

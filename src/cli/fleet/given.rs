@@ -118,6 +118,27 @@ impl Given {
         })
     }
 
+    /// The root of the repository as a path from the folder in which one types: empty where that is it, or where there is none on disk.
+    pub(super) fn root_from_here(&self) -> PathBuf {
+        let here = std::env::current_dir().and_then(fs::canonicalize);
+        let (Some(root), Ok(here)) = (&self.root, here) else {
+            return PathBuf::new();
+        };
+        let shared = root
+            .components()
+            .zip(here.components())
+            .take_while(|(one, other)| one == other)
+            .count();
+        let up = here.components().skip(shared).map(|_| "..");
+        up.map(PathBuf::from)
+            .chain(
+                root.components()
+                    .skip(shared)
+                    .map(|part| PathBuf::from(part.as_os_str())),
+            )
+            .collect()
+    }
+
     /// The clusters that the repository itself names, as far as they are found until the deadline: folders with a Kustomization that
     /// reconciles them, or else those below a folder `clusters` that come out of their own build.
     pub(super) fn own_fleets(mut self, deadline: Instant) -> Vec<Fleet> {

@@ -12,6 +12,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// What to type so that policies are known which only a build gives; none if no cluster of the repository has them.
 pub(in crate::cli) fn hint(given: Given, unknown: &BTreeSet<PolicyName>) -> Option<String> {
+    let root = given.root_from_here();
     let fleets = given.own_fleets(Instant::now() + LIMIT);
     let mut open = unknown.clone();
     let mut entries = Vec::new();
@@ -21,9 +22,10 @@ pub(in crate::cli) fn hint(given: Given, unknown: &BTreeSet<PolicyName>) -> Opti
             break;
         }
         open.retain(|name| !found.contains(name));
-        entries.push(match best.entry.as_str() {
-            "" => ".",
-            entry => entry,
+        let entry = root.join(&best.entry);
+        entries.push(match entry.to_string_lossy().trim_end_matches('/') {
+            "" => ".".to_owned(),
+            entry => entry.to_owned(),
         });
     }
     let entries = entries.join(",");

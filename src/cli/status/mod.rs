@@ -14,7 +14,8 @@ use crate::cli::view::read::{Seen, read};
 use crate::cli::view::watch::Watch;
 use crate::cli::view::{ViewError, at, document, end, text as words};
 use args::Status;
-use bumpwright_kube::Cluster;
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, NAMESPACE, Resource};
 use bumpwright_overview::{Overview, Severity};
 
 /// What clears a terminal, and goes to its first line.
@@ -42,12 +43,39 @@ async fn show(args: &Status, cluster: &Cluster) -> Result<u8, ViewError> {
     if args.output != Shape::Text {
         seen.notes.iter().for_each(|note| say("note", note));
     }
+    if let Some(note) = nothing(cluster, namespace, &overview).await {
+        say("note", &note);
+    }
     if args.watch {
         follow(args, cluster, seen, &overview).await?;
     }
     let is_broken = |severity| matches!(severity, Severity::Broken | Severity::Stuck);
     let is_found = overview.attention.iter().any(|one| is_broken(one.severity));
     Ok(u8::from(args.exit_code && is_found))
+}
+
+/// Why there is nothing in a namespace.
+async fn nothing(cluster: &Cluster, namespace: Option<&str>, overview: &Overview) -> Option<String> {
+    let name = namespace?;
+    let counts = &overview.counts;
+    let tallies = [
+        &counts.sources,
+        &counts.repositories,
+        &counts.policies,
+        &counts.automations,
+        &counts.kustomizations,
+        &counts.releases,
+    ];
+    if tallies.iter().any(|tally| tally.all > 0) {
+        return None;
+    }
+    let fetched = cluster
+        .fetch(&Resource::of(&NAMESPACE, true), &ObjectName::new("", name))
+        .await;
+    Some(match fetched {
+        Err(error) if error.is_not_found() => format!("there is no namespace {name}"),
+        _ => format!("nothing in the namespace {name} is reconciled by Flux or bumpwright; -A shows all namespaces"),
+    })
 }
 
 /// Shows it again and again until the reader is gone. What was shown stays in sight where there is no screen to be cleared.

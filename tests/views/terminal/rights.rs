@@ -42,7 +42,16 @@ fn a_cluster_without_the_kinds_is_told() {
         cluster.apply(&std::fs::read_to_string(file).unwrap());
     }
     let ran = run(&cluster, &["status"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (0, "note: there is no namespace flux-system\n")
+    );
+    let ran = run(&cluster, &["status", "-n", "default"]);
+    assert!(
+        ran.err.contains("nothing in the namespace default is reconciled"),
+        "{}",
+        ran.err
+    );
     let ran = run(&cluster, &["get", "images"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("does not have the kinds ImagePolicy"), "{}", ran.err);
