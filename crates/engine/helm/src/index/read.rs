@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Levels of collections in an index.
 const MAX_DEPTH: usize = 100;
+/// What ends a line in YAML as well, of some version.
+const OTHER_BREAKS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
 /// Charts of an index.
 const MAX_CHARTS: usize = 100_000;
 
@@ -125,6 +127,10 @@ fn of_block(map: block::Map<'_>) -> Option<Entry> {
 
 /// The entry in a text that is a mapping by itself; none of another text.
 fn of_events(text: &str) -> Option<Entry> {
+    // After them something may begin that is not of the entry.
+    if text.contains(OTHER_BREAKS) {
+        return None;
+    }
     let mut found = Vec::new();
     let content = text.trim_start_matches(' ');
     let dash = (text.len() - content.len()).checked_sub(2)?;

@@ -175,7 +175,7 @@ fn damaged(text: &str, dice: &mut Dice) -> String {
             let ends: Vec<usize> = lines[at].char_indices().map(|(end, _)| end).collect();
             let end = ends.get(dice.roll(ends.len().max(1))).copied().unwrap_or_default();
             let inserted = dice.pick(&[
-                "\"", "'", ": ", " #", "[", "{", "\t", "\r", "|", "&a ", "\u{7}", "-", " ",
+                "\"", "'", ": ", " #", "[", "{", "\t", "\r", "|", "&a ", "\u{7}", "\u{85}", "\u{2028}", "-", " ",
             ]);
             lines[at].insert_str(end, inserted);
         }
@@ -242,6 +242,19 @@ fn what_helm_writes_is_read_without_a_parser_of_yaml_and_as_by_one() {
     for round in 0..400 {
         let text = index(&mut dice, false);
         assert_eq!(compared(&text, &mut dice), (true, true), "{round}: {text}");
+    }
+}
+
+#[test]
+fn a_line_that_ends_otherwise_may_begin_what_is_not_of_the_entry() {
+    let mut dice = Dice(1);
+    for end in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
+        for rest in ["me: Bob", "b: []", "- a"] {
+            for line in ["name: a", "name: a\n    home: |", "name: a\n    home: b"] {
+                let text = format!("apiVersion: v1\nentries:\n  a:\n  - version: 1.0.0\n    {line}{end}{rest}\n");
+                assert_eq!(compared(&text, &mut dice), (false, false), "{text:?}");
+            }
+        }
     }
 }
 
