@@ -105,6 +105,8 @@ impl Lines {
         let line = std::mem::take(&mut self.rest);
         if !line.is_empty() {
             self.line(&line, sink)?;
+            // Its last line has no end, which a text in many lines has then neither.
+            self.entry.pop();
         }
         self.end_chart(sink)?;
         match self.state {

@@ -259,6 +259,16 @@ fn a_line_that_ends_otherwise_may_begin_what_is_not_of_the_entry() {
 }
 
 #[test]
+fn a_text_without_an_end_of_its_last_line_has_none() {
+    let mut dice = Dice(1);
+    for end in ["", "\n", "\n\n"] {
+        let text =
+            format!("apiVersion: v1\nentries:\n  a:\n  - name: a\n    version: 1.0.0\n    home: |\n      b{end}");
+        assert_eq!(compared(&text, &mut dice), (true, true), "{text:?}");
+    }
+}
+
+#[test]
 fn what_is_odd_is_read_as_by_a_parser_of_yaml_or_left_to_it() {
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let (mut taken, rounds) = (0, 6_000);
