@@ -159,9 +159,10 @@ impl FoundFiles<'_> {
         if meta.is_dir() && !path.join(".git").exists() {
             return self.folder(path);
         }
-        match meta.is_file() && (self.wanted)(&path.to_string_lossy()) {
-            true => self.file(path),
-            false => Ok(()),
+        if meta.is_file() && (self.wanted)(&path.to_string_lossy()) {
+            self.file(path)
+        } else {
+            Ok(())
         }
     }
 
@@ -172,9 +173,10 @@ impl FoundFiles<'_> {
         let mut bytes = Vec::new();
         let limit = u64::try_from(YAML_LIMIT).unwrap_or(u64::MAX);
         fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
-        match bytes.len() > YAML_LIMIT {
-            true => self.fault(path, "larger than 32 MiB; not looked at"),
-            false => self.files.push((path.to_owned(), bytes)),
+        if bytes.len() > YAML_LIMIT {
+            self.fault(path, "larger than 32 MiB; not looked at")
+        } else {
+            self.files.push((path.to_owned(), bytes))
         }
         Ok(())
     }

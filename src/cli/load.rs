@@ -33,9 +33,10 @@ pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, St
                 continue;
             }
             let path = file.display().to_string();
-            let documents = match file == *filename {
-                true => read(&path, &text, unknown),
-                false => read_in_folder(&path, &text, unknown),
+            let documents = if file == *filename {
+                read(&path, &text, unknown)
+            } else {
+                read_in_folder(&path, &text, unknown)
             };
             add(&mut objects, documents)?;
         }
@@ -58,9 +59,10 @@ fn add(objects: &mut Objects, documents: Result<Vec<Document>, ManifestErrors>) 
 
 /// The effect of `--allow-unknown-fields`.
 pub(super) const fn unknown_fields(allowed: bool) -> UnknownFields {
-    match allowed {
-        true => UnknownFields::Allow,
-        false => UnknownFields::Refuse,
+    if allowed {
+        UnknownFields::Allow
+    } else {
+        UnknownFields::Refuse
     }
 }
 

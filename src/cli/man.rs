@@ -139,9 +139,10 @@ fn literal(line: &str) -> String {
         .replace('\\', "\\e")
         .replace('-', "\\-")
         .replace('`', "\\`");
-    match line.starts_with(['.', '\'']) {
-        true => format!("\\&{line}"),
-        false => line,
+    if line.starts_with(['.', '\'']) {
+        format!("\\&{line}")
+    } else {
+        line
     }
 }
 

@@ -99,9 +99,10 @@ fn of_ssh(host: &str) -> Option<Url> {
 
 /// A server as it is given: a URL, or the name of a host.
 fn server(text: &str) -> Result<RemoteUrl, String> {
-    let url = match text.contains("://") {
-        true => text.to_owned(),
-        false => format!("https://{text}/"),
+    let url = if text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("https://{text}/")
     };
     // A repository has a path, by SSH at least; of a server any will do.
     let url = match Url::parse(&url) {

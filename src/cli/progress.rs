@@ -28,13 +28,14 @@ impl Line {
     /// A line with a text; none without.
     #[must_use]
     pub fn spinner(text: Option<String>) -> Self {
-        Self(text.map(|text| match std::io::stderr().is_terminal() {
-            true => {
+        Self(text.map(|text| {
+            if std::io::stderr().is_terminal() {
                 let bar = lines().add(ProgressBar::new_spinner().with_message(text));
                 bar.enable_steady_tick(Duration::from_millis(100));
                 Shown::Spinner(bar)
+            } else {
+                log(text)
             }
-            false => log(text),
         }))
     }
 

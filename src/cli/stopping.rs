@@ -68,9 +68,10 @@ fn runs(pod: &Value) -> bool {
 
 /// Whether the controller of workloads of this kind made the pod. Those of a Deployment are made by a `ReplicaSet`.
 fn is_of(pod: &Value, kind: &Kind) -> bool {
-    let maker = match *kind == STATEFUL_SET {
-        true => "StatefulSet",
-        false => "ReplicaSet",
+    let maker = if *kind == STATEFUL_SET {
+        "StatefulSet"
+    } else {
+        "ReplicaSet"
     };
     items(pod, "/metadata/ownerReferences").any(|owner| at(owner, "/kind") == maker)
 }

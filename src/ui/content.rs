@@ -116,9 +116,10 @@ fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> O
     let id = Id::new(&object.kind, ObjectName::new(&object.namespace, &object.name));
     let is_ours = object.group.ends_with(".toolkit.fluxcd.io") && !seen.elsewhere;
     let readiness = view.world.readiness(&id).filter(|_| is_ours);
-    let events: Vec<Change> = match is_ours {
-        true => of(&view.overview.changes, &id).cloned().collect(),
-        false => Vec::new(),
+    let events: Vec<Change> = if is_ours {
+        of(&view.overview.changes, &id).cloned().collect()
+    } else {
+        Vec::new()
     };
     let releases = view.world.releases_above(object, seen.metadata.as_ref());
     let applied = releases.last().map(release_entry);

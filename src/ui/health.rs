@@ -141,9 +141,10 @@ impl Healths {
         while let Ok(Some(seen)) = timeout_at(end, looks.next()).await {
             health.extend(seen.map(|(object, one)| (object.clone(), one)));
         }
-        let note = match world.is_elsewhere(id) {
-            true => "They are in another cluster, which is not asked.".to_owned(),
-            false => String::new(),
+        let note = if world.is_elsewhere(id) {
+            "They are in another cluster, which is not asked.".to_owned()
+        } else {
+            String::new()
         };
         Inventory {
             at: (!objects.is_empty()).then(now),
@@ -188,9 +189,10 @@ impl Healths {
             namespace: if resource.namespaced { &object.namespace } else { "" },
             name: "",
         };
-        match self.rights.may(user, &question).await {
-            true => Ok(resource),
-            false => Err(Health::unread("you may not read it")),
+        if self.rights.may(user, &question).await {
+            Ok(resource)
+        } else {
+            Err(Health::unread("you may not read it"))
         }
     }
 }

@@ -117,9 +117,10 @@ impl Reader<'_> {
             namespace: if resource.namespaced { &name.namespace } else { "" },
             name: &name.name,
         };
-        match self.rights.may(user, &question).await {
-            true => Ok(()),
-            false => Err(Unseen::NotFound),
+        if self.rights.may(user, &question).await {
+            Ok(())
+        } else {
+            Err(Unseen::NotFound)
         }
     }
 }

@@ -100,9 +100,10 @@ impl Ui {
             extra.history = History::read(view, name, self.differences.as_ref());
         }
         let done = call.parameter("done");
-        let notice = match view.left_out.is_empty() {
-            true => actions::notice(&done).map(str::to_owned),
-            false => Some(view.left_out.join("\n")),
+        let notice = if view.left_out.is_empty() {
+            actions::notice(&done).map(str::to_owned)
+        } else {
+            Some(view.left_out.join("\n"))
         };
         let (csrf, seen) = (self.csrf.token(person), view.seen());
         let frame = Frame {

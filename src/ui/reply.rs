@@ -52,13 +52,12 @@ pub(super) fn see_other(path: &str) -> Response<Body> {
 /// The stylesheet or the script. Its path changes with its bytes, so it may be kept.
 pub(super) fn asset(call: &Call, media_type: &'static str, text: &'static str, path: &str) -> Response<Body> {
     let tag = format!("\"{path}\"");
-    let mut response = match call.has(&tag) {
-        true => {
-            let mut response = secured(Response::new(Body::default()));
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-            response
-        }
-        false => sized(call, text.as_bytes().to_vec()),
+    let mut response = if call.has(&tag) {
+        let mut response = secured(Response::new(Body::default()));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        sized(call, text.as_bytes().to_vec())
     };
     put(&mut response, CONTENT_TYPE, media_type);
     put(&mut response, ETAG, &tag);

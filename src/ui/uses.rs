@@ -87,9 +87,10 @@ impl Known {
         self.0
             .retain(|name, answer| answer.until > now && doubts.get(name) == Some(&answer.doubt));
         doubts.retain(|name, _| !self.0.contains_key(name));
-        let mut read = match doubts.is_empty() {
-            true => Uses::new(),
-            false => read(cluster, &doubts).await,
+        let mut read = if doubts.is_empty() {
+            Uses::new()
+        } else {
+            read(cluster, &doubts).await
         };
         for (name, doubt) in doubts {
             let has = read.remove(&name);

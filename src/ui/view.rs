@@ -29,12 +29,11 @@ pub(super) struct View {
 
 impl View {
     fn new(snapshot: &Snapshot, sight: Sight) -> Self {
-        let world = match sight.is_all() {
-            true => Arc::clone(&snapshot.world),
-            false => {
-                let world = World::clone(&snapshot.world);
-                Arc::new(world.visible(|kind, namespace| sight.has(kind, namespace)))
-            }
+        let world = if sight.is_all() {
+            Arc::clone(&snapshot.world)
+        } else {
+            let world = World::clone(&snapshot.world);
+            Arc::new(world.visible(|kind, namespace| sight.has(kind, namespace)))
         };
         let mut left_out = snapshot.left_out.clone();
         if !sight.is_complete {

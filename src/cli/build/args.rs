@@ -124,9 +124,10 @@ impl Flux {
             || self.strict_substitute.is_some()
             || !self.age_key_files.is_empty()
             || !self.pgp_key_files.is_empty();
-        match given && self.kustomization.is_none() {
-            true => Err("--name, --allow-unknown-fields, --path, -f, --strict-substitute and the key files need --kustomization (-k)".to_owned()),
-            false => Ok(()),
+        if given && self.kustomization.is_none() {
+            Err("--name, --allow-unknown-fields, --path, -f, --strict-substitute and the key files need --kustomization (-k)".to_owned())
+        } else {
+            Ok(())
         }
     }
 }

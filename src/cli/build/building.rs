@@ -38,9 +38,10 @@ pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result
         return Err("the folder's name is empty; leave it out, or give a folder or the URL of a repository".to_owned());
     }
     let is_folder = Path::new(target).exists();
-    let target = match !is_folder && RepoUrl::parse(target).is_ok() {
-        true => target.to_owned(),
-        false => absolute(target)?,
+    let target = if !is_folder && RepoUrl::parse(target).is_ok() {
+        target.to_owned()
+    } else {
+        absolute(target)?
     };
     build_in(&DiskTree, &target, &options(flags), world)
 }
@@ -119,12 +120,11 @@ fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World)
 fn git(folder: &str, args: &[&str]) -> Result<String, String> {
     let output = git_without_fetches(Path::new(folder)).args(args).output();
     let output = output.map_err(|error| format!("cannot run git: {error}; --from and --to need it on the PATH"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!("{folder}: {}", said.trim().trim_start_matches("fatal: ")))
-        }
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{folder}: {}", said.trim().trim_start_matches("fatal: ")))
     }
 }
 
@@ -136,9 +136,10 @@ fn absolute(folder: &str) -> Result<String, String> {
 
 fn options(flags: &Building) -> Options {
     Options {
-        restrictions: match flags.load_restrictor {
-            true => LoadRestrictions::RootOnly,
-            false => LoadRestrictions::None,
+        restrictions: if flags.load_restrictor {
+            LoadRestrictions::RootOnly
+        } else {
+            LoadRestrictions::None
         },
         shown_from: here(),
         order: flags.reorder.map(|order| match order {

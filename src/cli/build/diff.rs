@@ -74,10 +74,7 @@ fn named(objects: &[Resource]) -> Vec<(Named, &Node)> {
         .map(|object| {
             let name = object.name();
             let bare = name.len().checked_sub(HASH).and_then(|at| name.get(..at));
-            let name = match object.needs_hash {
-                true => bare.unwrap_or(name),
-                false => name,
-            };
+            let name = if object.needs_hash { bare.unwrap_or(name) } else { name };
             let named = Named {
                 group: object.id().gvk.group.to_string(),
                 kind: object.id().gvk.kind.to_string(),

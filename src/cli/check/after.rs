@@ -80,9 +80,10 @@ async fn workloads(cluster: &Cluster, namespace: &str, findings: &mut Findings) 
 
 /// The word for programs.
 fn word(kind: &Kind) -> &'static str {
-    match *kind == STATEFUL_SET {
-        true => "statefulset",
-        false => "deployment",
+    if *kind == STATEFUL_SET {
+        "statefulset"
+    } else {
+        "deployment"
     }
 }
 
@@ -97,9 +98,10 @@ async fn rollout(cluster: &Cluster, controller: &Controller, workload: &Value, f
         Rollout::Failed(why) => findings.fail(word, format!("{object} {why}")),
     }
     let image = &controller.image;
-    match is_of_this_version(image) {
-        true => findings.ok("version", format!("{image} is of the version of this program")),
-        false => findings.warn("version", format!("{image} runs, and this program is {VERSION}")),
+    if is_of_this_version(image) {
+        findings.ok("version", format!("{image} is of the version of this program"))
+    } else {
+        findings.warn("version", format!("{image} runs, and this program is {VERSION}"))
     }
 }
 
@@ -155,9 +157,10 @@ fn questions<'a>(
         all.extend([kind.plural, status.as_str()].map(|path| rights::question("patch", kind.group, path, scope)));
     }
     // Several processes look for each other, and the last lease of a lost one is deleted.
-    let of_several: &[&str] = match controller.is_shared() {
-        true => &["list", "delete"],
-        false => &[],
+    let of_several: &[&str] = if controller.is_shared() {
+        &["list", "delete"]
+    } else {
+        &[]
     };
     for verb in ["get", "create", "patch"].iter().chain(of_several) {
         all.push(rights::question(verb, "coordination.k8s.io", "leases", namespace));
@@ -189,10 +192,11 @@ async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, fin
         Ok(found) => {
             let selects = at(&found, "/spec/selector/app") == "bumpwright";
             let leads = items(&found, "/spec/ports").any(|one| leads_to(one, port));
-            match selects && leads {
-                true => findings.ok("services", format!("service/{name} leads to the port {port} of bumpwright")),
-                false => findings.fail("services", format!("service/{name} does not lead to the port {port} of app=bumpwright")),
-            }
+            if selects && leads {
+findings.ok("services", format!("service/{name} leads to the port {port} of bumpwright"))
+} else {
+findings.fail("services", format!("service/{name} does not lead to the port {port} of app=bumpwright"))
+}
         }
         Err(error) if error.is_not_found() => findings.fail(
             "services",

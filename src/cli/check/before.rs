@@ -209,18 +209,21 @@ fn rivals(controllers: &[Controller], namespace: &str, components: Components, f
             "{} ({}) runs in the namespace {}",
             other.name, other.image, other.namespace
         );
-        match other.namespace == namespace {
-            true => findings.warn(
+        if other.namespace == namespace {
+            findings.warn(
                 "controllers",
-                format!("{who}: bumpwright waits for its lease until it is scaled down (docs/guides/moving-from-flux.md)"),
-            ),
-            false => findings.fail(
+                format!(
+                    "{who}: bumpwright waits for its lease until it is scaled down (docs/guides/moving-from-flux.md)"
+                ),
+            )
+        } else {
+            findings.fail(
                 "controllers",
                 format!(
                     "{who}, where its leases are: both would act on the same objects; install with -n {}, or scale it down first",
                     other.namespace
                 ),
-            ),
+            )
         }
     }
     if is_alone {

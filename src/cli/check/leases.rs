@@ -50,13 +50,14 @@ pub(super) async fn after(
             }
             Ok(Some(Leadership::Held(holder))) => {
                 let pod = holder.split('_').next().unwrap_or_default();
-                match pods.iter().any(|one| one == pod) {
-                    true => findings.ok("leases", format!("{pod} holds the lease {lease}")),
-                    false => findings.warn(
+                if pods.iter().any(|one| one == pod) {
+findings.ok("leases", format!("{pod} holds the lease {lease}"))
+} else {
+findings.warn(
                         "leases",
                         format!("the lease {lease} is held by {holder}, which is not a pod of bumpwright: bumpwright waits until it is released"),
-                    ),
-                }
+                    )
+}
             }
             Err(error) => findings.unknown("leases", format!("cannot read the lease {lease}: {error}")),
         }

@@ -49,9 +49,10 @@ async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Re
     // Without an answer there is nothing to find.
     let asked = server(&cluster, &mut findings).await;
     asked.map_err(|error| format!("cannot ask the API server of the kubeconfig for its version: {error}"))?;
-    match args.pre {
-        true => before::check(&cluster, &target.namespace, (components, planned), &mut findings).await,
-        false => after::check(&cluster, &target.namespace, &mut findings).await,
+    if args.pre {
+        before::check(&cluster, &target.namespace, (components, planned), &mut findings).await
+    } else {
+        after::check(&cluster, &target.namespace, &mut findings).await
     }
     Ok(findings)
 }
@@ -59,15 +60,16 @@ async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Re
 async fn server(cluster: &Cluster, findings: &mut Findings) -> Result<(), ClusterError> {
     let version = cluster.version().await?;
     let (major, minor) = OLDEST;
-    match version.number >= OLDEST {
-        true => findings.ok("server", format!("Kubernetes {}", version.text)),
-        false => findings.fail(
+    if version.number >= OLDEST {
+        findings.ok("server", format!("Kubernetes {}", version.text))
+    } else {
+        findings.fail(
             "server",
             format!(
                 "Kubernetes {} is too old: {major}.{minor} or newer is needed",
                 version.text
             ),
-        ),
+        )
     }
     Ok(())
 }

@@ -90,9 +90,10 @@ fn unknown(groups: &[Group], code: &str) -> ExplainError {
     if near.is_empty() {
         near.extend(nearest(code, known()));
     }
-    let hint = match near.is_empty() {
-        true => String::new(),
-        false => format!("; did you mean {}?", near.join(" or ")),
+    let hint = if near.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", near.join(" or "))
     };
     let code = code.to_owned();
     ExplainError::Unknown { code, hint }

@@ -63,10 +63,11 @@ impl Charts {
             return Err(ChartError::Unavailable(unknown));
         }
         let is_oci = text(&spec, "type") == "oci" || url.starts_with("oci://");
-        let archive = match is_oci {
+        let archive = if is_oci {
             // Whether it is not there or not reached is not told apart.
-            true => from_registry(wanted, &spec, objects, network).map_err(ChartError::Unavailable),
-            false => self.archive(wanted, &spec, objects),
+            from_registry(wanted, &spec, objects, network).map_err(ChartError::Unavailable)
+        } else {
+            self.archive(wanted, &spec, objects)
         }?;
         let chart = Chart::from_archive(&archive).map_err(|error| ChartError::Broken(error.to_string()))?;
         kept.put(&chart.metadata.version, &archive);

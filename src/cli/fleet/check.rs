@@ -32,9 +32,10 @@ pub(super) fn run(args: &Check) -> ExitCode {
     if let Err(error) = printed {
         return end(Err(cannot_print(error)));
     }
-    match is_as_bad(&report, args.fail_on) {
-        true => ExitCode::from(FOUND),
-        false => ExitCode::SUCCESS,
+    if is_as_bad(&report, args.fail_on) {
+        ExitCode::from(FOUND)
+    } else {
+        ExitCode::SUCCESS
     }
 }
 

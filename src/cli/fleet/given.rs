@@ -147,9 +147,10 @@ impl Given {
         self.outside.offline = true;
         let tree = self.repository.tree();
         let fleets = self.reconciled(&fleet::entries(&*tree));
-        match fleets.is_empty() {
-            true => self.reconciled(&overlays(&*tree)),
-            false => fleets,
+        if fleets.is_empty() {
+            self.reconciled(&overlays(&*tree))
+        } else {
+            fleets
         }
     }
 

@@ -233,15 +233,19 @@ impl Network {
         }
         let blob = remote.layer(layer).map_err(|error| error.to_string())?;
         let is_copied = selector.is_some_and(|selector| selector.operation == "copy");
-        let fault = |error: &ReadError| match is_copied {
-            true => error.to_string(),
-            false => source::unpack_fault(error, layer, &image),
+        let fault = |error: &ReadError| {
+            if is_copied {
+                error.to_string()
+            } else {
+                source::unpack_fault(error, layer, &image)
+            }
         };
         let (files, held) = self.unpacked(blob, fault)?;
-        match is_copied {
+        if is_copied {
             // The layer is the artifact, as it is.
-            true => Ok(SourceFiles::whole(files, Some(held))),
-            false => SourceFiles::new(files, spec.ignore.as_deref(), Some(held)),
+            Ok(SourceFiles::whole(files, Some(held)))
+        } else {
+            SourceFiles::new(files, spec.ignore.as_deref(), Some(held))
         }
     }
 

@@ -104,22 +104,24 @@ impl Seen<'_> {
     fn meet(&self, other: &Self) -> Result<Option<(String, String)>, String> {
         let object = &self.document.object;
         let (kind, name) = (object.kind(), object.metadata().object_name());
-        let is_same = match is_credential(kind) {
-            true => contents(&self.object.value) == contents(&other.object.value),
-            false => unowned(&self.object.value) == unowned(&other.object.value),
+        let is_same = if is_credential(kind) {
+            contents(&self.object.value) == contents(&other.object.value)
+        } else {
+            unowned(&self.object.value) == unowned(&other.object.value)
         };
         if is_same {
             return Ok(None);
         }
         let places = format!("{} and {}", self.shown(), other.shown());
-        match is_credential(kind) {
-            true => Ok(Some((
+        if is_credential(kind) {
+            Ok(Some((
                 name.namespace.clone(),
                 format!("{kind} {name} differs: {places}; that of the first is used"),
-            ))),
-            false => Err(format!(
+            )))
+        } else {
+            Err(format!(
                 "{kind} {name} differs: {places}; name one of these clusters in --fleet, or give the {kind} with -f"
-            )),
+            ))
         }
     }
 

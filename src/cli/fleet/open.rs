@@ -51,9 +51,10 @@ impl Opened {
     /// A folder, a file, a revision or a key that cannot be read; for users.
     pub(super) fn new(reading: &Reading) -> Result<Self, String> {
         let opened = Self::at(reading, reading.revision.as_deref())?;
-        match opened.entries.is_empty() {
-            true => Err(opened.no_entry()),
-            false => Ok(opened),
+        if opened.entries.is_empty() {
+            Err(opened.no_entry())
+        } else {
+            Ok(opened)
         }
     }
 
@@ -290,9 +291,12 @@ fn commit(place: &Place, revision: Option<&str>, network: &Network) -> Result<Op
         (Place::Remote(url), None) => (url.clone(), String::new()),
     };
     let files = network.files_at(&url.clone_url(), &url.reference, PATIENCE);
-    let mut files = files.map_err(|error| match error.starts_with(&*public_url(&url.clone_url())) {
-        true => error,
-        false => format!("{}: {error}", public_url(&url.clone_url())),
+    let mut files = files.map_err(|error| {
+        if error.starts_with(&*public_url(&url.clone_url())) {
+            error
+        } else {
+            format!("{}: {error}", public_url(&url.clone_url()))
+        }
     })?;
     if !folder.is_empty() {
         let names: Vec<Vec<u8>> = folder.split('/').map(|name| name.as_bytes().to_vec()).collect();

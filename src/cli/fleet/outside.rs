@@ -137,9 +137,10 @@ fn remotes(clone: &Path) -> Vec<String> {
 
 impl Outside for UserOutside {
     fn world(&self) -> Box<dyn World + '_> {
-        match self.offline {
-            true => Box::new(Sealed),
-            false => Box::new(self.network.world()),
+        if self.offline {
+            Box::new(Sealed)
+        } else {
+            Box::new(self.network.world())
         }
     }
 

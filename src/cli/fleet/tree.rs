@@ -70,9 +70,10 @@ impl Tree<'_> {
             }
         }
         for (n, child) in below.iter().enumerate() {
-            let (joint, bar) = match n + 1 == below.len() {
-                true => ("└─ ", "   "),
-                false => ("├─ ", "│  "),
+            let (joint, bar) = if n + 1 == below.len() {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
             };
             self.node(out, *child, &format!("{rest}{joint}"), &format!("{rest}{bar}"));
         }

@@ -175,8 +175,9 @@ fn kinds(what: What) -> Vec<&'static str> {
 fn check_kinds(what: What, seen: &Seen) -> Result<(), ViewError> {
     let kinds = kinds(what);
     let is_absent = |name: &&str| seen.absent.iter().any(|kind| kind.kind == *name);
-    match kinds.iter().all(is_absent) {
-        true => Err(ViewError::NoKinds(kinds.into_iter().map(str::to_owned).collect())),
-        false => Ok(()),
+    if kinds.iter().all(is_absent) {
+        Err(ViewError::NoKinds(kinds.into_iter().map(str::to_owned).collect()))
+    } else {
+        Ok(())
     }
 }

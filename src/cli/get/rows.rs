@@ -23,16 +23,18 @@ fn cells(manner: Manner, mut always: Vec<Cell>, more: Vec<Cell>) -> Vec<Cell> {
 
 /// Revisions are whole where there is room.
 fn revision(manner: Manner, revision: &str) -> String {
-    match manner.is_wide {
-        true => revision.to_owned(),
-        false => short(revision),
+    if manner.is_wide {
+        revision.to_owned()
+    } else {
+        short(revision)
     }
 }
 
 fn named(id: &Id, has_kind: bool) -> Cell {
-    Cell::new(match has_kind {
-        true => format!("{}/{}", id.kind.to_lowercase(), id.name.name),
-        false => id.name.name.clone(),
+    Cell::new(if has_kind {
+        format!("{}/{}", id.kind.to_lowercase(), id.name.name)
+    } else {
+        id.name.name.clone()
     })
 }
 

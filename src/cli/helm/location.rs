@@ -53,12 +53,11 @@ pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, String> {
 /// In words for the user.
 pub(in crate::cli) fn archive(repository: &str, name: &str, remote: &RemoteArgs) -> Result<Vec<u8>, String> {
     let deadline = Deadline::after(PATIENCE);
-    match repository.starts_with("oci://") {
-        true => {
-            let url = format!("{}/{name}", repository.trim_end_matches('/'));
-            from_registry(&url, range(remote), remote, deadline)
-        }
-        false => from_repository(repository, name, remote, deadline),
+    if repository.starts_with("oci://") {
+        let url = format!("{}/{name}", repository.trim_end_matches('/'));
+        from_registry(&url, range(remote), remote, deadline)
+    } else {
+        from_repository(repository, name, remote, deadline)
     }
 }
 
@@ -80,9 +79,10 @@ fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadli
 
 /// The wanted version; with --devel a range that has prereleases too.
 fn range(remote: &RemoteArgs) -> &str {
-    match remote.version.is_empty() && remote.devel {
-        true => ">0.0.0-0",
-        false => &remote.version,
+    if remote.version.is_empty() && remote.devel {
+        ">0.0.0-0"
+    } else {
+        &remote.version
     }
 }
 

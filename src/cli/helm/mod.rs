@@ -80,9 +80,10 @@ fn unprintable(error: HelmError, args: &OutputArgs) -> String {
         .map(|(path, text)| format!("---\n# Source: {path}\n{text}\n"))
         .collect();
     let shown = format!("{}\n", shown.trim());
-    let selected = match args.show_only.is_empty() {
-        true => Ok(shown),
-        false => shown_only(&shown, &args.show_only),
+    let selected = if args.show_only.is_empty() {
+        Ok(shown)
+    } else {
+        shown_only(&shown, &args.show_only)
     };
     match selected.map(|text| print(text.as_bytes())) {
         Ok(Ok(())) => error.to_string(),

@@ -25,9 +25,10 @@ pub(super) fn selection(args: &OutputArgs) -> Selection {
 /// # Errors
 /// A file cannot be written, or the path of a template leads out of the folder.
 pub(super) fn write(folder: &Path, rendered: &Rendered, release: &str, args: &OutputArgs) -> Result<String, String> {
-    let below = match args.release_name {
-        true => folder.join(release),
-        false => folder.to_owned(),
+    let below = if args.release_name {
+        folder.join(release)
+    } else {
+        folder.to_owned()
     };
     let mut files = Files::default();
     for (path, content) in rendered.crds.iter().filter(|_| args.include_crds) {
@@ -62,9 +63,10 @@ impl Files {
             fs::create_dir_all(parent).map_err(|error| go_error("mkdir", parent, &error))?;
         }
         let is_first = self.begun.insert(file.clone());
-        let opened = match is_first {
-            true => fs::File::create(&file),
-            false => fs::OpenOptions::new().append(true).open(&file),
+        let opened = if is_first {
+            fs::File::create(&file)
+        } else {
+            fs::OpenOptions::new().append(true).open(&file)
         };
         let written = opened.and_then(|mut file| writeln!(file, "---\n# Source: {path}\n{content}"));
         written.map_err(|error| go_error("open", &file, &error))?;

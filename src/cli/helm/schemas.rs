@@ -73,8 +73,9 @@ fn host(url: &Url) -> Option<String> {
 fn fetched(url: &Url, client: &Client, deadline: Deadline) -> Result<Value, String> {
     let request = Request::get(url.clone()).limit(MAX_BYTES);
     let answer = client.send(&request, deadline).map_err(|error| error.to_string())?;
-    match answer.status.is_success() {
-        true => serde_json::from_slice(&answer.into_body()).map_err(|error| error.to_string()),
-        false => Err(answer.status.to_string()),
+    if answer.status.is_success() {
+        serde_json::from_slice(&answer.into_body()).map_err(|error| error.to_string())
+    } else {
+        Err(answer.status.to_string())
     }
 }

@@ -50,8 +50,9 @@ fn bytes(name: &str) -> Result<Vec<u8>, String> {
         }
     };
     read.map_err(|error| go_error("read", path, &error))?;
-    match bytes.len() as u64 == most {
-        true => Err(format!("{name}: larger than {MAX_CHART_BYTES} bytes")),
-        false => Ok(bytes),
+    if bytes.len() as u64 == most {
+        Err(format!("{name}: larger than {MAX_CHART_BYTES} bytes"))
+    } else {
+        Ok(bytes)
     }
 }

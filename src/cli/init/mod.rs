@@ -129,9 +129,10 @@ fn is_wanted(root: &Path, path: &str, hidden: &Cell<usize>) -> bool {
 
 /// The fields of each file that have a marker, or that a rule names.
 fn marked(args: &Init, sources: &[SourceFile]) -> Result<Vec<Vec<Range<usize>>>, String> {
-    let folder = match args.path.is_dir() {
-        true => args.path.as_path(),
-        false => args.path.parent().unwrap_or(Path::new(".")),
+    let folder = if args.path.is_dir() {
+        args.path.as_path()
+    } else {
+        args.path.parent().unwrap_or(Path::new("."))
     };
     let rules = rules_above(folder).map_err(|fault| words::skip(&fault))?;
     let fields = |source: &SourceFile| {

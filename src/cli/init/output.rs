@@ -77,9 +77,10 @@ fn shown(new: Option<(&Path, &[u8])>, changes: &[FileChange]) -> Vec<u8> {
         unified::append_new(&mut out, path.as_os_str().as_encoded_bytes(), bytes);
     }
     out.extend(diff(changes));
-    match out.is_empty() {
-        true => b"nothing to propose\n".to_vec(),
-        false => out,
+    if out.is_empty() {
+        b"nothing to propose\n".to_vec()
+    } else {
+        out
     }
 }
 

@@ -24,9 +24,10 @@ pub(super) fn of(args: &Init, sources: &[SourceFile], has_flux: bool) -> PathBuf
         .iter()
         .filter_map(|source| Path::new(&source.name).parent().filter(is_flux)?.parent())
         .collect();
-    let given = match args.path.is_dir() {
-        true => args.path.as_path(),
-        false => args.path.parent().unwrap_or(Path::new("")),
+    let given = if args.path.is_dir() {
+        args.path.as_path()
+    } else {
+        args.path.parent().unwrap_or(Path::new(""))
     };
     let folder = folders.first().copied().filter(|_| folders.len() == 1).unwrap_or(given);
     if !has_flux {
@@ -34,17 +35,19 @@ pub(super) fn of(args: &Init, sources: &[SourceFile], has_flux: bool) -> PathBuf
         let own = given.strip_prefix(".").unwrap_or(given).join(OWN_FOLDER);
         return own.join(FILE);
     }
-    match folder == Path::new(".") {
-        true => PathBuf::from(FILE),
-        false => folder.join(FILE),
+    if folder == Path::new(".") {
+        PathBuf::from(FILE)
+    } else {
+        folder.join(FILE)
     }
 }
 
 /// How to go on without Flux.
 pub(super) fn next_steps(args: &Init, proposal: &Proposal) -> Option<String> {
-    let path = match args.path == Path::new(".") {
-        true => String::new(),
-        false => format!(" {}", args.path.display()),
+    let path = if args.path == Path::new(".") {
+        String::new()
+    } else {
+        format!(" {}", args.path.display())
     };
     let is_needed = !proposal.has_flux && !proposal.manifests.is_empty();
     is_needed.then(|| {

@@ -152,9 +152,10 @@ fn definition(resource: &CustomResource) -> Manifest {
         ));
     }
     // If Flux's own manifests drop these definitions, its kustomize-controller would delete them, with all their objects.
-    let annotations = match own {
-        true => "  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n",
-        false => "  annotations:\n",
+    let annotations = if own {
+        "  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n"
+    } else {
+        "  annotations:\n"
     };
     let text = resource.to_yaml().replacen("  annotations:\n", annotations, 1);
     Manifest {
@@ -171,19 +172,20 @@ fn roles(wanted: &Installation<'_>) -> Vec<Manifest> {
     if wanted.components.has_images() {
         roles.extend(image_roles(everywhere));
     }
-    roles.extend(match everywhere {
-        true => [
+    roles.extend(if everywhere {
+        [
             file!(&CLUSTER_ROLE, "bumpwright", "base/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-flux-system",
                 "base/cluster-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, "bumpwright", "one-namespace/role.yaml"),
             file!(&ROLE_BINDING, "bumpwright", "one-namespace/role-binding.yaml"),
-        ],
+        ]
     });
     roles.extend([
         file!(&ROLE, "bumpwright-leases", "base/lease-role.yaml"),
@@ -196,75 +198,79 @@ fn roles(wanted: &Installation<'_>) -> Vec<Manifest> {
 
 fn image_roles(everywhere: bool) -> [Manifest; 2] {
     const NAME: &str = "bumpwright-images";
-    match everywhere {
-        true => [
+    if everywhere {
+        [
             file!(&CLUSTER_ROLE, NAME, "base/images-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-images-flux-system",
                 "base/images-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, NAME, "one-namespace/images-role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/images-role-binding.yaml"),
-        ],
+        ]
     }
 }
 
 /// The right to issue tokens of ServiceAccounts, which few installations need.
 fn token_roles(everywhere: bool) -> [Manifest; 2] {
     const NAME: &str = "bumpwright-workload-identity";
-    match everywhere {
-        true => [
+    if everywhere {
+        [
             file!(&CLUSTER_ROLE, NAME, "workload-identity/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-workload-identity-flux-system",
                 "workload-identity/cluster-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, NAME, "one-namespace/workload-identity/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/workload-identity/role-binding.yaml"),
-        ],
+        ]
     }
 }
 
 /// The rights to look at the workloads that versions are promoted from.
 fn promotion_roles(everywhere: bool) -> [Manifest; 2] {
     const NAME: &str = "bumpwright-promotion";
-    match everywhere {
-        true => [
+    if everywhere {
+        [
             file!(&CLUSTER_ROLE, NAME, "promotion/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-promotion-flux-system",
                 "promotion/cluster-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, NAME, "one-namespace/promotion/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/promotion/role-binding.yaml"),
-        ],
+        ]
     }
 }
 
 fn source_roles(everywhere: bool) -> [Manifest; 4] {
     const NAME: &str = "bumpwright-sources";
-    let [role, binding] = match everywhere {
-        true => [
+    let [role, binding] = if everywhere {
+        [
             file!(&CLUSTER_ROLE, NAME, "source-controller/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-sources-flux-system",
                 "source-controller/cluster-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, NAME, "one-namespace/source-controller/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/source-controller/role-binding.yaml"),
-        ],
+        ]
     };
     [
         role,
@@ -290,17 +296,18 @@ fn helm_roles() -> [Manifest; 2] {
 }
 
 fn kustomize_roles(everywhere: bool) -> [Manifest; 3] {
-    let binding = match everywhere {
-        true => file!(
+    let binding = if everywhere {
+        file!(
             &CLUSTER_ROLE_BINDING,
             "bumpwright-kustomizations-flux-system",
             "kustomize-controller/cluster-role-binding.yaml"
-        ),
-        false => file!(
+        )
+    } else {
+        file!(
             &ROLE_BINDING,
             "bumpwright-kustomizations",
             "one-namespace/kustomize-controller/role-binding.yaml"
-        ),
+        )
     };
     [
         binding,
@@ -319,38 +326,40 @@ fn kustomize_roles(everywhere: bool) -> [Manifest; 3] {
 
 fn webhook_roles(everywhere: bool) -> [Manifest; 2] {
     const NAME: &str = "bumpwright-webhooks";
-    match everywhere {
-        true => [
+    if everywhere {
+        [
             file!(&CLUSTER_ROLE, NAME, "webhooks/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-webhooks-flux-system",
                 "webhooks/cluster-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, NAME, "one-namespace/webhooks/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/webhooks/role-binding.yaml"),
-        ],
+        ]
     }
 }
 
 /// The rights to read what pages are made of, and to ask who people are and what they may see.
 fn ui_roles(everywhere: bool) -> [Manifest; 3] {
     const NAME: &str = "bumpwright-ui";
-    let [role, binding] = match everywhere {
-        true => [
+    let [role, binding] = if everywhere {
+        [
             file!(&CLUSTER_ROLE, NAME, "ui/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-ui-flux-system",
                 "ui/cluster-role-binding.yaml"
             ),
-        ],
-        false => [
+        ]
+    } else {
+        [
             file!(&ROLE, NAME, "one-namespace/ui/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/ui/role-binding.yaml"),
-        ],
+        ]
     };
     let reviews = file!(
         &CLUSTER_ROLE_BINDING,

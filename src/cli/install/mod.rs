@@ -145,12 +145,13 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
     if former.is_some() || (args.wait && args.shards.is_some()) {
         switch::tell_volumes(&cluster, &args.namespace, args.shards.unwrap_or(0)).await?;
     }
-    match args.wait {
-        true => print("installed\n"),
-        false => print(&format!(
+    if args.wait {
+        print("installed\n")
+    } else {
+        print(&format!(
             "installed; to see whether all is well: bumpwright check -n {}\n",
             args.namespace
-        )),
+        ))
     }
 }
 
@@ -254,9 +255,10 @@ fn print(text: &str) -> Result<(), InstallError> {
 fn namespace(name: &str) -> Result<&str, InstallError> {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     let fits = (1..=63).contains(&name.len()) && name.bytes().all(inner);
-    match fits && !name.starts_with('-') && !name.ends_with('-') {
-        true => Ok(name),
-        false => Err(InstallError::Namespace(name.to_owned())),
+    if fits && !name.starts_with('-') && !name.ends_with('-') {
+        Ok(name)
+    } else {
+        Err(InstallError::Namespace(name.to_owned()))
     }
 }
 
@@ -266,9 +268,10 @@ fn image(image: &str) -> Result<&str, InstallError> {
     let last = image.rsplit('/').next().unwrap_or_default();
     let named = last.split_once([':', '@']);
     let whole = named.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
-    match whole && image.bytes().all(fits) && image.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        true => Ok(image),
-        false => Err(InstallError::Image(image.to_owned())),
+    if whole && image.bytes().all(fits) && image.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        Ok(image)
+    } else {
+        Err(InstallError::Image(image.to_owned()))
     }
 }
 

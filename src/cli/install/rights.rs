@@ -38,12 +38,11 @@ impl Rights {
             all.add(kind, "", &["list"]);
         }
         all.add(&POD, namespace, &["list"]);
-        match wanted.iter().any(|one| *one.kind == STATEFUL_SET) {
-            true => {
-                all.add(&EVENT, namespace, &["list"]);
-                all.add(&PERSISTENT_VOLUME_CLAIM, namespace, &["list"]);
-            }
-            false => all.add(&REPLICA_SET, namespace, &["list"]),
+        if wanted.iter().any(|one| *one.kind == STATEFUL_SET) {
+            all.add(&EVENT, namespace, &["list"]);
+            all.add(&PERSISTENT_VOLUME_CLAIM, namespace, &["list"]);
+        } else {
+            all.add(&REPLICA_SET, namespace, &["list"])
         }
         all
     }

@@ -26,9 +26,10 @@ pub(in crate::cli) const SELECTOR: &str = "app=bumpwright";
 /// That all replicas are: `deployment.apps/bumpwright is ready`.
 pub(in crate::cli) fn ready(kind: &Kind, replicas: u64) -> String {
     let is_ready = format!("{} is ready", installed::workload(kind));
-    match *kind == STATEFUL_SET {
-        true => format!("{is_ready}: {replicas} of {replicas} members"),
-        false => is_ready,
+    if *kind == STATEFUL_SET {
+        format!("{is_ready}: {replicas} of {replicas} members")
+    } else {
+        is_ready
     }
 }
 
@@ -58,16 +59,18 @@ pub(in crate::cli) async fn of(cluster: &Cluster, kind: &Kind, namespace: &str, 
     };
     let mut reasons = vec![awaited];
     reasons.extend(condition_reasons(workload));
-    match is_set {
-        true => reasons.extend(refusal(cluster, namespace, workload).await),
-        false => list_reasons(cluster, &REPLICA_SET, namespace, replica_set_reasons, &mut reasons).await,
+    if is_set {
+        reasons.extend(refusal(cluster, namespace, workload).await)
+    } else {
+        list_reasons(cluster, &REPLICA_SET, namespace, replica_set_reasons, &mut reasons).await
     }
     list_reasons(cluster, &POD, namespace, pod_reasons, &mut reasons).await;
     reasons.dedup();
     let text = words::inline(&reasons.join("; ")).into_owned();
-    match is_over(workload) {
-        true => Rollout::Failed(format!("has not become ready in time: {text}")),
-        false => Rollout::NotYet(text),
+    if is_over(workload) {
+        Rollout::Failed(format!("has not become ready in time: {text}"))
+    } else {
+        Rollout::NotYet(text)
     }
 }
 

@@ -54,9 +54,10 @@ fn detect(folder: &Path, recursive: bool, resources: &mut Vec<String>) -> Result
         let path = folder.join(&name);
         let meta = fs::symlink_metadata(&path).map_err(failed)?;
         if meta.is_dir() && recursive && name != ".git" {
-            match NAMES.iter().any(|name| path.join(name).is_file()) {
-                true => resources.push(path.display().to_string()),
-                false => detect(&path, recursive, resources)?,
+            if NAMES.iter().any(|name| path.join(name).is_file()) {
+                resources.push(path.display().to_string())
+            } else {
+                detect(&path, recursive, resources)?
             }
         } else if meta.is_file() && is_manifest(&path, meta.len()) {
             resources.push(path.display().to_string());

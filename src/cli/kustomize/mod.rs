@@ -31,9 +31,10 @@ pub fn run(args: &Kustomize) -> ExitCode {
 }
 
 fn fix_all(args: &Fix) -> Result<(), String> {
-    let paths = match args.paths.is_empty() {
-        true => vec![PathBuf::from(".")],
-        false => args.paths.clone(),
+    let paths = if args.paths.is_empty() {
+        vec![PathBuf::from(".")]
+    } else {
+        args.paths.clone()
     };
     let is_wanted = |path: &str| path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name));
     let found = find(&paths, &is_wanted);
@@ -61,20 +62,20 @@ fn fix_all(args: &Fix) -> Result<(), String> {
             }
         }
     }
-    match args.write {
-        true => {
-            replace_files(&changes).map_err(|error| error.to_string())?;
-            let told = match changes.len() {
-                0 => "nothing to change\n".to_owned(),
-                files => format!("rewrote {}\n", words::count(files, "file")),
-            };
-            print_styled(&told).map_err(cannot_print)?;
-        }
-        false => print(&diff(&changes)).map_err(cannot_print)?,
+    if args.write {
+        replace_files(&changes).map_err(|error| error.to_string())?;
+        let told = match changes.len() {
+            0 => "nothing to change\n".to_owned(),
+            files => format!("rewrote {}\n", words::count(files, "file")),
+        };
+        print_styled(&told).map_err(cannot_print)?;
+    } else {
+        print(&diff(&changes)).map_err(cannot_print)?
     }
-    match is_whole {
-        true => Ok(()),
-        false => Err("some files or fields were not rewritten".to_owned()),
+    if is_whole {
+        Ok(())
+    } else {
+        Err("some files or fields were not rewritten".to_owned())
     }
 }
 

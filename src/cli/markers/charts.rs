@@ -85,9 +85,10 @@ impl Charts {
         if (count, wanted.len()) == (marking.changed.len(), count) {
             return Ok(marking);
         }
-        let mut marking = match wanted.is_empty() {
-            true => Marking::default(),
-            false => mark_at_in(kind, text, &wanted)?,
+        let mut marking = if wanted.is_empty() {
+            Marking::default()
+        } else {
+            mark_at_in(kind, text, &wanted)?
         };
         marking.left.extend(left);
         marking.left.sort_by_key(|field| (field.line, field.column));

@@ -65,9 +65,10 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
         }
         Format::Text => print_styled(&text(&rows)).map_err(cannot_print)?,
     }
-    match found.faults.is_empty() {
-        true => Ok(()),
-        false => Err("some files were not read".to_owned()),
+    if found.faults.is_empty() {
+        Ok(())
+    } else {
+        Err("some files were not read".to_owned())
     }
 }
 

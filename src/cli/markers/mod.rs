@@ -35,9 +35,10 @@ pub fn run(args: &Markers) -> ExitCode {
 
 /// The paths that were given, or the current folder.
 fn paths(place: &PlaceFlags) -> Vec<PathBuf> {
-    match place.paths.is_empty() {
-        true => vec![PathBuf::from(".")],
-        false => place.paths.clone(),
+    if place.paths.is_empty() {
+        vec![PathBuf::from(".")]
+    } else {
+        place.paths.clone()
     }
 }
 
@@ -206,9 +207,10 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
         (shown, bytes, marking)
     };
     change(find(&paths, is_wanted), args.write, "marked", marked)?;
-    match is_whole.get() {
-        true => Ok(()),
-        false => Err("not every field was marked".to_owned()),
+    if is_whole.get() {
+        Ok(())
+    } else {
+        Err("not every field was marked".to_owned())
     }
 }
 
@@ -265,20 +267,17 @@ fn change(
         .map(|(path, bytes)| marked(&path, bytes))
         .collect();
     let changes: Vec<FileChange> = files.iter().filter_map(changed).collect();
-    match write {
-        true => {
-            replace_files(&changes).map_err(|error| error.to_string())?;
-            print_styled(&told(&files, changes.len(), done)).map_err(cannot_print)?;
-        }
-        false => {
-            print(&diff(&changes)).map_err(cannot_print)?;
-            if changes.is_empty() {
-                let files = words::count(files.len(), "file");
-                say(
-                    "note",
-                    &format!("nothing to change: no field that would be {done} in {files}"),
-                );
-            }
+    if write {
+        replace_files(&changes).map_err(|error| error.to_string())?;
+        print_styled(&told(&files, changes.len(), done)).map_err(cannot_print)?;
+    } else {
+        print(&diff(&changes)).map_err(cannot_print)?;
+        if changes.is_empty() {
+            let files = words::count(files.len(), "file");
+            say(
+                "note",
+                &format!("nothing to change: no field that would be {done} in {files}"),
+            );
         }
     }
     for (path, _, marking) in &files {
@@ -295,9 +294,10 @@ fn change(
             Err(why) => say("skipped", &format!("{shown}: {why}")),
         }
     }
-    match found.faults.is_empty() {
-        true => Ok(()),
-        false => Err("some files were not read".to_owned()),
+    if found.faults.is_empty() {
+        Ok(())
+    } else {
+        Err("some files were not read".to_owned())
     }
 }
 

@@ -132,9 +132,10 @@ fn of_runs(
             },
         });
     }
-    match items.is_empty() {
-        true => Err("--from-json: no run in it changed anything (for the automations in -f)".to_owned()),
-        false => Ok(items),
+    if items.is_empty() {
+        Err("--from-json: no run in it changed anything (for the automations in -f)".to_owned())
+    } else {
+        Ok(items)
     }
 }
 

@@ -50,9 +50,10 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     tell(&adoption);
     notes.iter().for_each(|note| say("note", &words::inline(note)));
     let left = adoption.remarks.iter().any(|remark| remark.weight == Weight::Left);
-    match done.is_err() || left || !faults.is_empty() {
-        true => ExitCode::from(FAILED),
-        false => ExitCode::SUCCESS,
+    if done.is_err() || left || !faults.is_empty() {
+        ExitCode::from(FAILED)
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
@@ -82,12 +83,13 @@ fn there(path: &Path) -> Result<Option<SourceFile>, String> {
         .parsed
         .iter()
         .all(|file| file.error.is_none() && file.objects().into_iter().all(is_object));
-    match are_manifests {
-        true => Ok(Some(source)),
-        false => Err(format!(
+    if are_manifests {
+        Ok(Some(source))
+    } else {
+        Err(format!(
             "{} is there already, and is no file of manifests that others could be added to; name another file with --manifests",
             words::inline(&source.name)
-        )),
+        ))
     }
 }
 

@@ -48,9 +48,10 @@ pub fn run(args: &Migrate) -> ExitCode {
         complain(error);
     }
     let left = files.iter().any(|file| !file.migration.left.is_empty());
-    match written.is_err() || left || !faults.is_empty() {
-        true => ExitCode::from(FAILED),
-        false => ExitCode::SUCCESS,
+    if written.is_err() || left || !faults.is_empty() {
+        ExitCode::from(FAILED)
+    } else {
+        ExitCode::SUCCESS
     }
 }
 

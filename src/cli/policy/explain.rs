@@ -53,9 +53,10 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
         told.listed = None;
         return Ok(told);
     }
-    told.steps.push(match explanation.listed {
-        true => format!("The repository has the tag {tag}."),
-        false => format!("The repository does not have the tag {tag}; this is what would become of it."),
+    told.steps.push(if explanation.listed {
+        format!("The repository has the tag {tag}.")
+    } else {
+        format!("The repository does not have the tag {tag}; this is what would become of it.")
     });
     told.steps.push(exclusions(asked));
     let verdict = &explanation.judgement.verdict;
@@ -149,9 +150,10 @@ fn rule(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
 }
 
 fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'static str {
-    match order.eq_ignore_ascii_case("desc") {
-        true => descending,
-        false => ascending,
+    if order.eq_ignore_ascii_case("desc") {
+        descending
+    } else {
+        ascending
     }
 }
 
@@ -181,9 +183,10 @@ fn guards(policy: &ImagePolicy) -> Vec<String> {
 fn rank(explanation: &Explanation) -> Vec<String> {
     let latest = &explanation.latest;
     let outcome = outcome(latest, explanation.listed);
-    let (is, wins) = match explanation.listed {
-        true => ("is", "wins"),
-        false => ("would be", "would still win"),
+    let (is, wins) = if explanation.listed {
+        ("is", "wins")
+    } else {
+        ("would be", "would still win")
     };
     match (&explanation.judgement.verdict, latest) {
         (Verdict::Newest, Ok(_)) if explanation.listed => vec!["Nothing is newer: it is the choice.".to_owned()],

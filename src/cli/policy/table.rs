@@ -157,9 +157,10 @@ pub(super) fn tags(counts: &Counts) -> String {
         lost.push(format!("{} excluded", counts.excluded));
     }
     lost.extend(counts.dropped.iter().map(|(verdict, n)| dropped(verdict, *n)));
-    match lost.is_empty() {
-        true => counts.total.to_string(),
-        false => format!("{} of {}: {}", counts.counted, counts.total, lost.join(", ")),
+    if lost.is_empty() {
+        counts.total.to_string()
+    } else {
+        format!("{} of {}: {}", counts.counted, counts.total, lost.join(", "))
     }
 }
 

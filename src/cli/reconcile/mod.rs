@@ -47,12 +47,15 @@ async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, ViewError>
 fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, ViewError> {
     let flags = [(args.force, "--force", FORCE_AT), (args.reset, "--reset", RESET_AT)];
     let asked = flags.into_iter().filter(|(is_asked, ..)| *is_asked);
-    let asked = asked.map(|(_, flag, annotation)| match kind.is(&HELM_RELEASE) {
-        true => Ok(annotation),
-        false => Err(ViewError::Typed(format!(
-            "{flag} is for HelmReleases, not for a {}",
-            kind.kind
-        ))),
+    let asked = asked.map(|(_, flag, annotation)| {
+        if kind.is(&HELM_RELEASE) {
+            Ok(annotation)
+        } else {
+            Err(ViewError::Typed(format!(
+                "{flag} is for HelmReleases, not for a {}",
+                kind.kind
+            )))
+        }
     });
     asked.collect()
 }
@@ -89,16 +92,15 @@ fn checked(target: &Target) -> Result<(), ViewError> {
         let text = format!("{target} cannot be reconciled: another controller makes it");
         return Err(ViewError::Refused(text));
     }
-    match is_suspended(&target.object) {
-        true => {
-            let command = format!(
-                "bumpwright resume {} {}",
-                kinds::word(&target.resource.gvk.kind),
-                target.name.name
-            );
-            let text = format!("{target} is suspended: `{command} -n {}`", target.name.namespace);
-            Err(ViewError::Refused(text))
-        }
-        false => Ok(()),
+    if is_suspended(&target.object) {
+        let command = format!(
+            "bumpwright resume {} {}",
+            kinds::word(&target.resource.gvk.kind),
+            target.name.name
+        );
+        let text = format!("{target} is suspended: `{command} -n {}`", target.name.namespace);
+        Err(ViewError::Refused(text))
+    } else {
+        Ok(())
     }
 }

@@ -110,13 +110,14 @@ async fn served(cluster: &Cluster, kind: &Kind) -> Result<Resource, ViewError> {
 
 /// That an object is not there, in words; or another error as it is.
 pub(in crate::cli) fn found(resource: &Resource, name: &ObjectName, error: ClusterError) -> ViewError {
-    match error.is_not_found() {
-        true => ViewError::NotFound {
+    if error.is_not_found() {
+        ViewError::NotFound {
             kind: resource.gvk.kind.clone(),
             name: name.name.clone(),
             namespace: name.namespace.clone(),
             hint: String::new(),
-        },
-        false => error.into(),
+        }
+    } else {
+        error.into()
     }
 }

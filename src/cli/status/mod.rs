@@ -91,9 +91,10 @@ async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overvi
     };
     let mut shown = first.clone();
     loop {
-        match watch.next().await {
-            true => seen = read(cluster, namespace).await?,
-            false => seen.world.now = crate::cli::images::now().unix_seconds(),
+        if watch.next().await {
+            seen = read(cluster, namespace).await?
+        } else {
+            seen.world.now = crate::cli::images::now().unix_seconds()
         }
         let next = seen.overview(namespace);
         if !is_screen && next == shown {

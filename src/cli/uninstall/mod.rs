@@ -110,9 +110,10 @@ async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
         work.namespace(namespace, &plan).await?;
     }
     let is_nothing = plan.objects.is_empty() && plan.definitions.is_empty() && plan.namespace.is_none();
-    match is_nothing {
-        true => print("there is nothing of `bumpwright install` to remove"),
-        false => Ok(()),
+    if is_nothing {
+        print("there is nothing of `bumpwright install` to remove")
+    } else {
+        Ok(())
     }
 }
 
@@ -370,10 +371,7 @@ impl Removal<'_> {
     }
 
     fn dry(&self) -> &'static str {
-        match self.args.dry_run {
-            true => " (dry run)",
-            false => "",
-        }
+        if self.args.dry_run { " (dry run)" } else { "" }
     }
 }
 

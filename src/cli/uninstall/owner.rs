@@ -44,9 +44,10 @@ fn managers(object: &Value, is_wanted: impl Fn(&Value) -> bool) -> BTreeSet<&str
 }
 
 fn named(managers: &BTreeSet<&str>) -> String {
-    match managers.is_empty() {
-        true => "an unknown client".to_owned(),
-        false => managers.iter().copied().collect::<Vec<_>>().join(", "),
+    if managers.is_empty() {
+        "an unknown client".to_owned()
+    } else {
+        managers.iter().copied().collect::<Vec<_>>().join(", ")
     }
 }
 

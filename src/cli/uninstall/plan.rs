@@ -81,9 +81,10 @@ impl Plan {
         if *manifest.kind == NAMESPACE && object.pointer("/metadata/deletionTimestamp").is_some() {
             return Ok(());
         }
-        let owner = match *manifest.kind == NAMESPACE {
-            true => owner::of_shared(object, "metadata"),
-            false => owner::of(object),
+        let owner = if *manifest.kind == NAMESPACE {
+            owner::of_shared(object, "metadata")
+        } else {
+            owner::of(object)
         };
         if let Owner::Other(who) = owner {
             if is_workload(manifest.kind) {

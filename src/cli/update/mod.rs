@@ -168,9 +168,10 @@ fn run_steps(args: &Update, steps: Vec<Step>) -> Vec<Run> {
         });
     }
     let progress = Line::spinner(fetching(&jobs));
-    let done = match jobs.is_empty() {
-        true => Vec::new(),
-        false => automation::attended(|| automation::run_all(&jobs), || pushes.has_begun(), say_interrupted),
+    let done = if jobs.is_empty() {
+        Vec::new()
+    } else {
+        automation::attended(|| automation::run_all(&jobs), || pushes.has_begun(), say_interrupted)
     };
     for ((n, notes), run) in waiting.into_iter().zip(done) {
         if let Some(slot) = runs.get_mut(n) {

@@ -79,9 +79,8 @@ impl Typed<'_> {
     /// What the request is given; each flag counts in the place of its annotation.
     fn with_flags(&self, said: PullRequestSetup) -> PullRequestSetup {
         let args = &self.args.request;
-        let names = |flags: &[PullRequestName], said: Vec<PullRequestName>| match flags.is_empty() {
-            true => said,
-            false => flags.to_vec(),
+        let names = |flags: &[PullRequestName], said: Vec<PullRequestName>| {
+            if flags.is_empty() { said } else { flags.to_vec() }
         };
         PullRequestSetup {
             labels: names(&args.labels, said.labels),

@@ -107,13 +107,14 @@ impl<'a> Typed<'a> {
 
     /// A change for review takes the place of a branch.
     pub(super) fn refuse_both(&self) -> Result<(), String> {
-        match self.args.gerrit.is_some() && self.args.push_branch.is_some() {
-            true => Err(
+        if self.args.gerrit.is_some() && self.args.push_branch.is_some() {
+            Err(
                 "--gerrit pushes a change in the place of a branch: leave out --push-branch, or give the branch that the change is for as \
                  --gerrit=BRANCH"
                     .to_owned(),
-            ),
-            false => Ok(()),
+            )
+        } else {
+            Ok(())
         }
     }
 

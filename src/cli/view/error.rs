@@ -59,9 +59,10 @@ impl ViewError {
 
 /// What is not installed where these kinds are missing.
 fn missing(kinds: &[String]) -> &'static str {
-    match kinds.iter().all(|kind| kind.starts_with("Helm")) {
-        true => "Flux's helm-controller and source-controller are not installed there",
-        false => "neither Flux nor bumpwright is installed there; `bumpwright install` does it",
+    if kinds.iter().all(|kind| kind.starts_with("Helm")) {
+        "Flux's helm-controller and source-controller are not installed there"
+    } else {
+        "neither Flux nor bumpwright is installed there; `bumpwright install` does it"
     }
 }
 

@@ -124,9 +124,10 @@ pub(in crate::cli) fn typed(words: &[String]) -> Result<Typed, ViewError> {
 }
 
 fn named_object(name: &str, word: &str) -> Result<String, ViewError> {
-    match name.is_empty() || name.contains('/') {
-        true => Err(ViewError::Typed(format!("{word:?} is not KIND/NAME"))),
-        false => Ok(name.to_owned()),
+    if name.is_empty() || name.contains('/') {
+        Err(ViewError::Typed(format!("{word:?} is not KIND/NAME")))
+    } else {
+        Ok(name.to_owned())
     }
 }
 

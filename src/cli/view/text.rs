@@ -116,9 +116,10 @@ pub(in crate::cli) fn ready(readiness: &Readiness) -> Cell {
 
 /// Whether it is suspended, as flux writes it.
 pub(in crate::cli) fn suspended(readiness: &Readiness) -> Cell {
-    match readiness.suspended {
-        true => Cell::styled("True", WARN),
-        false => Cell::new("False"),
+    if readiness.suspended {
+        Cell::styled("True", WARN)
+    } else {
+        Cell::new("False")
     }
 }
 

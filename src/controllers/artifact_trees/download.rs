@@ -60,9 +60,10 @@ impl<R: Read> Read for Download<R> {
 
 /// Why the download of an archive failed.
 pub(super) fn copying(expected: &Digest, error: &io::Error) -> FetchError {
-    match error.get_ref().is_some_and(|inner| inner.is::<OtherBytes>()) {
-        true => other_bytes(expected),
-        false => FetchError::Failed(format!("failed to copy temp contents: {error}")),
+    if error.get_ref().is_some_and(|inner| inner.is::<OtherBytes>()) {
+        other_bytes(expected)
+    } else {
+        FetchError::Failed(format!("failed to copy temp contents: {error}"))
     }
 }
 

@@ -316,9 +316,10 @@ impl ArtifactTrees {
                 "failed to download archive: the address {text:?} of the artifact: {error}"
             ))
         })?;
-        let (variable, host) = match text.contains("//source-watcher") {
-            true => ("SOURCE_WATCHER_LOCALHOST", &self.hosts.source_watcher),
-            false => ("SOURCE_CONTROLLER_LOCALHOST", &self.hosts.source_controller),
+        let (variable, host) = if text.contains("//source-watcher") {
+            ("SOURCE_WATCHER_LOCALHOST", &self.hosts.source_watcher)
+        } else {
+            ("SOURCE_CONTROLLER_LOCALHOST", &self.hosts.source_controller)
         };
         if let Some(host) = host {
             let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));

@@ -87,9 +87,10 @@ fn log(context: &Context, request: &ReconcileRequest<'_>, changes: &ChangeSet) {
     if changes.is_empty() {
         return;
     }
-    let output = match context.settings.gates.group_change_log {
-        true => serde_json::json!(changes.by_action()),
-        false => serde_json::json!(changes.by_subject()),
+    let output = if context.settings.gates.group_change_log {
+        serde_json::json!(changes.by_action())
+    } else {
+        serde_json::json!(changes.by_subject())
     };
     request.log.with("output", output).info("server-side apply completed");
 }

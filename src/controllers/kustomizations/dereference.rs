@@ -46,13 +46,17 @@ pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kust
         let message = format!("source `{}` kind '{}' not supported", reference.name, reference.kind);
         return Err(Error::SourceUnreadable(message));
     };
-    let found = match shared.settings.gates.direct_source_fetch {
-        true => shared.cluster.get(cache.kind(), &name).await.map(Arc::new),
-        false => shared.watched(cache, &name).await,
+    let found = if shared.settings.gates.direct_source_fetch {
+        shared.cluster.get(cache.kind(), &name).await.map(Arc::new)
+    } else {
+        shared.watched(cache, &name).await
     };
-    let source = found.map_err(|error| match error.is_not_found() {
-        true => Error::SourceNotFound(error.to_string()),
-        false => Error::SourceUnreadable(format!("unable to get source '{name}': {error}")),
+    let source = found.map_err(|error| {
+        if error.is_not_found() {
+            Error::SourceNotFound(error.to_string())
+        } else {
+            Error::SourceUnreadable(format!("unable to get source '{name}': {error}"))
+        }
     })?;
     let artifact = source.status().get("artifact").and_then(artifacts::read);
     let Some(artifact) = artifact else {

@@ -32,9 +32,10 @@ pub(super) async fn compare(
     let (cluster, before) = (&deployment.target.cluster, deployment.deletable());
     let compared = preview(cluster, objects, &settings, &before, kustomization.spec.prune).await;
     let preview = compared.map_err(|error| deployment.mask.hide(&error.to_string()))?;
-    match preview.refused.is_empty() {
-        true => Ok(preview),
-        false => Err(ApplyError::from(Refusals(preview.refused)).to_string()),
+    if preview.refused.is_empty() {
+        Ok(preview)
+    } else {
+        Err(ApplyError::from(Refusals(preview.refused)).to_string())
     }
 }
 

@@ -237,9 +237,10 @@ impl Process {
             has_acted |= self.act(action).await;
         }
         // An epoch is acknowledged at once, and a deal of our own read.
-        Ok(match has_changed || has_acted {
-            true => Again::AtOnce,
-            false => Again::Later,
+        Ok(if has_changed || has_acted {
+            Again::AtOnce
+        } else {
+            Again::Later
         })
     }
 

@@ -85,10 +85,7 @@ impl Failure {
 
     /// [`Failure::stalled`] if `stalled`.
     pub(crate) const fn stalled_if(self, stalled: bool) -> Self {
-        match stalled {
-            true => self.stalled(),
-            false => self,
-        }
+        if stalled { self.stalled() } else { self }
     }
 
     /// It is retried after that time.

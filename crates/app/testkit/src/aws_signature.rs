@@ -44,9 +44,10 @@ impl AwsKey<'_> {
             part("Credential=").map(str::to_owned),
             part("Signature=").map(str::to_owned),
         );
-        match got == expected {
-            true => Ok(()),
-            false => Err(format!("{got:?} instead of {expected:?}")),
+        if got == expected {
+            Ok(())
+        } else {
+            Err(format!("{got:?} instead of {expected:?}"))
         }
     }
 
@@ -133,9 +134,10 @@ impl AwsKey<'_> {
         let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
         let first = format!("AWS4{}", self.secret).into_bytes();
         let key = scope.split('/').fold(first, |key, part| hmac(&key, part));
-        match hex(&hmac(&key, &to_sign)) == signature {
-            true => Ok(()),
-            false => Err("the signature is another".to_owned()),
+        if hex(&hmac(&key, &to_sign)) == signature {
+            Ok(())
+        } else {
+            Err("the signature is another".to_owned())
         }
     }
 }

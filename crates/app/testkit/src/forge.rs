@@ -391,9 +391,10 @@ impl ForgeState {
             "created_at": OPENED, "closed_at": (!pull.open).then(|| closed_at(pull)),
         });
         let users = pull.assignees.iter().map(|name| json!({"login": name}));
-        shown["assignees"] = match pull.assignees.is_empty() && self.kind == ForgeKind::Gitea {
-            true => Value::Null,
-            false => json!(users.collect::<Vec<_>>()),
+        shown["assignees"] = if pull.assignees.is_empty() && self.kind == ForgeKind::Gitea {
+            Value::Null
+        } else {
+            json!(users.collect::<Vec<_>>())
         };
         match self.kind {
             ForgeKind::Gitea => shown["content_version"] = json!(pull.edits),

@@ -111,12 +111,13 @@ impl Place {
     /// Begins an installation or an upgrade.
     fn attempt(&self, release: &Json, failures: i64) {
         let values = &release["spec"]["values"];
-        let action = match release["status"]["history"]
+        let action = if release["status"]["history"]
             .as_array()
             .is_some_and(|all| !all.is_empty())
         {
-            true => "upgrade",
-            false => "install",
+            "upgrade"
+        } else {
+            "install"
         };
         self.install(name(release), values);
         let message = format!("Running '{action}' action with timeout of 5m0s");
@@ -188,12 +189,11 @@ impl Place {
         }
         let stalled = format!("Failed to upgrade after {failures} attempt(s)");
         let mut fields = json!({"history": history, "upgradeFailures": failures});
-        match failures > retries {
-            true => {
-                conditions.push(("Stalled", "True", "RetriesExceeded", &stalled));
-                fields["observedGeneration"] = release["metadata"]["generation"].clone();
-            }
-            false => conditions.push(("Reconciling", "True", "ProgressingWithRetry", &failed)),
+        if failures > retries {
+            conditions.push(("Stalled", "True", "RetriesExceeded", &stalled));
+            fields["observedGeneration"] = release["metadata"]["generation"].clone();
+        } else {
+            conditions.push(("Reconciling", "True", "ProgressingWithRetry", &failed))
         }
         self.set(release, fields, &conditions);
     }

@@ -147,9 +147,10 @@ struct Pipe<'a, 'b> {
 
 impl Write for Pipe<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.out.stopped() {
-            true => Err(io::Error::other("the test is over")),
-            false => self.out.write(bytes),
+        if self.out.stopped() {
+            Err(io::Error::other("the test is over"))
+        } else {
+            self.out.write(bytes)
         }
     }
 

@@ -156,9 +156,10 @@ impl Place {
             return true;
         }
         let at = now().written(RFC_3339);
-        let state = match is_broken {
-            true => json!({"waiting": {"reason": "CrashLoopBackOff"}}),
-            false => json!({"running": {"startedAt": at}}),
+        let state = if is_broken {
+            json!({"waiting": {"reason": "CrashLoopBackOff"}})
+        } else {
+            json!({"running": {"startedAt": at}})
         };
         let container = &pod["spec"]["containers"][0];
         let status = json!({
@@ -192,9 +193,10 @@ fn set(cluster: &Cluster, path: &str, deployment: &Json, is_broken: bool) {
             "lastUpdateTime": at, "lastTransitionTime": at})
     };
     let ready = i32::from(!is_broken);
-    let progressing = match is_broken {
-        true => condition("Progressing", false, "ProgressDeadlineExceeded"),
-        false => condition("Progressing", true, "NewReplicaSetAvailable"),
+    let progressing = if is_broken {
+        condition("Progressing", false, "ProgressDeadlineExceeded")
+    } else {
+        condition("Progressing", true, "NewReplicaSetAvailable")
     };
     let status = json!({
         "observedGeneration": deployment["metadata"]["generation"],

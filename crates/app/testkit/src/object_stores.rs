@@ -252,9 +252,10 @@ impl Azurite {
     }
 
     fn endpoint_of(&self, account: &str) -> String {
-        let at = match self.is_tls {
-            true => "https://localhost",
-            false => "http://127.0.0.1",
+        let at = if self.is_tls {
+            "https://localhost"
+        } else {
+            "http://127.0.0.1"
         };
         format!("{at}:{}/{account}", self.address().port())
     }

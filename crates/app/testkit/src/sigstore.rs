@@ -507,16 +507,17 @@ impl Sigstore {
         .concat();
         let signer = self.signer(wish);
         let signature = signer.key.sign(&encoding);
-        let body = match wish.second {
-            true => json!({"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": {"hashedRekordV002": {
+        let body = if wish.second {
+            json!({"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": {"hashedRekordV002": {
                 "data": {"algorithm": "SHA2_256", "digest": STANDARD.encode(Sha256::digest(&encoding))},
                 "signature": {"content": STANDARD.encode(&signature), "verifier": {
                     "x509Certificate": {"rawBytes": STANDARD.encode(&signer.certificate)},
-                    "keyDetails": "PKIX_ECDSA_P256_SHA_256"}}}}}),
-            false => json!({"apiVersion": "0.0.1", "kind": "dsse", "spec": {
+                    "keyDetails": "PKIX_ECDSA_P256_SHA_256"}}}}})
+        } else {
+            json!({"apiVersion": "0.0.1", "kind": "dsse", "spec": {
                 "envelopeHash": {"algorithm": "sha256", "value": "00"},
                 "payloadHash": {"algorithm": "sha256", "value": hex(&Sha256::digest(&payload))},
-                "signatures": [{"signature": STANDARD.encode(&signature), "verifier": STANDARD.encode(pem(&signer.certificate))}]}}),
+                "signatures": [{"signature": STANDARD.encode(&signature), "verifier": STANDARD.encode(pem(&signer.certificate))}]}})
         };
         let mut material = json!({"certificate": {"rawBytes": STANDARD.encode(&signer.certificate)},
             "tlogEntries": [self.entry(&body, wish)]});
@@ -625,9 +626,10 @@ fn path(leaves: &[Vec<u8>], index: usize) -> Vec<Vec<u8>> {
         return Vec::new();
     }
     let (left, right) = leaves.split_at(half(leaves.len()));
-    let (mut path, sibling) = match index < left.len() {
-        true => (path(left, index), tree(right)),
-        false => (path(right, index - left.len()), tree(left)),
+    let (mut path, sibling) = if index < left.len() {
+        (path(left, index), tree(right))
+    } else {
+        (path(right, index - left.len()), tree(left))
     };
     path.push(sibling);
     path

@@ -59,12 +59,11 @@ fn without_all(text: &str, ways: &[(Way, &[String])]) -> Option<String> {
     for (way, keys) in ways {
         let metadata = follow(&documents, way)?;
         let annotations = metadata.get("annotations")?;
-        match annotations.entries().len() == keys.len() {
-            true => spans.push(removal(text, metadata, "annotations")?),
-            false => {
-                for key in *keys {
-                    spans.push(removal(text, annotations, key)?);
-                }
+        if annotations.entries().len() == keys.len() {
+            spans.push(removal(text, metadata, "annotations")?)
+        } else {
+            for key in *keys {
+                spans.push(removal(text, annotations, key)?);
             }
         }
         for key in *keys {
@@ -133,9 +132,10 @@ fn follow<'n>(documents: &'n [Rc<Node>], way: &[String]) -> Option<&'n Node> {
     let (first, rest) = way.split_first()?;
     let mut node: &Node = documents.get(first.parse::<usize>().ok()?)?;
     for key in rest {
-        node = match node.items().is_empty() {
-            true => node.get(key)?,
-            false => node.items().get(key.parse::<usize>().ok()?)?,
+        node = if node.items().is_empty() {
+            node.get(key)?
+        } else {
+            node.items().get(key.parse::<usize>().ok()?)?
         };
     }
     Some(node)

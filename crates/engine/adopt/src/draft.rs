@@ -135,11 +135,12 @@ impl<'a> Draft<'a> {
         }
         let start = node.span.start;
         if let Some(other) = self.marks.get(&file).and_then(|marks| marks.get(&start)) {
-            return match other == setter {
-                true => Ok(()),
-                false => Err(format!(
+            return if other == setter {
+                Ok(())
+            } else {
+                Err(format!(
                     "{place}: another image is written to the same field, by {other}"
-                )),
+                ))
             };
         }
         if !self.is_free(file, start) {
@@ -182,15 +183,17 @@ impl<'a> Draft<'a> {
 
     /// The file of objects with what is new; empty when nothing is.
     fn manifests(&self, made_by: &str, interval: &str) -> String {
-        let new = match self.objects.is_empty() {
-            true => String::new(),
-            false => render(&self.objects, interval),
+        let new = if self.objects.is_empty() {
+            String::new()
+        } else {
+            render(&self.objects, interval)
         };
         let old = self.options.manifests.and_then(|file| self.files.get(file));
         let Some(old) = old.map(|file| file.text).filter(|text| !text.trim().is_empty()) else {
-            return match new.is_empty() {
-                true => new,
-                false => format!("# Made by {made_by}.\n{new}"),
+            return if new.is_empty() {
+                new
+            } else {
+                format!("# Made by {made_by}.\n{new}")
             };
         };
         let (mut out, mut end) = (String::new(), 0);
@@ -207,10 +210,7 @@ impl<'a> Draft<'a> {
             out.push_str("---\n");
             out.push_str(&new);
         }
-        match out == old {
-            true => String::new(),
-            false => out,
-        }
+        if out == old { String::new() } else { out }
     }
 
     /// Makes all of it.
@@ -247,9 +247,10 @@ impl<'a> Draft<'a> {
         let new = marking.new.and_then(|new| String::from_utf8(new).ok());
         let new = new.unwrap_or_else(|| text.to_owned());
         let removals = self.removals.remove(&file).unwrap_or_default();
-        let (new, removed, left) = match removals.is_empty() {
-            true => (new, 0, Vec::new()),
-            false => without(text, &new, &removals),
+        let (new, removed, left) = if removals.is_empty() {
+            (new, 0, Vec::new())
+        } else {
+            without(text, &new, &removals)
         };
         left.into_iter().for_each(|why| self.tell(Weight::Left, at, "", why));
         let place = |line, column| Place { line, column };

@@ -79,9 +79,10 @@ impl<'a> Files<'a> {
     pub(crate) fn folder(&self, root: usize, folder: &str) -> Option<usize> {
         let has = |file: &&Parsed<'_>| is_within(&file.source.path, folder);
         let roots: BTreeSet<usize> = self.parsed.iter().filter(has).map(|file| file.source.root).collect();
-        match roots.contains(&root) {
-            true => Some(root),
-            false => roots.first().copied().filter(|_| roots.len() == 1),
+        if roots.contains(&root) {
+            Some(root)
+        } else {
+            roots.first().copied().filter(|_| roots.len() == 1)
         }
     }
 

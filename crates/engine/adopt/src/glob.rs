@@ -60,9 +60,10 @@ fn escaped(member: char) -> String {
 
 /// A character of a regular expression that stands for itself.
 fn quoted(plain: char) -> String {
-    match r"\.+*?()|[]{}^$".contains(plain) {
-        true => format!("\\{plain}"),
-        false => plain.to_string(),
+    if r"\.+*?()|[]{}^$".contains(plain) {
+        format!("\\{plain}")
+    } else {
+        plain.to_string()
     }
 }
 

@@ -58,9 +58,10 @@ pub fn object_name(text: &str) -> String {
     }
     shown.truncate(60);
     let shown = shown.trim_end_matches('-');
-    match shown.is_empty() {
-        true => "image".to_owned(),
-        false => shown.to_owned(),
+    if shown.is_empty() {
+        "image".to_owned()
+    } else {
+        shown.to_owned()
     }
 }
 

@@ -73,9 +73,10 @@ pub fn repository(name: &PolicyName, object: &Repository, interval: &str) -> Str
     access(&mut out, &object.access);
     if !object.exclusions.is_empty() {
         out.push_str("  exclusionList:\n");
-        let own = match object.exclusions.len() < MAX_EXCLUSIONS {
-            true => object.exclusions.clone(),
-            false => vec![object.exclusions.join("|")],
+        let own = if object.exclusions.len() < MAX_EXCLUSIONS {
+            object.exclusions.clone()
+        } else {
+            vec![object.exclusions.join("|")]
         };
         for pattern in own.iter().map(String::as_str).chain([SIGNATURES]) {
             let _ = writeln!(out, "    - {}", scalar(pattern));
@@ -230,12 +231,11 @@ fn scalar(text: &str) -> String {
     if is_plain {
         return text.to_owned();
     }
-    match text.chars().any(char::is_control) {
-        false => format!("'{}'", text.replace('\'', "''")),
-        true => {
-            let escaped: String = text.chars().map(escaped).collect();
-            format!("\"{escaped}\"")
-        }
+    if text.chars().any(char::is_control) {
+        let escaped: String = text.chars().map(escaped).collect();
+        format!("\"{escaped}\"")
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
     }
 }
 

@@ -191,13 +191,14 @@ fn formats(value: Option<&String>) -> Result<Formats, InvalidAnnotation> {
 fn rules(value: Option<&String>) -> Result<Option<String>, InvalidAnnotation> {
     let Some(value) = value else { return Ok(None) };
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-    match (1..=253).contains(&value.len()) && value.bytes().all(is_name) {
-        true => Ok(Some(value.clone())),
-        false => Err(InvalidAnnotation::Value {
+    if (1..=253).contains(&value.len()) && value.bytes().all(is_name) {
+        Ok(Some(value.clone()))
+    } else {
+        Err(InvalidAnnotation::Value {
             key: "rules",
             value: value.clone(),
             grammar: "the name of a ConfigMap in the namespace of the automation",
-        }),
+        })
     }
 }
 

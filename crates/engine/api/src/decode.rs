@@ -143,9 +143,10 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        match self.0.is_null() {
-            true => visitor.visit_none(),
-            false => visitor.visit_some(self),
+        if self.0.is_null() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
         }
     }
 

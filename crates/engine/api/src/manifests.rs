@@ -222,9 +222,10 @@ pub fn read_in_folder(path: &str, text: &[u8], unknown: UnknownFields) -> Result
 
 fn read_strictly(path: &str, text: &[u8], strictness: Strictness) -> Result<Vec<Document>, ManifestErrors> {
     let read = read_wanted(path, text, Some(strictness), kind_of);
-    match read.problems.is_empty() {
-        true => Ok(read.documents),
-        false => Err(ManifestErrors(read.problems)),
+    if read.problems.is_empty() {
+        Ok(read.documents)
+    } else {
+        Err(ManifestErrors(read.problems))
     }
 }
 
@@ -540,9 +541,10 @@ fn unserved(node: &Node, definition: &CustomResource) -> Option<Cause> {
     let api_version = node.field_text("apiVersion").unwrap_or_default();
     let (_, version) = group_version(api_version);
     let served: Vec<&str> = definition.versions().collect();
-    let way_out = match version.starts_with("v1alpha") {
-        true => MIGRATE.to_owned(),
-        false => format!("write it as {}", served.join(" or ")),
+    let way_out = if version.starts_with("v1alpha") {
+        MIGRATE.to_owned()
+    } else {
+        format!("write it as {}", served.join(" or "))
     };
     (!served.contains(&version)).then(|| Cause::Version {
         kind: definition.kind.to_owned(),

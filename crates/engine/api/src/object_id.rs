@@ -35,9 +35,10 @@ impl ObjectId {
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ObjectName { namespace, name } = &self.name;
-        match namespace.is_empty() {
-            true => write!(f, "{}/{name}", self.kind),
-            false => write!(f, "{}/{namespace}/{name}", self.kind),
+        if namespace.is_empty() {
+            write!(f, "{}/{name}", self.kind)
+        } else {
+            write!(f, "{}/{namespace}/{name}", self.kind)
         }
     }
 }

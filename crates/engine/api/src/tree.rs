@@ -195,9 +195,10 @@ impl Entry {
     /// The key's text, as JSON has it: that of a null is `null`.
     #[must_use]
     pub fn name(&self) -> &str {
-        match self.key.is_null() {
-            true => "null",
-            false => self.key.text().unwrap_or_default(),
+        if self.key.is_null() {
+            "null"
+        } else {
+            self.key.text().unwrap_or_default()
         }
     }
 }
@@ -371,9 +372,10 @@ impl<'a> Builder<'a> {
     /// Counts nodes that an alias or a merge key at `place` writes.
     fn spend(&mut self, nodes: usize, place: Place) -> Result<(), SyntaxError> {
         self.aliased = self.aliased.saturating_add(nodes);
-        match self.aliased > MAX_ALIASED_NODES {
-            true => Err(error(place, "too large once its aliases are written out")),
-            false => Ok(()),
+        if self.aliased > MAX_ALIASED_NODES {
+            Err(error(place, "too large once its aliases are written out"))
+        } else {
+            Ok(())
         }
     }
 

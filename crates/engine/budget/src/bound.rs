@@ -50,9 +50,10 @@ impl Counter {
     /// [`Exceeded::Count`]
     pub fn take(&self, count: u64) -> Result<(), Exceeded> {
         let before = self.used.fetch_add(count, Ordering::Relaxed);
-        match before.saturating_add(count) > self.bound.most {
-            true => Err(self.bound.exceeded()),
-            false => Ok(()),
+        if before.saturating_add(count) > self.bound.most {
+            Err(self.bound.exceeded())
+        } else {
+            Ok(())
         }
     }
 

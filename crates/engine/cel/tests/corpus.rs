@@ -30,9 +30,10 @@ fn text(json: &Json, key: &str) -> String {
 fn expected(row: &Json) -> Outcome {
     let new = row["group"] == "parse" || row["group"] == "reader";
     if let Some(error) = row["error"].as_str() {
-        return match new {
-            true => Outcome::NewError(error.to_owned()),
-            false => Outcome::Error(error.to_owned()),
+        return if new {
+            Outcome::NewError(error.to_owned())
+        } else {
+            Outcome::Error(error.to_owned())
         };
     }
     if let Some(error) = row["new_error"].as_str() {

@@ -90,9 +90,12 @@ impl FieldWalk {
         // An annotation of `kubectl apply` contains the whole Secret again.
         let repeats = |step: &String| step.contains("last-applied-configuration");
         let hidden = self.is_secret && (path.first().is_some_and(holds) || path.iter().any(repeats));
-        let shown = |value: Option<String>| match hidden {
-            true => value.map(|_| HIDDEN.to_owned()),
-            false => value,
+        let shown = |value: Option<String>| {
+            if hidden {
+                value.map(|_| HIDDEN.to_owned())
+            } else {
+                value
+            }
         };
         self.found.push(Field {
             path: path.concat().trim_start_matches('.').to_owned(),
@@ -135,9 +138,10 @@ fn listed(names: &[&str]) -> String {
 
 fn step_of_key(key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    match !key.is_empty() && key.chars().all(is_plain) {
-        true => format!(".{key}"),
-        false => format!("[{key:?}]"),
+    if !key.is_empty() && key.chars().all(is_plain) {
+        format!(".{key}")
+    } else {
+        format!("[{key:?}]")
     }
 }
 

@@ -52,9 +52,10 @@ impl SecretMask {
     pub fn hide(&self, message: &str) -> String {
         let mut shown = message.to_owned();
         for text in &self.0.texts {
-            let (sought, is_long) = match text.len() > LONG {
-                true => (text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text), true),
-                false => (text.as_str(), false),
+            let (sought, is_long) = if text.len() > LONG {
+                (text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text), true)
+            } else {
+                (text.as_str(), false)
             };
             if !shown.contains(sought) {
                 continue;

@@ -50,9 +50,10 @@ pub fn field_to_text(field: &Field) -> String {
 fn first_shown(old: &str, new: &str) -> usize {
     let is_short = |value: &str| value.chars().nth(LONGEST).is_none();
     let same = old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count();
-    match (is_short(old) && is_short(new)) || same < LONGEST - BEFORE {
-        true => 0,
-        false => same - BEFORE,
+    if (is_short(old) && is_short(new)) || same < LONGEST - BEFORE {
+        0
+    } else {
+        same - BEFORE
     }
 }
 

@@ -195,9 +195,10 @@ fn value(site: &Site, part: Part, image: &LatestRef) -> Result<String, (Reason, 
 /// Why a digest cannot be written, and the way out.
 fn no_digest(site: &Site) -> String {
     let policy = &site.setter.policy;
-    let kept = match site.value.contains('@') {
-        true => "the field holds a digest behind its tag, and ",
-        false => "",
+    let kept = if site.value.contains('@') {
+        "the field holds a digest behind its tag, and "
+    } else {
+        ""
     };
     let way = match kept {
         "" => "",

@@ -104,9 +104,10 @@ fn scan_kind(kind: FileKind, bytes: &[u8]) -> Scan {
 
 /// A file with rules, as it is where nobody follows it.
 fn scan_rules(bytes: &[u8]) -> Scan {
-    let mut scan = match may_be_marked(FileKind::Yaml, bytes) {
-        true => scan_yaml(bytes),
-        false => Scan::default(),
+    let mut scan = if may_be_marked(FileKind::Yaml, bytes) {
+        scan_yaml(bytes)
+    } else {
+        Scan::default()
     };
     scan.skips.insert(0, LocalSkip::of_rule_file());
     scan

@@ -49,9 +49,10 @@ fn header(out: &mut Vec<u8>, path: &[u8], is_new: bool) {
     let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
     // As in git, a tab ends a name with blanks, so that patch(1) finds its end.
     let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
-    let from = match is_new {
-        true => b"new file mode 100644\n--- /dev/null\n".to_vec(),
-        false => [b"--- ".as_slice(), &a, end].concat(),
+    let from = if is_new {
+        b"new file mode 100644\n--- /dev/null\n".to_vec()
+    } else {
+        [b"--- ".as_slice(), &a, end].concat()
     };
     let pieces: [&[u8]; 9] = [b"diff --git ", &a, b" ", &b, b"\n", &from, b"+++ ", &b, end];
     for piece in pieces {

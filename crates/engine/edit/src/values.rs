@@ -114,9 +114,10 @@ enum Open {
 impl Tree {
     /// Begins a collection. Returns whether that is not too deep.
     pub(super) fn open(&mut self, is_map: bool) -> bool {
-        self.open.push(match is_map {
-            true => Open::Map(Vec::new(), None),
-            false => Open::List(Vec::new()),
+        self.open.push(if is_map {
+            Open::Map(Vec::new(), None)
+        } else {
+            Open::List(Vec::new())
         });
         self.open.len() <= DEEPEST
     }

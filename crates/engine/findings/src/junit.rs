@@ -29,9 +29,10 @@ fn suites(report: &Report) -> BTreeMap<Origin, Vec<&Finding>> {
     let mut suites: BTreeMap<Origin, Vec<&Finding>> = looked_at.collect();
     for finding in report.findings() {
         let nowhere = [Origin::default()];
-        let origins = match finding.origins.is_empty() {
-            true => &nowhere[..],
-            false => finding.origins.as_slice(),
+        let origins = if finding.origins.is_empty() {
+            &nowhere[..]
+        } else {
+            finding.origins.as_slice()
         };
         for origin in origins {
             suites.entry(origin.clone()).or_default().push(finding);

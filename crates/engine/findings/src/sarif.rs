@@ -68,9 +68,10 @@ fn result<'f>(finding: &'f Finding, seen: &mut BTreeMap<Identity<'f>, usize>) ->
 
 /// Code scanning closes what is suppressed.
 fn suppressions(acceptance: &Acceptance) -> Value {
-    let kind = match acceptance.is_in_source {
-        true => "inSource",
-        false => "external",
+    let kind = if acceptance.is_in_source {
+        "inSource"
+    } else {
+        "external"
     };
     json!([{ "kind": kind, "status": "accepted", "justification": words::acceptance(acceptance) }])
 }
@@ -123,10 +124,7 @@ fn uri(path: &str) -> String {
             out.push_str(&format!("%{byte:02X}"));
         }
     }
-    match out.is_empty() {
-        true => ".".to_owned(),
-        false => out,
-    }
+    if out.is_empty() { ".".to_owned() } else { out }
 }
 
 /// What a finding is recognised by when lines move.

@@ -14,9 +14,10 @@ pub(crate) fn summary(report: &Report) -> String {
         (n > 0).then(|| count(n, severity.as_str()))
     });
     let counts: Vec<String> = counts.collect();
-    let found = match counts.is_empty() {
-        true => "no findings".to_owned(),
-        false => counts.join(", "),
+    let found = if counts.is_empty() {
+        "no findings".to_owned()
+    } else {
+        counts.join(", ")
     };
     let kustomizations = report.checked().iter().filter(|origin| origin.kustomization.is_some());
     let accepted = match report.accepted() {

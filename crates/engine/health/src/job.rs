@@ -67,9 +67,10 @@ pub(crate) fn running_is_current(object: &Value, _: &Time) -> Result<Health, Hea
     if let Some(health) = ended(object, &counts)? {
         return Ok(health);
     }
-    Ok(match counts.started {
-        false => Health::in_progress("JobNotStarted", "Job not started"),
-        true => Health::current(running(&counts)),
+    Ok(if counts.started {
+        Health::current(running(&counts))
+    } else {
+        Health::in_progress("JobNotStarted", "Job not started")
     })
 }
 
@@ -83,11 +84,10 @@ pub(crate) fn must_complete(object: &Value) -> Result<Health, HealthError> {
     if let Some(health) = ended(object, &counts)? {
         return Ok(health);
     }
-    Ok(match counts.started {
-        false => {
-            let message = format!("Job not started. active: 0/{}", counts.parallelism);
-            Health::in_progress("JobNotStarted", message)
-        }
-        true => Health::in_progress("JobInProgress", running(&counts)),
+    Ok(if counts.started {
+        Health::in_progress("JobInProgress", running(&counts))
+    } else {
+        let message = format!("Job not started. active: 0/{}", counts.parallelism);
+        Health::in_progress("JobNotStarted", message)
     })
 }

@@ -158,12 +158,13 @@ impl Wait {
     /// The objects that are not ready, with their statuses.
     pub fn time_out(&self) -> Result<(), Unready> {
         let objects = self.named(|status| status != Status::Current);
-        match objects.is_empty() {
-            true => Ok(()),
-            false => Err(Unready {
+        if objects.is_empty() {
+            Ok(())
+        } else {
+            Err(Unready {
                 why: Why::Timeout,
                 objects,
-            }),
+            })
         }
     }
 

@@ -30,9 +30,10 @@ fn now() -> Time {
 }
 
 fn same(ours: Value, theirs: Value) -> Result<(), String> {
-    match ours == theirs {
-        true => Ok(()),
-        false => Err(format!("{ours} instead of {theirs}")),
+    if ours == theirs {
+        Ok(())
+    } else {
+        Err(format!("{ours} instead of {theirs}"))
     }
 }
 

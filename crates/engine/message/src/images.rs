@@ -156,16 +156,18 @@ impl Parts {
 
     /// The repository, with Docker Hub's `library/` where it is implied.
     fn repository(&self) -> String {
-        match self.registry == "index.docker.io" && !self.path.contains('/') {
-            true => format!("library/{}", self.path),
-            false => self.path.clone(),
+        if self.registry == "index.docker.io" && !self.path.contains('/') {
+            format!("library/{}", self.path)
+        } else {
+            self.path.clone()
         }
     }
 
     fn context(&self) -> String {
-        match self.registry.is_empty() {
-            true => self.repository(),
-            false => format!("{}/{}", self.registry, self.repository()),
+        if self.registry.is_empty() {
+            self.repository()
+        } else {
+            format!("{}/{}", self.registry, self.repository())
         }
     }
 
@@ -221,9 +223,10 @@ fn text(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// The text that a reference, or the reference in an image, was parsed from.
 fn original(value: &Value) -> Option<&Value> {
     let Value::Struct(of) = value else { return None };
-    match std::ptr::eq(of.of, &IMAGE) {
-        true => original(of.field("Reference")?),
-        false => of.field("original"),
+    if std::ptr::eq(of.of, &IMAGE) {
+        original(of.field("Reference")?)
+    } else {
+        of.field("original")
     }
 }
 

@@ -120,9 +120,10 @@ pub(super) fn changed<'d>(data: &'d Data, shared: &mut Shared<'d>, updated: Valu
         file,
         shared,
     );
-    let files = match files.is_empty() {
-        true => Map::nil(&STRING, &OBJECT_CHANGES),
-        false => Map::in_order(&STRING, &OBJECT_CHANGES, files),
+    let files = if files.is_empty() {
+        Map::nil(&STRING, &OBJECT_CHANGES)
+    } else {
+        Map::in_order(&STRING, &OBJECT_CHANGES, files)
     };
     Value::Struct(match data.era {
         Era::V1 => Struct::new(&CHANGED_STRUCT, [Value::Map(files), updated]),
@@ -199,9 +200,10 @@ fn each_once(
     let is_new = |value| seen.insert(identity(value).map(|texts| texts.map(text_of)));
     let mut news = all.iter().map(is_new).collect::<Vec<bool>>().into_iter();
     all.retain(|_| news.next().unwrap_or_default());
-    Ok(Value::Slice(match all.is_empty() {
-        true => Slice::nil(item),
-        false => Slice::new(item, all),
+    Ok(Value::Slice(if all.is_empty() {
+        Slice::nil(item)
+    } else {
+        Slice::new(item, all)
     }))
 }
 

@@ -65,9 +65,10 @@ pub(super) fn template_data(data: &Data, template: &str) -> Slot {
         Era::V1beta1 if !names("Changed") => Value::Nil,
         _ => changed(data, &mut shared, updated.clone()),
     };
-    let impact = match names("Impact") {
-        true => impact(&data.impact, &mut shared),
-        false => Value::Nil,
+    let impact = if names("Impact") {
+        impact(&data.impact, &mut shared)
+    } else {
+        Value::Nil
     };
     let (of, fields) = match data.era {
         Era::V1 => (&V1, vec![automation, changed, values, updated, impact]),

@@ -256,9 +256,10 @@ impl Layout<'_> {
         let above = self.text.get(region.head..region.key).unwrap_or_default().to_owned();
         let line = self.text.get(key.span.end..line_end(self.text, key.span.end));
         let behind = line.unwrap_or_default().trim_start_matches([':', ' ']).trim_end();
-        match behind.starts_with('#') {
-            true => format!("{above}{}{behind}{}", spaces(self.column), self.newline),
-            false => above,
+        if behind.starts_with('#') {
+            format!("{above}{}{behind}{}", spaces(self.column), self.newline)
+        } else {
+            above
         }
     }
 

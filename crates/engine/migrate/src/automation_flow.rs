@@ -139,9 +139,10 @@ fn place(
         let source = source.as_deref().filter(|_| field == "checkout");
         let git = git.as_deref().filter(|_| host == Some(field));
         let new = [source, git].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let edit = match new.is_empty() {
-            false => Some((entry.key.span.start..entry.node.span.end, new)),
-            true => removal(object.text, spec, field).map(|gone| (gone, new)),
+        let edit = if new.is_empty() {
+            removal(object.text, spec, field).map(|gone| (gone, new))
+        } else {
+            Some((entry.key.span.start..entry.node.span.end, new))
         };
         let edit = edit.ok_or_else(|| (entry.key.place, Reason::Layout(format!("spec.{field}"))))?;
         planned.edits.push(edit);

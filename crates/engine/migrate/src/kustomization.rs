@@ -180,15 +180,16 @@ impl Layout<'_> {
     /// Refuses a marker, which would have no effect inside text.
     fn no_marker(&self, node: &Node) -> Result<(), ObjectError> {
         let lines = line_start(self.text, node.span.start)..line_end(self.text, node.span.end);
-        match self.text.get(lines).is_some_and(|text| text.contains("$imagepolicy")) {
-            true => Err((
+        if self.text.get(lines).is_some_and(|text| text.contains("$imagepolicy")) {
+            Err((
                 node.place,
                 Reason::Meaning(
                     "v1 has this patch as text, in which an image marker marks nothing; move the patch to a file of its own"
                         .to_owned(),
                 ),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

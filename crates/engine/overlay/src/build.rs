@@ -54,9 +54,10 @@ impl Built {
     /// [`OverlayError::NotTexts`]
     pub fn without(mut self, is_fault: impl Fn(&NotText) -> bool) -> Result<Self, OverlayError> {
         self.not_texts.retain(is_fault);
-        match self.not_texts.is_empty() {
-            true => Ok(self),
-            false => Err(OverlayError::NotTexts(self.not_texts)),
+        if self.not_texts.is_empty() {
+            Ok(self)
+        } else {
+            Err(OverlayError::NotTexts(self.not_texts))
         }
     }
 }
@@ -82,9 +83,10 @@ impl Prepared<'_> {
     pub fn build(mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let built = self.run(world, stages);
         built.map_err(|error| {
-            let error = match error.is_out_of_memory() {
-                true => error,
-                false => of_manifests(&self.mount, &self.manifests).unwrap_or(error),
+            let error = if error.is_out_of_memory() {
+                error
+            } else {
+                of_manifests(&self.mount, &self.manifests).unwrap_or(error)
             };
             error.for_tree(self.mount.below())
         })
@@ -160,9 +162,10 @@ impl Prepared<'_> {
             no_remote_bases: self.no_remote_bases,
         };
         let (tree, directory) = (&self.mount as &dyn Tree, &self.directory);
-        match is_rewritten {
-            true => kustomize::build_rewritten(tree, directory, &self.rewritten, &options, &world),
-            false => kustomize::build(tree, directory, &options, &world),
+        if is_rewritten {
+            kustomize::build_rewritten(tree, directory, &self.rewritten, &options, &world)
+        } else {
+            kustomize::build(tree, directory, &options, &world)
         }
     }
 }
@@ -176,12 +179,11 @@ struct RestrictedWorld<'w> {
 impl<'w> RestrictedWorld<'w> {
     /// The world, if remote bases are allowed.
     fn bases(&self) -> Result<&'w dyn World, WorldError> {
-        match self.no_remote_bases {
-            false => Ok(self.world),
-            true => {
-                let problem = "remote bases are off (--no-remote-bases); put the files into the source itself";
-                Err(WorldError::Other(problem.to_owned()))
-            }
+        if self.no_remote_bases {
+            let problem = "remote bases are off (--no-remote-bases); put the files into the source itself";
+            Err(WorldError::Other(problem.to_owned()))
+        } else {
+            Ok(self.world)
         }
     }
 }
@@ -210,9 +212,12 @@ type Plain = Result<Option<Node>, OverlayError>;
 /// All objects after decryption, up to the first error.
 fn all_decrypted(build: &Build, decrypt: &dyn Decrypt) -> Vec<Plain> {
     let resources: Vec<&Resource> = build.objects.iter().collect();
-    workers::each(&resources, |resource| match is_nameless(resource) {
-        true => Ok(None),
-        false => decrypted(resource, &build.files, decrypt),
+    workers::each(&resources, |resource| {
+        if is_nameless(resource) {
+            Ok(None)
+        } else {
+            decrypted(resource, &build.files, decrypt)
+        }
     })
 }
 

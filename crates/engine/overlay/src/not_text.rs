@@ -127,9 +127,12 @@ fn title(node: &Node) -> String {
 
 fn shown(path: &[&str]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let steps = path.iter().map(|step| match step.chars().all(is_plain) {
-        true => format!(".{step}"),
-        false => format!("[{step}]"),
+    let steps = path.iter().map(|step| {
+        if step.chars().all(is_plain) {
+            format!(".{step}")
+        } else {
+            format!("[{step}]")
+        }
     });
     steps.collect::<String>().trim_start_matches('.').to_owned()
 }

@@ -271,9 +271,10 @@ fn check_place(mount: &Mount<'_>, directory: &str, file: &str) -> Result<(), Ove
     match mount.canonical(file) {
         Ok(found) if found.directory => {
             let is_empty = mount.list(file).is_ok_and(|names| names.is_empty());
-            let removed = match is_empty {
-                true => "<nil>".to_owned(),
-                false => format!("remove {file}: directory not empty"),
+            let removed = if is_empty {
+                "<nil>".to_owned()
+            } else {
+                format!("remove {file}: directory not empty")
             };
             Err(OverlayError::Unwritable(format!(
                 "open {file}: is a directory {removed}"

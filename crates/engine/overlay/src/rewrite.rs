@@ -138,9 +138,10 @@ fn set_image(kustomization: &mut Mapping, image: &Image) {
     }
     if !image.new_tag.is_empty() || !image.digest.is_empty() {
         for (field, text) in [("newTag", &image.new_tag), ("digest", &image.digest)] {
-            match text.is_empty() {
-                true => drop(entry.remove(field)),
-                false => entry.set(field, Node::string(text)),
+            if text.is_empty() {
+                drop(entry.remove(field))
+            } else {
+                entry.set(field, Node::string(text))
             }
         }
     }

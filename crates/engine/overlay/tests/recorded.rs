@@ -102,9 +102,10 @@ fn compare(world: &World, name: &str, status: &Value) -> Option<Result<(), Strin
             let said = error
                 .to_string()
                 .replace("kustomization-0000000000", "kustomization-<n>");
-            let fits = match wanted.starts_with("kustomize build failed: ") {
-                true => said.starts_with("kustomize build failed: "),
-                false => said == wanted,
+            let fits = if wanted.starts_with("kustomize build failed: ") {
+                said.starts_with("kustomize build failed: ")
+            } else {
+                said == wanted
             };
             let fits = fits && error.is_missing_path() == (reason == "ArtifactFailed");
             Some(fits.then_some(()).ok_or_else(|| format!("{said}\n  for {wanted}")))

@@ -252,9 +252,10 @@ impl World {
             all.filter_map(|one| {
                 Some(Change {
                     at: one.last?,
-                    kind: match one.succeeded() {
-                        true => ChangeKind::Applied,
-                        false => ChangeKind::Failed,
+                    kind: if one.succeeded() {
+                        ChangeKind::Applied
+                    } else {
+                        ChangeKind::Failed
                     },
                     id: Id::new(RELEASE, name.clone()),
                     reason: one.reason().to_owned(),

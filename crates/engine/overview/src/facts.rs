@@ -422,9 +422,10 @@ impl InventoryEntry {
 /// The form in Flux's messages: `Kind/namespace/name`, or `Kind/name`.
 impl std::fmt::Display for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.namespace.is_empty() {
-            true => write!(f, "{}/{}", self.kind, self.name),
-            false => write!(f, "{}/{}/{}", self.kind, self.namespace, self.name),
+        if self.namespace.is_empty() {
+            write!(f, "{}/{}", self.kind, self.name)
+        } else {
+            write!(f, "{}/{}/{}", self.kind, self.namespace, self.name)
         }
     }
 }

@@ -80,9 +80,10 @@ impl<'a> Standings<'a> {
         }
         // The least advanced of its users counts.
         let each = users.iter().map(|(user, automation, observed)| {
-            let why = match chosen.is(observed) {
-                true => skipped(name, automation),
-                false => Some(not_written(user, automation)),
+            let why = if chosen.is(observed) {
+                skipped(name, automation)
+            } else {
+                Some(not_written(user, automation))
             };
             match why {
                 Some(why) => Standing::new(Stage::Behind, why, readiness.since),
@@ -137,9 +138,10 @@ impl<'a> Standings<'a> {
         }
         let short = short(commit);
         let (push, branch) = (&automation.spec.git.push.branch, &source.spec.reference.branch);
-        Some(match !push.is_empty() && push != branch {
-            true => format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged"),
-            false => format!("{id} has not fetched commit '{short}' yet"),
+        Some(if !push.is_empty() && push != branch {
+            format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged")
+        } else {
+            format!("{id} has not fetched commit '{short}' yet")
         })
     }
 

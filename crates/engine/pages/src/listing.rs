@@ -51,10 +51,7 @@ impl Listing {
     /// The most Kustomizations of the graph.
     #[must_use]
     pub fn boxes(&self) -> usize {
-        match self.whole_graph {
-            true => ALL_BOXES,
-            false => BOXES,
-        }
+        if self.whole_graph { ALL_BOXES } else { BOXES }
     }
 }
 

@@ -147,9 +147,10 @@ impl Route {
             "source.toolkit.fluxcd.io" => SOURCES.contains(&entry.kind.as_str()),
             _ => false,
         };
-        match is_known {
-            true => Self::of(&Id::new(&entry.kind, ObjectName::new(&entry.namespace, &entry.name))),
-            false => Self::Object(entry.clone()),
+        if is_known {
+            Self::of(&Id::new(&entry.kind, ObjectName::new(&entry.namespace, &entry.name)))
+        } else {
+            Self::Object(entry.clone())
         }
     }
 }

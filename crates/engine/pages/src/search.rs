@@ -86,13 +86,15 @@ fn applied<'a>(world: &'a World, words: &'a Words) -> impl Iterator<Item = Hit> 
         let is_known = is_ours && world.readiness(&id(&entry)).is_some();
         (!is_known && words.are_in(&[&entry.to_string()])).then(|| Hit {
             readiness: None,
-            why: match elsewhere {
-                true => format!("applied to another cluster by {} {}", by.kind, by.name),
-                false => format!("applied by {} {}", by.kind, by.name),
+            why: if elsewhere {
+                format!("applied to another cluster by {} {}", by.kind, by.name)
+            } else {
+                format!("applied by {} {}", by.kind, by.name)
             },
-            object: match elsewhere {
-                true => Found::Elsewhere(entry),
-                false => Found::Applied(entry),
+            object: if elsewhere {
+                Found::Elsewhere(entry)
+            } else {
+                Found::Applied(entry)
             },
         })
     })

@@ -280,9 +280,10 @@ impl ImagePolicy {
             (Mismatch::NotAVersion(error), _) => Verdict::NotAVersion(error),
             (Mismatch::OutOfRange(version), Rule::Semver(range)) => {
                 let reasons = range.validate(&version).err().unwrap_or_default();
-                match range.ignores_prerelease(&version) {
-                    true => Verdict::Prerelease(reasons),
-                    false => Verdict::OutOfRange(reasons),
+                if range.ignores_prerelease(&version) {
+                    Verdict::Prerelease(reasons)
+                } else {
+                    Verdict::OutOfRange(reasons)
                 }
             }
             (Mismatch::OutOfRange(_), _) => Verdict::OutOfRange(Vec::new()),

@@ -263,9 +263,10 @@ impl fmt::Display for GuardRefusal {
                 if let Some(until) = &hold.until {
                     write!(f, " until {}", until.written(RFC_3339))?;
                 }
-                match hold.reason.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, ": {}", hold.reason),
+                if hold.reason.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, ": {}", hold.reason)
                 }
             }
             Self::TooYoung {
@@ -318,13 +319,14 @@ fn read_time(value: &str) -> Result<Time, InvalidAnnotation> {
 
 fn read_versions(value: &str) -> Result<Vec<String>, InvalidAnnotation> {
     let versions: Vec<String> = value.split(',').map(|version| version.trim().to_owned()).collect();
-    match versions.iter().any(String::is_empty) {
-        true => Err(InvalidAnnotation::value(
+    if versions.iter().any(String::is_empty) {
+        Err(InvalidAnnotation::value(
             "release",
             value,
             "a tag such as 1.2.3, or several with commas between them",
-        )),
-        false => Ok(versions),
+        ))
+    } else {
+        Ok(versions)
     }
 }
 

@@ -77,9 +77,10 @@ fn read_kustomization(value: &str) -> Result<(String, String), InvalidAnnotation
 }
 
 fn read_secret(value: &str) -> Result<String, InvalidAnnotation> {
-    match is_name(value) {
-        true => Ok(value.to_owned()),
-        false => Err(InvalidAnnotation::value(KUBECONFIG, value, "the name of a Secret")),
+    if is_name(value) {
+        Ok(value.to_owned())
+    } else {
+        Err(InvalidAnnotation::value(KUBECONFIG, value, "the name of a Secret"))
     }
 }
 

@@ -97,9 +97,10 @@ impl Reference {
     /// The path below the registry, with Docker Hub's `library/` where it is implied.
     #[must_use]
     pub fn repository(&self) -> String {
-        match is_official(&self.registry, &self.repository) {
-            true => format!("library/{}", self.repository),
-            false => self.repository.clone(),
+        if is_official(&self.registry, &self.repository) {
+            format!("library/{}", self.repository)
+        } else {
+            self.repository.clone()
         }
     }
 

@@ -94,9 +94,10 @@ impl Rule {
                     None => Err(error),
                 });
                 let version = version.map_err(Mismatch::NotAVersion)?;
-                match constraint.check(&version) {
-                    true => Ok(RankKey::Version(version)),
-                    false => Err(Mismatch::OutOfRange(version)),
+                if constraint.check(&version) {
+                    Ok(RankKey::Version(version))
+                } else {
+                    Err(Mismatch::OutOfRange(version))
                 }
             }
             _ => self.unbounded_key(value).ok_or(Mismatch::NotANumber),

@@ -208,9 +208,10 @@ impl Given<'_> {
 
 fn named(key: &'static str, name: &str, grammar: &'static str) -> Result<String, InvalidAnnotation> {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-    match !name.is_empty() && name.len() <= 253 && name.bytes().all(allowed) {
-        true => Ok(name.to_owned()),
-        false => Err(InvalidAnnotation::value(key, name, grammar)),
+    if !name.is_empty() && name.len() <= 253 && name.bytes().all(allowed) {
+        Ok(name.to_owned())
+    } else {
+        Err(InvalidAnnotation::value(key, name, grammar))
     }
 }
 

@@ -62,11 +62,12 @@ impl HelmRepositories {
         let first = found
             .next()
             .ok_or_else(|| format!("HelmRepository {name}, which its chart comes from, is not among the files"))?;
-        match found.all(|other| other.url == first.url) {
-            true => Ok(first),
-            false => Err(format!(
+        if found.all(|other| other.url == first.url) {
+            Ok(first)
+        } else {
+            Err(format!(
                 "several HelmRepositories are called {name}, with different addresses"
-            )),
+            ))
         }
     }
 }
@@ -248,9 +249,10 @@ fn argo_charts(spec: &Node) -> Vec<Found<'_>> {
         .chain(several.iter().map(|item| &**item));
     let found = sources.filter_map(|source| {
         let (chart, url) = (source.field("chart")?, source.field_text("repoURL")?);
-        let url = match url.contains("://") {
-            true => url.to_owned(),
-            false => format!("oci://{url}"),
+        let url = if url.contains("://") {
+            url.to_owned()
+        } else {
+            format!("oci://{url}")
         };
         of_chart(&url, chart, source.field("targetRevision"), UsedAccess::default())
     });

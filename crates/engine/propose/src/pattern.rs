@@ -99,9 +99,10 @@ pub(crate) fn choices(tag: &Tag, ceiling: Ceiling) -> Vec<Choice> {
                 extract: None,
                 ..filtered.clone()
             };
-            match is_plain(tag) {
-                true => vec![plain, filtered],
-                false => vec![filtered],
+            if is_plain(tag) {
+                vec![plain, filtered]
+            } else {
+                vec![filtered]
             }
         }
     }
@@ -138,9 +139,10 @@ fn only(digits: &str) -> &'static str {
 }
 
 fn digits(number: &str) -> String {
-    match is_date(number) || number.len() >= INEXACT {
-        true => format!("[0-9]{{{}}}", number.len()),
-        false => "[0-9]+".to_owned(),
+    if is_date(number) || number.len() >= INEXACT {
+        format!("[0-9]{{{}}}", number.len())
+    } else {
+        "[0-9]+".to_owned()
     }
 }
 
@@ -209,9 +211,10 @@ fn pattern(tag: &Tag, groups: Groups) -> String {
 
 /// Zeros before a number of two digits, as of a month, or of six, as of a time: behind a hyphen none is allowed.
 fn zeros(number: &str) -> &'static str {
-    match number.starts_with('0') || matches!(number.len(), 2 | 6) {
-        true => "0*",
-        false => "",
+    if number.starts_with('0') || matches!(number.len(), 2 | 6) {
+        "0*"
+    } else {
+        ""
     }
 }
 
@@ -259,9 +262,10 @@ fn extract(tag: &Tag) -> String {
 fn joined(version: String, mut behind: Vec<String>, tag: &Tag) -> String {
     behind.extend(tag.time().map(|_| "$ts".to_owned()));
     let pre = if tag.before().is_some() { "$pre" } else { "" };
-    match behind.is_empty() {
-        true => format!("{version}{pre}"),
-        false => format!("{version}-{}", behind.join(".")),
+    if behind.is_empty() {
+        format!("{version}{pre}")
+    } else {
+        format!("{version}-{}", behind.join("."))
     }
 }
 

@@ -455,9 +455,10 @@ fn join<'s>(streams: &mut Vec<Stream<'s>>, (shape, terms): (Shape, Terms), tag: 
         .filter(|stream| stream.terms == terms);
     for stream in same {
         if !fits(&stream.shape, tag) {
-            match stream.current.iter().all(|tag| fits(&shape, tag)) {
-                true => stream.shape = shape,
-                false => continue,
+            if stream.current.iter().all(|tag| fits(&shape, tag)) {
+                stream.shape = shape
+            } else {
+                continue;
             }
         }
         stream.current.insert(tag.to_owned());
@@ -482,9 +483,10 @@ fn names(listing: &Listing, hint: Option<&str>) -> Vec<String> {
     let (name, ..) = LatestRef::split(&listing.image);
     let name = name.strip_suffix(".git").unwrap_or(name);
     let path = name.split_once('/').map_or(name, |(host, path)| {
-        match host.contains(['.', ':']) || host == "localhost" {
-            true => path,
-            false => name,
+        if host.contains(['.', ':']) || host == "localhost" {
+            path
+        } else {
+            name
         }
     });
     let short = name.rsplit('/').next().unwrap_or_default();
@@ -540,11 +542,10 @@ fn told(node: &Node, path: &str) -> String {
         Some(_) => ", for policies that its policySelector takes",
         None => "",
     };
-    match is_below {
-        true => format!("ImageUpdateAutomation {name} is there already and looks at the marked files{selector}"),
-        false => {
-            format!("ImageUpdateAutomation {name} looks at ./{own} only: widen its update.path to ./{path}{selector}")
-        }
+    if is_below {
+        format!("ImageUpdateAutomation {name} is there already and looks at the marked files{selector}")
+    } else {
+        format!("ImageUpdateAutomation {name} looks at ./{own} only: widen its update.path to ./{path}{selector}")
     }
 }
 

@@ -55,12 +55,13 @@ pub fn shape(tags: &[String], current: &str) -> Result<Shape, String> {
         return Err(peers.left(&format!("{current} {why}")));
     }
     if now.is_fixed() {
-        return match now.has_commit() {
-            true => Err(peers.left(&format!(
+        return if now.has_commit() {
+            Err(peers.left(&format!(
                 "{current} names a commit, and nothing in it says which build is newer; have builds tagged as main-<commit>-<time>, and \
                  write such a tag here"
-            ))),
-            false => peers.moving(tags, None),
+            )))
+        } else {
+            peers.moving(tags, None)
         };
     }
     match peers.is_moved_along(tags) {
@@ -77,14 +78,13 @@ impl<'t> Peers<'t> {
         let (mut like, mut others) = (Vec::new(), BTreeMap::new());
         for tag in valid() {
             let read = Tag::read(tag, &commits);
-            match now.is_like(&read) {
-                true => like.push((tag, read)),
-                false => {
-                    let (example, count) = others.entry(read.outline()).or_insert((tag, 0));
-                    *count += 1;
-                    if *example < tag {
-                        *example = tag;
-                    }
+            if now.is_like(&read) {
+                like.push((tag, read))
+            } else {
+                let (example, count) = others.entry(read.outline()).or_insert((tag, 0));
+                *count += 1;
+                if *example < tag {
+                    *example = tag;
                 }
             }
         }

@@ -220,9 +220,10 @@ fn words<'t>(text: &'t str, commits: &[usize]) -> Vec<Word<'t>> {
     let read = |(n, (sign, text)): (usize, (&'t str, &'t str))| Word {
         sign,
         text,
-        look: match commits.contains(&n) && could_be_commit(text) {
-            true => Look::Commit,
-            false => look(text),
+        look: if commits.contains(&n) && could_be_commit(text) {
+            Look::Commit
+        } else {
+            look(text)
         },
     };
     split.map(read).collect()

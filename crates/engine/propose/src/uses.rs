@@ -369,9 +369,10 @@ fn elsewhere(file: &Parsed<'_>, known: &BTreeSet<String>, found: &mut Vec<Raw>) 
 /// Why a whole file is left as it is.
 fn untouchable(file: &Parsed<'_>) -> Option<String> {
     if let Some((_, why)) = &file.error {
-        return Some(match file.text.contains("{{") {
-            true => "it is a template: mark the values that it takes".to_owned(),
-            false => format!("the file does not parse: {why}"),
+        return Some(if file.text.contains("{{") {
+            "it is a template: mark the values that it takes".to_owned()
+        } else {
+            format!("the file does not parse: {why}")
         });
     }
     let is_encrypted = |document: &Node| document.field("sops").is_some_and(|sops| sops.get("mac").is_some());

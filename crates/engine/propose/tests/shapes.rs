@@ -397,9 +397,10 @@ fn the_policy_chooses_the_newest_of_the_series_in_use() {
         let shown = match shape(&tags(there), current) {
             Ok(shape) => {
                 let found = (rule(&shape), shape.chosen.clone());
-                match found == ((*expected_rule).to_owned(), (*expected).to_owned()) {
-                    true => continue,
-                    false => format!("{found:?} {:?}", shape.choice),
+                if found == ((*expected_rule).to_owned(), (*expected).to_owned()) {
+                    continue;
+                } else {
+                    format!("{found:?} {:?}", shape.choice)
                 }
             }
             Err(why) if *expected_rule == "left" && why.contains(expected) => continue,

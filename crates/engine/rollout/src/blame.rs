@@ -41,9 +41,10 @@ impl Record {
         };
         let policies = failing_workloads(follower).filter_map(|workload| follower.workloads.get(workload));
         let policies: BTreeSet<String> = policies.flatten().cloned().collect();
-        match policies.is_empty() {
-            true => Blame::All,
-            false => Blame::Policies(policies),
+        if policies.is_empty() {
+            Blame::All
+        } else {
+            Blame::Policies(policies)
         }
     }
 }

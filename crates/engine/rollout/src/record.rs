@@ -221,9 +221,10 @@ impl Record {
     /// [`TooLarge`]
     pub fn text(&self) -> Result<String, TooLarge> {
         let text = serde_json::to_string(self).unwrap_or_default();
-        match text.len() <= LARGEST {
-            true => Ok(text),
-            false => Err(TooLarge { bytes: text.len() }),
+        if text.len() <= LARGEST {
+            Ok(text)
+        } else {
+            Err(TooLarge { bytes: text.len() })
         }
     }
 
@@ -255,16 +256,17 @@ impl Record {
         }
         // A commit that was to put images back, and was not pushed, is of no use any more.
         let is_put_back = self.put_back.as_ref().is_some_and(|put_back| put_back.pushed);
-        let mut next = match self.is_open() && !is_put_back {
-            true => Self {
+        let mut next = if self.is_open() && !is_put_back {
+            Self {
                 put_back: None,
                 ..self.clone()
-            },
-            false => Self {
+            }
+        } else {
+            Self {
                 reverted: self.reverted.clone(),
                 held: self.held.clone(),
                 ..Self::default()
-            },
+            }
         };
         if next.commits.is_empty() {
             next.failing_before = failing;

@@ -145,9 +145,10 @@ impl ReleaseState {
 impl FollowedRelease {
     /// How far it is, `since` its Kustomization has applied the change.
     pub(crate) fn progress(&self, state: &ReleaseState, since: i64, now: i64) -> Progress {
-        let is_tried = match self.spec {
-            true => state.generation > self.generation || now.saturating_sub(since) >= STALE,
-            false => (&self.values, &self.chart) != (&state.values, &state.chart),
+        let is_tried = if self.spec {
+            state.generation > self.generation || now.saturating_sub(since) >= STALE
+        } else {
+            (&self.values, &self.chart) != (&state.values, &state.chart)
         };
         match state.ready {
             _ if !is_tried => Progress::Waits,

@@ -406,12 +406,13 @@ impl Retry {
 const MESSAGE: usize = 400;
 
 fn cut(message: &str) -> String {
-    match message.len() <= MESSAGE {
-        true => message.to_owned(),
-        false => format!(
+    if message.len() <= MESSAGE {
+        message.to_owned()
+    } else {
+        format!(
             "{}…",
             message.get(..message.floor_char_boundary(MESSAGE)).unwrap_or_default()
-        ),
+        )
     }
 }
 

@@ -63,9 +63,10 @@ impl Work {
 
     /// The steps that are left.
     pub(crate) fn left(&self) -> u64 {
-        match self.is_over() {
-            true => 0,
-            false => self.0.left.load(Ordering::Relaxed),
+        if self.is_over() {
+            0
+        } else {
+            self.0.left.load(Ordering::Relaxed)
         }
     }
 

@@ -328,9 +328,10 @@ impl<'s, 'v> Check<'s, 'v> {
     }
 
     fn shown(&self, value: &Value) -> String {
-        match self.is_secret {
-            true => format!("\"{}\"", type_of(value)),
-            false => shown(value),
+        if self.is_secret {
+            format!("\"{}\"", type_of(value))
+        } else {
+            shown(value)
         }
     }
 
@@ -369,9 +370,10 @@ impl<'s, 'v> Check<'s, 'v> {
             return;
         }
         self.is_full = self.found.len() >= MAX_VIOLATIONS;
-        let text = match self.is_full {
-            true => format!("more than {MAX_VIOLATIONS} violations; those from here on are not listed"),
-            false => text,
+        let text = if self.is_full {
+            format!("more than {MAX_VIOLATIONS} violations; those from here on are not listed")
+        } else {
+            text
         };
         self.found.push(Violation { pointer, text });
     }

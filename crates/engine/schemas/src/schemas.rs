@@ -145,9 +145,10 @@ impl Schemas {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         if let Some(crd) = self.crd(group, kind) {
             let version = crd.versions.iter().find(|one| one.served && one.name == version)?;
-            let status = match version.has_status {
-                true => check::Extent::Names,
-                false => check::Extent::All,
+            let status = if version.has_status {
+                check::Extent::Names
+            } else {
+                check::Extent::All
             };
             return Some(Of {
                 shapes: &crd.shapes,

@@ -153,9 +153,10 @@ impl Member {
         if own.identity == self.identity {
             return Joining::Joined(own.version.clone());
         }
-        match self.is_over(&self.name.clone(), own, now) {
-            true => Joining::Evict(own.version.clone()),
-            false => Joining::Wait,
+        if self.is_over(&self.name.clone(), own, now) {
+            Joining::Evict(own.version.clone())
+        } else {
+            Joining::Wait
         }
     }
 

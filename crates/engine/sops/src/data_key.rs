@@ -36,9 +36,10 @@ pub(crate) fn data_key(metadata: &Metadata, service: &dyn KeyService) -> Result<
     }
     if metadata.groups.len() > 1 {
         let wanted = usize::try_from(metadata.threshold).unwrap_or(0);
-        return match parts.len() < wanted {
-            true => Err(refused(metadata.threshold, &results)),
-            false => combine(&parts).map_err(DataKeyError::Shamir),
+        return if parts.len() < wanted {
+            Err(refused(metadata.threshold, &results))
+        } else {
+            combine(&parts).map_err(DataKeyError::Shamir)
         };
     }
     parts.pop().ok_or_else(|| refused(metadata.threshold, &results))

@@ -178,9 +178,10 @@ impl Walk<'_> {
 
     /// Whether a leaf that is not among the comments of a level is encrypted.
     fn is_leaf_encrypted(&mut self, leaf: &Value) -> Result<bool, WalkError> {
-        match self.decider.goes_by_envelopes() {
-            true => Ok(matches!(leaf, Value::Text(text) if text.starts_with(ENVELOPE))),
-            false => self.is_encrypted(matches!(leaf, Value::Comment(_))),
+        if self.decider.goes_by_envelopes() {
+            Ok(matches!(leaf, Value::Text(text) if text.starts_with(ENVELOPE)))
+        } else {
+            self.is_encrypted(matches!(leaf, Value::Comment(_)))
         }
     }
 

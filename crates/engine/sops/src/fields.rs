@@ -42,9 +42,10 @@ impl<'t> Fields<'t> {
     }
 
     fn path(&self, name: &str) -> String {
-        match self.at.is_empty() {
-            true => name.to_owned(),
-            false => format!("{}.{name}", self.at),
+        if self.at.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.at)
         }
     }
 

@@ -96,9 +96,10 @@ fn tokens(path: &[u8]) -> Vec<Token<'_>> {
     let (mut start, mut list, mut at) = (0, false, 0);
     let token = |start: usize, end: usize, list: bool| {
         let text = path.get(start..end).unwrap_or_default();
-        match list {
-            true => Token::Item(atoi(text).unwrap_or_default()),
-            false => Token::Name(text),
+        if list {
+            Token::Item(atoi(text).unwrap_or_default())
+        } else {
+            Token::Name(text)
         }
     };
     while let Some(rest) = path.get(at..).filter(|rest| !rest.is_empty()) {

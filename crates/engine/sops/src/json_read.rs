@@ -70,9 +70,10 @@ impl Reader<'_> {
     fn open(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         self.depth += 1;
-        match self.depth > MAX_DEPTH {
-            true => Err(JsonError::Deep),
-            false => Ok(()),
+        if self.depth > MAX_DEPTH {
+            Err(JsonError::Deep)
+        } else {
+            Ok(())
         }
     }
 
@@ -242,12 +243,11 @@ impl Reader<'_> {
             let before = self.at;
             self.at += 1;
             let second = self.code_unit()?;
-            match (0xDC00..0xE000).contains(&second) {
-                true => {
-                    let code = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-                    ch = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-                }
-                false => self.at = before,
+            if (0xDC00..0xE000).contains(&second) {
+                let code = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+                ch = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+            } else {
+                self.at = before
             }
         }
         out.extend_from_slice(ch.encode_utf8(&mut [0; 4]).as_bytes());

@@ -68,23 +68,26 @@ pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<boo
         *object = plain;
         return Ok(true);
     }
-    match text(object, "/kind") == "Secret" {
-        true => decrypt_data(object, service),
-        false => Ok(false),
+    if text(object, "/kind") == "Secret" {
+        decrypt_data(object, service)
+    } else {
+        Ok(false)
     }
 }
 
 /// What SOPS encrypted and its decryption has left as it was: values that a rule of the file does not name, which were encrypted
 /// under another one or pasted, and those that were encrypted twice.
 fn left(before: &Json, after: &Json, rule: &Rule) -> Option<Fault> {
-    let field = match is_secret(after) {
-        true => ciphertext(after)?.field,
-        false => sealed_value(after)?,
+    let field = if is_secret(after) {
+        ciphertext(after)?.field
+    } else {
+        sealed_value(after)?
     };
     let is_untouched = at_path(before, &field) == at_path(after, &field);
-    let why = match is_untouched {
-        true => format!("`{rule}` in the metadata of SOPS leaves it out"),
-        false => "its value was encrypted when SOPS encrypted it once more".to_owned(),
+    let why = if is_untouched {
+        format!("`{rule}` in the metadata of SOPS leaves it out")
+    } else {
+        "its value was encrypted when SOPS encrypted it once more".to_owned()
     };
     Some(Fault::Left { field, why })
 }

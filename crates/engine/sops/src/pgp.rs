@@ -52,9 +52,10 @@ impl PgpKeys {
             }
             Err(_) => self.add(bytes),
         }
-        match self.0.len() > before {
-            true => Ok(()),
-            false => Err(PgpImportError),
+        if self.0.len() > before {
+            Ok(())
+        } else {
+            Err(PgpImportError)
         }
     }
 

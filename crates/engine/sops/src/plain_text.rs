@@ -70,8 +70,9 @@ fn formatted(value: &Value, out: &mut Text) {
 /// A float that cannot be mistaken for an integer.
 fn float(number: f64) -> String {
     let text = format_float(number, b'G', None, 64);
-    match text.contains(['.', 'E']) {
-        true => text,
-        false => format_float(number, b'f', Some(1), 64),
+    if text.contains(['.', 'E']) {
+        text
+    } else {
+        format_float(number, b'f', Some(1), 64)
     }
 }

@@ -81,9 +81,10 @@ impl Wrapper {
 
     fn line_break(&mut self) {
         let too_many = self.word.is_empty() && self.column + self.spaces.length > self.limit;
-        match too_many {
-            true => self.spaces.clear(),
-            false => self.flush(),
+        if too_many {
+            self.spaces.clear()
+        } else {
+            self.flush()
         }
         self.out.push('\n');
         self.column = 0;

@@ -31,8 +31,9 @@ pub fn decrypt_file(
     if bytes.len() > MAX_FILE_SIZE {
         return Err(SourceError::Large(bytes.len()));
     }
-    match format.is_marked(bytes) {
-        false => Ok(None),
-        true => Ok(Some(decrypt(bytes, format, format, service, Integrity::Checked)?)),
+    if format.is_marked(bytes) {
+        Ok(Some(decrypt(bytes, format, format, service, Integrity::Checked)?))
+    } else {
+        Ok(None)
     }
 }

@@ -214,9 +214,10 @@ struct PendingComments {
 
 impl PendingComments {
     fn add(&mut self, comment: &Comment) {
-        match comment.inline {
-            true => self.inline.push(comment.text.clone()),
-            false => self.head.push(comment.text.clone()),
+        if comment.inline {
+            self.inline.push(comment.text.clone())
+        } else {
+            self.head.push(comment.text.clone())
         }
     }
 }
@@ -225,9 +226,10 @@ impl PendingComments {
 fn above(slot: &mut String, comments: &mut Vec<Text>) {
     let text = lines(comments);
     if !text.is_empty() {
-        *slot = match slot.is_empty() {
-            true => text,
-            false => format!("{text}\n{slot}"),
+        *slot = if slot.is_empty() {
+            text
+        } else {
+            format!("{text}\n{slot}")
         };
     }
 }
@@ -263,9 +265,10 @@ fn mapping_of(branch: &Branch) -> Annotated {
             Key::Name(name) => scalar_of(name),
             Key::Other(other) => node_of(other),
         };
-        match entries.is_empty() {
-            true => above(&mut head, &mut waiting.head),
-            false => above(&mut key.head, &mut waiting.head),
+        if entries.is_empty() {
+            above(&mut head, &mut waiting.head)
+        } else {
+            above(&mut key.head, &mut waiting.head)
         }
         let mut value = node_of(&entry.value);
         below(&mut value.line, &mut waiting.inline);
@@ -293,9 +296,10 @@ fn sequence_of(list: &[Value]) -> Annotated {
             continue;
         }
         let mut node = node_of(item);
-        match items.is_empty() {
-            true => above(&mut head, &mut waiting.head),
-            false => above(&mut node.head, &mut waiting.head),
+        if items.is_empty() {
+            above(&mut head, &mut waiting.head)
+        } else {
+            above(&mut node.head, &mut waiting.head)
         }
         below(&mut node.line, &mut waiting.inline);
         items.push(node);
@@ -384,10 +388,7 @@ fn style_of(text: &str) -> Style {
         return Style::Literal;
     }
     let stays = plain_tag(text, Dialect::V3) == Tag::Str && !is_old_bool(text) && !is_base_60(text);
-    match stays {
-        true => Style::Plain,
-        false => Style::Double,
-    }
+    if stays { Style::Plain } else { Style::Double }
 }
 
 /// Whether YAML 1.1 reads it as a boolean.

@@ -128,9 +128,10 @@ impl World {
     fn local(&self, names: &[&str]) -> LocalKeys {
         let mut local = LocalKeys::default();
         for (name, _, private) in self.keys.iter().filter(|(name, ..)| names.contains(name)) {
-            match name.starts_with("pgp") {
-                true => local.pgp.import(private).unwrap(),
-                false => local.age.import(private).unwrap(),
+            if name.starts_with("pgp") {
+                local.pgp.import(private).unwrap()
+            } else {
+                local.age.import(private).unwrap()
             }
         }
         local

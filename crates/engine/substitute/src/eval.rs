@@ -77,9 +77,10 @@ impl<'r> Budget<'r> {
     /// Charges for bytes visited or copied.
     pub(crate) const fn spend(&mut self, work: usize) -> Result<(), EvalError> {
         self.work = self.work.saturating_add(work);
-        match self.work > MAX_WORK {
-            true => Err(EvalError::TooSlow),
-            false => Ok(()),
+        if self.work > MAX_WORK {
+            Err(EvalError::TooSlow)
+        } else {
+            Ok(())
         }
     }
 
@@ -101,9 +102,10 @@ impl<'r> Budget<'r> {
     fn hold(&mut self, bytes: usize) -> Result<(), EvalError> {
         self.take(bytes)?;
         self.held = self.held.saturating_add(bytes);
-        match self.held > MAX_BYTES {
-            true => Err(EvalError::TooLarge),
-            false => Ok(()),
+        if self.held > MAX_BYTES {
+            Err(EvalError::TooLarge)
+        } else {
+            Ok(())
         }
     }
 }
@@ -127,10 +129,7 @@ pub enum Undefined {
 /// # Errors
 /// In envsubst's words, without any value in them; and where the text exceeds [`MAX_BYTES`].
 pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, strict: bool) -> Result<Vec<u8>, EvalError> {
-    let undefined = match strict {
-        true => Undefined::Refused,
-        false => Undefined::Empty,
-    };
+    let undefined = if strict { Undefined::Refused } else { Undefined::Empty };
     eval_within(text, lookup, |_| {}, undefined, None)
 }
 

@@ -49,9 +49,10 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'
             Rest::BadPattern => return Ok(GlobMatch::BadPattern),
         }
     }
-    Ok(match name.is_empty() {
-        true => GlobMatch::Match,
-        false => GlobMatch::NoMatch,
+    Ok(if name.is_empty() {
+        GlobMatch::Match
+    } else {
+        GlobMatch::NoMatch
     })
 }
 
@@ -79,9 +80,10 @@ fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budg
     let behind = name.get(1..).unwrap_or_default();
     if last {
         budget.step()?;
-        return Ok(match !name.is_empty() && behind.ends_with(piece) {
-            true => Rest::Of(b""),
-            false => Rest::NoMatch,
+        return Ok(if !name.is_empty() && behind.ends_with(piece) {
+            Rest::Of(b"")
+        } else {
+            Rest::NoMatch
         });
     }
     budget.spend(behind.len() + 1)?;

@@ -146,9 +146,10 @@ fn without_secrets(sentence: &str, variables: &Variables) -> String {
     while let Some((before, quote, quoted, behind)) = next_quoted(rest) {
         shown.push_str(before);
         shown.push(quote);
-        shown.push_str(match may_be_secret(quoted, variables) {
-            true => HIDDEN,
-            false => quoted,
+        shown.push_str(if may_be_secret(quoted, variables) {
+            HIDDEN
+        } else {
+            quoted
         });
         shown.push(quote);
         rest = behind;

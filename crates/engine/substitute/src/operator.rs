@@ -88,9 +88,10 @@ fn cased<'v>(
 fn substring<'v>(value: &'v [u8], position: &[u8], length: Option<&[u8]>) -> &'v [u8] {
     let Ok(position) = atoi(position) else { return value };
     let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
-    let from = match position < 0 {
-        true => position.saturating_add(size).max(0),
-        false => position,
+    let from = if position < 0 {
+        position.saturating_add(size).max(0)
+    } else {
+        position
     };
     let until = match length {
         None => size,
@@ -116,9 +117,10 @@ fn replace<'v>(
     let Some(old) = old else {
         return Ok(Cow::Borrowed(value));
     };
-    let found: Vec<usize> = match old.is_empty() {
-        true => boundaries(value).take(times).collect(),
-        false => memmem::find_iter(value, old).take(times).collect(),
+    let found: Vec<usize> = if old.is_empty() {
+        boundaries(value).take(times).collect()
+    } else {
+        memmem::find_iter(value, old).take(times).collect()
     };
     let grown = found
         .len()

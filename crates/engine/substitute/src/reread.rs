@@ -150,9 +150,10 @@ fn convert_scalar(scalar: &mut Scalar) -> Result<(), SubstituteError> {
 /// A text as yaml.v3 writes and reads it: in a block where it has several lines.
 fn settle_text(scalar: &mut Scalar) {
     scalar.tag = Tag::Str;
-    scalar.style = match scalar.text.contains('\n') {
-        true => Style::Literal,
-        false => Style::Plain,
+    scalar.style = if scalar.text.contains('\n') {
+        Style::Literal
+    } else {
+        Style::Plain
     };
 }
 

@@ -69,12 +69,13 @@ impl Windows {
     /// # Errors
     /// [`Closed`] with the next opening.
     pub fn check(&self, now: &Time) -> Result<(), Closed> {
-        match self.is_open(now) {
-            true => Ok(()),
-            false => Err(Closed {
+        if self.is_open(now) {
+            Ok(())
+        } else {
+            Err(Closed {
                 windows: Arc::clone(&self.text),
                 opens: self.next_change(now),
-            }),
+            })
         }
     }
 

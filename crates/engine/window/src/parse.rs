@@ -103,9 +103,12 @@ fn read_range(text: &str) -> Result<u8, InvalidWindows> {
 
 /// `HH:MM` in seconds.
 fn read_time(text: &str) -> Result<i64, InvalidWindows> {
-    let two = |digits: &str| match digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        true => digits.parse::<i64>().ok(),
-        false => None,
+    let two = |digits: &str| {
+        if digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            digits.parse::<i64>().ok()
+        } else {
+            None
+        }
     };
     let read = text
         .split_once(':')

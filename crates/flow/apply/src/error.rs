@@ -190,9 +190,10 @@ impl fmt::Display for Failed {
             return Ok(());
         }
         let changed = self.done.changed();
-        match changed.is_empty() {
-            true => writeln!(f),
-            false => writeln!(f, "\n{changed}"),
+        if changed.is_empty() {
+            writeln!(f)
+        } else {
+            writeln!(f, "\n{changed}")
         }
     }
 }

@@ -118,9 +118,10 @@ impl<'a> Looker<'a> {
         }
         if !self.settings.dry_run {
             let existing = self.existing(item, resource).await?;
-            return Ok(match existing.as_deref().is_some_and(is_excluded) {
-                true => skipped(item, existing.as_deref()),
-                false => Verdict::Attempt(existing),
+            return Ok(if existing.as_deref().is_some_and(is_excluded) {
+                skipped(item, existing.as_deref())
+            } else {
+                Verdict::Attempt(existing)
             });
         }
         let dry_run = match self.try_dry_run(item, resource, is_new_kind).await {
@@ -200,9 +201,10 @@ impl<'a> Looker<'a> {
         };
         let cleanup = self.cleanup(item, &existing);
         let paths = self.rules.paths(&dry_run);
-        let drifted = match paths.is_empty() {
-            true => has_drifted(&existing, &dry_run),
-            false => has_drifted(&without(&existing, &paths), &without(&dry_run, &paths)),
+        let drifted = if paths.is_empty() {
+            has_drifted(&existing, &dry_run)
+        } else {
+            has_drifted(&without(&existing, &paths), &without(&dry_run, &paths))
         };
         if !patched && cleanup.is_empty() && !drifted {
             let is_same = resource_version(&existing) == resource_version(&dry_run);
@@ -222,9 +224,10 @@ impl<'a> Looker<'a> {
 
     /// The fields and managers to remove first, unless the object asks to keep them.
     pub(super) fn cleanup(&self, item: &Item, existing: &Value) -> Vec<Value> {
-        match SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing) {
-            true => Vec::new(),
-            false => managers::cleanup(existing, &self.settings.manager, &self.managers),
+        if SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing) {
+            Vec::new()
+        } else {
+            managers::cleanup(existing, &self.settings.manager, &self.managers)
         }
     }
 
@@ -301,9 +304,10 @@ impl<'a> Looker<'a> {
             return Ok(skipped(item, Some(&existing)));
         }
         let force = || self.settings.force || FORCE_ENABLED.is_in(&item.object) || FORCE_ENABLED.is_in(&existing);
-        match is_immutable(error) && force() {
-            true => Ok(Verdict::Replace(refusal(item, error))),
-            false => Err(refusal(item, error)),
+        if is_immutable(error) && force() {
+            Ok(Verdict::Replace(refusal(item, error)))
+        } else {
+            Err(refusal(item, error))
         }
     }
 
@@ -322,18 +326,20 @@ impl<'a> Looker<'a> {
     ) -> Result<bool, Refusal> {
         let Some(existing) = existing else { return Ok(false) };
         let merges = SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing);
-        let taken = match merges {
-            true => None,
-            false => managers::take_over(existing, &self.settings.manager, &self.settings.override_before_dry_run),
+        let taken = if merges {
+            None
+        } else {
+            managers::take_over(existing, &self.settings.manager, &self.settings.override_before_dry_run)
         };
         let taken = match taken {
             Some(patch) => Some(self.patch_fields(item, resource, &patch, TAKE_OVER).await?),
             None => None,
         };
         let api_version = item.gvk.api_version();
-        let migrated = match self.settings.migrate_api_version {
-            true => managers::migrate(taken.as_deref().unwrap_or(existing), &api_version),
-            false => None,
+        let migrated = if self.settings.migrate_api_version {
+            managers::migrate(taken.as_deref().unwrap_or(existing), &api_version)
+        } else {
+            None
         };
         if let Some(patch) = &migrated {
             let failed =

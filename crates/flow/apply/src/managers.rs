@@ -16,9 +16,10 @@ pub(super) struct Manager {
 
 impl Manager {
     fn is(&self, name: &str, operation: &str) -> bool {
-        let is_named = match self.is_prefix {
-            true => name.starts_with(&self.name),
-            false => name == self.name,
+        let is_named = if self.is_prefix {
+            name.starts_with(&self.name)
+        } else {
+            name == self.name
         };
         is_named && self.operation == operation
     }

@@ -44,13 +44,14 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
             }
         }
     }
-    match failures.is_empty() {
-        true => Ok(done),
-        false => Err(PruneError {
+    if failures.is_empty() {
+        Ok(done)
+    } else {
+        Err(PruneError {
             done,
             survivors,
             failures,
-        }),
+        })
     }
 }
 

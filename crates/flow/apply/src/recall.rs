@@ -122,8 +122,9 @@ fn unlisted(resource: &Resource, namespace: &str, error: Arc<ClusterError>) -> A
 
 /// The server's address of the item.
 fn namespace<'a>(item: &'a Item, resource: &Resource) -> &'a str {
-    match resource.namespaced {
-        true => &item.id.name.namespace,
-        false => "",
+    if resource.namespaced {
+        &item.id.name.namespace
+    } else {
+        ""
     }
 }

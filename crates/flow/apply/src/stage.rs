@@ -77,9 +77,10 @@ impl Progress<'_> {
                 Err(refusal) => refusals.push(refusal),
             }
         }
-        match refusals.is_empty() {
-            true => Ok(looked),
-            false => Err(Refusals(refusals).into()),
+        if refusals.is_empty() {
+            Ok(looked)
+        } else {
+            Err(Refusals(refusals).into())
         }
     }
 
@@ -130,9 +131,10 @@ impl Progress<'_> {
             }
             replaced.push(look);
         }
-        match refusals.is_empty() {
-            true => Ok(replaced),
-            false => Err(Refusals(refusals).into()),
+        if refusals.is_empty() {
+            Ok(replaced)
+        } else {
+            Err(Refusals(refusals).into())
         }
     }
 

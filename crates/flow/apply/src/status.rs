@@ -22,9 +22,10 @@ pub async fn status_of(
 ) -> Result<Health, ClusterError> {
     let kind = &resource.gvk;
     let has_data = kind.group.is_empty() && matches!(kind.kind.as_str(), "Secret" | "ConfigMap");
-    let found = match has_data {
-        true => cluster.fetch_metadata(resource, name).await,
-        false => cluster.fetch(resource, name).await,
+    let found = if has_data {
+        cluster.fetch_metadata(resource, name).await
+    } else {
+        cluster.fetch(resource, name).await
     };
     let check = checks.find(&kind.api_version(), &kind.kind);
     match found {

@@ -195,22 +195,23 @@ impl<'a> Local<'a> {
         }
         let files = FilesOf::Source(self.place.tree());
         let chart = self.place.chart(Some(held));
-        let merged = match changes.values.count() {
+        let merged = if changes.values.count() {
             // Files are looked at before the chart, as in Flux.
-            true => {
-                let nothing = Chart::default();
-                let merged = changes.values.merged(chart.as_ref().unwrap_or(&nothing), files);
-                Some(merged.map_err(BuildError::ValuesFiles)?)
-            }
-            false => None,
+
+            let nothing = Chart::default();
+            let merged = changes.values.merged(chart.as_ref().unwrap_or(&nothing), files);
+            Some(merged.map_err(BuildError::ValuesFiles)?)
+        } else {
+            None
         };
         let mut chart = chart.map_err(|error| BuildError::Package(error.to_string()))?;
         chart.metadata.version.clone_from(&which.version);
         let values_files = replace(&mut chart, merged)?;
-        let dependencies = match self.place.is_folder() {
-            true => complete(&mut chart, self.place, remotes, Some(held))
-                .map_err(|error| BuildError::Dependency(error.to_string()))?,
-            false => 0,
+        let dependencies = if self.place.is_folder() {
+            complete(&mut chart, self.place, remotes, Some(held))
+                .map_err(|error| BuildError::Dependency(error.to_string()))?
+        } else {
+            0
         };
         Ok(Built {
             content: Content::Chart(Box::new(chart)),
@@ -277,8 +278,9 @@ fn replace(
     let Some((values, used)) = merged else {
         return Ok(Vec::new());
     };
-    match chart.replace_values(values).map_err(BuildError::ValuesFiles)? {
-        true => Ok(used),
-        false => Ok(Vec::new()),
+    if chart.replace_values(values).map_err(BuildError::ValuesFiles)? {
+        Ok(used)
+    } else {
+        Ok(Vec::new())
     }
 }

@@ -61,9 +61,10 @@ pub fn complete<R: Remotes>(
     }
     let mut bytes = 0;
     for wanted in &missing {
-        let mut found = match is_local(wanted) {
-            true => local(wanted, place, held.as_deref_mut()).map_err(|why| failed("local", wanted, &why))?,
-            false => remote(wanted, remotes, held.as_deref_mut())?,
+        let mut found = if is_local(wanted) {
+            local(wanted, place, held.as_deref_mut()).map_err(|why| failed("local", wanted, &why))?
+        } else {
+            remote(wanted, remotes, held.as_deref_mut())?
         };
         bytes += found.bytes();
         if bytes > MAX_CHART_BYTES {
@@ -132,9 +133,10 @@ fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) 
     let chart =
         chart.map_err(|error| format!("failed to load chart from '{at}' (reference '{reference}'): {error}"))?;
     let found = Version::parse(&chart.metadata.version).map_err(|error| error.to_string())?;
-    match constraint.check(&found) {
-        true => Ok(chart),
-        false => Err(format!("can't get a valid version for constraint '{version}'")),
+    if constraint.check(&found) {
+        Ok(chart)
+    } else {
+        Err(format!("can't get a valid version for constraint '{version}'"))
     }
 }
 

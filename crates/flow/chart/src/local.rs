@@ -37,9 +37,10 @@ pub fn read_chart(path: &Path) -> Result<Chart, HelmError> {
 /// What Go calls the content of a file that is no archive.
 fn content_type(content: &[u8]) -> &'static str {
     let is_binary = |byte: &u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
-    match content.iter().take(512).any(is_binary) {
-        true => "application/octet-stream",
-        false => "text/plain; charset=utf-8",
+    if content.iter().take(512).any(is_binary) {
+        "application/octet-stream"
+    } else {
+        "text/plain; charset=utf-8"
     }
 }
 
@@ -61,13 +62,12 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = file.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| go_error("read", path, &error))?;
-    match bytes.len() as u64 > most {
-        true => {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-            let name = bumpwright_gostd::quote(&name);
-            Err(format!("chart file {name} is larger than the maximum file size {most}"))
-        }
-        false => Ok(bytes),
+    if bytes.len() as u64 > most {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let name = bumpwright_gostd::quote(&name);
+        Err(format!("chart file {name} is larger than the maximum file size {most}"))
+    } else {
+        Ok(bytes)
     }
 }
 

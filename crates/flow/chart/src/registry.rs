@@ -79,12 +79,13 @@ impl OciChart {
         }
         let exact = version.replace('+', "_");
         if !self.tag.is_empty() {
-            return match version.is_empty() || exact == self.tag {
-                true => Ok(format!(":{}", self.tag)),
-                false => Err(format!(
+            return if version.is_empty() || exact == self.tag {
+                Ok(format!(":{}", self.tag))
+            } else {
+                Err(format!(
                     "chart reference and version mismatch: {version} is not {}",
                     self.tag
-                )),
+                ))
             };
         }
         if Version::parse_strict(version).is_ok() {

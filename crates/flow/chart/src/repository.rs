@@ -138,12 +138,13 @@ impl Repository {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        match wanted.is_empty() || wanted.eq_ignore_ascii_case(&found) {
-            true => Ok(archive),
-            false => Err(PullError::Missing(format!(
+        if wanted.is_empty() || wanted.eq_ignore_ascii_case(&found) {
+            Ok(archive)
+        } else {
+            Err(PullError::Missing(format!(
                 "{} is not the archive that the index names: its SHA-256 is {found}, the index has {wanted}",
                 shown(&located.url)
-            ))),
+            )))
         }
     }
 
@@ -176,13 +177,14 @@ impl Repository {
             NetError::TooLarge { .. } => Fault::TooLarge,
             error => Fault::Other(error.to_string()),
         })?;
-        match answer.status.is_success() {
-            true => Ok(answer.into_body()),
-            false => Err(Fault::Other(format!(
+        if answer.status.is_success() {
+            Ok(answer.into_body())
+        } else {
+            Err(Fault::Other(format!(
                 "failed to fetch {} : {}",
                 shown(url),
                 answer.status
-            ))),
+            )))
         }
     }
 }

@@ -82,12 +82,13 @@ impl<'a> Place<'a> {
     pub fn archive(&self) -> Result<Vec<u8>, String> {
         let archive = self.tree.read(self.path).map_err(|error| error.to_string())?;
         let most = self.sizes.archive;
-        match archive.len() as u64 > most {
-            true => Err(format!(
+        if archive.len() as u64 > most {
+            Err(format!(
                 "size of chart '{}' exceeds '{most}' bytes limit",
                 path::base(self.path)
-            )),
-            false => Ok(archive.into_owned()),
+            ))
+        } else {
+            Ok(archive.into_owned())
         }
     }
 

@@ -84,9 +84,10 @@ impl<'p> Behind<'p> {
         let id = after.id();
         let seen = |name: &ObjectName| key(self.pair((entry, name))?);
         if is_release(&after.value) {
-            return match without_values(before) == without_values(after) {
-                true => Some(Names::from([seen(&id.name)?])),
-                false => None,
+            return if without_values(before) == without_values(after) {
+                Some(Names::from([seen(&id.name)?]))
+            } else {
+                None
             };
         }
         let from = [entry, &id.kind, &id.name.namespace, plain(&id.name.name)];

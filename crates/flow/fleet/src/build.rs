@@ -92,9 +92,10 @@ fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred,
         let data = secret.get_mut(field).and_then(Value::as_object_mut);
         for (key, value) in data.into_iter().flatten().filter(|(_, value)| is_mask(value)) {
             let expression = format!("${{{key}}}");
-            *value = match is_encoded {
-                true => STANDARD.encode(expression).into(),
-                false => expression.into(),
+            *value = if is_encoded {
+                STANDARD.encode(expression).into()
+            } else {
+                expression.into()
             };
         }
     }

@@ -176,9 +176,10 @@ impl<'a> Copied<'a> {
             if is_excluded(&below) {
                 continue;
             }
-            match tree.canonical(&below)?.directory {
-                true => self.put_directory(tree, source, (&below, &put), is_excluded)?,
-                false => self.put_file(source, &below, &put)?,
+            if tree.canonical(&below)?.directory {
+                self.put_directory(tree, source, (&below, &put), is_excluded)?
+            } else {
+                self.put_file(source, &below, &put)?
             }
         }
         Ok(())

@@ -114,21 +114,20 @@ fn readers<'p>(
         if fields.is_empty() {
             continue;
         }
-        match is_built(pair.before) && is_built(pair.after) {
-            true => {
-                let mut differences = pair.differences();
-                let differs = !differences.is_empty();
-                let entry = pair.fleets.1.entry.as_str();
-                differences.retain(|one| behind.releases(entry, one).is_none());
-                readers.push(Reader {
-                    pair,
-                    fields,
-                    differs,
-                    news: news(&differences),
-                });
-            }
+        if is_built(pair.before) && is_built(pair.after) {
+            let mut differences = pair.differences();
+            let differs = !differences.is_empty();
+            let entry = pair.fleets.1.entry.as_str();
+            differences.retain(|one| behind.releases(entry, one).is_none());
+            readers.push(Reader {
+                pair,
+                fields,
+                differs,
+                news: news(&differences),
+            });
+        } else {
             // What it would have is not known.
-            false => alive.extend(fields),
+            alive.extend(fields)
         }
     }
     (readers, alive)

@@ -39,15 +39,14 @@ pub(super) fn releases(pairs: &[Pair<'_>]) -> (Vec<ChangedRelease>, Vec<String>)
         if own.contains(&change(true)) || owner_is_elsewhere(pair) {
             continue;
         }
-        match keeps_version(pair, name) {
-            true => notes.push(format!(
+        if keeps_version(pair, name) {
+            notes.push(format!(
                 "{}: the files of its chart change, and its version does not: with reconcileStrategy ChartVersion the cluster keeps the \
                  chart that it has",
                 pair.title()
-            )),
-            false => {
-                own.insert(change(false));
-            }
+            ))
+        } else {
+            own.insert(change(false));
         }
     }
     (own.into_iter().collect(), notes)

@@ -65,9 +65,12 @@ impl Generator {
     /// Whether it may make an artifact of this name.
     pub(super) fn may_make(&self, name: &str) -> bool {
         let is_template = !self.path_pattern.is_empty();
-        self.artifacts.iter().any(|artifact| match is_template {
-            true => captures(&artifact.name, name, true).is_some(),
-            false => artifact.name == name,
+        self.artifacts.iter().any(|artifact| {
+            if is_template {
+                captures(&artifact.name, name, true).is_some()
+            } else {
+                artifact.name == name
+            }
         })
     }
 
@@ -226,9 +229,10 @@ impl<'s> Staging<'_, 's> {
             number,
             base: String::new(),
         };
-        match glob::is_pattern(from) {
-            true => self.pattern(&mut operation, (alias, from), to),
-            false => self.single(&mut operation, &clean(from), to),
+        if glob::is_pattern(from) {
+            self.pattern(&mut operation, (alias, from), to)
+        } else {
+            self.single(&mut operation, &clean(from), to)
         }
     }
 
@@ -274,9 +278,10 @@ impl<'s> Staging<'_, 's> {
             || to.ends_with('/')
             || to.is_empty()
             || self.copied.canonical(&put).is_some_and(|found| found.directory);
-        let put = match is_inside {
-            true => clean(&format!("{to}/{name}")),
-            false => clean(to),
+        let put = if is_inside {
+            clean(&format!("{to}/{name}"))
+        } else {
+            clean(to)
         };
         self.copied
             .note(operation.number, &format!("/{from}"), &format!("/{put}"));
@@ -398,9 +403,10 @@ mod tests {
                 let path = path::join(&folder, &name);
                 if !tree.canonical(&path).unwrap().directory {
                     let content = String::from_utf8(tree.read(&path).unwrap().into_owned()).unwrap();
-                    files.push(match FILES.contains(&content.as_str()) {
-                        true => format!("{path}={content}"),
-                        false => format!("{path}: {content}"),
+                    files.push(if FILES.contains(&content.as_str()) {
+                        format!("{path}={content}")
+                    } else {
+                        format!("{path}: {content}")
                     });
                 }
             }

@@ -15,9 +15,10 @@ pub(super) fn paths(tree: &dyn Tree, pattern: &str) -> Vec<String> {
         let mut next = Vec::new();
         for folder in found {
             let here = format!("/{}", folder.trim_start_matches('/'));
-            let names = match is_pattern(part) {
-                true => tree.list(&here).unwrap_or_default(),
-                false => vec![part.to_owned()],
+            let names = if is_pattern(part) {
+                tree.list(&here).unwrap_or_default()
+            } else {
+                vec![part.to_owned()]
             };
             let names = names
                 .into_iter()

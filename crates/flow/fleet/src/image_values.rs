@@ -76,9 +76,10 @@ pub fn image_values(
             name: &name,
         };
         let key = PolicyName::new(&name.namespace, &name.name);
-        let values = match found.releases.contains_key(&key) {
-            true => Values::Unknown("several files have a release of this name".to_owned()),
-            false => probes.values(&Holder::Spec).unwrap_or_else(Values::Unknown),
+        let values = if found.releases.contains_key(&key) {
+            Values::Unknown("several files have a release of this name".to_owned())
+        } else {
+            probes.values(&Holder::Spec).unwrap_or_else(Values::Unknown)
         };
         found.releases.insert(key, values);
         let maps = maps.iter().map(|(map, _)| (map.path.clone(), Holder::Map(map)));
@@ -240,9 +241,10 @@ impl Probes<'_> {
             !text.is_empty() && (is_called_so(pointer) || all.any(|image| may_be_of(text, image)))
         });
         for (n, (pointer, text)) in candidates.enumerate() {
-            let changed = match n < RENDERS {
-                true => self.product(holder, Some(with(values, &pointer, &other(&text)))).ok(),
-                false => None,
+            let changed = if n < RENDERS {
+                self.product(holder, Some(with(values, &pointer, &other(&text)))).ok()
+            } else {
+                None
             };
             match changed {
                 Some(changed) if changed.objects == product.objects => {

@@ -176,9 +176,10 @@ impl<'f> Pair<'f> {
     fn public(&self, image: &str) -> String {
         let products = [self.before, self.after].into_iter().flatten();
         let mut products = products.filter_map(|node| node.product.as_ref().ok());
-        match products.any(|product| product.hides(image)) {
-            true => HIDDEN.to_owned(),
-            false => image.to_owned(),
+        if products.any(|product| product.hides(image)) {
+            HIDDEN.to_owned()
+        } else {
+            image.to_owned()
         }
     }
 }
@@ -255,10 +256,11 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
         (_, None) => (ObjectAction::Deleted, 0),
     };
     let workload = Workload::of(&id.group, &id.kind);
-    let images = match is_release(&shown.value) && pair.is_rendered(&id.name) {
+    let images = if is_release(&shown.value) && pair.is_rendered(&id.name) {
         // Its workloads are told themselves.
-        true => Vec::new(),
-        false => container_images(pair, difference, workload),
+        Vec::new()
+    } else {
+        container_images(pair, difference, workload)
     };
     let restart = restart(pair, difference, workload);
     if restart == Restart::Refused {
@@ -278,15 +280,16 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
     let restarts = restart == Restart::Yes;
     let kustomization = pair.name.clone();
     let release = pair.release.as_ref().map(ObjectName::to_string).unwrap_or_default();
-    match images.is_empty() && !restarts {
-        true => impact.objects.push(ChangedObject {
+    if images.is_empty() && !restarts {
+        impact.objects.push(ChangedObject {
             object,
             kustomization,
             action,
             fields,
             release,
-        }),
-        false => impact.workloads.push(ChangedWorkload {
+        })
+    } else {
+        impact.workloads.push(ChangedWorkload {
             object,
             kustomization,
             action,
@@ -294,7 +297,7 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
             images,
             restarts,
             release,
-        }),
+        })
     }
 }
 

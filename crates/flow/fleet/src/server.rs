@@ -182,9 +182,10 @@ impl Attempt<'_> {
             )
         });
         let failed: Vec<String> = failed.collect();
-        match failed.is_empty() || self.pushes_unverified() {
-            true => notes.extend(failed),
-            false => return Err(refused(failed.join("; "))),
+        if failed.is_empty() || self.pushes_unverified() {
+            notes.extend(failed)
+        } else {
+            return Err(refused(failed.join("; ")));
         }
         Ok(notes)
     }

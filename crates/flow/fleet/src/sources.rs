@@ -410,9 +410,10 @@ impl<'a> Sources<'a> {
 fn put<'a>(all: &mut Copied<'a>, files: &SourceTree<'a>, from: &str, to: &str) -> Result<(), TreeError> {
     let number = all.add_source(files);
     let tree = files.tree();
-    match tree.canonical(from)?.directory {
-        true => all.put_directory(&*tree, number, (from, to), &|_| false)?,
-        false => all.put_file(number, from, to)?,
+    if tree.canonical(from)?.directory {
+        all.put_directory(&*tree, number, (from, to), &|_| false)?
+    } else {
+        all.put_file(number, from, to)?
     }
     all.note(number, from, to);
     Ok(())

@@ -124,9 +124,10 @@ impl FleetVerifier {
 
     fn take_memo(&self, base: Option<ObjectId>) -> Memo {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.base == base {
-            true => std::mem::take(&mut known.memo),
-            false => Memo::default(),
+        if known.base == base {
+            std::mem::take(&mut known.memo)
+        } else {
+            Memo::default()
         }
     }
 
@@ -245,9 +246,12 @@ impl Attempt<'_> {
         // Only releases that the commit changes are rendered, before and after.
         let both = before.iter().zip(&after);
         let releases: Vec<_> = both
-            .map(|(before, after)| match late {
-                true => Arc::default(),
-                false => Arc::new(release::changed(before.fleet(), after.fleet(), &changed)),
+            .map(|(before, after)| {
+                if late {
+                    Arc::default()
+                } else {
+                    Arc::new(release::changed(before.fleet(), after.fleet(), &changed))
+                }
             })
             .collect();
         let before = self
@@ -258,9 +262,10 @@ impl Attempt<'_> {
         let mut impact = impact(&pairs);
         if late {
             let text = format!("not everything could be built within {}", timeout);
-            match must_build && !push_on_timeout {
-                true => return Err(refused(format!("{text}; verify-timeout gives it more time"))),
-                false => impact.notes.push(format!("the impact is not complete: {text}")),
+            if must_build && !push_on_timeout {
+                return Err(refused(format!("{text}; verify-timeout gives it more time")));
+            } else {
+                impact.notes.push(format!("the impact is not complete: {text}"))
             }
         }
         let broken: Vec<Broken<'_>> = pairs.iter().filter_map(Broken::of).collect();
@@ -501,10 +506,7 @@ impl<'p> Broken<'p> {
             (None, before) => {
                 let new = refused_by(after)?;
                 let was = before.is_some_and(|node| node.product.is_err() || refused_by(node).as_ref() == Some(&new));
-                match was {
-                    true => return None,
-                    false => new,
-                }
+                if was { return None } else { new }
             }
         };
         Some(Self { pair, why })

@@ -78,9 +78,10 @@ pub fn walked<'a>(
         .map_err(|error| error.to_string())?;
     let begin = |own: Option<Own>| {
         let mut walk = Walk::new(repository, &entry, outside, settings, memo);
-        match directory {
-            true => walk.folder(&entry, own),
-            false => walk.file(&*tree, &entry),
+        if directory {
+            walk.folder(&entry, own)
+        } else {
+            walk.file(&*tree, &entry)
         }
         walk.run();
         walk
@@ -402,13 +403,13 @@ impl<'a> Walk<'a> {
         let Some(node) = self.fleet.nodes.get(parent).filter(|node| !node.is_elsewhere()) else {
             return found;
         };
-        let ours = node
-            .objects()
-            .iter()
-            .filter_map(|object| match entry::is_kustomization(&object.value) {
-                true => Some(object.clone()),
-                false => instance::of(object, &self.fleet),
-            });
+        let ours = node.objects().iter().filter_map(|object| {
+            if entry::is_kustomization(&object.value) {
+                Some(object.clone())
+            } else {
+                instance::of(object, &self.fleet)
+            }
+        });
         let ours: Vec<FleetObject> = ours.collect();
         for object in ours {
             if !entry::is_kustomization(&object.value) {
@@ -538,12 +539,11 @@ impl<'a> Walk<'a> {
         };
         let objects = node.objects().len();
         let most = self.settings.objects;
-        match self.count + objects > most {
-            false => self.count += objects,
-            true => {
-                let problem = format!("the fleet has more than {most} objects with these {objects}");
-                node.product = Err(Problem::Build(problem));
-            }
+        if self.count + objects > most {
+            let problem = format!("the fleet has more than {most} objects with these {objects}");
+            node.product = Err(Problem::Build(problem));
+        } else {
+            self.count += objects
         }
     }
 

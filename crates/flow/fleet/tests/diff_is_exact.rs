@@ -299,17 +299,19 @@ fn content(dice: &mut Dice, name: &str) -> String {
 fn add(dice: &mut Dice, state: &mut State) {
     let folder = dice.one(&FOLDERS);
     // Folders without a kustomization are as common as those with one.
-    let name = match dice.is(2) {
-        true => dice.one(&NAMES[..2]),
-        false => dice.one(&NAMES),
+    let name = if dice.is(2) {
+        dice.one(&NAMES[..2])
+    } else {
+        dice.one(&NAMES)
     };
     let path = format!("{folder}/{name}");
-    let entry = match dice.is(20) {
-        true => Entry::Link(
+    let entry = if dice.is(20) {
+        Entry::Link(
             dice.one(&["../base", "a.yaml", "../x", "/base/z/b.yml", "none"])
                 .to_owned(),
-        ),
-        false => Entry::File(content(dice, name)),
+        )
+    } else {
+        Entry::File(content(dice, name))
     };
     state.put(&path, entry);
 }
@@ -448,10 +450,7 @@ fn check(one: &State, other: &State, counts: &mut Counts) -> Result<(), String> 
                 "nothing is said of a Kustomization that differs: {difference:#?}"
             ));
         }
-        match is_same {
-            true => counts.same += 1,
-            false => counts.differ += 1,
-        }
+        if is_same { counts.same += 1 } else { counts.differ += 1 }
     }
     Ok(())
 }

@@ -135,10 +135,7 @@ fn first_from<E>(
     };
     while good.saturating_sub(bad) > 1 {
         let middle = bad + (good - bad) / 2;
-        match is_good(middle)? {
-            true => good = middle,
-            false => bad = middle,
-        }
+        if is_good(middle)? { good = middle } else { bad = middle }
     }
     Ok(Some(good))
 }

@@ -34,10 +34,7 @@ impl Asked<'_> {
                 "spec.image has to begin with the name of a host".to_owned(),
             ));
         }
-        let scheme = match self.insecure {
-            true => "http",
-            false => registry_scheme(host),
-        };
+        let scheme = if self.insecure { "http" } else { registry_scheme(host) };
         Ok(format!("{scheme}://{host}/{path}"))
     }
 }

@@ -65,13 +65,12 @@ impl Settings {
                     None => TrustedRoot::public(),
                     Some(reference) => {
                         let name = ObjectName::new(namespace, &reference.name);
-                        let text = match reference.is_config_map {
-                            true => config_text(&name, objects)?,
-                            false => {
-                                let secret = secret("verify-trusted-root", &reference.name)?;
-                                let text = secret.get(TRUSTED_ROOT).map_err(|error| error.to_string())?;
-                                text.ok_or_else(|| format!("Secret {name} has no entry {TRUSTED_ROOT}"))?
-                            }
+                        let text = if reference.is_config_map {
+                            config_text(&name, objects)?
+                        } else {
+                            let secret = secret("verify-trusted-root", &reference.name)?;
+                            let text = secret.get(TRUSTED_ROOT).map_err(|error| error.to_string())?;
+                            text.ok_or_else(|| format!("Secret {name} has no entry {TRUSTED_ROOT}"))?
                         };
                         feed(&mut fingerprint, text);
                         TrustedRoot::read(text).map_err(|error| format!("{name}: {error}"))?

@@ -52,9 +52,10 @@ impl Reference {
 
 /// The revision of a commit: with the last part of the reference's name, `main`, or all of it with `absolute`.
 pub(super) fn revision(reference: &str, commit: ObjectId, absolute: bool) -> Revision {
-    let name = match absolute {
-        true => reference,
-        false => reference.splitn(3, '/').nth(2).unwrap_or_default(),
+    let name = if absolute {
+        reference
+    } else {
+        reference.splitn(3, '/').nth(2).unwrap_or_default()
     };
     bumpwright_git::revision(name, commit)
 }

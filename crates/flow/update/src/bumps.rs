@@ -175,10 +175,7 @@ mod tests {
     use bumpwright_edit::{DocumentId, Setter};
 
     fn change(policy: &str, old: &str, new: &str) -> Change {
-        let part = match new.contains('/') {
-            true => Part::Reference,
-            false => Part::Tag,
-        };
+        let part = if new.contains('/') { Part::Reference } else { Part::Tag };
         let policy = PolicyName::new("fs", policy);
         Change {
             path: "apps/web.yaml".to_owned(),

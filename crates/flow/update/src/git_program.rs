@@ -67,9 +67,10 @@ impl<'a> Git<'a> {
 
     /// `git` without arguments.
     pub(super) fn command(&self) -> Command {
-        let mut command = match self.is_quiet {
-            true => git_without_fetches(self.root),
-            false => git_in(self.root),
+        let mut command = if self.is_quiet {
+            git_without_fetches(self.root)
+        } else {
+            git_in(self.root)
         };
         command.env("GIT_LITERAL_PATHSPECS", "1");
         for setting in &self.settings {

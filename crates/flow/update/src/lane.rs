@@ -71,9 +71,10 @@ impl LaneGuard<'_> {
                 return None;
             }
         }
-        let view = match self.lane.landed.load(Ordering::Acquire) == self.seen {
-            true => View::Current,
-            false => View::Stale,
+        let view = if self.lane.landed.load(Ordering::Acquire) == self.seen {
+            View::Current
+        } else {
+            View::Stale
         };
         Some(view)
     }

@@ -305,9 +305,10 @@ fn changed(
         }
     }
     let contents: BTreeSet<ObjectId> = new.keys().copied().collect();
-    let moved = match contents.is_empty() {
-        true => BTreeMap::new(),
-        false => moved(branch.objects, trees, &contents, branch.history.walk())?,
+    let moved = if contents.is_empty() {
+        BTreeMap::new()
+    } else {
+        moved(branch.objects, trees, &contents, branch.history.walk())?
     };
     for (content, files) in new {
         for file in files {
@@ -463,9 +464,10 @@ impl Verdict<'_> {
             }
         };
         let list: Vec<String> = told.iter().take(NAMED).map(has).collect();
-        match list.is_empty() {
-            true => format!("no marked field of another policy below {path} has a tag of this image"),
-            false => format!("{path} has {}", list.join("; ")),
+        if list.is_empty() {
+            format!("no marked field of another policy below {path} has a tag of this image")
+        } else {
+            format!("{path} has {}", list.join("; "))
         }
     }
 }

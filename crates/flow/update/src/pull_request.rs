@@ -287,12 +287,13 @@ impl<'m> Titled<'m> {
             .find(|line| !line.is_empty())
             .unwrap_or_default();
         let title = bumps::title(bumps);
-        match first == DEFAULT_MESSAGE || first == title {
-            true => Self { title, message: "" },
-            false => Self {
+        if first == DEFAULT_MESSAGE || first == title {
+            Self { title, message: "" }
+        } else {
+            Self {
                 title: first.to_owned(),
                 message,
-            },
+            }
         }
     }
 }

@@ -254,9 +254,10 @@ impl Walking<'_, '_> {
                         by,
                         place,
                     };
-                    match is_ours {
-                        true => self.wrote(&other, edited)?,
-                        false => edited.others.push(other),
+                    if is_ours {
+                        self.wrote(&other, edited)?
+                    } else {
+                        edited.others.push(other)
                     }
                 }
                 (None, Some(after), Some(_)) => new.entry(after).or_default().push(file),

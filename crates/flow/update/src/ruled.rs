@@ -207,10 +207,7 @@ impl RuleSet {
                 None if preview.followed.contains(&number) => None,
                 None if !files.contains(&number) && !is_all => None,
                 None => {
-                    let what = match files.contains(&number) {
-                        true => "no field",
-                        false => "no file",
-                    };
+                    let what = if files.contains(&number) { "no field" } else { "no file" };
                     Some((
                         Reason::UnmatchedRule,
                         format!("the rule for {} finds {what}; correct or remove it", rule.policy),

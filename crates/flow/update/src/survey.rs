@@ -71,9 +71,10 @@ impl Surveyed {
     ) -> Result<(), GitError> {
         if let Some(rules) = set.rules.as_ref().filter(|rules| !rules.rules().is_empty()) {
             let mut walk = Walk::new(FILES, objects);
-            let found = match is_tree {
-                true => index.ruled().find(objects, rules, place, &mut walk)?,
-                false => index.ruled().file(objects, rules, place, &mut walk)?,
+            let found = if is_tree {
+                index.ruled().find(objects, rules, place, &mut walk)?
+            } else {
+                index.ruled().file(objects, rules, place, &mut walk)?
             };
             self.named = merge(&mut self.files, &found, rules);
             self._ruled = Some(walk);

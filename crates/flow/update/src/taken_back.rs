@@ -35,9 +35,10 @@ pub(super) fn together(changes: &[Change], judged: Vec<Option<String>>) -> Vec<O
         let is_beside = |tag: &Change| is_tag(tag) && tag.policy == change.policy && tag.object == change.object;
         let tags = changes.iter().zip(&judged).filter(|(tag, _)| is_beside(tag));
         let of_tags: Vec<&Option<String>> = tags.map(|(_, judged)| judged).collect();
-        match of_tags.is_empty() {
-            true => own,
-            false => of_tags.into_iter().flatten().next().cloned(),
+        if of_tags.is_empty() {
+            own
+        } else {
+            of_tags.into_iter().flatten().next().cloned()
         }
     };
     changes.iter().enumerate().map(one).collect()

@@ -3,9 +3,10 @@
 /// Adds `Change-Id: ID` to the trailers; a message that names a change already, rightly placed or not, is returned unchanged,
 /// and the server reports errors in it.
 pub(super) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
-    match has_change_id(message) {
-        true => message.to_vec(),
-        false => with_trailer(message, "Change-Id", id),
+    if has_change_id(message) {
+        message.to_vec()
+    } else {
+        with_trailer(message, "Change-Id", id)
     }
 }
 

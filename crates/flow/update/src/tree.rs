@@ -35,9 +35,10 @@ impl Tree<'_> {
         let (objects, root) = (&self.fetched.objects, self.fetched.tip.tree);
         let given = self.job.edits.path.as_deref().unwrap_or_default();
         let formats = self.job.edits.formats;
-        let path = match self.job.sparse {
-            true => join_by_letters(given),
-            false => join(given, |at| self.node(at))?,
+        let path = if self.job.sparse {
+            join_by_letters(given)
+        } else {
+            join(given, |at| self.node(at))?
         };
         let reading = |source| self.job.read_failed(source);
         let found = objects.find(root, path.as_bytes()).map_err(reading)?;

@@ -51,9 +51,10 @@ pub(super) fn prepare(
     files: &[FileChange],
     is_preview: bool,
 ) -> Result<CommitReport, RunError> {
-    let git = match is_preview {
-        true => Git::quiet(root)?,
-        false => Git::of_user(root),
+    let git = if is_preview {
+        Git::quiet(root)?
+    } else {
+        Git::of_user(root)
     };
     let has_commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
     if !has_commit && git.text(&["rev-parse", "--git-dir"]).is_ok() {

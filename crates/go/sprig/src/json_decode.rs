@@ -110,20 +110,20 @@ impl Parser<'_> {
             b'[' => {
                 self.advance();
                 self.skip_space();
-                match self.take(b']') {
-                    true => Value::list(Vec::new()),
-                    false => return Ok(ValueStart::Container(OpenContainer::Array(Vec::new()))),
+                if self.take(b']') {
+                    Value::list(Vec::new())
+                } else {
+                    return Ok(ValueStart::Container(OpenContainer::Array(Vec::new())));
                 }
             }
             b'{' => {
                 self.advance();
                 self.skip_space();
-                match self.take(b'}') {
-                    true => Value::dict::<Text>([]),
-                    false => {
-                        let key = self.key()?;
-                        return Ok(ValueStart::Container(OpenContainer::Object(Vec::new(), key)));
-                    }
+                if self.take(b'}') {
+                    Value::dict::<Text>([])
+                } else {
+                    let key = self.key()?;
+                    return Ok(ValueStart::Container(OpenContainer::Object(Vec::new(), key)));
                 }
             }
             b'"' => Value::text(self.string()?),

@@ -96,9 +96,12 @@ fn fixed(name: &[u8], offset: i64) -> Pointer {
 }
 
 fn location(name: Text, zones: Vec<Value>, transitions: Vec<Value>, cached: (i64, i64), zone: Value) -> Pointer {
-    let table = |item: &'static Type, items: Vec<Value>| match items.is_empty() {
-        true => Value::Slice(Slice::nil(item)),
-        false => Value::Slice(Slice::new(item, items)),
+    let table = |item: &'static Type, items: Vec<Value>| {
+        if items.is_empty() {
+            Value::Slice(Slice::nil(item))
+        } else {
+            Value::Slice(Slice::new(item, items))
+        }
     };
     let fields = vec![
         Value::String(name),

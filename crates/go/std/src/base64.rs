@@ -109,12 +109,13 @@ impl Reader<'_> {
             _ => {}
         }
         self.skip_breaks();
-        match self.at < self.text.len() {
-            true => Err(CorruptInput(self.at)),
-            false => Ok(Quantum {
+        if self.at < self.text.len() {
+            Err(CorruptInput(self.at))
+        } else {
+            Ok(Quantum {
                 digits,
                 bytes: place - 1,
-            }),
+            })
         }
     }
 

@@ -39,9 +39,10 @@ impl Civil {
         let before = BEFORE_MONTH.get(from_march).copied().unwrap_or_default();
         let next_year = from_march >= 10;
         let year = (era * 400 + year_of_era).wrapping_sub(FIRST_YEAR).cast_signed() + i64::from(next_year);
-        let day_of_year = match next_year {
-            true => in_year - MARCH_TO_DECEMBER + 1,
-            false => in_year + 31 + 28 + 1 + u64::from(is_leap(year)),
+        let day_of_year = if next_year {
+            in_year - MARCH_TO_DECEMBER + 1
+        } else {
+            in_year + 31 + 28 + 1 + u64::from(is_leap(year))
         };
         Self {
             year,

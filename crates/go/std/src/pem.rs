@@ -59,9 +59,10 @@ fn line(text: &[u8], at: usize) -> (&[u8], usize) {
         Some(length) => (rest.get(..length).unwrap_or_default(), at + length + 1),
         None => (rest, text.len()),
     };
-    let line = match next == text.len() && !text.ends_with(b"\n") {
-        true => line,
-        false => line.strip_suffix(b"\r").unwrap_or(line),
+    let line = if next == text.len() && !text.ends_with(b"\n") {
+        line
+    } else {
+        line.strip_suffix(b"\r").unwrap_or(line)
     };
     let blanks = line
         .iter()

@@ -80,9 +80,10 @@ fn split_scheme(text: &[u8]) -> Result<(&[u8], &[u8]), String> {
 /// A part unescaped, and as written if escaping it again gives something else.
 fn plain_and_written(text: &[u8], part: Part) -> Result<(Vec<u8>, Vec<u8>), String> {
     let plain = unescape(text, part)?;
-    let written = match escape(&plain, part) == text {
-        true => Vec::new(),
-        false => text.to_vec(),
+    let written = if escape(&plain, part) == text {
+        Vec::new()
+    } else {
+        text.to_vec()
     };
     Ok((plain, written))
 }
@@ -100,9 +101,10 @@ fn read_authority(scheme: &[u8], text: &[u8]) -> Result<(Option<UserInfo>, Vec<u
     let (name, password) = cut(user, b':');
     let user = UserInfo {
         name: unescape(name, Part::User)?,
-        password: match user.contains(&b':') {
-            true => Some(unescape(password, Part::User)?),
-            false => None,
+        password: if user.contains(&b':') {
+            Some(unescape(password, Part::User)?)
+        } else {
+            None
         },
     };
     Ok((Some(user), host))
@@ -143,9 +145,10 @@ fn read_ip_host(text: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 fn check_port(text: &[u8]) -> Result<(), String> {
-    match is_port(text) {
-        true => Ok(()),
-        false => Err(format!("invalid port {} after host", quote_bytes(text))),
+    if is_port(text) {
+        Ok(())
+    } else {
+        Err(format!("invalid port {} after host", quote_bytes(text)))
     }
 }
 

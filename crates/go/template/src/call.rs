@@ -191,9 +191,10 @@ impl<'t> Exec<'t, '_, '_> {
             return Ok(slot);
         }
         let Some(from) = slot.type_of() else {
-            return match ty.can_be_nil() {
-                true => Ok(zero(ty)),
-                false => Err(self.fail(format!("invalid value; expected {ty}"))),
+            return if ty.can_be_nil() {
+                Ok(zero(ty))
+            } else {
+                Err(self.fail(format!("invalid value; expected {ty}")))
             };
         };
         if is_assignable(&from, ty) {

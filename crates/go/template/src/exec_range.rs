@@ -54,9 +54,10 @@ impl<'t> Exec<'t, '_, '_> {
                     .map_err(|failure| self.failure(failure))?;
                 let names_keys = branch.pipe.decl.len() > 1;
                 for (key, item) in entries.iter() {
-                    let key = match names_keys {
-                        true => Slot::in_place(key.clone(), map.key, false),
-                        false => Slot::nothing(),
+                    let key = if names_keys {
+                        Slot::in_place(key.clone(), map.key, false)
+                    } else {
+                        Slot::nothing()
                     };
                     let item = Slot::in_place(item.clone(), map.item, false);
                     if self.walk_round(branch, key, item)? == Flow::Break {

@@ -118,9 +118,10 @@ impl<'w> Host<'w> {
     #[inline]
     pub fn step(&mut self, count: u64) -> Result<(), Failure> {
         self.steps = self.steps.saturating_add(count);
-        match self.steps > self.limits.steps {
-            true => Err(self.too_many_steps()),
-            false => Ok(()),
+        if self.steps > self.limits.steps {
+            Err(self.too_many_steps())
+        } else {
+            Ok(())
         }
     }
 
@@ -149,9 +150,10 @@ impl<'w> Host<'w> {
     pub fn produce(&mut self, bytes: usize) -> Result<(), Failure> {
         self.produced = self.produced.saturating_add(bytes);
         let held = held_by_lists().saturating_sub(self.held_before);
-        match self.produced.saturating_add(held) > self.limits.produced {
-            true => Err(self.too_many_bytes()),
-            false => Ok(()),
+        if self.produced.saturating_add(held) > self.limits.produced {
+            Err(self.too_many_bytes())
+        } else {
+            Ok(())
         }
     }
 

@@ -157,9 +157,10 @@ fn position(index: &Slot, length: usize) -> Result<usize, Failure> {
 /// A key for a map with keys of type `ty`.
 fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
     let Some(from) = index.type_of() else {
-        return match ty.can_be_nil() {
-            true => Ok(Value::zero(ty)),
-            false => Err(Failure::new(format!("value is nil; should be of type {ty}"))),
+        return if ty.can_be_nil() {
+            Ok(Value::zero(ty))
+        } else {
+            Err(Failure::new(format!("value is nil; should be of type {ty}")))
         };
     };
     if is_assignable(&from, ty) {
@@ -221,9 +222,10 @@ fn cut(
     let items = items.get(range).unwrap_or_default();
     host.produce(std::mem::size_of_val(items))?;
     let is_nil = view.value.is_nil();
-    let slice = match is_nil {
-        true => Slice::nil(item),
-        false => Slice::new(item, items.to_vec()),
+    let slice = if is_nil {
+        Slice::nil(item)
+    } else {
+        Slice::new(item, items.to_vec())
     };
     let slice = Value::Slice(slice);
     Ok(Slot::of(match view.value.bare() {

@@ -150,10 +150,7 @@ impl Map {
     /// # Errors
     /// A limit was reached.
     pub fn count_entry(&self, host: &mut Host<'_>) -> Result<(), Failure> {
-        host.produce(match self.is_empty() {
-            true => Self::bytes(1),
-            false => ENTRY_BYTES,
-        })
+        host.produce(if self.is_empty() { Self::bytes(1) } else { ENTRY_BYTES })
     }
 
     /// Sets the value at a key, in all clones of the map. Returns false if the map is nil, where Go panics.

@@ -168,9 +168,10 @@ impl<'a> Builder<'a> {
 
     fn name(&mut self, anchor: Option<&'a str>, node: &Annotated, weight: usize) {
         let Some(name) = anchor else { return };
-        let target = match self.has_targets {
-            true => (node.clone(), weight),
-            false => (null(), 1),
+        let target = if self.has_targets {
+            (node.clone(), weight)
+        } else {
+            (null(), 1)
         };
         self.anchors.insert(name, Some(target));
     }
@@ -207,9 +208,10 @@ impl<'a> Builder<'a> {
         {
             key.foot = std::mem::take(&mut foot);
         }
-        let value = match open.mapping {
-            false => AnnotatedValue::Sequence(open.content),
-            true => AnnotatedValue::Mapping(pairs(open.content)),
+        let value = if open.mapping {
+            AnnotatedValue::Mapping(pairs(open.content))
+        } else {
+            AnnotatedValue::Sequence(open.content)
         };
         let node = Annotated {
             value,

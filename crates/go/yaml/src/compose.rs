@@ -89,9 +89,10 @@ impl NodeCount {
         let few = self.aliased <= 100 || self.total <= 1000;
         #[allow(clippy::cast_precision_loss)] // a ratio
         let share = self.aliased as f64 / self.total as f64;
-        match self.aliased > MAX_ALIASED || (!few && share > allowed_share(self.total)) {
-            true => Err(ReadError::yaml(place, "document contains excessive aliasing")),
-            false => Ok(()),
+        if self.aliased > MAX_ALIASED || (!few && share > allowed_share(self.total)) {
+            Err(ReadError::yaml(place, "document contains excessive aliasing"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -217,13 +218,14 @@ impl<'a, 'o> Composer<'a, 'o> {
     }
 
     fn check_depth(&self, more: usize, place: Place) -> Result<(), Failure> {
-        match self.open.len() + more > self.options.max_depth {
-            true => Err(Failure::Text(ReadError::new(
+        if self.open.len() + more > self.options.max_depth {
+            Err(Failure::Text(ReadError::new(
                 place,
                 format!("nested more than {} levels deep", self.options.max_depth),
                 format!("yaml: exceeded max depth of {}", self.options.max_depth),
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

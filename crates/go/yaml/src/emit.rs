@@ -68,9 +68,10 @@ impl<'o> Emitter<'o> {
 
     fn put(&mut self, text: &str) {
         self.out.push_str(text);
-        self.column += match text.is_ascii() {
-            true => text.len(),
-            false => text.chars().count(),
+        self.column += if text.is_ascii() {
+            text.len()
+        } else {
+            text.chars().count()
         };
     }
 
@@ -142,14 +143,13 @@ impl<'o> Emitter<'o> {
         self.put(handle);
         for &byte in suffix.as_bytes() {
             let plain = byte.is_ascii_alphanumeric() || b"_-;/?:@&=+$,.~*'()[]".contains(&byte);
-            match plain {
-                true => self.put(char::from(byte).encode_utf8(&mut [0; 4])),
-                false => {
-                    let [high, low] = bumpwright_gostd::hex_pair(byte).map(|digit| digit.to_ascii_uppercase());
-                    self.put("%");
-                    self.put(char::from(high).encode_utf8(&mut [0; 4]));
-                    self.put(char::from(low).encode_utf8(&mut [0; 4]));
-                }
+            if plain {
+                self.put(char::from(byte).encode_utf8(&mut [0; 4]))
+            } else {
+                let [high, low] = bumpwright_gostd::hex_pair(byte).map(|digit| digit.to_ascii_uppercase());
+                self.put("%");
+                self.put(char::from(high).encode_utf8(&mut [0; 4]));
+                self.put(char::from(low).encode_utf8(&mut [0; 4]));
             }
         }
         if handle.is_empty() {
@@ -283,9 +283,10 @@ impl<'o> Emitter<'o> {
             if byte == b' ' {
                 let inside = !quoted || (at > 0 && at + 1 < bytes.len());
                 let lone = bytes.get(at + 1) != Some(&b' ');
-                match fold && !spaces && self.column > self.width && inside && lone {
-                    true => self.indent_line(),
-                    false => self.put(" "),
+                if fold && !spaces && self.column > self.width && inside && lone {
+                    self.indent_line()
+                } else {
+                    self.put(" ")
                 }
                 spaces = true;
                 at += 1;
@@ -303,19 +304,17 @@ impl<'o> Emitter<'o> {
                 }
                 let end = at + run_length(rest);
                 let run = text.get(at..end).unwrap_or_default();
-                match quoted && byte == b'\'' {
-                    true => {
-                        self.put("''");
-                        at += 1;
-                    }
-                    false => {
-                        let run = match quoted {
-                            true => run.split('\'').next().unwrap_or(run),
-                            false => run,
-                        };
-                        self.put(run);
-                        at += run.len();
-                    }
+                if quoted && byte == b'\'' {
+                    self.put("''");
+                    at += 1;
+                } else {
+                    let run = if quoted {
+                        run.split('\'').next().unwrap_or(run)
+                    } else {
+                        run
+                    };
+                    self.put(run);
+                    at += run.len();
                 }
                 self.indention = false;
                 (spaces, breaks) = (false, false);
@@ -414,9 +413,10 @@ impl<'o> Emitter<'o> {
     fn block_start(&mut self, sign: &str, text: &str) {
         self.indicator(sign, true, false, false);
         self.block_hints(text);
-        match self.line_comment.is_empty() {
-            true => self.line_break(),
-            false => self.behind(),
+        if self.line_comment.is_empty() {
+            self.line_break()
+        } else {
+            self.behind()
         }
         self.indention = true;
         self.whitespace = true;

@@ -296,9 +296,10 @@ pub(crate) fn normalize_v2(node: &mut Node) -> Result<(), ReadError> {
         Value::Mapping(_) => return Ok(()),
     };
     // JSON keeps no style; the quotes mark a multi-line text that is not to be printed and read again.
-    scalar.style = match scalar.text.contains('\n') {
-        true => Style::Double,
-        false => Style::Plain,
+    scalar.style = if scalar.text.contains('\n') {
+        Style::Double
+    } else {
+        Style::Plain
     };
     let value = decode(scalar, Dialect::V2).map_err(|error| ReadError::yaml(place, error.to_string()))?;
     let (text, tag) = match value {

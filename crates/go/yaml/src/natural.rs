@@ -79,9 +79,10 @@ fn merge_sort<T: Copy>(items: &[T], key: impl Fn(&T) -> &str + Copy) -> Vec<T> {
     let mut merged = Vec::with_capacity(items.len());
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
-        let next = match is_less(key(r), key(l)) {
-            true => right.next(),
-            false => left.next(),
+        let next = if is_less(key(r), key(l)) {
+            right.next()
+        } else {
+            left.next()
         };
         merged.extend(next);
     }

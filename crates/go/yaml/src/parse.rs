@@ -411,17 +411,19 @@ impl<'a> Parser<'a> {
                 return Ok(event(start, empty_scalar(properties)));
             }
             _ => {
-                let context = match block {
-                    true => "while parsing a block node",
-                    false => "while parsing a flow node",
+                let context = if block {
+                    "while parsing a block node"
+                } else {
+                    "while parsing a flow node"
                 };
                 return self.fault(context, start, "did not find expected node content");
             }
         };
         self.state = next;
-        let begin = match flow {
-            true => self.commented(event(start, happening)),
-            false => self.stemmed(event(start, happening)),
+        let begin = if flow {
+            self.commented(event(start, happening))
+        } else {
+            self.stemmed(event(start, happening))
         };
         let opening = self.take()?;
         self.marks.push(opening.start);

@@ -116,9 +116,10 @@ pub fn read_resources(bytes: &[u8], file: FileId) -> Result<Vec<Node>, ReadError
         ..ReadOptions::kyaml(file)
     };
     let text = text_of(bytes, file)?;
-    let text = match text.contains("\r\n") {
-        true => text.replace("\r\n", "\n").into(),
-        false => text,
+    let text = if text.contains("\r\n") {
+        text.replace("\r\n", "\n").into()
+    } else {
+        text
     };
     let mut documents = Vec::new();
     for part in super::split::parts(&text, file)? {

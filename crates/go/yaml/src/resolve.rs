@@ -84,9 +84,12 @@ fn resolve_for(text: &str, dialect: Dialect, dates: bool) -> Resolved<'_> {
         Some(_) => None,
     };
     known
-        .or_else(|| match text.starts_with('.') {
-            true => parse_float(text, 64).ok().map(Resolved::Float),
-            false => None,
+        .or_else(|| {
+            if text.starts_with('.') {
+                parse_float(text, 64).ok().map(Resolved::Float)
+            } else {
+                None
+            }
         })
         .unwrap_or(Resolved::Text(Cow::Borrowed(text)))
 }
@@ -114,9 +117,10 @@ fn number(text: &str, dialect: Dialect, dates: bool) -> Option<Resolved<'static>
     if dates && let Some(time) = timestamp(text) {
         return Some(Resolved::Timestamp(time));
     }
-    let plain: Cow<'_, str> = match text.contains('_') {
-        true => text.replace('_', "").into(),
-        false => text.into(),
+    let plain: Cow<'_, str> = if text.contains('_') {
+        text.replace('_', "").into()
+    } else {
+        text.into()
     };
     let digits = |text: &str, base| {
         let signed = parse_int(text, base, 64).ok().map(Resolved::Int);

@@ -303,9 +303,10 @@ impl<'a> Scanner<'a> {
                 .back()
                 .is_none_or(|token| token.kind != TokenKind::BlockEntry)
         {
-            match self.comments.is_some() {
-                true => self.scan_line_comment(owner),
-                false => self.skip_line_comment(),
+            if self.comments.is_some() {
+                self.scan_line_comment(owner)
+            } else {
+                self.skip_line_comment()
             }
         }
         Ok(())
@@ -394,9 +395,10 @@ impl<'a> Scanner<'a> {
                 self.lift_comment_of_entry();
             }
             if self.byte(0) == b'#' {
-                match self.comments.is_some() {
-                    true => self.scan_comments(before),
-                    false => self.skip_comments(),
+                if self.comments.is_some() {
+                    self.scan_comments(before)
+                } else {
+                    self.skip_comments()
                 }
             }
             if !self.skip_break() {
@@ -479,9 +481,10 @@ impl<'a> Scanner<'a> {
         let Some(key) = self.keys.last_mut() else { return Ok(()) };
         let old = *key;
         key.possible = false;
-        match old.possible && old.required {
-            true => Err(self.fault("while scanning a simple key", old.mark, "could not find expected ':'")),
-            false => Ok(()),
+        if old.possible && old.required {
+            Err(self.fault("while scanning a simple key", old.mark, "could not find expected ':'"))
+        } else {
+            Ok(())
         }
     }
 

@@ -155,9 +155,10 @@ impl Scanner<'_> {
             if byte != b'#' {
                 break;
             }
-            match run.text.is_empty() {
-                true => run.start = self.mark_ahead(&run, ahead),
-                false => run.text.push('\n'),
+            if run.text.is_empty() {
+                run.start = self.mark_ahead(&run, ahead)
+            } else {
+                run.text.push('\n')
             }
             run.recent_empty = false;
             let sign = self.at + ahead;

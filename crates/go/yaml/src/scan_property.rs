@@ -27,17 +27,19 @@ impl<'a> Scanner<'a> {
         let ends = is_blank_or_end(self.rest())
             || matches!(self.byte(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
         if name.is_empty() || !ends {
-            let context = match alias {
-                true => "while scanning an alias",
-                false => "while scanning an anchor",
+            let context = if alias {
+                "while scanning an alias"
+            } else {
+                "while scanning an anchor"
             };
             return Err(self.fault(context, start, "did not find expected alphabetic or numeric character"));
         }
         self.push(
             start,
-            match alias {
-                true => TokenKind::Alias(name),
-                false => TokenKind::Anchor(name),
+            if alias {
+                TokenKind::Alias(name)
+            } else {
+                TokenKind::Anchor(name)
             },
         );
         Ok(())
@@ -62,9 +64,10 @@ impl<'a> Scanner<'a> {
                 (handle, self.tag_uri(false, None, start)?)
             } else {
                 let suffix = self.tag_uri(false, Some(handle), start)?;
-                match suffix.is_empty() {
-                    true => ("", Cow::Borrowed("!")),
-                    false => ("!", suffix),
+                if suffix.is_empty() {
+                    ("", Cow::Borrowed("!"))
+                } else {
+                    ("!", suffix)
                 }
             }
         };
@@ -76,9 +79,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn tag_fault(&self, directive: bool, start: Mark, problem: &'static str) -> Box<Fault> {
-        let context = match directive {
-            true => "while parsing a %TAG directive",
-            false => "while parsing a tag",
+        let context = if directive {
+            "while parsing a %TAG directive"
+        } else {
+            "while parsing a tag"
         };
         self.fault(context, start, problem)
     }
@@ -140,9 +144,10 @@ impl<'a> Scanner<'a> {
             }
             any = true;
         }
-        match any {
-            true => Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())),
-            false => Err(self.tag_fault(directive, start, "did not find expected tag URI")),
+        if any {
+            Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
+        } else {
+            Err(self.tag_fault(directive, start, "did not find expected tag URI"))
         }
     }
 

@@ -60,9 +60,10 @@ struct Breaks<'a> {
 
 impl<'a> Breaks<'a> {
     fn add(&mut self, text: &'a str) {
-        match self.any {
-            false => self.first = text,
-            true => self.more.push_str(text),
+        if self.any {
+            self.more.push_str(text)
+        } else {
+            self.first = text
         }
         self.any = true;
     }
@@ -196,9 +197,10 @@ impl<'a> Scanner<'a> {
                 break;
             }
             let blanks = self.gap(&mut breaks, None, start)?;
-            match breaks.any {
-                true => breaks.fold_into(value.own()),
-                false => value.stretch(blanks.start, blanks.end),
+            if breaks.any {
+                breaks.fold_into(value.own())
+            } else {
+                value.stretch(blanks.start, blanks.end)
             }
         }
         self.skip();
@@ -384,9 +386,10 @@ impl<'a> Scanner<'a> {
         }
         self.skip_blanks();
         if self.byte(0) == b'#' {
-            match self.comments.is_some() {
-                true => self.scan_line_comment(start),
-                false => self.skip_line(),
+            if self.comments.is_some() {
+                self.scan_line_comment(start)
+            } else {
+                self.skip_line()
             }
         }
         if self.at < self.text.len() && !self.skip_break() {

@@ -153,9 +153,10 @@ fn style_of(text: &str) -> Style {
     if text.contains('\n') {
         return Style::Literal;
     }
-    match plain_tag(text, Dialect::V2) == Tag::Str && !is_base_60(text) {
-        true => Style::Plain,
-        false => Style::Double,
+    if plain_tag(text, Dialect::V2) == Tag::Str && !is_base_60(text) {
+        Style::Plain
+    } else {
+        Style::Double
     }
 }
 
@@ -244,8 +245,9 @@ fn check_key(key: &str, place: Place) -> Result<(), WriteError> {
     }
     let mut json = String::new();
     write_text(key, &mut json);
-    match json.chars().count() > MAX_JSON_KEY {
-        true => Err(WriteError::new(place, "a key has more than 1022 characters", go)),
-        false => Ok(()),
+    if json.chars().count() > MAX_JSON_KEY {
+        Err(WriteError::new(place, "a key has more than 1022 characters", go))
+    } else {
+        Ok(())
     }
 }

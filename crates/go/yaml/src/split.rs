@@ -44,11 +44,12 @@ pub(crate) fn parts(text: &str, file: FileId) -> Result<Vec<Part<'_>>, ReadError
 /// Checks that only a comment follows `---`.
 fn check(separator: &str, place: Place) -> Result<(), ReadError> {
     let rest = separator.get(3..).unwrap_or_default().trim();
-    match rest.is_empty() || rest.starts_with('#') {
-        true => Ok(()),
-        false => Err(ReadError::kyaml(
+    if rest.is_empty() || rest.starts_with('#') {
+        Ok(())
+    } else {
+        Err(ReadError::kyaml(
             place,
             format!("invalid document separator: {}", separator.trim()),
-        )),
+        ))
     }
 }

@@ -63,9 +63,10 @@ pub(crate) enum Leaf<'a> {
 /// `[]` (`flow`) becomes `''` then, and folded text may get other line breaks.
 pub(crate) fn leaf(scalar: &Scalar, place: Place, flow: bool) -> Result<Leaf<'_>, WriteError> {
     if is_text(scalar) {
-        return Ok(Leaf::Text(match !flow && may_change(scalar) {
-            true => Cow::Owned(printed_and_read(scalar, place)?),
-            false => Cow::Borrowed(&scalar.text),
+        return Ok(Leaf::Text(if !flow && may_change(scalar) {
+            Cow::Owned(printed_and_read(scalar, place)?)
+        } else {
+            Cow::Borrowed(&scalar.text)
         }));
     }
     if flow && is_quoted_in_flow(scalar) {

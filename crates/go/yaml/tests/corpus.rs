@@ -25,9 +25,10 @@ fn what_kustomize_printed_is_printed_alike() {
             }
             write_sigs(object, &mut printed).unwrap();
         }
-        match printed == *expected {
-            true => agree += 1,
-            false => faults.push(format!("{}\n{expected}\n=======\n{printed}", case["id"])),
+        if printed == *expected {
+            agree += 1
+        } else {
+            faults.push(format!("{}\n{expected}\n=======\n{printed}", case["id"]))
         }
     }
     for fault in faults.iter().take(3) {

@@ -100,13 +100,14 @@ impl Aws<'_> {
         }
         let url = address(FULL, self.environment.get(FULL).unwrap_or_default())?;
         let near = || addresses(&url).is_ok_and(|all| !all.is_empty() && all.iter().all(|at| is_near(at.ip())));
-        match url.scheme() == "https" || near() {
-            true => Ok(url),
-            false => Err(CloudError::settings(
+        if url.scheme() == "https" || near() {
+            Ok(url)
+        } else {
+            Err(CloudError::settings(
                 FULL,
                 "must be https, or lead to this machine or to the ECS or EKS endpoint (169.254.170.2, 169.254.170.23, \
                  [fd00:ec2::23])",
-            )),
+            ))
         }
     }
 
@@ -118,12 +119,13 @@ impl Aws<'_> {
             (None, Some(token)) => Some(Secret::new(token)),
             (None, None) => None,
         };
-        match token
+        if token
             .as_ref()
             .is_some_and(|token| token.expose().contains(['\r', '\n']))
         {
-            true => Err(CloudError::settings(FILE, "contains a token with a line break")),
-            false => Ok(token),
+            Err(CloudError::settings(FILE, "contains a token with a line break"))
+        } else {
+            Ok(token)
         }
     }
 }

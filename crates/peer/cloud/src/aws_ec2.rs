@@ -66,9 +66,10 @@ impl Aws<'_> {
     fn metadata_url(&self) -> Result<Url, CloudError> {
         const ENDPOINT: &str = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
         let mode = self.environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
-        let usual = match mode.is_some_and(|mode| mode.eq_ignore_ascii_case("IPv6")) {
-            true => "http://[fd00:ec2::254]/",
-            false => "http://169.254.169.254/",
+        let usual = if mode.is_some_and(|mode| mode.eq_ignore_ascii_case("IPv6")) {
+            "http://[fd00:ec2::254]/"
+        } else {
+            "http://169.254.169.254/"
         };
         let given = self.environment.get(ENDPOINT).unwrap_or(usual);
         let mut url = address(ENDPOINT, given)?;
@@ -97,11 +98,12 @@ impl Aws<'_> {
                 Ok(answer) => format!("EC2 metadata returned no token: {}", answer.status),
                 Err(error) => error.to_string(),
             };
-        match self.environment.is_true("AWS_EC2_METADATA_V1_DISABLED") {
-            true => Ok(Err(format!(
+        if self.environment.is_true("AWS_EC2_METADATA_V1_DISABLED") {
+            Ok(Err(format!(
                 "{why}; in a container the machine must allow two hops (http-put-response-hop-limit)"
-            ))),
-            false => Ok(Ok(None)),
+            )))
+        } else {
+            Ok(Ok(None))
         }
     }
 

@@ -87,14 +87,12 @@ pub(super) fn endpoint(environment: &Environment, service: AwsService, region: &
     // In these regions STS is always FIPS, on one host; so is EKS over IPv4.
     let all_fips = service.signed == STS.signed || (service.signed == EKS.signed && !is_dual);
     let all_fips = all_fips && region.starts_with("us-gov-");
-    let (host, dual_host) = match environment.is_true("AWS_USE_FIPS_ENDPOINT") && !all_fips {
-        true => service.fips_hosts,
-        false => service.hosts,
+    let (host, dual_host) = if environment.is_true("AWS_USE_FIPS_ENDPOINT") && !all_fips {
+        service.fips_hosts
+    } else {
+        service.hosts
     };
-    let (host, suffix) = match is_dual {
-        true => (dual_host, dual),
-        false => (host, suffix),
-    };
+    let (host, suffix) = if is_dual { (dual_host, dual) } else { (host, suffix) };
     address("the service's address", &format!("https://{host}.{region}.{suffix}/"))
 }
 

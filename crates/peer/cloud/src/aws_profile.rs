@@ -211,9 +211,10 @@ impl<'a> Profile<'a> {
             ));
         }
         let needs_role = has_source || given.iter().any(|key| *key != "credential_process");
-        match needs_role && !has_role && self.get("role_arn").is_none() {
-            true => Err(format!("profile {:?} lacks role_arn", self.name)),
-            false => Ok(()),
+        if needs_role && !has_role && self.get("role_arn").is_none() {
+            Err(format!("profile {:?} lacks role_arn", self.name))
+        } else {
+            Ok(())
         }
     }
 

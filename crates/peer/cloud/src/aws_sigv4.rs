@@ -179,9 +179,10 @@ fn canonical_request(
 
     let names: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
     let names = names.join(";");
-    let path = match is_s3 {
-        true => request.url.path().to_owned(),
-        false => escaped(request.url.path(), true),
+    let path = if is_s3 {
+        request.url.path().to_owned()
+    } else {
+        escaped(request.url.path(), true)
     };
     let mut text = Zeroizing::new(format!("{}\n{path}\n{}\n", request.method, query(request.url)));
     for (name, value) in &headers {

@@ -227,11 +227,12 @@ fn check(cluster: &str) -> Result<(), CloudError> {
         }
         _ => false,
     };
-    match good {
-        true => Ok(()),
-        false => Err(CloudError::Unfit(format!(
+    if good {
+        Ok(())
+    } else {
+        Err(CloudError::Unfit(format!(
             "invalid AKS cluster ID: '{cluster}'. must match {PATTERN}"
-        ))),
+        )))
     }
 }
 

@@ -230,12 +230,13 @@ impl Azure<'_> {
                 .map_err(|detail| CloudError::settings(format!("{CERTIFICATE} ({path})"), detail))?;
             return self.by_assertion(tenant, client, &assertion, scope).map(Some);
         }
-        match self.environment.get("AZURE_USERNAME").is_some() {
-            true => Err(CloudError::settings(
+        if self.environment.get("AZURE_USERNAME").is_some() {
+            Err(CloudError::settings(
                 "AZURE_USERNAME",
                 "logins of people are not supported; set AZURE_CLIENT_SECRET of a service principal",
-            )),
-            false => Ok(None),
+            ))
+        } else {
+            Ok(None)
         }
     }
 
@@ -315,9 +316,10 @@ fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_cha
     let now = SystemTime::now();
     let chain = CertificateDer::pem_slice_iter(pem.expose().as_bytes()).filter_map(Result::ok);
     let chain: Vec<String> = chain.map(|certificate| STANDARD.encode(certificate)).collect();
-    let header = match send_chain {
-        true => json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint, "x5c": chain}),
-        false => json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint}),
+    let header = if send_chain {
+        json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint, "x5c": chain})
+    } else {
+        json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint})
     };
     let claims = json!({
         "aud": endpoint.as_str(),

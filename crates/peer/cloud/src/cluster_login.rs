@@ -139,9 +139,10 @@ impl ClusterLogin {
         token: Secret,
         expires: Option<SystemTime>,
     ) -> Result<Self, CloudError> {
-        let address = match address.contains("://") {
-            true => address,
-            false => format!("https://{address}"),
+        let address = if address.contains("://") {
+            address
+        } else {
+            format!("https://{address}")
         };
         // Any writer of ConfigMaps can choose where the token is sent. Flux would send it in clear text, too.
         canonical(&address).map_err(CloudError::Unfit)?;
@@ -199,9 +200,10 @@ fn generic(request: &ClusterRequest, deadline: Deadline) -> Result<ClusterLogin,
             way_out: "name one by serviceAccountName in the ConfigMap",
         }));
     };
-    let token = match request.is_own {
-        true => account.own_token(&place.address, deadline),
-        false => account.token(&place.address, deadline),
+    let token = if request.is_own {
+        account.own_token(&place.address, deadline)
+    } else {
+        account.token(&place.address, deadline)
     };
     let token = token.map_err(no_token)?;
     let expires = jwt::expires(&token);
@@ -217,9 +219,10 @@ pub(super) fn canonical(address: &str) -> Result<String, String> {
     if address.is_empty() {
         return Err("empty address".to_owned());
     }
-    let whole = match address.starts_with("http") {
-        true => address.to_owned(),
-        false => format!("https://{address}"),
+    let whole = if address.starts_with("http") {
+        address.to_owned()
+    } else {
+        format!("https://{address}")
     };
     let wrong = |why: &dyn fmt::Display| format!("failed to parse Kubernetes API server address '{address}': {why}");
     let url = Url::parse(&whole).map_err(|error| wrong(&error))?;

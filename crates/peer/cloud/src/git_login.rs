@@ -100,24 +100,26 @@ fn is_of(provider: Provider, url: &Url) -> Result<(), CloudError> {
         Provider::Gcp => ("Google", &GOOGLE_HOSTS),
     };
     let host = url.host_str().unwrap_or_default();
-    let is_host = |known: &&str| match known.starts_with('.') {
-        true => host.strip_suffix(*known).is_some_and(|name| !name.is_empty()),
-        false => host == *known,
-    };
-    match url.scheme() == "https" && url.port().is_none() && hosts.iter().any(is_host) {
-        true => Ok(()),
-        false => {
-            let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
-            let hosts: Vec<String> = hosts
-                .iter()
-                .map(|known| known.replacen('.', "*.", usize::from(known.starts_with('.'))))
-                .collect();
-            Err(CloudError::Unfit(format!(
-                "invalid {name} Git URL: {}://{host}{port}. the token is sent to https:// at {} alone",
-                url.scheme(),
-                hosts.join(", ")
-            )))
+    let is_host = |known: &&str| {
+        if known.starts_with('.') {
+            host.strip_suffix(*known).is_some_and(|name| !name.is_empty())
+        } else {
+            host == *known
         }
+    };
+    if url.scheme() == "https" && url.port().is_none() && hosts.iter().any(is_host) {
+        Ok(())
+    } else {
+        let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+        let hosts: Vec<String> = hosts
+            .iter()
+            .map(|known| known.replacen('.', "*.", usize::from(known.starts_with('.'))))
+            .collect();
+        Err(CloudError::Unfit(format!(
+            "invalid {name} Git URL: {}://{host}{port}. the token is sent to https:// at {} alone",
+            url.scheme(),
+            hosts.join(", ")
+        )))
     }
 }
 

@@ -65,9 +65,10 @@ impl Cloud {
         let request = Request::get(url.clone()).authorization(bearer.clone());
         let answer = self.send(doing, request, &[token, &bearer], deadline)?;
         let cluster: Cluster = json(doing, answer)?;
-        match cluster.endpoint.is_empty() {
-            true => Err(unusable(doing, &url, "it has no endpoint yet")),
-            false => Ok(cluster),
+        if cluster.endpoint.is_empty() {
+            Err(unusable(doing, &url, "it has no endpoint yet"))
+        } else {
+            Ok(cluster)
         }
     }
 }

@@ -14,9 +14,10 @@ pub fn google_kms(cloud: &Cloud) -> Result<Url, CloudError> {
     const ENDPOINT: &str = "SOPS_GCP_KMS_ENDPOINT";
     const UNIVERSE: &str = "SOPS_GCP_KMS_UNIVERSE_DOMAIN";
     if let Some(given) = cloud.variable(ENDPOINT) {
-        return match given.contains("://") {
-            true => address(ENDPOINT, given),
-            false => address(ENDPOINT, &format!("https://{given}")),
+        return if given.contains("://") {
+            address(ENDPOINT, given)
+        } else {
+            address(ENDPOINT, &format!("https://{given}"))
         };
     }
     let universe = cloud.variable(UNIVERSE).unwrap_or("googleapis.com");

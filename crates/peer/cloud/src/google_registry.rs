@@ -19,11 +19,12 @@ pub(super) fn check(host: &str) -> Result<(), CloudError> {
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.');
     let is_google =
         host == "gcr.io" || named(".gcr.io") || named("-docker.pkg.dev") || host == "docker.s3nsregistry.fr";
-    match is_host && is_google {
-        true => Ok(()),
-        false => Err(CloudError::Unfit(format!(
+    if is_host && is_google {
+        Ok(())
+    } else {
+        Err(CloudError::Unfit(format!(
             "invalid GCP registry: '{host}'. must match {PATTERN}"
-        ))),
+        )))
     }
 }
 

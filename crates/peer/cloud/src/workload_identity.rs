@@ -124,9 +124,10 @@ impl WorkloadIdentity {
     fn email(&self) -> Result<&str, String> {
         let email = self.annotation(EMAIL);
         const PATTERN: &str = r"^[a-zA-Z0-9-]{1,100}@[a-zA-Z0-9-]{1,100}\.iam\.gserviceaccount\.com$";
-        match email.is_empty() || is_email(email).is_some() {
-            true => Ok(email),
-            false => Err(format!("invalid {EMAIL} annotation: '{email}'. must match {PATTERN}")),
+        if email.is_empty() || is_email(email).is_some() {
+            Ok(email)
+        } else {
+            Err(format!("invalid {EMAIL} annotation: '{email}'. must match {PATTERN}"))
         }
     }
 

@@ -260,9 +260,10 @@ impl Forge {
             Request::post(self.repository.url(&["pulls"]), "application/json", json(&new)),
         )?;
         let refuses_the_pair = matches!(answer.status.as_u16(), 409 | 422) && !names_base(&answer.body);
-        match answer.status.is_success() || refuses_the_pair {
-            true => Ok(()),
-            false => Err(refusal(&attempt, &answer, &self.login, self.kind)),
+        if answer.status.is_success() || refuses_the_pair {
+            Ok(())
+        } else {
+            Err(refusal(&attempt, &answer, &self.login, self.kind))
         }
     }
 
@@ -281,9 +282,10 @@ impl Forge {
             422 => refused.to_string().contains("already exists"),
             _ => false,
         };
-        match exists {
-            true => Ok(Opened::Exists(refused)),
-            false => Err(refused),
+        if exists {
+            Ok(Opened::Exists(refused))
+        } else {
+            Err(refused)
         }
     }
 
@@ -298,9 +300,10 @@ impl Forge {
             return self.read(&attempt, &answer).map(Box::new).map(Edited::PullRequest);
         }
         let refused = refusal(&attempt, &answer, &self.login, self.kind);
-        match edit.content_version.is_some() && matches!(answer.status.as_u16(), 400 | 409 | 412) {
-            true => Ok(Edited::Outdated(refused)),
-            false => Err(refused),
+        if edit.content_version.is_some() && matches!(answer.status.as_u16(), 400 | 409 | 412) {
+            Ok(Edited::Outdated(refused))
+        } else {
+            Err(refused)
         }
     }
 

@@ -185,10 +185,7 @@ fn cell(text: &str) -> String {
 /// The section, if it fits, with lines that look like ours escaped.
 fn section(text: &str, longest: usize) -> String {
     let text = text.trim().replace("<!-- bumpwright:", "<!-- (bumpwright):");
-    match text.len() <= longest {
-        true => text,
-        false => String::new(),
-    }
+    if text.len() <= longest { text } else { String::new() }
 }
 
 /// The message below its first line, truncated. Lines that look like ours are escaped.

@@ -135,9 +135,10 @@ impl Forge {
         let url = self.repository.url(&["pulls", &number.to_string(), "merge"]);
         let body = json!({"Do": method.word(), "merge_when_checks_succeed": true, "head_commit_id": commit});
         let answer = self.send(&attempt, post(url, &body))?;
-        match answer.status.is_success() || answer.status.as_u16() == 409 {
-            true => Ok(()),
-            false => Err(self.refused(&attempt, &answer)),
+        if answer.status.is_success() || answer.status.as_u16() == 409 {
+            Ok(())
+        } else {
+            Err(self.refused(&attempt, &answer))
         }
     }
 
@@ -155,11 +156,10 @@ impl Forge {
             return Ok(());
         };
         let said = self.without_secrets(&fault.message);
-        let hint = match said.contains("clean status") || said.contains("Protected branch rules not configured") {
-            true => {
-                "; the base has no rules that a merge could wait for: protect it, and allow auto-merge in the repository's settings"
-            }
-            false => "",
+        let hint = if said.contains("clean status") || said.contains("Protected branch rules not configured") {
+            "; the base has no rules that a merge could wait for: protect it, and allow auto-merge in the repository's settings"
+        } else {
+            ""
         };
         Err(self.missing(attempt, &url, format!("{said}{hint}")))
     }

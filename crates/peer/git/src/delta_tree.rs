@@ -318,18 +318,20 @@ impl<'a> Worker<'a> {
                 continue;
             };
             let (made, id) = self.made(child, kind, &base)?;
-            match children.is_empty() {
-                true => self.give_back(&base),
-                false => todo.push((children, base)),
+            if children.is_empty() {
+                self.give_back(&base)
+            } else {
+                todo.push((children, base))
             }
             self.found.push((child, id));
             if self.found.len() >= HANDFUL {
                 self.hand_over();
             }
             let children = self.tree.children(child, &id);
-            match children.is_empty() {
-                true => self.give_back(&made),
-                false => todo.push((children, made)),
+            if children.is_empty() {
+                self.give_back(&made)
+            } else {
+                todo.push((children, made))
             }
         }
         if let Some(scratch) = self.scratch.as_ref().filter(|_| self.top > 0) {

@@ -496,9 +496,10 @@ mod tests {
         Job::on(memory.of("apps")).run(|| {
             for is_first in [true, false] {
                 let [advertised, listed] = both(&names, &["refs/".to_owned()]);
-                let listing = match is_first {
-                    true => advertised.ok(),
-                    false => advertised.err().map(|_| Listing::default()),
+                let listing = if is_first {
+                    advertised.ok()
+                } else {
+                    advertised.err().map(|_| Listing::default())
                 };
                 let listing = listing.or_else(|| listed.ok()).unwrap();
                 assert!(memory.held() > 2_000 * 200, "{} bytes", memory.held());

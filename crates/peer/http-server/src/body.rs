@@ -84,10 +84,11 @@ impl Body {
             let mut bytes = vec![0; size];
             let number = file.read_at(&mut bytes, start)?;
             bytes.truncate(number);
-            match bytes.is_empty() {
+            if bytes.is_empty() {
                 // The file became shorter.
-                true => Err(io::ErrorKind::UnexpectedEof.into()),
-                false => Ok(bytes),
+                Err(io::ErrorKind::UnexpectedEof.into())
+            } else {
+                Ok(bytes)
             }
         }))
     }

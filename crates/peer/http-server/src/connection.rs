@@ -142,12 +142,13 @@ async fn received(request: Request<Incoming>, limits: &Limits) -> Result<Request
     let body = timeout(limits.body_time, Limited::new(body, limits.body_size).collect()).await;
     let body = body
         .map_err(|_| refusal(StatusCode::REQUEST_TIMEOUT, "the body did not come in time\n"))?
-        .map_err(|error| match error.is::<LengthLimitError>() {
-            true => {
+        .map_err(|error| {
+            if error.is::<LengthLimitError>() {
                 let text = format!("the body is larger than {} bytes\n", limits.body_size);
                 refusal(StatusCode::PAYLOAD_TOO_LARGE, text)
+            } else {
+                refusal(StatusCode::BAD_REQUEST, "the body could not be read\n")
             }
-            false => refusal(StatusCode::BAD_REQUEST, "the body could not be read\n"),
         })?;
     Ok(Request::from_parts(head, body.to_bytes()))
 }

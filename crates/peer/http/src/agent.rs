@@ -141,9 +141,10 @@ pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, String> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);
     };
-    let proxy = Proxy::at(match value.contains("://") {
-        true => value,
-        false => format!("http://{value}"),
+    let proxy = Proxy::at(if value.contains("://") {
+        value
+    } else {
+        format!("http://{value}")
     });
     match proxy.parts() {
         Ok(_) => Ok(Some(proxy)),

@@ -155,9 +155,10 @@ impl Resolver for GuardedResolver {
         for address in found.iter().filter(|address| network(address.ip()).is_none_or(allowed)) {
             open.push(*address);
         }
-        match open.is_empty() {
-            true => Err(ureq::Error::Other(Box::new(inside(uri.host().unwrap_or_default())))),
-            false => Ok(open),
+        if open.is_empty() {
+            Err(ureq::Error::Other(Box::new(inside(uri.host().unwrap_or_default()))))
+        } else {
+            Ok(open)
         }
     }
 }

@@ -278,9 +278,10 @@ impl FollowedResponse {
     )]
     fn read(self, limit: usize) -> Result<Answer, NetError> {
         let (head, body) = self.response.into_parts();
-        let most = match head.status.is_client_error() || head.status.is_server_error() {
-            true => limit.min(ERROR_BODY),
-            false => limit.saturating_add(1),
+        let most = if head.status.is_client_error() || head.status.is_server_error() {
+            limit.min(ERROR_BODY)
+        } else {
+            limit.saturating_add(1)
         };
         let read = read_whole(&mut body.into_reader(), most, &Job::account());
         let (bytes, held) = read.map_err(|error| error.at(&self.url, self.deadline))?;

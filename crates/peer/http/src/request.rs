@@ -206,9 +206,10 @@ impl Answer {
     /// The server's text, cleaned for a message; empty for a web page.
     #[must_use]
     pub fn words(&self) -> String {
-        match self.media_type() == "text/html" {
-            true => String::new(),
-            false => server_text(&self.body, WORDS),
+        if self.media_type() == "text/html" {
+            String::new()
+        } else {
+            server_text(&self.body, WORDS)
         }
     }
 }

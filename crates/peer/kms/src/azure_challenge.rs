@@ -46,9 +46,10 @@ impl Challenge {
         let tenant = get("authorization").and_then(|url| url.split('/').nth(3).map(str::to_owned));
         let tenant = tenant.unwrap_or_default().replace(',', "");
         Ok(Self {
-            scope: match scope.ends_with("/.default") {
-                true => scope,
-                false => format!("{scope}/.default"),
+            scope: if scope.ends_with("/.default") {
+                scope
+            } else {
+                format!("{scope}/.default")
             },
             tenant,
         })

@@ -34,13 +34,14 @@ fn joined(parts: &[&str]) -> String {
 pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
     let path = joined(&[engine, "decrypt", key]);
     let is_odd = |name: &str| name == ".." || name.chars().any(char::is_control);
-    match [engine, key].iter().any(|part| part.split('/').any(is_odd)) {
-        true => Err(format!(
+    if [engine, key].iter().any(|part| part.split('/').any(is_odd)) {
+        Err(format!(
             "failed to decrypt sops data key from Vault transit backend {}: the file's engine_path or key_name has '..' or a \
              control character in it",
             quote(&path)
-        )),
-        false => Ok(path),
+        ))
+    } else {
+        Ok(path)
     }
 }
 

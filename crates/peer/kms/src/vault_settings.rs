@@ -186,8 +186,9 @@ pub(super) fn allowed(cloud: &Cloud, server: &str) -> Result<(), String> {
         return Err(format!("{ALLOWLIST}'s entry {} is empty", at + 1));
     }
     let closed = |text: &str| format!("{}/", text.strip_suffix('/').unwrap_or(text));
-    match list.iter().any(|entry| closed(server).starts_with(&closed(entry))) {
-        true => Ok(()),
-        false => Err(format!("Allowlist does not allow {server}")),
+    if list.iter().any(|entry| closed(server).starts_with(&closed(entry))) {
+        Ok(())
+    } else {
+        Err(format!("Allowlist does not allow {server}"))
     }
 }

@@ -94,9 +94,10 @@ impl Cluster {
         });
         let (status, body) = received.await?;
         let body = body.map_err(|cause| self.too_much(call, cause))?;
-        match status.is_success() {
-            true => Ok((body, room)),
-            false => Err(refusal(call, status, &body)),
+        if status.is_success() {
+            Ok((body, room))
+        } else {
+            Err(refusal(call, status, &body))
         }
     }
 

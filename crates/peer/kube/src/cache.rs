@@ -239,9 +239,10 @@ impl Cache {
                 Ok(Some(event)) => self.take(event, &mut staged),
                 Ok(None) => return,
                 Err(error) => {
-                    let why = match is_code(&error, 404) {
-                        true => not_served(self.kind, &words(&error)),
-                        false => words(&error),
+                    let why = if is_code(&error, 404) {
+                        not_served(self.kind, &words(&error))
+                    } else {
+                        words(&error)
                     };
                     failed(&why);
                     *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
@@ -331,9 +332,10 @@ impl Objects {
     /// Returns the replaced one, and what is kept of this one.
     fn insert(&mut self, object: Object, memory: &KeptMemory) -> (Option<Arc<Object>>, Arc<Object>) {
         let old = self.remove(&object.name, memory);
-        let object = match memory.take(&object.name.namespace, object.weight()) {
-            true => Arc::new(object),
-            false => Arc::new(object.left_out()),
+        let object = if memory.take(&object.name.namespace, object.weight()) {
+            Arc::new(object)
+        } else {
+            Arc::new(object.left_out())
         };
         self.bytes += object.weight();
         self.by_name.insert(object.name.clone(), Arc::clone(&object));

@@ -57,9 +57,10 @@ fn fault(error: &KubeconfigError, connect: &Connect, file: &Kubeconfig) -> Strin
         },
         KubeconfigError::LoadContext(name) => {
             let contexts = contexts(file);
-            let others = match contexts.is_empty() {
-                true => "it has no contexts".to_owned(),
-                false => format!("it has {contexts}"),
+            let others = if contexts.is_empty() {
+                "it has no contexts".to_owned()
+            } else {
+                format!("it has {contexts}")
             };
             format!("{place} has no context {name:?}; {others}")
         }

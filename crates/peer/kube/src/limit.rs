@@ -229,10 +229,11 @@ impl Bucket {
         let elapsed = now.saturating_sub(self.at);
         self.at = self.at.max(now);
         self.tokens = (self.tokens + elapsed.as_secs_f64() * self.pace).min(self.size) - 1.0;
-        match self.tokens < 0.0 {
+        if self.tokens < 0.0 {
             // A pace near zero: a wait beyond the range of a duration is for ever.
-            true => Duration::try_from_secs_f64(-self.tokens / self.pace).unwrap_or(Duration::MAX),
-            false => Duration::ZERO,
+            Duration::try_from_secs_f64(-self.tokens / self.pace).unwrap_or(Duration::MAX)
+        } else {
+            Duration::ZERO
         }
     }
 }

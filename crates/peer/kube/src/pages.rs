@@ -44,9 +44,10 @@ impl Pages {
                 request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
             }
             async move {
-                match is_page {
-                    true => page(&client, request.into_parts().0, &size).await,
-                    false => client.send(request).await,
+                if is_page {
+                    page(&client, request.into_parts().0, &size).await
+                } else {
+                    client.send(request).await
                 }
             }
         });

@@ -62,10 +62,7 @@ fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
         Some(Host::Ipv6(ip)) => ip.is_loopback(),
         None => true,
     };
-    match is_here {
-        true => Ok(None),
-        false => proxy_of_environment(&url),
-    }
+    if is_here { Ok(None) } else { proxy_of_environment(&url) }
 }
 
 /// kube's layers over our own connections.

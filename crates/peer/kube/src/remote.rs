@@ -112,9 +112,10 @@ fn authorities(cluster: &kube::config::Cluster) -> Option<Result<String, &'stati
 fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
     let found = CertificateDer::pem_slice_iter(pem.as_bytes());
     let found: Vec<Vec<u8>> = found.filter_map(Result::ok).map(|one| one.to_vec()).collect();
-    match found.is_empty() {
-        true => Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned()),
-        false => Ok(found),
+    if found.is_empty() {
+        Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned())
+    } else {
+        Ok(found)
     }
 }
 

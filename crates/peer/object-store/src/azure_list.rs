@@ -19,9 +19,10 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
             // Names with characters that XML does not have.
             (Event::Begin, [ROOT, "Blobs", "Blob", "Name"]) => escaped = events.tag().contains("Encoded=\"true\""),
             (Event::End(text), [ROOT, "Blobs", "Blob", "Name"]) => {
-                object.key = match escaped {
-                    true => decoded(&text).unwrap_or_default(),
-                    false => text,
+                object.key = if escaped {
+                    decoded(&text).unwrap_or_default()
+                } else {
+                    text
                 };
             }
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Etag"]) => object.etag = quoted(text),
@@ -37,18 +38,20 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
             _ => {}
         }
     }
-    match complete {
-        true => Ok(Page { objects, next }),
-        false => Err("it is not a complete list of blobs"),
+    if complete {
+        Ok(Page { objects, next })
+    } else {
+        Err("it is not a complete list of blobs")
     }
 }
 
 /// The form of the `ETag` header, as in source-controller's revisions: it uses the list's own form
 /// first, and the header's after the fetch.
 fn quoted(etag: String) -> String {
-    match etag.starts_with('"') {
-        true => etag,
-        false => format!("\"{etag}\""),
+    if etag.starts_with('"') {
+        etag
+    } else {
+        format!("\"{etag}\"")
     }
 }
 

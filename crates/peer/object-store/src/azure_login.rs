@@ -92,14 +92,15 @@ impl Login {
         };
         let host = server.host_str().unwrap_or_default();
         let is_azure = server.port().is_none() && STORAGE.iter().any(|domain| host.ends_with(domain));
-        match is_own && server.scheme() == "https" && !is_azure {
-            false => Ok(()),
-            true => Err(ObjectError::Unfit(format!(
+        if is_own && server.scheme() == "https" && !is_azure {
+            Err(ObjectError::Unfit(format!(
                 "the endpoint {} is not at Azure, so no identity of the controller's or of a ServiceAccount is sent there; give a host \
                  below one of {}, or a login in a Secret",
                 server.origin().ascii_serialization(),
                 STORAGE.map(|domain| domain.trim_start_matches('.')).join(", ")
-            ))),
+            )))
+        } else {
+            Ok(())
         }
     }
 

@@ -157,13 +157,14 @@ impl FetchJob<'_> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         self.stop.store(true, Ordering::Relaxed);
         let used_up = self.left.load(Ordering::Relaxed) == USED_UP;
-        let error = match used_up {
-            true => too_much(self.bucket, self.limits),
-            false => BucketError::Object {
+        let error = if used_up {
+            too_much(self.bucket, self.limits)
+        } else {
+            BucketError::Object {
                 bucket: self.bucket.name().to_owned(),
                 key: server_text(key.as_bytes(), 1024),
                 cause: Box::new(cause),
-            },
+            }
         };
         failed.get_or_insert(error);
     }

@@ -109,9 +109,10 @@ impl Gcs {
         let emulator = settings.cloud.variable(EMULATOR);
         let (base, who) = match emulator {
             Some(host) => {
-                let text = match host.contains("://") {
-                    true => host.to_owned(),
-                    false => format!("http://{host}"),
+                let text = if host.contains("://") {
+                    host.to_owned()
+                } else {
+                    format!("http://{host}")
                 };
                 (text, GcsLogin::Nobody)
             }
@@ -238,9 +239,10 @@ impl Gcs {
             .client
             .send(&request, deadline)
             .map_err(|e| e.reworded(|text| scrubbed(text, &token)))?;
-        match answer.status.is_success() {
-            true => Ok(answer),
-            false => Err(refused(&answer, &token)),
+        if answer.status.is_success() {
+            Ok(answer)
+        } else {
+            Err(refused(&answer, &token))
         }
     }
 }

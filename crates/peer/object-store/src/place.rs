@@ -18,9 +18,10 @@ pub(super) fn place(key: &str) -> Result<String, String> {
     if let Some(part) = parts.iter().find(|part| part.len() > 255) {
         return Err(format!("it has a part of {} bytes, 255 at most", part.len()));
     }
-    match parts.is_empty() {
-        true => Err("it has no name".to_owned()),
-        false => Ok(parts.join("/")),
+    if parts.is_empty() {
+        Err("it has no name".to_owned())
+    } else {
+        Ok(parts.join("/"))
     }
 }
 

@@ -82,9 +82,10 @@ impl S3 {
     }
 
     pub(super) fn page(&self, prefix: &str, from: Option<&str>, deadline: Deadline) -> Result<Page, ObjectError> {
-        let version = match self.endpoint.is_google() {
-            true => ListVersion::V1,
-            false => ListVersion::V2,
+        let version = if self.endpoint.is_google() {
+            ListVersion::V1
+        } else {
+            ListVersion::V2
         };
         let call = S3Call {
             method: "GET",

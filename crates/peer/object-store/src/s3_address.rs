@@ -93,16 +93,18 @@ impl Endpoint {
         query: &[(&str, &str)],
     ) -> Result<Url, ObjectError> {
         let path = escaped(key.unwrap_or_default(), true);
-        let text = match self.has_hosts_of_buckets(bucket) {
-            true => format!("{}://{bucket}.{authority}/{path}", self.scheme),
-            false => format!("{}://{authority}/{bucket}/{path}", self.scheme),
+        let text = if self.has_hosts_of_buckets(bucket) {
+            format!("{}://{bucket}.{authority}/{path}", self.scheme)
+        } else {
+            format!("{}://{authority}/{bucket}/{path}", self.scheme)
         };
         let unfit = || ObjectError::Unfit(format!("the bucket {bucket:?} has no valid address at {authority}"));
         let mut url = Url::parse(&text).map_err(|_| unfit())?;
         // A name must not change the path.
-        let asked = match self.has_hosts_of_buckets(bucket) {
-            true => format!("/{path}"),
-            false => format!("/{bucket}/{path}"),
+        let asked = if self.has_hosts_of_buckets(bucket) {
+            format!("/{path}")
+        } else {
+            format!("/{bucket}/{path}")
         };
         if url.path() != asked {
             return Err(unfit());

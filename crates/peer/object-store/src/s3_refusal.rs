@@ -84,13 +84,14 @@ impl S3Error {
             }
             (message, _) => message.to_owned(),
         };
-        match self.code == "NoSuchKey" {
-            true => ObjectError::Missing(text),
-            false => ObjectError::Refused {
+        if self.code == "NoSuchKey" {
+            ObjectError::Missing(text)
+        } else {
+            ObjectError::Refused {
                 status: self.status,
                 code: self.code,
                 text,
-            },
+            }
         }
     }
 }
@@ -116,9 +117,10 @@ fn of_status(answer: &Answer, for_object: bool, body: &str) -> (String, String) 
     }
     let status = answer.status.to_string();
     let words = answer.words();
-    let message = match body.trim().is_empty() || words.is_empty() {
-        true => status.clone(),
-        false => words.chars().take(1024).collect(),
+    let message = if body.trim().is_empty() || words.is_empty() {
+        status.clone()
+    } else {
+        words.chars().take(1024).collect()
     };
     (status, message)
 }

@@ -148,9 +148,10 @@ impl Settings {
 
     /// Refuses to send the token of this process where the Bucket's author can intercept it.
     pub(super) fn keep_own_token(&self) -> Result<(), BucketError> {
-        match self.service_account.is_none() && self.peer.is_intercepted() {
-            true => Err(BucketError::Settings(CloudError::intercepted().to_string())),
-            false => Ok(()),
+        if self.service_account.is_none() && self.peer.is_intercepted() {
+            Err(BucketError::Settings(CloudError::intercepted().to_string()))
+        } else {
+            Ok(())
         }
     }
 

@@ -61,9 +61,10 @@ impl SharedKey {
         let mut text = format!("/{}{}", self.account, url.path());
         let mut last: Option<String> = None;
         for (name, value) in pairs {
-            match last.as_ref() == Some(&name) {
-                true => text.push(','),
-                false => text.push_str(&format!("\n{name}:")),
+            if last.as_ref() == Some(&name) {
+                text.push(',')
+            } else {
+                text.push_str(&format!("\n{name}:"))
             }
             text.push_str(&value);
             last = Some(name);

@@ -67,9 +67,10 @@ pub(super) fn shown_server(name: &str) -> String {
     let address = without_secrets(name);
     let bare = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     let authority = bare.split('/').next().unwrap_or_default();
-    match is_server(authority.trim_start_matches("***@")) {
-        true => quote(&shortened(&address)),
-        false => "…".to_owned(),
+    if is_server(authority.trim_start_matches("***@")) {
+        quote(&shortened(&address))
+    } else {
+        "…".to_owned()
     }
 }
 

@@ -168,9 +168,10 @@ fn closeness(key: &str, repository: &str) -> usize {
 
 /// The host, with the port if any, of a server that may be a URL (docker/cli, `ConvertToHostname`).
 fn hostname(server: &str) -> Vec<u8> {
-    let url = match server.contains("://") {
-        true => Url::parse(server.as_bytes()).ok(),
-        false => None,
+    let url = if server.contains("://") {
+        Url::parse(server.as_bytes()).ok()
+    } else {
+        None
     };
     match url.filter(|url| !url.hostname().is_empty()) {
         None => server.split('/').next().unwrap_or_default().as_bytes().to_vec(),

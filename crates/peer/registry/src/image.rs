@@ -115,12 +115,11 @@ fn made(manifest: Manifest) -> Result<Image, RegistryError> {
 }
 
 fn is_sound(descriptor: &Descriptor) -> Result<(), RegistryError> {
-    match is_sha256(&descriptor.digest) {
-        true => Ok(()),
-        false => {
-            let shown: String = descriptor.digest.chars().take(200).collect();
-            Err(RegistryError::Image(format!("unsupported hash: {}", quote(&shown))))
-        }
+    if is_sha256(&descriptor.digest) {
+        Ok(())
+    } else {
+        let shown: String = descriptor.digest.chars().take(200).collect();
+        Err(RegistryError::Image(format!("unsupported hash: {}", quote(&shown))))
     }
 }
 

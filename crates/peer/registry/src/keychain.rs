@@ -126,9 +126,10 @@ fn auths(secret: &PullSecret<'_>, unused: &mut Vec<UnusedSecret>) -> Result<Auth
         unused.push(UnusedSecret::Key { name: name(), key });
         return Ok(Auths::new());
     };
-    let auths = match key == CONFIG_JSON.1 {
-        true => read_config(text, Dialect::Kubernetes).map(|config| config.auths),
-        false => read_dockercfg(text),
+    let auths = if key == CONFIG_JSON.1 {
+        read_config(text, Dialect::Kubernetes).map(|config| config.auths)
+    } else {
+        read_dockercfg(text)
     };
     let auths = auths.map_err(|fault| SecretError::Malformed {
         name: name(),
@@ -145,11 +146,12 @@ fn auths(secret: &PullSecret<'_>, unused: &mut Vec<UnusedSecret>) -> Result<Auth
 fn no_url(server: &str, reason: String) -> SecretError {
     let url = with_scheme(server);
     let shown = without_secrets(&url);
-    let reason = match shown == url {
-        true => reason,
-        false => Url::parse(shown.as_bytes())
+    let reason = if shown == url {
+        reason
+    } else {
+        Url::parse(shown.as_bytes())
             .err()
-            .unwrap_or_else(|| format!("parse {}: net/url: invalid userinfo", quote(&shown))),
+            .unwrap_or_else(|| format!("parse {}: net/url: invalid userinfo", quote(&shown)))
     };
     SecretError::NoUrl {
         entry: quote(&shown),

@@ -112,9 +112,10 @@ pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, R
 pub(super) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
     let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.left_out > 0);
-    match too_many(&manifest.layers) || too_many(&manifest.manifests) {
-        true => Err(format!("it has more than {MOST} parts")),
-        false => Ok(manifest),
+    if too_many(&manifest.layers) || too_many(&manifest.manifests) {
+        Err(format!("it has more than {MOST} parts"))
+    } else {
+        Ok(manifest)
     }
 }
 

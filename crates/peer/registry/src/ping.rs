@@ -45,13 +45,14 @@ pub(super) fn ping(
     local: bool,
     deadline: Deadline,
 ) -> Result<Access, RegistryError> {
-    match local {
-        true => race(client, registry, deadline),
-        false => probe(
+    if local {
+        race(client, registry, deadline)
+    } else {
+        probe(
             client,
             Request::get(endpoint(Scheme::Https, registry, "/v2/")?),
             deadline,
-        ),
+        )
     }
 }
 

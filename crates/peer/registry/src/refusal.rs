@@ -64,18 +64,20 @@ impl ErrorResponse {
 /// Method and address of a request. After a redirect the address is the server's text.
 pub(super) fn request(method: &Method, answer: &Answer, secrets: &[Secret]) -> String {
     let text = format!("{method} {}", shown(&answer.url));
-    match answer.redirected {
-        true => scrubbed(&text, secrets),
-        false => text,
+    if answer.redirected {
+        scrubbed(&text, secrets)
+    } else {
+        text
     }
 }
 
 /// The error of a request to `asked` without an answer. Addresses of redirects are shown without the secrets that the server has seen.
 pub(super) fn unanswered(error: NetError, asked: &Url, secrets: &[Secret]) -> RegistryError {
     let own = error.url() == net::shown(asked) && !matches!(error, NetError::Redirect { .. });
-    match own {
-        true => error.into(),
-        false => error.reworded(|text| scrubbed(text, secrets)).into(),
+    if own {
+        error.into()
+    } else {
+        error.reworded(|text| scrubbed(text, secrets)).into()
     }
 }
 
@@ -118,10 +120,7 @@ fn diagnostics(body: &[u8]) -> Vec<Diagnostic> {
     let errors = field(value.as_object(), "errors").and_then(Value::as_array);
     let errors: Vec<Diagnostic> = errors.into_iter().flatten().map(Diagnostic::of).collect();
     let telling = |error: &Diagnostic| !error.code.is_empty() || !error.message.is_empty() || error.detail.is_some();
-    match errors.iter().any(telling) {
-        true => errors,
-        false => Vec::new(),
-    }
+    if errors.iter().any(telling) { errors } else { Vec::new() }
 }
 
 /// Gets a field in any case, as Go.

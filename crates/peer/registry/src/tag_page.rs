@@ -54,9 +54,10 @@ impl<'l> TagPage<'l> {
         self.last.clear();
         self.last.push_str(tag);
         self.list.add(tag).map_err(End::NoMemory)?;
-        match self.count > self.most || self.list.list.len() > self.most {
-            true => Err(End::TooMany),
-            false => Ok(()),
+        if self.count > self.most || self.list.list.len() > self.most {
+            Err(End::TooMany)
+        } else {
+            Ok(())
         }
     }
 }

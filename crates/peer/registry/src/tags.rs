@@ -59,9 +59,10 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<TagList, RegistryError> 
             return Err(too_much(session, &answer, what));
         }
         // A guess that was made before says that there are no more.
-        let next = match listed.contains(page.url.as_str()) {
-            true => None,
-            false => page.fetch(session)?,
+        let next = if listed.contains(page.url.as_str()) {
+            None
+        } else {
+            page.fetch(session)?
         };
         answer = match next {
             Some(answer) => answer,

@@ -33,9 +33,10 @@ pub(super) fn normalized(key: &str) -> Result<Vec<u8>, String> {
 
 /// The key as a URL.
 pub(super) fn with_scheme(key: &str) -> String {
-    match key.starts_with("https://") || key.starts_with("http://") {
-        true => key.to_owned(),
-        false => format!("https://{key}"),
+    if key.starts_with("https://") || key.starts_with("http://") {
+        key.to_owned()
+    } else {
+        format!("https://{key}")
     }
 }
 

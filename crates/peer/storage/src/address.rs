@@ -40,9 +40,10 @@ pub fn advertised_host(
         "0.0.0.0" => hostname().ok_or_else(|| refused("the name of this host is unknown"))?,
         host => host.to_owned(),
     };
-    Ok(match host.contains(':') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
+    Ok(if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
     })
 }
 
@@ -58,9 +59,10 @@ pub fn host_name() -> Option<String> {
 
 /// The URL of a path at an advertised host.
 pub(crate) fn url(host: &str, path: &str) -> String {
-    let scheme = match host.starts_with("http://") || host.starts_with("https://") {
-        true => "",
-        false => "http://",
+    let scheme = if host.starts_with("http://") || host.starts_with("https://") {
+        ""
+    } else {
+        "http://"
     };
     format!("{scheme}{host}/{}", path.trim_start_matches('/'))
 }
@@ -83,8 +85,9 @@ pub(crate) fn split_host_port(address: &str) -> Result<(&str, &str), &'static st
         None if before.contains(':') => return Err(COLONS),
         None => before,
     };
-    match [host, port].iter().any(|part| part.contains(['[', ']'])) {
-        true => Err(BRACKETS),
-        false => Ok((host, port)),
+    if [host, port].iter().any(|part| part.contains(['[', ']'])) {
+        Err(BRACKETS)
+    } else {
+        Ok((host, port))
     }
 }

@@ -113,10 +113,7 @@ fn a_refused_step_leaves_the_old_or_the_new() {
             let root = begin();
             let failing = storage(
                 root.path(),
-                Steps::watched(move |at| match at == step {
-                    true => Err(kind.into()),
-                    false => Ok(()),
-                }),
+                Steps::watched(move |at| if at == step { Err(kind.into()) } else { Ok(()) }),
             );
             let error = failing
                 .write(&artifact(&failing, file), Some(LATEST), fill(NEW))
@@ -150,9 +147,12 @@ fn a_full_volume_has_more_room_at_the_next_attempt() {
     settings.retention.ttl = Duration::ZERO;
     let storage = Storage::with_steps(
         settings,
-        Steps::watched(move |at| match at == Step::SyncFile && full.load(Ordering::SeqCst) {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => Ok(()),
+        Steps::watched(move |at| {
+            if at == Step::SyncFile && full.load(Ordering::SeqCst) {
+                Err(io::ErrorKind::StorageFull.into())
+            } else {
+                Ok(())
+            }
         }),
     )
     .unwrap();
@@ -200,10 +200,7 @@ fn a_child_that_ends() {
     let step = STEPS[number.parse::<usize>().unwrap()];
     let storage = storage(
         Path::new(&root),
-        Steps::watched(move |at| match at == step {
-            true => std::process::abort(),
-            false => Ok(()),
-        }),
+        Steps::watched(move |at| if at == step { std::process::abort() } else { Ok(()) }),
     );
     storage
         .write(&artifact(&storage, file), Some(LATEST), fill(NEW))

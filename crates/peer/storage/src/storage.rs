@@ -71,9 +71,12 @@ impl Storage {
     }
 
     pub(crate) fn with_steps(settings: Settings, steps: Steps) -> Result<Self, StorageError> {
-        let is_folder = fs::metadata(&settings.path).and_then(|metadata| match metadata.is_dir() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::NotADirectory.into()),
+        let is_folder = fs::metadata(&settings.path).and_then(|metadata| {
+            if metadata.is_dir() {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::NotADirectory.into())
+            }
         });
         if let Err(cause) = is_folder {
             let path = settings.path;
@@ -140,9 +143,12 @@ impl Storage {
         let mut path = self.inner.settings.path.clone();
         for name in folder.names() {
             path.push(name);
-            let is_folder = fs::symlink_metadata(&path).and_then(|metadata| match metadata.is_dir() {
-                true => Ok(()),
-                false => Err(io::ErrorKind::NotADirectory.into()),
+            let is_folder = fs::symlink_metadata(&path).and_then(|metadata| {
+                if metadata.is_dir() {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::NotADirectory.into())
+                }
             });
             is_folder.map_err(StorageError::file("look into", &path))?;
         }

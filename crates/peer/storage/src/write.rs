@@ -160,10 +160,7 @@ impl Storage {
         };
         let mut buffered = BufWriter::with_capacity(BUFFER, sink);
         let filled = fill(&mut buffered);
-        let flushed = match filled.is_ok() {
-            true => buffered.flush(),
-            false => Ok(()),
-        };
+        let flushed = if filled.is_ok() { buffered.flush() } else { Ok(()) };
         let (sink, _) = buffered.into_parts();
         // The error of `fill` may hide the file and the cause.
         match sink.fault {

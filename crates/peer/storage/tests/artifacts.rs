@@ -29,17 +29,16 @@ fn hosts_are_advertised_as_by_source_controller() {
     for row in &rows {
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let host = advertised_host(&text("listen"), &text("advertised"), || Some(text("hostname")));
-        match row["error"] == true {
-            true => assert!(host.is_err(), "{row}"),
-            false => {
-                assert_eq!(host, Ok(text("host")), "{row}");
-                let root = tempfile::tempdir().unwrap();
-                let mut settings = settings(root.path());
-                settings.host = text("host");
-                let storage = Storage::new(settings).unwrap();
-                let artifact = storage.artifact(&support::podinfo(), "a.tar.gz", "x").unwrap();
-                assert_eq!(artifact.url, text("url"), "{row}");
-            }
+        if row["error"] == true {
+            assert!(host.is_err(), "{row}")
+        } else {
+            assert_eq!(host, Ok(text("host")), "{row}");
+            let root = tempfile::tempdir().unwrap();
+            let mut settings = settings(root.path());
+            settings.host = text("host");
+            let storage = Storage::new(settings).unwrap();
+            let artifact = storage.artifact(&support::podinfo(), "a.tar.gz", "x").unwrap();
+            assert_eq!(artifact.url, text("url"), "{row}");
         }
     }
     assert!(rows.len() > 20);

@@ -134,12 +134,13 @@ fn answers_are_those_of_source_controller_but_for_the_named_ones() {
         // The tags of the recording are those of one file.
         let is_tagged = !request.contains("empty");
         let expected = relevant(&recorded(&row["tagged"]), is_tagged);
-        match relevant(&ours, is_tagged) == expected {
-            true => alike += 1,
-            false => faults.push(format!(
+        if relevant(&ours, is_tagged) == expected {
+            alike += 1
+        } else {
+            faults.push(format!(
                 "{id}\n  ours {:?}\n  Go's {expected:?}",
                 relevant(&ours, is_tagged)
-            )),
+            ))
         }
         // Without tags in the request it makes no difference that source-controller has none.
         if !request.contains("sha256:") {

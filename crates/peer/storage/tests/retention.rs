@@ -53,9 +53,10 @@ fn left(folder: &Path) -> Vec<String> {
     let (mut folders, mut names) = (vec![folder.to_owned()], Vec::new());
     while let Some(one) = folders.pop() {
         for entry in fs::read_dir(one).unwrap().map(Result::unwrap) {
-            match entry.file_type().unwrap().is_dir() {
-                true => folders.push(entry.path()),
-                false => names.push(entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned()),
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path())
+            } else {
+                names.push(entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned())
             }
         }
     }

@@ -30,15 +30,14 @@ pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, String> {
         DiffOutput::Json => format!("{}\n", to_json(&seen.differences)),
     };
     print(text.as_bytes()).map_err(cannot_print)?;
-    match seen.refused.is_empty() {
-        true => Ok(!seen.differences.is_empty()),
-        false => {
-            let lines = seen.refused.into_iter().map(|refusal| match refusal.origin {
-                Some(origin) => format!("{origin}: {}", refusal.message),
-                None => refusal.message,
-            });
-            Err(lines.collect::<Vec<_>>().join("\n"))
-        }
+    if seen.refused.is_empty() {
+        Ok(!seen.differences.is_empty())
+    } else {
+        let lines = seen.refused.into_iter().map(|refusal| match refusal.origin {
+            Some(origin) => format!("{origin}: {}", refusal.message),
+            None => refusal.message,
+        });
+        Err(lines.collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -73,9 +73,10 @@ impl Configs {
         let mut configs = Self::default();
         for filename in filenames {
             let mut files = Vec::new();
-            match filename.as_os_str() == "-" {
-                true => files.push(filename.clone()),
-                false => load::list(filename, true, &mut files)?,
+            if filename.as_os_str() == "-" {
+                files.push(filename.clone())
+            } else {
+                load::list(filename, true, &mut files)?
             }
             for file in files {
                 match documents(&bytes(&file)?) {
@@ -123,17 +124,19 @@ impl Configs {
 
 /// The name of a file in messages.
 fn name_of(file: &Path) -> String {
-    match file.as_os_str() == "-" {
-        true => "standard input".to_owned(),
-        false => file.display().to_string(),
+    if file.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
     }
 }
 
 fn bytes(file: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = match file.as_os_str() == "-" {
-        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
-        false => fs::read(file),
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(file)
     };
     read.map_err(|error| format!("{}: {error}", name_of(file)))
 }

@@ -106,9 +106,12 @@ impl Elsewhere {
         let object = self
             .runtime
             .block_on(self.context.shared.cluster.get(kind, &source.name));
-        let object = object.map_err(|error| match error.is_not_found() {
-            true => unavailable(format!("{shown} is not in the cluster")),
-            false => unavailable(format!("{shown} cannot be read: {error}")),
+        let object = object.map_err(|error| {
+            if error.is_not_found() {
+                unavailable(format!("{shown} is not in the cluster"))
+            } else {
+                unavailable(format!("{shown} cannot be read: {error}"))
+            }
         })?;
         let spec = object.field("spec");
         let names_login = LOGIN.iter().any(|field| set(&spec, field).is_some());
@@ -162,12 +165,15 @@ impl Elsewhere {
             url: &repository.spec.url,
             sizes: self.context.shared.settings.chart_sizes,
         };
-        let fetch = |held: &mut Reservation| match repository.is_oci() {
-            true => pull::of_registry(self.registries(), (&repository, &secrets), wanted, held),
-            false => pull::of_index((&repository, &secrets), wanted, held, |remote| {
-                let index = remote.index_within(wanted.sizes.index);
-                index.map(Arc::new).map_err(|error| error.to_string())
-            }),
+        let fetch = |held: &mut Reservation| {
+            if repository.is_oci() {
+                pull::of_registry(self.registries(), (&repository, &secrets), wanted, held)
+            } else {
+                pull::of_index((&repository, &secrets), wanted, held, |remote| {
+                    let index = remote.index_within(wanted.sizes.index);
+                    index.map(Arc::new).map_err(|error| error.to_string())
+                })
+            }
         };
         self.fetched(until, fetch, |error| match &error {
             RemoteError::Version { .. } => ChartError::Broken(error.to_string()),

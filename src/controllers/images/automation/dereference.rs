@@ -20,9 +20,12 @@ pub(super) async fn repository(
         )));
     }
     let found = context.shared.watched(&context.sources, &name).await;
-    let found = found.map_err(|error| match error.is_not_found() {
-        true => format!("referenced git repository does not exist: {error}"),
-        false => error.to_string(),
+    let found = found.map_err(|error| {
+        if error.is_not_found() {
+            format!("referenced git repository does not exist: {error}")
+        } else {
+            error.to_string()
+        }
     })?;
     let repository = found.read(&GIT_REPOSITORY);
     Ok(repository.map_err(|error| format!("GitRepository/{name}: {error}"))?)

@@ -83,14 +83,15 @@ impl AsReconciler {
         let is_same = applier == [owner.namespace.as_str(), owner.name.as_str()]
             && text("/spec/serviceAccountName") == release.service_account
             && live.pointer("/spec/kubeConfig").is_none();
-        match is_same {
-            true => Ok(ObjectName::new(
+        if is_same {
+            Ok(ObjectName::new(
                 release.name.namespace.as_str(),
                 release.service_account.as_str(),
-            )),
-            false => Err(left(
+            ))
+        } else {
+            Err(left(
                 "it does not have this HelmRelease of this Kustomization, with this serviceAccountName",
-            )),
+            ))
         }
     }
 

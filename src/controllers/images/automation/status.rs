@@ -56,9 +56,10 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
     }
     let revision = run.revision_after().map(|revision| revision.to_string());
     fields.insert("observedSourceRevision".to_owned(), json!(revision.unwrap_or_default()));
-    match observed.as_object().is_some_and(Map::is_empty) {
-        true => fields.remove("observedPolicies"),
-        false => fields.insert("observedPolicies".to_owned(), observed),
+    if observed.as_object().is_some_and(Map::is_empty) {
+        fields.remove("observedPolicies")
+    } else {
+        fields.insert("observedPolicies".to_owned(), observed)
     };
     let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
     let refspec = push.and_then(|push| push.refspec.as_deref());

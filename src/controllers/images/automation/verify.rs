@@ -152,9 +152,10 @@ async fn seen(context: &AutomationContext, automation: &ImageUpdateAutomation) -
     let source = automation.source_name();
     let own = automation.metadata.namespace_or_default();
     let settings = &context.shared.settings;
-    let namespace = match settings.no_cross_namespace_refs || settings.scope.namespace.is_some() {
-        true => own,
-        false => "",
+    let namespace = if settings.no_cross_namespace_refs || settings.scope.namespace.is_some() {
+        own
+    } else {
+        ""
     };
     let syncs = |kustomization: &Kustomization| {
         kustomization.spec.source_ref.kind == "GitRepository" && kustomization.source() == source

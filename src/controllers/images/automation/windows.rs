@@ -58,9 +58,10 @@ pub(super) fn outcome(closed: &Closed, observed: &Value, status: &Status) -> Out
 /// Ready, as before, and an event when something begins to wait.
 fn ready(closed: &Closed, changed: &[&str], before: &str) -> Outcome {
     let trace = format!("nothing is pushed {closed}");
-    let message = match changed.is_empty() {
-        true => trace.clone(),
-        false => format!("{trace}\n{CHANGED}{}", listed(changed, ", ")),
+    let message = if changed.is_empty() {
+        trace.clone()
+    } else {
+        format!("{trace}\n{CHANGED}{}", listed(changed, ", "))
     };
     let is_news = !changed.is_empty() && !before.contains(CHANGED);
     Outcome::Ready {

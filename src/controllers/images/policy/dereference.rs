@@ -32,9 +32,12 @@ pub(super) async fn repository(
     let failure =
         |error: &dyn std::fmt::Display| Error::Failure(format!("failed to get the referred ImageRepository: {error}"));
     let found = context.shared.watched(&context.repositories, &name).await;
-    let object = found.map_err(|error| match error.is_not_found() {
-        true => Error::DependencyNotReady(error.to_string()),
-        false => failure(&error),
+    let object = found.map_err(|error| {
+        if error.is_not_found() {
+            Error::DependencyNotReady(error.to_string())
+        } else {
+            failure(&error)
+        }
     })?;
     let repository: ImageRepository = object.read(&IMAGE_REPOSITORY).map_err(|error| failure(&error))?;
     let access = access_from::check(
@@ -89,9 +92,10 @@ pub(super) async fn tags(
         }
     }
     let after = context.shared.settings.requeue_dependency;
-    Err(match is_empty {
-        true => Error::DependencyNotScanned(after),
-        false => Error::DependencyNotScannedHere(after),
+    Err(if is_empty {
+        Error::DependencyNotScanned(after)
+    } else {
+        Error::DependencyNotScannedHere(after)
     })
 }
 

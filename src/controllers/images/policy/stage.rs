@@ -33,12 +33,13 @@ const TOGETHER: usize = 8;
 /// Checks that a policy of the namespace `own` may name the Kustomization. In another cluster the rights are those of its kubeconfig.
 pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promotion) -> Result<(), Error> {
     let is_foreign = promotion.kubeconfig.is_none() && promotion.namespace != own;
-    match is_foreign && context.shared.settings.no_cross_namespace_refs {
-        true => Err(Error::PromotionDenied(format!(
+    if is_foreign && context.shared.settings.no_cross_namespace_refs {
+        Err(Error::PromotionDenied(format!(
             "cannot access 'Kustomization/{}/{}', cross-namespace references have been blocked",
             promotion.namespace, promotion.name
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -113,9 +114,12 @@ async fn elsewhere(
         .led_by(&shared.cluster);
     let cluster = cluster.within(shared.settings.builds.of(own));
     let object = cluster.fetch(&Resource::of(&KUSTOMIZATION, true), name).await;
-    let object = object.map_err(|error| match error.is_not_found() {
-        true => ABSENT.to_owned(),
-        false => error.to_string(),
+    let object = object.map_err(|error| {
+        if error.is_not_found() {
+            ABSENT.to_owned()
+        } else {
+            error.to_string()
+        }
     })?;
     let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
     let status = object.get("status").unwrap_or(&Value::Null);
@@ -181,9 +185,12 @@ impl Reader {
     async fn workload(&self, id: &ObjectId, repository: &str) -> Result<Option<Seen>, String> {
         let Some(resource) = resource(id) else { return Ok(None) };
         let object = self.cluster.fetch(&resource, &id.name).await;
-        let object = object.map_err(|error| match error.is_not_found() {
-            true => format!("{id} is not there"),
-            false => self.told(&error),
+        let object = object.map_err(|error| {
+            if error.is_not_found() {
+                format!("{id} is not there")
+            } else {
+                self.told(&error)
+            }
         })?;
         if !runs(&object, repository) {
             return Ok(None);

@@ -65,10 +65,7 @@ impl Schedule {
             return at_once("updated exclusion list");
         }
         let Some(stored) = tags.stored(scanned)? else {
-            return at_once(match tags.made_room(scanned)? {
-                true => MADE_ROOM,
-                false => NO_TAGS,
-            });
+            return at_once(if tags.made_room(scanned)? { MADE_ROOM } else { NO_TAGS });
         };
         if stored != status.text_at("lastScanResult", "revision") {
             return at_once(OLDER_TAGS);

@@ -73,9 +73,12 @@ async fn account(
 
 async fn read(context: &Context, name: &ObjectName, what: &str) -> Result<Secret, String> {
     let read = context.configs.secret(name).await;
-    read.map_err(|error| match error.is_not_found() {
-        true => error.to_string(),
-        false => format!("cannot get sops {what} Secret '{name}': {error}"),
+    read.map_err(|error| {
+        if error.is_not_found() {
+            error.to_string()
+        } else {
+            format!("cannot get sops {what} Secret '{name}': {error}")
+        }
     })
 }
 

@@ -153,9 +153,10 @@ async fn variables(
 /// ConfigMaps and Secrets are read as the controller, whichever account the objects are applied as
 /// (docs/behaviour/kustomize-controller.md, *Service accounts*).
 async fn find(configs: &Configs, reference: &SubstituteReference, name: &ObjectName) -> Result<Referred, ClusterError> {
-    Ok(match reference.kind == "Secret" {
-        true => Referred::Secret(configs.secret(name).await?),
-        false => Referred::ConfigMap(configs.config_map(name).await?.field("data")),
+    Ok(if reference.kind == "Secret" {
+        Referred::Secret(configs.secret(name).await?)
+    } else {
+        Referred::ConfigMap(configs.config_map(name).await?.field("data"))
     })
 }
 

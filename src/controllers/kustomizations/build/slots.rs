@@ -104,9 +104,10 @@ impl Drop for BuildSlot<'_> {
     fn drop(&mut self) {
         let mut all = self.turns.lock();
         if let Some(building) = all.get_mut(self.namespace) {
-            match self.is_alone {
-                true => building.is_alone = false,
-                false => building.together -= 1,
+            if self.is_alone {
+                building.is_alone = false
+            } else {
+                building.together -= 1
             }
             if building.together == 0 && !building.is_alone && building.wanting == 0 {
                 all.remove(self.namespace);

@@ -49,9 +49,10 @@ pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Resu
         {
             Ok(other) => other,
             Err(error) => {
-                let why = match error.is_not_found() {
-                    true => format!("GitRepository.source.toolkit.fluxcd.io {include:?} not found"),
-                    false => error.to_string(),
+                let why = if error.is_not_found() {
+                    format!("GitRepository.source.toolkit.fluxcd.io {include:?} not found")
+                } else {
+                    error.to_string()
                 };
                 return Err(Error::NotFound { include, why, after });
             }

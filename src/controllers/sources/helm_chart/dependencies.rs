@@ -41,9 +41,10 @@ impl Repositories {
         let urls: Vec<String> = urls.iter().filter_map(|url| normalized(url).ok()).collect();
         let mut known = HashMap::new();
         let sources = Arc::clone(request.sources);
-        let objects = match urls.is_empty() {
-            true => Vec::new(),
-            false => sources.charts.repositories.list_in(&request.name().namespace),
+        let objects = if urls.is_empty() {
+            Vec::new()
+        } else {
+            sources.charts.repositories.list_in(&request.name().namespace)
         };
         for object in objects {
             let Ok(repository) = object.read::<HelmRepository>(&HELM_REPOSITORY) else {
@@ -78,10 +79,7 @@ impl Repositories {
             url: url.to_owned(),
             why,
         };
-        let kind = match url.starts_with("oci://") {
-            true => "oci",
-            false => "default",
-        };
+        let kind = if url.starts_with("oci://") { "oci" } else { "default" };
         let object = json!({
             "metadata": {"name": "", "namespace": self.requester.namespace},
             "spec": {"url": url, "type": kind, "timeout": "60s"},
@@ -126,9 +124,10 @@ impl Remotes for Repositories {
             url: &wanted.repository,
             sizes: self.sources.charts.sizes,
         };
-        match url.starts_with("oci://") {
-            true => pull::of_registry(self.sources.registries(), connection, wanted, held),
-            false => pull::of_index(connection, wanted, held, |remote| self.index(known, remote)),
+        if url.starts_with("oci://") {
+            pull::of_registry(self.sources.registries(), connection, wanted, held)
+        } else {
+            pull::of_index(connection, wanted, held, |remote| self.index(known, remote))
         }
     }
 }

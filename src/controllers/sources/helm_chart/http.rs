@@ -110,12 +110,13 @@ pub(super) fn check_name(name: &str) -> Result<(), BuildError> {
         before = byte;
         fits
     });
-    match fits {
-        true => Ok(()),
-        false => refused(format!(
+    if fits {
+        Ok(())
+    } else {
+        refused(format!(
             "invalid chart name '{name}': a valid name must be lower case letters and numbers and MAY be separated with dashes (-), \
              slashes (/) or periods (.)"
-        )),
+        ))
     }
 }
 

@@ -53,10 +53,7 @@ impl Made {
     /// What events and conditions say of it.
     pub(super) fn summary(&self) -> String {
         let Which { name, version } = &self.which;
-        let action = match self.is_packaged {
-            true => "packaged",
-            false => "pulled",
-        };
+        let action = if self.is_packaged { "packaged" } else { "pulled" };
         let files = match self.values_files.as_slice() {
             [] => String::new(),
             files => format!(" and merged values files [{}]", files.join(" ")),
@@ -66,9 +63,10 @@ impl Made {
 
     /// The reason of its events and conditions.
     pub(super) fn reason(&self) -> Reason {
-        match self.is_packaged {
-            true => Reason::ChartPackageSucceeded,
-            false => Reason::ChartPullSucceeded,
+        if self.is_packaged {
+            Reason::ChartPackageSucceeded
+        } else {
+            Reason::ChartPullSucceeded
         }
     }
 
@@ -125,8 +123,9 @@ pub(super) fn authentication(error: bumpwright_chart::BuildError) -> Error {
         "unknown certificate authority",
     ];
     let text = error.to_string();
-    match WORDS.iter().any(|word| text.contains(word)) {
-        true => Error::AuthenticationFailed(format!("failed to authenticate with the Helm repository: {text}")),
-        false => Error::Build(error),
+    if WORDS.iter().any(|word| text.contains(word)) {
+        Error::AuthenticationFailed(format!("failed to authenticate with the Helm repository: {text}"))
+    } else {
+        Error::Build(error)
     }
 }

@@ -50,30 +50,29 @@ pub(super) async fn chart(request: &SourceRequest<'_, HelmChart>, repository: &H
     let is_verified = image
         .as_ref()
         .is_some_and(|(_, verdict)| matches!(verdict, Verdict::Verified));
-    let made = match is_known(request, &which) {
-        true => Made::known(request, which, !changes.are_none()),
-        false => {
-            let (account, sizes) = (request.fetches().memory, request.sources.charts.sizes);
-            run_on_network(move || {
-                let mut held = account.nothing();
-                // What was verified is what is pulled, also when the tag has moved meanwhile.
-                let digest = image.map(|(digest, _)| Ok(digest));
-                let digest = digest.unwrap_or_else(|| digest_of(&remote, &version));
-                let pulled = digest
-                    .map_err(PullError::Unreachable)
-                    .and_then(|digest| pulled(&remote, &tag(&version), &digest, sizes.archive, &mut held));
-                let archive = pulled.map_err(|error| {
-                    let name = format!("oci://{}", remote.name(&format!(":{version}")));
-                    authentication(not_pulled(&match error {
-                        error @ PullError::TooLarge { .. } => error,
-                        error => PullError::Unreachable(format!("failed to get '{name}': {error}")),
-                    }))
-                })?;
-                let built = build_remote(archive, &which, &changes, sizes, &mut held)?;
-                Ok::<_, Error>(Made::new(which, !changes.are_none(), built, held))
-            })
-            .await?
-        }
+    let made = if is_known(request, &which) {
+        Made::known(request, which, !changes.are_none())
+    } else {
+        let (account, sizes) = (request.fetches().memory, request.sources.charts.sizes);
+        run_on_network(move || {
+            let mut held = account.nothing();
+            // What was verified is what is pulled, also when the tag has moved meanwhile.
+            let digest = image.map(|(digest, _)| Ok(digest));
+            let digest = digest.unwrap_or_else(|| digest_of(&remote, &version));
+            let pulled = digest
+                .map_err(PullError::Unreachable)
+                .and_then(|digest| pulled(&remote, &tag(&version), &digest, sizes.archive, &mut held));
+            let archive = pulled.map_err(|error| {
+                let name = format!("oci://{}", remote.name(&format!(":{version}")));
+                authentication(not_pulled(&match error {
+                    error @ PullError::TooLarge { .. } => error,
+                    error => PullError::Unreachable(format!("failed to get '{name}': {error}")),
+                }))
+            })?;
+            let built = build_remote(archive, &which, &changes, sizes, &mut held)?;
+            Ok::<_, Error>(Made::new(which, !changes.are_none(), built, held))
+        })
+        .await?
     };
     Ok(Made { is_verified, ..made })
 }
@@ -148,9 +147,10 @@ fn trust(request: &SourceRequest<'_, HelmChart>, objects: &Objects) -> Result<Op
         Ok(()) => trusted(request, verify, objects, &request.name().name),
         Err(why) => Err(why),
     };
-    let keyless = match verify.provider == "cosign" && verify.secret_ref.is_none() {
-        true => " keyless",
-        false => "",
+    let keyless = if verify.provider == "cosign" && verify.secret_ref.is_none() {
+        " keyless"
+    } else {
+        ""
     };
     let provider = &verify.provider;
     trusted.map(Some).map_err(|why| {
@@ -168,9 +168,10 @@ fn has_keys(request: &SourceRequest<'_, HelmChart>, verify: &OciVerification, ob
     };
     let entries = objects.secret(&name).and_then(|secret| secret.entries().ok());
     let is_key = |(key, _): &(&str, &[u8])| key.ends_with(".pub");
-    match entries.is_none_or(|entries| entries.iter().any(is_key)) {
-        true => Ok(()),
-        false => Err(format!("no public keys found in secret '{name}'")),
+    if entries.is_none_or(|entries| entries.iter().any(is_key)) {
+        Ok(())
+    } else {
+        Err(format!("no public keys found in secret '{name}'"))
     }
 }
 

@@ -87,12 +87,11 @@ pub(super) async fn of(request: &SourceRequest<'_, HelmChart>) -> Result<Origin,
         .read(&HELM_REPOSITORY)
         .map_err(|error| Error::SourceUnavailable(error.to_string()))?;
     let repository = Box::new(repository);
-    match repository.is_oci() {
-        true => Ok(Origin::Registry(repository)),
-        false => {
-            let artifact = artifact.ok_or_else(missing)?;
-            Ok(Origin::Index { repository, artifact })
-        }
+    if repository.is_oci() {
+        Ok(Origin::Registry(repository))
+    } else {
+        let artifact = artifact.ok_or_else(missing)?;
+        Ok(Origin::Index { repository, artifact })
     }
 }
 

@@ -22,9 +22,10 @@ pub(super) async fn store(
     };
     let observed = HelmChartStatus {
         observed_chart_name: made.which.name.clone(),
-        observed_values_files: match request.object.spec.ignore_missing_values_files {
-            true => built.values_files.clone(),
-            false => Vec::new(),
+        observed_values_files: if request.object.spec.ignore_missing_values_files {
+            built.values_files.clone()
+        } else {
+            Vec::new()
         },
     };
     let (sources, name, which) = (Arc::clone(request.sources), request.name().clone(), made.which);

@@ -130,12 +130,11 @@ impl Correlator {
             messages.remove(&message);
         }
         self.similar.put(group, SimilarEvents { messages, last: now });
-        match many {
-            true => (event.combined(now), group),
-            false => {
-                let key = key_of(&event, &[event.event_type, "same", &event.reason, &event.message]);
-                (event, key)
-            }
+        if many {
+            (event.combined(now), group)
+        } else {
+            let key = key_of(&event, &[event.event_type, "same", &event.reason, &event.message]);
+            (event, key)
         }
     }
 

@@ -75,9 +75,10 @@ impl Page {
 
     /// The response to a request.
     pub(super) fn response(self, request: &PageRequest) -> Response<Body> {
-        let compressed = match request.gzip && self.body.len() > WORTH_COMPRESSING {
-            true => compressed(&self.body),
-            false => None,
+        let compressed = if request.gzip && self.body.len() > WORTH_COMPRESSING {
+            compressed(&self.body)
+        } else {
+            None
         };
         let is_compressed = compressed.is_some();
         let body = compressed.map_or_else(|| Body::from(self.body), Body::from);

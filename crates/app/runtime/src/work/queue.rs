@@ -45,10 +45,7 @@ pub struct Share {
 
 impl Share {
     fn now(&self) -> usize {
-        match self.room.is_crowded() {
-            true => 1,
-            false => self.most.max(1),
-        }
+        if self.room.is_crowded() { 1 } else { self.most.max(1) }
     }
 }
 

@@ -91,9 +91,10 @@ impl<'n> Application<'n> {
             "ApplicationSet" => true,
             _ => return None,
         };
-        let template = match is_set {
-            true => below(node, &["spec", "template"])?,
-            false => node,
+        let template = if is_set {
+            below(node, &["spec", "template"])?
+        } else {
+            node
         };
         let metadata = template.field("metadata");
         let given = |key| metadata.and_then(|metadata| metadata.field_text(key));

@@ -568,9 +568,10 @@ impl<'n> Adopter<'_, 'n> {
                 };
                 let own = wish.application.map(Application::sources).unwrap_or_default();
                 let paths = own.into_iter().filter_map(|source| source.path());
-                match wish.folders.is_empty() || unit.stays {
-                    true => self.groups.extend(group, paths.filter(|path| !is_template(path))),
-                    false => self.groups.extend(group, wish.folders.iter().cloned()),
+                if wish.folders.is_empty() || unit.stays {
+                    self.groups.extend(group, paths.filter(|path| !is_template(path)))
+                } else {
+                    self.groups.extend(group, wish.folders.iter().cloned())
                 }
                 if unit.stays {
                     continue;
@@ -656,9 +657,10 @@ fn wanted(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>) -> Option<Wanted>
 /// The policy of an image.
 fn policy(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>, wanted: Wanted) -> PolicyName {
     let short = Named::split(&image.name.value).short().to_owned();
-    let name = match image.alias.is_empty() {
-        true => short,
-        false => image.alias.clone(),
+    let name = if image.alias.is_empty() {
+        short
+    } else {
+        image.alias.clone()
     };
     let longer = object_name(&format!("{}-{name}", job.owner));
     draft.objects.policy(&job.namespace, &[&name, &longer], wanted)

@@ -141,9 +141,10 @@ impl<'n> Annotations<'n> {
     fn settings(&self, alias: &str) -> Settings {
         let key = |key: &str| format!("{alias}{key}");
         let old = self.get(&key("tag-match")).map(|told| Told {
-            value: match told.value.contains(':') || told.value == "any" {
-                true => told.value,
-                false => format!("regexp:{}", told.value),
+            value: if told.value.contains(':') || told.value == "any" {
+                told.value
+            } else {
+                format!("regexp:{}", told.value)
             },
             ..told
         });
@@ -178,13 +179,17 @@ impl<'n> Annotations<'n> {
 
     fn image(&self, alias: &str, name: Told<String>, all: &Settings) -> Image {
         // A slash cannot be in the name of an annotation.
-        let prefix = match alias.is_empty() {
-            true => String::new(),
-            false => format!("{}.", alias.replace('/', "_")),
+        let prefix = if alias.is_empty() {
+            String::new()
+        } else {
+            format!("{}.", alias.replace('/', "_"))
         };
-        let own = |key: &str| match prefix.is_empty() {
-            true => None,
-            false => self.get(&format!("{prefix}{key}")),
+        let own = |key: &str| {
+            if prefix.is_empty() {
+                None
+            } else {
+                self.get(&format!("{prefix}{key}"))
+            }
         };
         Image {
             alias: alias.to_owned(),

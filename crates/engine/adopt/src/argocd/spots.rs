@@ -50,9 +50,10 @@ impl<'f> Spot<'f> {
     pub(super) fn tag(&self) -> Option<&'f str> {
         let text = self.tag?.text()?;
         let whole = self.fields.iter().any(|(_, part)| *part == Part::Reference);
-        let tag = match whole {
-            true => LatestRef::split(text).1,
-            false => text.split('@').next(),
+        let tag = if whole {
+            LatestRef::split(text).1
+        } else {
+            text.split('@').next()
         };
         tag.filter(|tag| !tag.is_empty())
     }
@@ -240,9 +241,10 @@ pub(super) fn choose<'s, 'f>(
         }),
         (true, Some(spot)) => {
             let tags: Vec<String> = tags.into_iter().map(|tag| format!("{tag:?}")).collect();
-            let tags = match tags.is_empty() {
-                true => "none".to_owned(),
-                false => tags.join(", "),
+            let tags = if tags.is_empty() {
+                "none".to_owned()
+            } else {
+                tags.join(", ")
             };
             Err((
                 *spot,

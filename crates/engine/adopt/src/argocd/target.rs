@@ -140,10 +140,7 @@ impl<'n> Target<'_, 'n> {
 
     /// What argocd-image-updater writes into a parameter for the tag: with the digest strategy both.
     fn part_of_tag(&self) -> Part {
-        match self.digest {
-            true => Part::TagDigest,
-            false => Part::Tag,
-        }
+        if self.digest { Part::TagDigest } else { Part::Tag }
     }
 
     fn helm(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
@@ -171,16 +168,16 @@ impl<'n> Target<'_, 'n> {
         if let Some(other) = named
             && self.takes_name(draft, other, &name)?
         {
-            match other.0 == field.0 {
-                true => parts.push((other.1, Part::Name)),
+            if other.0 == field.0 {
+                parts.push((other.1, Part::Name))
+            } else {
                 // Of two files each has its own fields.
-                false => {
-                    let apart = Spot::of(other.0, vec![(other.1, Part::Name)]);
-                    return Ok(Found {
-                        spots: vec![Spot::of(field.0, parts), apart],
-                        note: None,
-                    });
-                }
+
+                let apart = Spot::of(other.0, vec![(other.1, Part::Name)]);
+                return Ok(Found {
+                    spots: vec![Spot::of(field.0, parts), apart],
+                    note: None,
+                });
             }
         }
         if named.is_none() && self.image.helm_name.is_some() {
@@ -380,9 +377,10 @@ impl<'n> Target<'_, 'n> {
             items.iter().map(|item| &**item).filter(is_it).collect()
         };
         let named = with("name", &self.kustomize_name());
-        match named.is_empty() && self.image.kustomize.is_none() {
-            true => with("newName", &self.name()),
-            false => named,
+        if named.is_empty() && self.image.kustomize.is_none() {
+            with("newName", &self.name())
+        } else {
+            named
         }
     }
 
@@ -482,9 +480,10 @@ impl<'n> Target<'_, 'n> {
             found.spots.push(Spot::of(file, vec![(node, self.part_of_tag())]));
         }
         let has_tag = found.spots.iter().any(|spot| spot.tag.is_some());
-        match found.spots.is_empty() || (self.digest && !has_tag) {
-            true => Err("the variables of the plugin have no field that a marker could write it to; name one for the whole image".to_owned()),
-            false => Ok(found),
+        if found.spots.is_empty() || (self.digest && !has_tag) {
+            Err("the variables of the plugin have no field that a marker could write it to; name one for the whole image".to_owned())
+        } else {
+            Ok(found)
         }
     }
 
@@ -521,12 +520,13 @@ impl<'n> Target<'_, 'n> {
             found.spots.extend(of_documents);
         }
         if found.spots.is_empty() {
-            let entry = match kustomized {
-                true => format!(
+            let entry = if kustomized {
+                format!(
                     ", nor has images of its kustomization an entry {:?}",
                     self.kustomize_name()
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             return Err(format!(
                 "no field below {folder} holds a version of {image}{entry}: write one, then run again"

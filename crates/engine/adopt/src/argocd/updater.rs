@@ -82,9 +82,10 @@ impl<'n> Updater<'n> {
 impl ApplicationRule<'_> {
     /// As the updater counts: a name without wildcards is before all, then labels, then letters.
     fn specificity(&self) -> usize {
-        let mut score = match self.pattern.contains(['*', '?', '[', ']']) {
-            true => 0,
-            false => 1_000_000,
+        let mut score = if self.pattern.contains(['*', '?', '[', ']']) {
+            0
+        } else {
+            1_000_000
         };
         let (mut in_set, mut letters) = (false, 0);
         for c in self.pattern.chars() {

@@ -168,21 +168,22 @@ impl Context<'_> {
                 ),
             );
         }
-        match url.starts_with("ssh://") {
-            true => self.note(
+        if url.starts_with("ssh://") {
+            self.note(
                 at,
                 format!(
                     "the Secret {name} has the key as sshPrivateKey, and a GitRepository reads it as identity, with known_hosts beside \
                      it: add them"
                 ),
-            ),
-            false => self.note(
+            )
+        } else {
+            self.note(
                 at,
                 format!(
                     "the Secret {name} is read for username and password; if it has the key of a GitHub App set spec.provider: github \
                      of the GitRepository"
                 ),
-            ),
+            )
         }
         Some(name.to_owned())
     }

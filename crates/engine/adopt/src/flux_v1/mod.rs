@@ -98,22 +98,20 @@ impl Adopter {
             }
         }
         // The daemon goes on to write all of them, or none.
-        match left {
-            false => {
-                for (start, setter) in marks {
-                    draft.mark(workload.file, start, setter);
-                    let path = draft
-                        .files
-                        .get(workload.file)
-                        .map(|file| parent(&file.source.path).to_owned());
-                    self.folders.extend(path);
-                }
-                draft.remove(workload.file, workload.metadata, workload.keys());
+        if left {
+            let text =
+                "its annotations stay, since not all of them could be said otherwise, and none of its fields is marked";
+            draft.tell(Weight::Note, workload.at(), &subject, text);
+        } else {
+            for (start, setter) in marks {
+                draft.mark(workload.file, start, setter);
+                let path = draft
+                    .files
+                    .get(workload.file)
+                    .map(|file| parent(&file.source.path).to_owned());
+                self.folders.extend(path);
             }
-            true => {
-                let text = "its annotations stay, since not all of them could be said otherwise, and none of its fields is marked";
-                draft.tell(Weight::Note, workload.at(), &subject, text);
-            }
+            draft.remove(workload.file, workload.metadata, workload.keys());
         }
     }
 
@@ -179,9 +177,10 @@ impl Adopter {
         let Some(first) = self.first else { return };
         match daemon::find(draft, objects) {
             Some(daemon) => {
-                let folders = match daemon.folders.iter().any(|folder| !folder.is_empty()) {
-                    true => daemon.folders,
-                    false => self.folders.clone(),
+                let folders = if daemon.folders.iter().any(|folder| !folder.is_empty()) {
+                    daemon.folders
+                } else {
+                    self.folders.clone()
                 };
                 let git = &daemon.write_back.git;
                 let is_it = |one: &Standing| {

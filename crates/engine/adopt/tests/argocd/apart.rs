@@ -569,12 +569,11 @@ fn random_applications_are_kept_apart_run_after_run() {
             hold_apart(&manifests, &files);
             for one in files.iter().filter(|file| file.path.starts_with("argocd/")) {
                 let text = std::str::from_utf8(&one.bytes).unwrap();
-                match text.contains(PREFIX) {
-                    true => {
-                        stayed += 1;
-                        nothing_of_it_is_marked(text, &files, &marked);
-                    }
-                    false => moved += 1,
+                if text.contains(PREFIX) {
+                    stayed += 1;
+                    nothing_of_it_is_marked(text, &files, &marked);
+                } else {
+                    moved += 1
                 }
             }
             let again = run(&files, &manifests);

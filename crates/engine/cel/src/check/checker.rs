@@ -295,9 +295,10 @@ impl Checker<'_> {
             .iter()
             .map(|typing| self.known.resolve(typing, true).display())
             .collect();
-        let target = match member && !names.is_empty() {
-            true => format!("{}.", names.remove(0)),
-            false => String::new(),
+        let target = if member && !names.is_empty() {
+            format!("{}.", names.remove(0))
+        } else {
+            String::new()
         };
         let message = format!(
             "found no matching overload for '{}' applied to '{target}({})'",

@@ -355,9 +355,10 @@ fn constant_when(node: Node) -> Node {
         Node::Map(entries) => entries.iter().all(|(key, value, _)| constant(key) && constant(value)),
         _ => false,
     };
-    match all_constant {
-        true => Node::Constant(run::run(&node, &Variables::default())),
-        false => node,
+    if all_constant {
+        Node::Constant(run::run(&node, &Variables::default()))
+    } else {
+        node
     }
 }
 

@@ -244,9 +244,10 @@ fn on_optional(wrap: bool, parts: &mut Parts<'_>, at: i32, target: Option<Expr>,
     let mut arguments = arguments.into_iter();
     let name = arguments.next().unwrap_or_else(nothing);
     let ExprKind::Identifier(variable) = name.kind else {
-        let message = match wrap {
-            true => "optMap() variable name must be a simple identifier",
-            false => "optFlatMap() variable name must be a simple identifier",
+        let message = if wrap {
+            "optMap() variable name must be a simple identifier"
+        } else {
+            "optFlatMap() variable name must be a simple identifier"
         };
         return Err(ExpansionError::Argument {
             argument: name.id,

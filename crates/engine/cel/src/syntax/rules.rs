@@ -105,9 +105,10 @@ impl Rules<'_> {
     fn logic(&mut self, rule: Rule, follow: Set) -> Result<NodeId, Halt> {
         let start = self.parser.offset()?;
         let is_and = matches!(rule, Rule::And);
-        let (kind, entry, operator_state, again) = match is_and {
-            true => (TokenKind::And, 58, 54, 60),
-            false => (TokenKind::Or, 50, 46, 52),
+        let (kind, entry, operator_state, again) = if is_and {
+            (TokenKind::And, 58, 54, 60)
+        } else {
+            (TokenKind::Or, 50, 46, 52)
         };
         let parts: (Option<NodeId>, Vec<Token>, Vec<NodeId>) = Default::default();
         let (first, operators, rest) = self.rule(rule, follow, parts, |rules, (first, operators, rest)| {

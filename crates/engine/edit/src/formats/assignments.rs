@@ -152,9 +152,10 @@ impl Reader<'_> {
         let state = self.state(text);
         // One that is empty stays apart from the comment behind it.
         let is_behind_blank = matches!(self.cursor.from(at).before(), Some(b' ' | b'\t'));
-        let (at, end) = match end == at && comment.is_some() && is_behind_blank {
-            true => (at - 1, at - 1),
-            false => (at, end),
+        let (at, end) = if end == at && comment.is_some() && is_behind_blank {
+            (at - 1, at - 1)
+        } else {
+            (at, end)
         };
         self.found_value(at, at..end, state);
         self.found.comments.extend(comment);

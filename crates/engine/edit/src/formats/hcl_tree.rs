@@ -84,9 +84,10 @@ impl Reader<'_> {
 
     fn deeper(&mut self) -> Result<(), Refused> {
         self.depth += 1;
-        match self.depth < DEEPEST {
-            true => Ok(()),
-            false => self.refused("it nests too deep"),
+        if self.depth < DEEPEST {
+            Ok(())
+        } else {
+            self.refused("it nests too deep")
         }
     }
 

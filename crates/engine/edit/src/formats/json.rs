@@ -266,9 +266,10 @@ impl<'a> Reader<'a> {
     fn keep(&mut self, span: Range<usize>, state: State) {
         let Some(mut values) = self.values.take() else { return };
         let is_text = self.text.as_bytes().get(span.start) == Some(&b'"');
-        let (text, inside) = match is_text {
-            true => (self.read_text(&span), span.start + 1..span.end - 1),
-            false => (self.text.get(span.clone()).unwrap_or_default().to_owned(), span.clone()),
+        let (text, inside) = if is_text {
+            (self.read_text(&span), span.start + 1..span.end - 1)
+        } else {
+            (self.text.get(span.clone()).unwrap_or_default().to_owned(), span.clone())
         };
         let (at, span) = (span.start, inside);
         values.scalar(&text, Value { at, span, state });

@@ -151,9 +151,10 @@ impl<'a> Binder<'a> {
 
     fn value_of(&self, comment: &Comment, setter: &Setter) -> Result<&'a Value, (Reason, String)> {
         let is_above = self.lines.is_first_on_its_line(comment.span.start);
-        let line = match is_above {
-            true => self.lines.number(comment.span.end) + 1,
-            false => self.lines.number(comment.span.start),
+        let line = if is_above {
+            self.lines.number(comment.span.end) + 1
+        } else {
+            self.lines.number(comment.span.start)
         };
         // Values are in their order, so those of a line are beside each other, and a few are looked at.
         let number = |value: &Value| self.lines.number(value.span.start);
@@ -193,9 +194,10 @@ impl<'a> Binder<'a> {
     }
 
     fn way_out(&self) -> &'static str {
-        match self.is_above_only {
-            true => "put it alone on the line above the value",
-            false => "put it behind the value, on the same line, or alone on the line above",
+        if self.is_above_only {
+            "put it alone on the line above the value"
+        } else {
+            "put it behind the value, on the same line, or alone on the line above"
         }
     }
 

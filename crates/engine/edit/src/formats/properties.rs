@@ -37,9 +37,10 @@ fn value(cursor: &mut Cursor<'_>) -> Option<Value> {
         cursor.skip_while(is_blank);
     }
     let at = cursor.at;
-    let mut state = match at > key {
-        true => State::Whole,
-        false => State::Other("a key without a value; write = behind it"),
+    let mut state = if at > key {
+        State::Whole
+    } else {
+        State::Other("a key without a value; write = behind it")
     };
     while let Some(byte) = cursor.peek().filter(|byte| !is_break(*byte)) {
         cursor.at += 1;

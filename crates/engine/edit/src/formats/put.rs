@@ -37,9 +37,10 @@ impl Put {
     /// What is put there.
     pub(crate) fn written(&self, setter: &Setter) -> String {
         let marker = format!("{{\"$imagepolicy\": \"{setter}\"}}");
-        let marker = match self.is_quoted {
-            true => marker.replace('"', "\\\""),
-            false => marker,
+        let marker = if self.is_quoted {
+            marker.replace('"', "\\\"")
+        } else {
+            marker
         };
         format!("{}{marker}{}", self.before, self.after)
     }
@@ -250,17 +251,16 @@ fn of_json(text: &str) -> Result<Vec<Spot>, String> {
 /// A member before the one with this key, on a line of its own if that has one.
 fn beside(text: &str, lines: &Lines<'_>, key: &std::ops::Range<usize>) -> Put {
     let name = text.get(key.start + 1..key.end).unwrap_or_default();
-    let between = match lines.is_first_on_its_line(key.start) {
-        true => {
-            let line = lines.number(key.start);
-            let content = text.get(lines.range(line).unwrap_or_default()).unwrap_or_default();
-            format!(
-                "{}{}",
-                line_end(text, lines, line),
-                indentation(content.trim_start_matches('\u{feff}'))
-            )
-        }
-        false => " ".to_owned(),
+    let between = if lines.is_first_on_its_line(key.start) {
+        let line = lines.number(key.start);
+        let content = text.get(lines.range(line).unwrap_or_default()).unwrap_or_default();
+        format!(
+            "{}{}",
+            line_end(text, lines, line),
+            indentation(content.trim_start_matches('\u{feff}'))
+        )
+    } else {
+        " ".to_owned()
     };
     Put {
         at: key.start,

@@ -125,9 +125,10 @@ impl<'a> Cursor<'a> {
     pub(super) fn pass_heredoc(&mut self, heredoc: &Heredoc) {
         while self.peek().is_some() {
             let line = self.line();
-            let line = match heredoc.strips_tabs {
-                true => line.trim_start_matches('\t'),
-                false => line,
+            let line = if heredoc.strips_tabs {
+                line.trim_start_matches('\t')
+            } else {
+                line
             };
             let is_end = line.as_bytes() == heredoc.end;
             self.next_line();

@@ -93,17 +93,14 @@ impl Reader<'_> {
     fn quoted(&mut self, quote: u8) {
         let at = self.cursor.at;
         let triple = if quote == b'"' { "\"\"\"" } else { "'''" };
-        let value = match self.cursor.pass(triple) {
-            true => {
-                let start = self.cursor.at;
-                self.lines_to(triple, quote);
-                Some((start, State::LINES))
-            }
-            false => {
-                self.cursor.at += 1;
-                let start = self.cursor.at;
-                self.line_to(quote).map(|state| (start, state))
-            }
+        let value = if self.cursor.pass(triple) {
+            let start = self.cursor.at;
+            self.lines_to(triple, quote);
+            Some((start, State::LINES))
+        } else {
+            self.cursor.at += 1;
+            let start = self.cursor.at;
+            self.line_to(quote).map(|state| (start, state))
         };
         let end = |start: usize| start..self.cursor.at.saturating_sub(1).max(start);
         let value = value.filter(|_| self.is_value_next);

@@ -39,9 +39,10 @@ impl Reader<'_> {
     }
 
     fn open(&mut self, is_map: bool, at: usize) -> Result<(), Refused> {
-        match self.values.tree.open(is_map) {
-            true => Ok(()),
-            false => Err((at, "it nests too deep".to_owned())),
+        if self.values.tree.open(is_map) {
+            Ok(())
+        } else {
+            Err((at, "it nests too deep".to_owned()))
         }
     }
 

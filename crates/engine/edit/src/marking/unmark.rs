@@ -76,9 +76,10 @@ fn comment_of(text: &str, lines: &Lines<'_>, line: usize, setter: &Setter) -> Op
         let is_it = marker::parse(json).is_ok_and(|found| found == *setter);
         let is_all = ["", "*/", "*/}}", "*/ -}}"].contains(&behind.trim());
         let before = before_comment(content.get(..at)?).filter(|_| is_it && is_all)?;
-        Some(match before.is_empty() {
-            true => range.clone(),
-            false => range.start + before.len()..range.start + content.len(),
+        Some(if before.is_empty() {
+            range.clone()
+        } else {
+            range.start + before.len()..range.start + content.len()
         })
     })
 }

@@ -102,9 +102,10 @@ impl<'n> Fields<'n> {
             return Err(mismatch(node, &self.field(name, "map[string]string")));
         };
         let pair = |entry: &bumpwright_yaml::Entry| {
-            let value = match is_null(&entry.value) {
-                true => String::new(),
-                false => self.spelled(&entry.value, name)?,
+            let value = if is_null(&entry.value) {
+                String::new()
+            } else {
+                self.spelled(&entry.value, name)?
             };
             Ok((entry.key.text.to_string(), value))
         };

@@ -127,9 +127,10 @@ impl<'f, 'r> Walk<'f, 'r> {
     fn file(&mut self, name: String) -> Result<(), String> {
         let data = self.folder.read(&name, self.folder.most())?;
         let too_many = || format!("the chart has more than {MAX_CHART_BYTES} bytes or {MAX_FILES} files");
-        match self.files.len() < MAX_FILES && data.len() as u64 <= self.room.left() {
-            true => self.room.take(data.len() as u64)?,
-            false => return Err(too_many()),
+        if self.files.len() < MAX_FILES && data.len() as u64 <= self.room.left() {
+            self.room.take(data.len() as u64)?
+        } else {
+            return Err(too_many());
         }
         self.files.push(File { name, data });
         Ok(())

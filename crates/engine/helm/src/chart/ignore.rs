@@ -34,9 +34,10 @@ impl IgnoreRules {
     #[must_use]
     pub fn ignores(&self, path: &str, is_folder: bool) -> bool {
         for rule in &self.0 {
-            let compared = match rule.whole {
-                true => path,
-                false => path.rsplit('/').next().unwrap_or(path),
+            let compared = if rule.whole {
+                path
+            } else {
+                path.rsplit('/').next().unwrap_or(path)
             };
             let matches = || path_match(&rule.pattern, compared) == Some(true);
             if rule.negated {

@@ -251,9 +251,10 @@ fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, room: &m
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
-        return match files.is_empty() {
-            true => Err("no files in chart archive".to_owned()),
-            false => load(files, depth + 1, room),
+        return if files.is_empty() {
+            Err("no files in chart archive".to_owned())
+        } else {
+            load(files, depth + 1, room)
         };
     }
     let inner = files.into_iter().filter_map(|file| {

@@ -190,9 +190,12 @@ fn clean(text: &mut String) {
     if is_usual || text.chars().all(is_print) {
         return;
     }
-    let shown = |ch: char| match is_space(ch) {
-        true => Some(' '),
-        false => is_print(ch).then_some(ch),
+    let shown = |ch: char| {
+        if is_space(ch) {
+            Some(' ')
+        } else {
+            is_print(ch).then_some(ch)
+        }
     };
     *text = text.chars().filter_map(shown).collect();
 }

@@ -97,12 +97,13 @@ impl Chart {
         let wanted = self.metadata.dependencies.iter().flatten().flatten();
         let has = |name: &str| self.dependencies.iter().any(|chart| chart.name() == name);
         let missing: Vec<&str> = wanted.map(|one| &*one.name).filter(|name| !has(name)).collect();
-        match missing.is_empty() {
-            true => Ok(()),
-            false => Err(HelmError::Chart(format!(
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(HelmError::Chart(format!(
                 "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
                 missing.join(", ")
-            ))),
+            )))
         }
     }
 }

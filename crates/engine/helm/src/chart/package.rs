@@ -85,9 +85,10 @@ impl Chart {
         let Some(before) = &self.values_file else {
             return Err("failed to locate values file: values.yaml".to_owned());
         };
-        let data = match values.is_empty() {
-            true => Vec::new(),
-            false => written(&Json::Object(values.clone()))?.into_bytes(),
+        let data = if values.is_empty() {
+            Vec::new()
+        } else {
+            written(&Json::Object(values.clone()))?.into_bytes()
         };
         if before.data == data {
             return Ok(false);

@@ -85,10 +85,11 @@ fn is_word(text: &str) -> bool {
 fn is_usual(text: &str) -> bool {
     let is_printed = |byte: u8| matches!(byte, b'\n' | 0x20..=0x7e);
     let is_no_break = |ch| matches!(ch, '\n' | '\u{20}'..='\u{7e}' | '\u{a1}'..='\u{2027}' | '\u{202a}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..);
-    match text.is_ascii() {
+    if text.is_ascii() {
         // All of them, so that many are looked at at once.
-        true => text.bytes().fold(true, |all, byte| all & is_printed(byte)),
-        false => text.chars().all(is_no_break),
+        text.bytes().fold(true, |all, byte| all & is_printed(byte))
+    } else {
+        text.chars().all(is_no_break)
     }
 }
 
@@ -190,16 +191,13 @@ impl<'t> Lines<'t> {
                 _ => break,
             };
             let is_quoted = item.starts_with(['"', '\'']);
-            let value = match !is_quoted && (item.ends_with(':') || item.contains(": ")) {
-                true => {
-                    let indent = column + 2;
-                    self.line = Some(Line { indent, content: item });
-                    Value::Map(self.mapping(indent, depth + 1)?)
-                }
-                false => {
-                    self.advance();
-                    self.scalar(item, column)?
-                }
+            let value = if !is_quoted && (item.ends_with(':') || item.contains(": ")) {
+                let indent = column + 2;
+                self.line = Some(Line { indent, content: item });
+                Value::Map(self.mapping(indent, depth + 1)?)
+            } else {
+                self.advance();
+                self.scalar(item, column)?
             };
             items.push(value);
         }
@@ -259,9 +257,10 @@ impl<'t> Lines<'t> {
             is_closed = is_last;
             self.advance();
         }
-        match text.contains("''") {
-            true => Some(Cow::Owned(text.replace("''", "'"))),
-            false => Some(text),
+        if text.contains("''") {
+            Some(Cow::Owned(text.replace("''", "'")))
+        } else {
+            Some(text)
         }
     }
 }

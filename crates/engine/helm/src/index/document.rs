@@ -147,9 +147,10 @@ impl IndexDocument {
         json.key("generated")?;
         json.text(&head.generated)?;
         json.key("entries")?;
-        match self.has_entries {
-            true => self.write_entries(text, &mut json)?,
-            false => json.raw("null")?,
+        if self.has_entries {
+            self.write_entries(text, &mut json)?
+        } else {
+            json.raw("null")?
         }
         json.filled_texts("publicKeys", &head.public_keys)?;
         json.filled_pairs("annotations", &head.annotations)?;
@@ -270,9 +271,10 @@ impl<W: Write> IndexScan<W> {
             rows.end()?;
             rows.out.flush().map_err(|error| Stop::Failed(error.to_string()))?;
             // No charts at all are null.
-            match rows.charts.is_empty() {
-                true => Err(Stop::Declined),
-                false => head_alone(&head),
+            if rows.charts.is_empty() {
+                Err(Stop::Declined)
+            } else {
+                head_alone(&head)
             }
         });
         match head {
@@ -296,9 +298,10 @@ impl<W: Write> IndexScan<W> {
 fn head_alone(text: &str) -> Result<Node, Stop> {
     let node = read(text.as_bytes()).map_err(|_| Stop::Declined)?;
     check_head(&node, true).map_err(|_| Stop::Declined)?;
-    match Head::read(&node).is_ok_and(|head| !head.api_version.is_empty()) {
-        true => Ok(node),
-        false => Err(Stop::Declined),
+    if Head::read(&node).is_ok_and(|head| !head.api_version.is_empty()) {
+        Ok(node)
+    } else {
+        Err(Stop::Declined)
     }
 }
 
@@ -372,9 +375,10 @@ impl<W: Write> Sink for Rows<W> {
 fn other(text: &str) -> Result<ChartVersion, Stop> {
     let is_whole = super::read::is_mapping(text);
     let node = read(text.as_bytes()).map_err(|_| Stop::Declined)?;
-    match matches!(node.value, Value::Mapping(_)) && is_whole {
-        true => ChartVersion::read(&node, true).map_err(|_| Stop::Declined),
-        false => Err(Stop::Declined),
+    if matches!(node.value, Value::Mapping(_)) && is_whole {
+        ChartVersion::read(&node, true).map_err(|_| Stop::Declined)
+    } else {
+        Err(Stop::Declined)
     }
 }
 

@@ -124,12 +124,11 @@ impl<'w> Writer<'w> {
 
     /// An entry that is left out unless it is true.
     pub(crate) fn truth(&mut self, key: &str, is: bool) -> io::Result<()> {
-        match is {
-            true => {
-                self.key(key)?;
-                self.raw("true")
-            }
-            false => Ok(()),
+        if is {
+            self.key(key)?;
+            self.raw("true")
+        } else {
+            Ok(())
         }
     }
 

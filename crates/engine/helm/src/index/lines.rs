@@ -94,9 +94,10 @@ impl Lines {
             }
         }
         self.rest.extend_from_slice(bytes);
-        match self.rest.len() > MAX_PART_BYTES {
-            true => Err(Stop::Declined),
-            false => Ok(()),
+        if self.rest.len() > MAX_PART_BYTES {
+            Err(Stop::Declined)
+        } else {
+            Ok(())
         }
     }
 
@@ -205,9 +206,10 @@ impl Lines {
     fn add(&mut self, line: &[u8]) -> Result<(), Stop> {
         self.entry.extend_from_slice(line);
         self.entry.push(b'\n');
-        match self.entry.len() > MAX_PART_BYTES {
-            true => Err(Stop::Declined),
-            false => Ok(()),
+        if self.entry.len() > MAX_PART_BYTES {
+            Err(Stop::Declined)
+        } else {
+            Ok(())
         }
     }
 

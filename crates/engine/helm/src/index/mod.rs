@@ -80,9 +80,10 @@ impl Index {
             index.push(name, entry);
             Ok(())
         })?;
-        match api_version.is_empty() {
-            true => Err("no API version specified".to_owned()),
-            false => Ok(index),
+        if api_version.is_empty() {
+            Err("no API version specified".to_owned())
+        } else {
+            Ok(index)
         }
     }
 

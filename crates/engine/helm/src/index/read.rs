@@ -336,9 +336,10 @@ impl Reader {
             _ => false,
         };
         self.passed();
-        match matters {
-            true => Err("an alias among the entries of an index is not supported".to_owned()),
-            false => Ok(()),
+        if matters {
+            Err("an alias among the entries of an index is not supported".to_owned())
+        } else {
+            Ok(())
         }
     }
 }

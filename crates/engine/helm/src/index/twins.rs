@@ -98,17 +98,18 @@ const ODD: [&str; 40] = [
 
 fn entry(name: &str, dice: &mut Dice, is_odd: bool) -> String {
     let mut lines: Vec<String> = vec![format!("name: {name}")];
-    let version = match is_odd && dice.roll(6) == 0 {
-        true => dice
-            .pick(&["none", "1", "1.2", "v1.0.0", "\"1.0\"", "1.0.0+b.1", ""])
-            .to_owned(),
-        false => format!("{}.{}.0", dice.roll(3), dice.roll(12)),
+    let version = if is_odd && dice.roll(6) == 0 {
+        dice.pick(&["none", "1", "1.2", "v1.0.0", "\"1.0\"", "1.0.0+b.1", ""])
+            .to_owned()
+    } else {
+        format!("{}.{}.0", dice.roll(3), dice.roll(12))
     };
     lines.push(format!("version: {version}"));
     for _ in 0..dice.roll(8) {
-        let line = match is_odd && dice.roll(6) == 0 {
-            true => dice.pick(&ODD),
-            false => dice.pick(&USUAL),
+        let line = if is_odd && dice.roll(6) == 0 {
+            dice.pick(&ODD)
+        } else {
+            dice.pick(&USUAL)
         };
         let key = line.split(':').next().unwrap();
         let is_there = lines.iter().any(|known| known.split(':').next().unwrap() == key);
@@ -136,11 +137,11 @@ fn index(dice: &mut Dice, is_odd: bool) -> String {
         _ => "  ",
     };
     for number in 0..1 + dice.roll(4) {
-        let name = match is_odd && dice.roll(8) == 0 {
-            true => dice
-                .pick(&["3scale", "12", "1e3", "no", "\"quoted\"", "a b", "web-0"])
-                .to_owned(),
-            false => format!("web-{number}"),
+        let name = if is_odd && dice.roll(8) == 0 {
+            dice.pick(&["3scale", "12", "1e3", "no", "\"quoted\"", "a b", "web-0"])
+                .to_owned()
+        } else {
+            format!("web-{number}")
         };
         match dice.roll(9) {
             0 => text.push_str(&format!("  {name}: []\n")),

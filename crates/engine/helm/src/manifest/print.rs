@@ -43,9 +43,10 @@ impl Rendered {
         for hook in self.hooks.iter().filter(|hook| selection.has(hook)) {
             push(&mut text, &hook.document.path, &hook.document.content);
         }
-        match selection.show_only.is_empty() {
-            true => Ok(text),
-            false => shown_only(&text, &selection.show_only),
+        if selection.show_only.is_empty() {
+            Ok(text)
+        } else {
+            shown_only(&text, &selection.show_only)
         }
     }
 }

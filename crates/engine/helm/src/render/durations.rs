@@ -106,8 +106,9 @@ fn of_float(seconds: f64) -> Result<Duration, String> {
         return Err(format!("invalid duration seconds: {}", spelled()));
     }
     let nanoseconds = seconds * SECOND as f64;
-    match nanoseconds.abs() < i64::MAX as f64 {
-        true => Ok(Duration(nanoseconds as i64)),
-        false => Err(format!("duration seconds overflow: {}", spelled())),
+    if nanoseconds.abs() < i64::MAX as f64 {
+        Ok(Duration(nanoseconds as i64))
+    } else {
+        Err(format!("duration seconds overflow: {}", spelled()))
     }
 }

@@ -51,9 +51,10 @@ fn tpl(nested: &mut Nested<'_, '_, '_>, args: Args<'_>) -> Result<Value, Failure
 /// What Go prints for nil is left out, as Helm does.
 pub(super) fn without_no_value(out: Vec<u8>) -> Vec<u8> {
     let text = bumpwright_gostd::lossy(&out);
-    match text.contains(NO_VALUE) {
-        true => text.replace(NO_VALUE, "").into_bytes(),
-        false => out,
+    if text.contains(NO_VALUE) {
+        text.replace(NO_VALUE, "").into_bytes()
+    } else {
+        out
     }
 }
 

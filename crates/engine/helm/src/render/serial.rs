@@ -43,15 +43,12 @@ fn json_text(host: &mut Host<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
         let (before, escape) = rest.split_at(at);
         text.extend_from_slice(before);
-        let length = match escape.starts_with(ESCAPE) {
-            true => {
-                text.extend_from_slice("\u{fffd}".as_bytes());
-                ESCAPE.len()
-            }
-            false => {
-                text.extend_from_slice(escape.get(..2).unwrap_or(escape));
-                2
-            }
+        let length = if escape.starts_with(ESCAPE) {
+            text.extend_from_slice("\u{fffd}".as_bytes());
+            ESCAPE.len()
+        } else {
+            text.extend_from_slice(escape.get(..2).unwrap_or(escape));
+            2
         };
         rest = escape.get(length..).unwrap_or_default();
     }

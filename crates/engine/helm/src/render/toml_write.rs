@@ -147,9 +147,10 @@ fn is_list_of_tables(value: &Value) -> bool {
 
 fn bare_or_quoted(key: &str) -> String {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    match !key.is_empty() && key.bytes().all(is_bare) {
-        true => key.to_owned(),
-        false => quoted(key),
+    if !key.is_empty() && key.bytes().all(is_bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
     }
 }
 
@@ -160,9 +161,10 @@ fn spelled(number: f64) -> String {
         f64::NEG_INFINITY => "-inf".to_owned(),
         number => {
             let text = format_float(number, b'g', None, 64);
-            match text.contains(['.', 'e']) {
-                true => text,
-                false => format!("{text}.0"),
+            if text.contains(['.', 'e']) {
+                text
+            } else {
+                format!("{text}.0")
             }
         }
     }

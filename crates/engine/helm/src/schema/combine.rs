@@ -68,13 +68,14 @@ impl Checker<'_> {
                 .schemas
                 .get(target)
                 .is_some_and(|schema| schema.keywords.is_recursive_anchor);
-            let target = match is_anchor {
-                true => self.outermost(frame.scope, target, |schema| {
+            let target = if is_anchor {
+                self.outermost(frame.scope, target, |schema| {
                     let schemas = self.schemas;
                     let resource = schemas.get(schemas.get(schema)?.resource)?;
                     resource.keywords.is_recursive_anchor.then_some(schema)
-                }),
-                false => target,
+                })
+            } else {
+                target
             };
             let result = self.referred(frame, target, "$recursiveRef");
             frame.add(result);

@@ -319,14 +319,16 @@ impl<'r> Reader<'r> {
         to.choices = self.fields.get("enum").and_then(Json::as_array).cloned();
         to.multiple_of = self.number("multipleOf");
         to.maximum = self.number("maximum");
-        to.exclusive_maximum = match self.truth("exclusiveMaximum") {
-            true => to.maximum.take(),
-            false => self.number("exclusiveMaximum"),
+        to.exclusive_maximum = if self.truth("exclusiveMaximum") {
+            to.maximum.take()
+        } else {
+            self.number("exclusiveMaximum")
         };
         to.minimum = self.number("minimum");
-        to.exclusive_minimum = match self.truth("exclusiveMinimum") {
-            true => to.minimum.take(),
-            false => self.number("exclusiveMinimum"),
+        to.exclusive_minimum = if self.truth("exclusiveMinimum") {
+            to.minimum.take()
+        } else {
+            self.number("exclusiveMinimum")
         };
         to.min_length = self.whole("minLength");
         to.max_length = self.whole("maxLength");

@@ -124,9 +124,10 @@ pub(super) fn of_choices(choices: &[Json]) -> String {
 }
 
 pub(super) fn of_constant(constant: &Json) -> String {
-    match is_scalar(constant) {
-        true => format!("value must be {}", shown(constant)),
-        false => "'const' failed".to_owned(),
+    if is_scalar(constant) {
+        format!("value must be {}", shown(constant))
+    } else {
+        "'const' failed".to_owned()
     }
 }
 

@@ -75,9 +75,10 @@ fn json_pointer(text: &str) -> Result<(), String> {
         return refuse("not starting with /");
     }
     let is_escape = |rest: &str| rest.starts_with(['0', '1']);
-    match text.split('~').skip(1).all(is_escape) {
-        true => Ok(()),
-        false => refuse("~ must be followed by 0 or 1"),
+    if text.split('~').skip(1).all(is_escape) {
+        Ok(())
+    } else {
+        refuse("~ must be followed by 0 or 1")
     }
 }
 
@@ -130,9 +131,10 @@ fn ipv6(text: &str) -> Result<(), String> {
         return refuse("missing colon");
     }
     check_ip(text.as_bytes())?;
-    match text.contains('%') {
-        true => refuse("zone id is not a part of ipv6 address"),
-        false => Ok(()),
+    if text.contains('%') {
+        refuse("zone id is not a part of ipv6 address")
+    } else {
+        Ok(())
     }
 }
 
@@ -219,16 +221,18 @@ fn url(text: &str) -> Result<Url, String> {
 }
 
 fn uri(text: &str) -> Result<(), String> {
-    match url(text)?.scheme.is_empty() {
-        true => refuse("relative url"),
-        false => Ok(()),
+    if url(text)?.scheme.is_empty() {
+        refuse("relative url")
+    } else {
+        Ok(())
     }
 }
 
 fn uri_reference(text: &str) -> Result<(), String> {
-    match text.contains('\\') {
-        true => refuse("contains \\"),
-        false => url(text).map(drop),
+    if text.contains('\\') {
+        refuse("contains \\")
+    } else {
+        url(text).map(drop)
     }
 }
 

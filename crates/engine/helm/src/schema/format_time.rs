@@ -84,9 +84,10 @@ pub(super) fn time(text: &str) -> Result<(), String> {
             if minutes < 0 { minutes + 24 * 60 } else { minutes }
         }
     };
-    match second >= 60 && (utc / 60 != 23 || utc % 60 != 59) {
-        true => refuse("invalid leap second"),
-        false => Ok(()),
+    if second >= 60 && (utc / 60 != 23 || utc % 60 != 59) {
+        refuse("invalid leap second")
+    } else {
+        Ok(())
     }
 }
 
@@ -121,9 +122,10 @@ fn offset_of(text: &str) -> Result<i64, String> {
     let [hours, minutes] = numbers(offset, "hour/min in offset")?[..] else {
         return refuse("invalid hour/min in offset");
     };
-    match hours > 23 || minutes > 59 {
-        true => refuse("hour/min in offset out of range"),
-        false => Ok(sign * (hours * 60 + minutes)),
+    if hours > 23 || minutes > 59 {
+        refuse("hour/min in offset out of range")
+    } else {
+        Ok(sign * (hours * 60 + minutes))
     }
 }
 
@@ -145,13 +147,17 @@ pub(super) fn period(text: &str) -> Result<(), String> {
     let Some((start, end)) = text.split_once('/') else {
         return refuse("missing slash");
     };
-    let part = |text: &str, which: &str| match text.starts_with('P') {
-        true => duration(text).map_err(|what| format!("invalid {which} duration: {what}")),
-        false => date_time(text).map_err(|what| format!("invalid {which} date-time: {what}")),
+    let part = |text: &str, which: &str| {
+        if text.starts_with('P') {
+            duration(text).map_err(|what| format!("invalid {which} duration: {what}"))
+        } else {
+            date_time(text).map_err(|what| format!("invalid {which} date-time: {what}"))
+        }
     };
     part(start, "start")?;
-    match start.starts_with('P') {
-        true => date_time(end).map_err(|what| format!("invalid end date-time: {what}")),
-        false => part(end, "end"),
+    if start.starts_with('P') {
+        date_time(end).map_err(|what| format!("invalid end date-time: {what}"))
+    } else {
+        part(end, "end")
     }
 }

@@ -43,13 +43,12 @@ impl Checker<'_> {
         {
             self.say(frame, || format!("items at {} and {} are equal", count(a), count(b)));
         }
-        match schema.draft < Draft::Y2020 {
-            true => self.items(frame, items),
-            false => {
-                self.each(frame, items, &keywords.prefix_items);
-                if let Some(rest) = keywords.rest_items {
-                    self.all(frame, items, keywords.prefix_items.len(), rest);
-                }
+        if schema.draft < Draft::Y2020 {
+            self.items(frame, items)
+        } else {
+            self.each(frame, items, &keywords.prefix_items);
+            if let Some(rest) = keywords.rest_items {
+                self.all(frame, items, keywords.prefix_items.len(), rest);
             }
         }
         self.contains(frame, items);

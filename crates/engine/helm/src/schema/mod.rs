@@ -58,9 +58,10 @@ pub(crate) fn validate(chart: &Chart, values: &Values) -> Result<(), HelmError> 
     let mut faults = String::new();
     let mut values = Json::Object(values.clone());
     compare(chart, &mut values, &chart.schemas_elsewhere, &mut faults);
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(HelmError::Schema(faults)),
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(HelmError::Schema(faults))
     }
 }
 

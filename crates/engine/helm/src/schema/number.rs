@@ -110,10 +110,13 @@ impl PartialOrd for Decimal {
         Some(match (self.is_negative, other.is_negative) {
             (false, false) => size(self).cmp(&size(other)),
             (true, true) => size(other).cmp(&size(self)),
-            (is_negative, _) => match is_negative {
-                true => Ordering::Less,
-                false => Ordering::Greater,
-            },
+            (is_negative, _) => {
+                if is_negative {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
         })
     }
 }

@@ -81,9 +81,10 @@ impl Root {
 
     /// Where a reference leads in this document; none if it leads out of it.
     pub(super) fn resolve(&self, url: &str, fragment: &str) -> Result<Option<String>, Trouble> {
-        let resource = match url == self.url {
-            true => self.resources.get(""),
-            false => self.resources.values().find(|resource| resource.id == url),
+        let resource = if url == self.url {
+            self.resources.get("")
+        } else {
+            self.resources.values().find(|resource| resource.id == url)
         };
         let Some(resource) = resource else { return Ok(None) };
         if fragment.is_empty() || fragment.starts_with('/') {

@@ -66,14 +66,13 @@ impl Chart {
         let mut texts = ValueReads::default();
         values.values().for_each(|value| texts.add_texts(value, 0));
         let both;
-        let reads = match texts == ValueReads::default() {
-            true => reads,
-            false => {
-                texts.is_whole |= reads.is_whole;
-                texts.paths.extend(reads.paths.iter().cloned());
-                both = texts;
-                &both
-            }
+        let reads = if texts == ValueReads::default() {
+            reads
+        } else {
+            texts.is_whole |= reads.is_whole;
+            texts.paths.extend(reads.paths.iter().cloned());
+            both = texts;
+            &both
         };
         let mut found = Vec::new();
         if !reads.is_whole {
@@ -98,9 +97,10 @@ impl Chart {
 impl ValueReads {
     fn add_chart(&mut self, chart: &Chart) {
         for file in chart.templates.iter().chain(&chart.files) {
-            match file.data.len() > LARGEST {
-                true => self.is_whole = true,
-                false => self.add_text(&String::from_utf8_lossy(&file.data)),
+            if file.data.len() > LARGEST {
+                self.is_whole = true
+            } else {
+                self.add_text(&String::from_utf8_lossy(&file.data))
             }
         }
         chart.values.values().for_each(|value| self.add_texts(value, 0));

@@ -117,11 +117,12 @@ pub(super) fn conversion<T>(value: &Json, wanted: &str) -> Parsing<T> {
 }
 
 pub(super) fn deeper(nesting: usize) -> Parsing<usize> {
-    match nesting < MAX_NESTING {
-        true => Ok(nesting + 1),
-        false => error(format!(
+    if nesting < MAX_NESTING {
+        Ok(nesting + 1)
+    } else {
+        error(format!(
             "value name nested level is greater than maximum supported nested level of {MAX_NESTING}"
-        )),
+        ))
     }
 }
 

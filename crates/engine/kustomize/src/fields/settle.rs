@@ -107,9 +107,12 @@ impl Rules {
             Value::Mapping(mapping) => {
                 self.settle_fields(mapping)?;
                 let mut fields = mapping.entries.iter_mut();
-                fields.try_for_each(|entry| match is_map(&entry.key.text, &entry.value) {
-                    true => Ok(()),
-                    false => self.settle(&mut entry.value),
+                fields.try_for_each(|entry| {
+                    if is_map(&entry.key.text, &entry.value) {
+                        Ok(())
+                    } else {
+                        self.settle(&mut entry.value)
+                    }
                 })
             }
         }
@@ -187,14 +190,13 @@ impl Rules {
         let value = match (old.value, new.value) {
             (Value::Scalar(old), Value::Scalar(new)) => self.fit(&old, &new).then_some(Value::Scalar(new)),
             (Value::Mapping(mut old), Value::Mapping(new)) => {
-                match is_map {
-                    true => {
-                        for entry in new.entries {
-                            self.put(&mut old, entry)?;
-                        }
+                if is_map {
+                    for entry in new.entries {
+                        self.put(&mut old, entry)?;
                     }
+                } else {
                     // Duplicates are merged when the mapping is settled.
-                    false => old.entries.extend(new.entries),
+                    old.entries.extend(new.entries)
                 }
                 Some(Value::Mapping(old))
             }

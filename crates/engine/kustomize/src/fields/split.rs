@@ -44,9 +44,10 @@ pub fn split_path_smart(path: &str, delimiter: char) -> Vec<CompactString> {
                 break;
             }
         }
-        parts.push(match whole.contains('=') {
-            true => whole,
-            false => whole.trim_matches(['[', ']']).into(),
+        parts.push(if whole.contains('=') {
+            whole
+        } else {
+            whole.trim_matches(['[', ']']).into()
         });
     }
     parts

@@ -111,9 +111,10 @@ impl Job<'_> {
             "" => self.chart.kube_version.as_str(),
             given => given,
         };
-        match self.settings.api_versions.is_empty() {
-            true => Capabilities::of(version, self.chart.api_versions.iter().map(CompactString::as_str)),
-            false => Capabilities::of(version, self.settings.api_versions.iter().map(String::as_str)),
+        if self.settings.api_versions.is_empty() {
+            Capabilities::of(version, self.chart.api_versions.iter().map(CompactString::as_str))
+        } else {
+            Capabilities::of(version, self.settings.api_versions.iter().map(String::as_str))
         }
     }
 }
@@ -138,10 +139,13 @@ impl Inside<'_> {
 impl Folder for Inside<'_> {
     fn entry(&self, path: &str) -> Result<FolderEntry, String> {
         match self.loader.tree().canonical(&self.at(path)) {
-            Ok(found) if found.directory => match path::is_within(&found.path, self.root) {
-                true => Ok(FolderEntry::Folder),
-                false => Err(format!("{path}: a link to a folder outside of the chart")),
-            },
+            Ok(found) if found.directory => {
+                if path::is_within(&found.path, self.root) {
+                    Ok(FolderEntry::Folder)
+                } else {
+                    Err(format!("{path}: a link to a folder outside of the chart"))
+                }
+            }
             Ok(_) => Ok(FolderEntry::File),
             Err(TreeError::Missing(_)) => Ok(FolderEntry::Absent),
             Err(error) => Err(error.to_string()),
@@ -159,13 +163,15 @@ impl Folder for Inside<'_> {
         let is_own = tree
             .canonical(&file)
             .is_ok_and(|found| path::is_within(&found.path, self.root));
-        let bytes = match is_own {
-            true => tree.read(&file).map_err(|error| error.to_string())?,
-            false => self.loader.load(&file).map_err(|error| error.to_string())?,
+        let bytes = if is_own {
+            tree.read(&file).map_err(|error| error.to_string())?
+        } else {
+            self.loader.load(&file).map_err(|error| error.to_string())?
         };
-        match bytes.len() as u64 > most {
-            true => Err(format!("chart file {path} is larger than the maximum file size {most}")),
-            false => Ok(bytes.into_owned()),
+        if bytes.len() as u64 > most {
+            Err(format!("chart file {path} is larger than the maximum file size {most}"))
+        } else {
+            Ok(bytes.into_owned())
         }
     }
 }

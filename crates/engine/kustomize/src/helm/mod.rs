@@ -250,9 +250,10 @@ impl HelmChart {
             loader,
             world,
         };
-        match settings.command.is_empty() {
-            true => inside::render(&job),
-            false => program::render(&job),
+        if settings.command.is_empty() {
+            inside::render(&job)
+        } else {
+            program::render(&job)
         }
     }
 
@@ -284,9 +285,12 @@ impl HelmChart {
         own: impl FnOnce() -> Result<Cow<'v, [u8]>, HelmError>,
         loader: &'v Loader<'_>,
     ) -> Result<Vec<u8>, HelmError> {
-        let file = || match self.values_file.is_empty() {
-            true => own(),
-            false => Ok(loader.load(&self.values_file)?),
+        let file = || {
+            if self.values_file.is_empty() {
+                own()
+            } else {
+                Ok(loader.load(&self.values_file)?)
+            }
         };
         let inline = self.values_inline.as_ref();
         let inline = inline.filter(|node| node.as_mapping().is_some_and(|map| !map.entries.is_empty()));

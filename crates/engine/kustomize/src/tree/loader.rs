@@ -186,9 +186,10 @@ impl<'a> Loader<'a> {
     /// Whether `name` is a directory, links followed. URLs are not.
     #[must_use]
     pub fn is_directory(&self, name: &str) -> bool {
-        let path = match path::is_absolute(name) {
-            true => path::clean(name),
-            false => path::join(&self.root, name),
+        let path = if path::is_absolute(name) {
+            path::clean(name)
+        } else {
+            path::join(&self.root, name)
         };
         self.directory(&path).is_ok()
     }
@@ -289,12 +290,13 @@ impl<'a> Loader<'a> {
         };
         let found = loader.tree().canonical(&path::join("/", &url.directory));
         let found = found.map_err(|error| loader.shown_error(error))?;
-        match found.directory {
-            true => Ok(Self {
+        if found.directory {
+            Ok(Self {
                 root: found.path,
                 ..loader
-            }),
-            false => Err(LoadError::RepositoryFile(public_url(&url.raw).into_owned())),
+            })
+        } else {
+            Err(LoadError::RepositoryFile(public_url(&url.raw).into_owned()))
         }
     }
 
@@ -339,9 +341,10 @@ fn below<'p>(directory: &str, path: &'p str) -> &'p str {
 /// The world's error for a URL. Errors of servers begin with the address already.
 fn world_error(url: &str, error: &WorldError) -> String {
     let text = error.to_string();
-    match text.strip_prefix(url).is_some_and(|rest| rest.starts_with(": ")) {
-        true => text,
-        false => format!("{url}: {text}"),
+    if text.strip_prefix(url).is_some_and(|rest| rest.starts_with(": ")) {
+        text
+    } else {
+        format!("{url}: {text}")
     }
 }
 

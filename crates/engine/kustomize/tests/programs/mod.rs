@@ -121,9 +121,12 @@ impl World for OnDisk {
             };
         }
         let variables = command.environment.iter();
-        process.envs(variables.map(|(name, value)| match name.ends_with("_ROOT") {
-            true => (name, directory.to_str().unwrap().to_owned()),
-            false => (name, value.clone()),
+        process.envs(variables.map(|(name, value)| {
+            if name.ends_with("_ROOT") {
+                (name, directory.to_str().unwrap().to_owned())
+            } else {
+                (name, value.clone())
+            }
         }));
         if let (Some(home), Some(folder)) = (&self.plugin_home, &self.folder) {
             process.env(
@@ -143,11 +146,12 @@ impl World for OnDisk {
         let output = child.wait_with_output().map_err(failed)?;
         let _ = writer.join();
         files.iter().for_each(|file| drop(std::fs::remove_file(file)));
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(WorldError::Program(
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(WorldError::Program(
                 String::from_utf8_lossy(&output.stderr).into_owned(),
-            )),
+            ))
         }
     }
 }

@@ -87,9 +87,10 @@ pub fn fix(text: &str, is_file: &dyn Fn(&str) -> bool, kept: &[&str]) -> Result<
         "resources",
         &[("resources", Items::AsTheyAre), ("bases", Items::AsTheyAre)],
     )?;
-    let patches = match fixer.has_names_of_patches() && fixer.wants("patches") {
-        true => Items::Patches,
-        false => Items::AsTheyAre,
+    let patches = if fixer.has_names_of_patches() && fixer.wants("patches") {
+        Items::Patches
+    } else {
+        Items::AsTheyAre
     };
     fixer.lists(
         "patches",
@@ -275,10 +276,13 @@ impl<'a> Fixer<'a> {
     /// A path or a text that becomes a patch.
     fn wanted_item(&self, value: Json, items: Items) -> Json {
         match (&value, items) {
-            (Json::String(text), Items::Patches) => match (self.is_file)(text) {
-                true => json!({"path": text}),
-                false => json!({"patch": text}),
-            },
+            (Json::String(text), Items::Patches) => {
+                if (self.is_file)(text) {
+                    json!({"path": text})
+                } else {
+                    json!({"patch": text})
+                }
+            }
             _ => value,
         }
     }
@@ -419,9 +423,10 @@ impl<'a> Fixer<'a> {
             None => {
                 let item = self.label(common, &region, self.file.dashes());
                 let newline = self.file.newline();
-                let from = match common.node.is_flow() {
-                    true => common.key.span.start..common.node.span.end,
-                    false => common.key.span.start..region.end,
+                let from = if common.node.is_flow() {
+                    common.key.span.start..common.node.span.end
+                } else {
+                    common.key.span.start..region.end
                 };
                 // A comment behind the key stays there.
                 let behind = self
@@ -429,9 +434,10 @@ impl<'a> Fixer<'a> {
                     .text
                     .get(common.key.span.end + 1..line_end(&self.file.text, common.key.span.end));
                 let behind = behind.filter(|_| !common.node.is_flow()).unwrap_or_default().trim_end();
-                let item = match common.node.is_flow() {
-                    true => item.trim_end_matches(['\r', '\n']),
-                    false => item.as_str(),
+                let item = if common.node.is_flow() {
+                    item.trim_end_matches(['\r', '\n'])
+                } else {
+                    item.as_str()
                 };
                 self.edits.push((from, format!("labels:{behind}{newline}{item}")));
                 Ok(())

@@ -154,9 +154,10 @@ impl Setter<'_> {
         if let Some(slot) = self.items.get_mut(n) {
             *slot = Some(wanted(change, &fields));
         }
-        match item.is_flow() {
-            true => self.replace_in_brackets(item, &fields),
-            false => self.replace_in_lines(item, &fields),
+        if item.is_flow() {
+            self.replace_in_brackets(item, &fields)
+        } else {
+            self.replace_in_lines(item, &fields)
         }
     }
 

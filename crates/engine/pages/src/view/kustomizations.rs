@@ -43,9 +43,10 @@ fn row(now: i64, one: &Kustomization) -> Row {
         path: one.path.clone(),
         applied: revision(&one.applied),
         whole_revision: one.applied.clone(),
-        waiting: match one.is_up_to_date() {
-            true => String::new(),
-            false => revision(&one.available),
+        waiting: if one.is_up_to_date() {
+            String::new()
+        } else {
+            revision(&one.available)
         },
         since: When::maybe(now, one.readiness.since),
         objects: one.objects,
@@ -106,9 +107,10 @@ impl History {
             revision: revision(&one.revision),
             whole_revision: one.revision.clone(),
             outcome: one.outcome.clone(),
-            badge: match one.succeeded() {
-                true => Badge::new("applied", "good"),
-                false => Badge::new("failed", "bad"),
+            badge: if one.succeeded() {
+                Badge::new("applied", "good")
+            } else {
+                Badge::new("failed", "bad")
             },
             first: When::maybe(now, one.first),
             last: When::maybe(now, one.last),
@@ -161,9 +163,10 @@ impl Leaf {
     fn new(inventory: &Inventory, branch: &Branch, depth: usize) -> Self {
         let (state, message) = state(inventory, branch).unzip();
         Self {
-            object: match branch.elsewhere {
-                true => Object::elsewhere(&branch.object),
-                false => Object::of_entry(&branch.object),
+            object: if branch.elsewhere {
+                Object::elsewhere(&branch.object)
+            } else {
+                Object::of_entry(&branch.object)
             },
             group: branch.object.group.clone(),
             depth,

@@ -55,9 +55,10 @@ fn ago(seconds: i64) -> String {
         n @ 5_400..172_800 => format!("{} h", (n + 1_800) / 3_600),
         n => format!("{} days", (n + 43_200) / 86_400),
     };
-    match seconds < 0 {
-        true => format!("in {words}"),
-        false => format!("{words} ago"),
+    if seconds < 0 {
+        format!("in {words}")
+    } else {
+        format!("{words} ago")
     }
 }
 
@@ -329,10 +330,7 @@ impl Form {
     /// None where nothing may be asked for.
     pub fn new(frame: &Frame<'_>, id: &Id, suspended: bool, more: &[Action]) -> Option<Self> {
         let csrf = frame.csrf.filter(|_| frame.has_actions)?;
-        let toggle = match suspended {
-            true => Action::Resume,
-            false => Action::Suspend,
-        };
+        let toggle = if suspended { Action::Resume } else { Action::Suspend };
         let button = |action: Action| Button {
             action: action.word(),
             words: match action {

@@ -210,9 +210,10 @@ impl Renovate {
                 terms.pins = rule.pins.unwrap_or(terms.pins);
             }
         }
-        match is_off {
-            true => Err("Renovate leaves it alone (a rule of packageRules)".to_owned()),
-            false => Ok(terms),
+        if is_off {
+            Err("Renovate leaves it alone (a rule of packageRules)".to_owned())
+        } else {
+            Ok(terms)
         }
     }
 }
@@ -288,11 +289,12 @@ fn managers(path: &str) -> &'static [&'static str] {
 
 /// `allowedVersions` as a range.
 fn range(text: &str) -> Result<String, String> {
-    match text.trim_start_matches('!').starts_with('/') {
-        true => Err(format!(
+    if text.trim_start_matches('!').starts_with('/') {
+        Err(format!(
             "allowedVersions {text:?} is a regular expression: write it as filterTags.pattern of the policy"
-        )),
-        false => Ok(text.replace("==", "=")),
+        ))
+    } else {
+        Ok(text.replace("==", "="))
     }
 }
 

@@ -295,9 +295,10 @@ impl World {
             Event::Work => self.work(number, process),
             Event::Confirmed { object, key } => {
                 let is_known = process.known[object].0 == key && process.verdict(object) == Verdict::Ours;
-                match is_known {
-                    true => self.begin(number, process, object),
-                    false => drop(process.running.remove(&object)),
+                if is_known {
+                    self.begin(number, process, object)
+                } else {
+                    process.running.remove(&object);
                 }
             }
             Event::Write { object, began } => self.write(number, process, object, began),

@@ -71,9 +71,10 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         out.extend_from_slice(&bytes);
         if bytes.len() < BYTES_PER_LINE {
             let line = lines.next()?;
-            return match line == FOOTER {
-                true => trailing(lines.rest),
-                false => Err(format!("invalid closing line: {}", quote_bytes(line))),
+            return if line == FOOTER {
+                trailing(lines.rest)
+            } else {
+                Err(format!("invalid closing line: {}", quote_bytes(line)))
             };
         }
     }
@@ -85,8 +86,9 @@ fn trailing(rest: &[u8]) -> Result<(), String> {
     if !seen.trim_ascii().is_empty() {
         return Err("trailing data after armored file".to_owned());
     }
-    match seen.len() == MAX_WHITESPACE {
-        true => Err("too much trailing whitespace".to_owned()),
-        false => Ok(()),
+    if seen.len() == MAX_WHITESPACE {
+        Err("too much trailing whitespace".to_owned())
+    } else {
+        Ok(())
     }
 }

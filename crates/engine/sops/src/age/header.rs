@@ -42,9 +42,12 @@ impl Header {
 /// Parses a header; errors are in age's words.
 pub(super) fn read(input: &mut Input) -> Result<Header, String> {
     const PARSING: &str = "parsing age header: ";
-    let intro = input.line().map_err(|end| match end == "EOF" {
-        true => format!("{PARSING}file is empty"),
-        false => format!("{PARSING}failed to read intro: {end}"),
+    let intro = input.line().map_err(|end| {
+        if end == "EOF" {
+            format!("{PARSING}file is empty")
+        } else {
+            format!("{PARSING}failed to read intro: {end}")
+        }
     })?;
     if intro != INTRO {
         return Err(format!("{PARSING}unexpected intro: {}", quote_bytes(&intro)));
@@ -86,9 +89,10 @@ fn mac_of(line: &[u8]) -> Result<Vec<u8>, String> {
     }
     let malformed = |why: &str| format!("malformed closing line {}: {why}", quote_bytes(line));
     let mac = strict_base64(argument, false).map_err(|error| malformed(&error))?;
-    match mac.len() == 32 {
-        true => Ok(mac),
-        false => Err(malformed("%!v(<nil>)")),
+    if mac.len() == 32 {
+        Ok(mac)
+    } else {
+        Err(malformed("%!v(<nil>)"))
     }
 }
 
@@ -114,12 +118,13 @@ fn stanza(input: &mut Input, authenticated: &mut Vec<u8>) -> Result<Stanza, Stri
         let line = read_line(input)?;
         let malformed = |why: &str| format!("malformed body line {}: {why}", quote_bytes(&line));
         let bytes = strict_base64(line.strip_suffix(b"\n").unwrap_or(&line), false).map_err(|error| {
-            match line.starts_with(FOOTER) || line.starts_with(STANZA) {
-                true => malformed(
+            if line.starts_with(FOOTER) || line.starts_with(STANZA) {
+                malformed(
                     "stanza ended without a short line\nnote: this might be a file encrypted with an old beta version \
                      of age or rage; use age v1.0.0-beta6 or rage to decrypt it",
-                ),
-                false => format!("parsing age header: {}", malformed(&error)),
+                )
+            } else {
+                format!("parsing age header: {}", malformed(&error))
             }
         })?;
         if bytes.len() > BYTES_PER_LINE {

@@ -49,9 +49,10 @@ fn answer_resource(row: &Value) -> Result<Vec<u8>, String> {
     let mut variables = Variables::default();
     variables.add_inline(&texts(row, "substitute"));
     let options = Options {
-        undefined: match row["strict"] == true {
-            true => Undefined::Refused,
-            false => Undefined::Empty,
+        undefined: if row["strict"] == true {
+            Undefined::Refused
+        } else {
+            Undefined::Empty
         },
         always: row["always"] == true,
     };

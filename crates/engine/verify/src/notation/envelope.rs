@@ -62,9 +62,10 @@ impl Envelope {
             return Err(NotationError::Certificates);
         }
         let key = leaf.public_key().ok_or(NotationError::Certificates)?;
-        match self.is_signed_by(&key) {
-            true => Ok(()),
-            false => Err(NotationError::Signature),
+        if self.is_signed_by(&key) {
+            Ok(())
+        } else {
+            Err(NotationError::Signature)
         }
     }
 

@@ -253,9 +253,10 @@ impl NotationTrust {
             .chain
             .first()
             .and_then(|leaf| Name::of_certificate(&leaf.subject));
-        match leaf.is_some_and(|leaf| identities.iter().any(|identity| identity.is_part_of(&leaf))) {
-            true => Ok(()),
-            false => Err(NotationError::Identity),
+        if leaf.is_some_and(|leaf| identities.iter().any(|identity| identity.is_part_of(&leaf))) {
+            Ok(())
+        } else {
+            Err(NotationError::Identity)
         }
     }
 

@@ -61,9 +61,10 @@ pub(super) fn is_second_version(body: &[u8]) -> bool {
 
 /// An entry, which takes many times its bytes in memory.
 fn read(body: &[u8]) -> Option<Body> {
-    match body.len() <= MAX_BODY {
-        true => serde_json::from_slice(body).ok(),
-        false => None,
+    if body.len() <= MAX_BODY {
+        serde_json::from_slice(body).ok()
+    } else {
+        None
     }
 }
 

@@ -41,12 +41,13 @@ pub(super) fn verify(leaf: &Certificate, issuers: &[Certificate], logs: &[Log]) 
                 .is_some_and(|signed| log.key.verify(signed, one.signature))
         })
     };
-    match issuers
+    if issuers
         .clone()
         .any(|issuer| listed.iter().any(|one| holds(one, issuer)))
     {
-        true => Ok(()),
-        false => Err(SigstoreError::CertificateTimestamp),
+        Ok(())
+    } else {
+        Err(SigstoreError::CertificateTimestamp)
     }
 }
 

@@ -103,9 +103,10 @@ mod tests {
         }
         let middle = leaves.start + leaves.len().next_power_of_two() / 2;
         let ((left, path_left), (right, path_right)) = (tree(leaves.start..middle, of), tree(middle..leaves.end, of));
-        let (mut path, sibling) = match of < middle {
-            true => (path_left, &right),
-            false => (path_right, &left),
+        let (mut path, sibling) = if of < middle {
+            (path_left, &right)
+        } else {
+            (path_right, &left)
         };
         path.push(sibling.clone());
         let root = Sha256::new().chain_update([1]).chain_update(&left).chain_update(&right);

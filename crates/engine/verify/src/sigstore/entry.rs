@@ -70,9 +70,10 @@ impl Entry {
         let tree = Tree::read(&checkpoint.envelope, log).ok_or(SigstoreError::Checkpoint)?;
         let index = u64::try_from(proof.log_index.0).map_err(|_| SigstoreError::Proof)?;
         let path: Vec<Vec<u8>> = proof.hashes.iter().map(|hash| hash.0.clone()).collect();
-        match tree.has(&self.canonicalized_body.0, index, &path) {
-            true => Ok(()),
-            false => Err(SigstoreError::Proof),
+        if tree.has(&self.canonicalized_body.0, index, &path) {
+            Ok(())
+        } else {
+            Err(SigstoreError::Proof)
         }
     }
 }

@@ -164,9 +164,10 @@ impl Candidate<'_> {
             return Err(SigstoreError::Signature);
         }
         let signer = Signer::of(&self.certificate);
-        match signer.is_accepted(&keyless.identities) {
-            true => Ok(()),
-            false => Err(SigstoreError::Identity(signer.shown())),
+        if signer.is_accepted(&keyless.identities) {
+            Ok(())
+        } else {
+            Err(SigstoreError::Identity(signer.shown()))
         }
     }
 
@@ -203,9 +204,12 @@ impl Candidate<'_> {
             let Some((root, intermediates)) = authority.chain.split_last() else {
                 continue;
             };
-            let at = |time: &i64| match authority.period.has(*time) {
-                true => verify_chain(&self.certificate, intermediates, root, *time, CODE_SIGNING),
-                false => Err(ChainError::Validity),
+            let at = |time: &i64| {
+                if authority.period.has(*time) {
+                    verify_chain(&self.certificate, intermediates, root, *time, CODE_SIGNING)
+                } else {
+                    Err(ChainError::Validity)
+                }
             };
             match times.iter().try_for_each(at) {
                 Ok(()) => return Ok(authority),

@@ -74,9 +74,10 @@ pub(super) fn verify(
         None => {
             let signature = layer.signature().ok_or(SigstoreError::Signature)?;
             candidate(Content::Bytes(layer.payload), &signature).verify(keyless)?;
-            match layer.names(digest) {
-                true => Ok(()),
-                false => Err(SigstoreError::OtherImage),
+            if layer.names(digest) {
+                Ok(())
+            } else {
+                Err(SigstoreError::OtherImage)
             }
         }
         Some(_) => {

@@ -96,9 +96,10 @@ impl Hook {
         let repository = repository.flat_map(|of| [&of.git_http_url, &of.git_ssh_url, &of.url, &of.homepage]);
         let addresses = project.chain(repository).flatten().map(String::as_str);
         let push = Push::new(addresses, Some(reference)).at(after);
-        match push.addresses.is_empty() {
-            true => Err(body.lacks("project")),
-            false => Ok(Event::Push(push)),
+        if push.addresses.is_empty() {
+            Err(body.lacks("project"))
+        } else {
+            Ok(Event::Push(push))
         }
     }
 }

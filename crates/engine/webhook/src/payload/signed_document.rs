@@ -33,9 +33,10 @@ impl Document {
             return Err(body.invalid("\"ref\" must be a full name, such as refs/heads/main"));
         }
         let push = Push::new([url], self.reference.clone()).at(self.commit.clone());
-        match push.addresses.is_empty() {
-            true => Err(body.invalid("\"repository\" is not an address of a Git repository")),
-            false => Ok(vec![Event::Push(push)]),
+        if push.addresses.is_empty() {
+            Err(body.invalid("\"repository\" is not an address of a Git repository"))
+        } else {
+            Ok(vec![Event::Push(push)])
         }
     }
 

@@ -64,9 +64,10 @@ impl Decrypt for Redaction {
 
 /// Ciphertext that is left in an object is an error of ours alone.
 fn shown(error: ObjectError) -> StageError {
-    match error.is_left() {
-        true => PlacedError(error.to_string()).into(),
-        false => error.into(),
+    if error.is_left() {
+        PlacedError(error.to_string()).into()
+    } else {
+        error.into()
     }
 }
 

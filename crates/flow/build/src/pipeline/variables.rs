@@ -29,10 +29,7 @@ impl Substitution {
         Self {
             variables,
             options: Options {
-                undefined: match strict {
-                    true => Undefined::Refused,
-                    false => Undefined::Empty,
-                },
+                undefined: if strict { Undefined::Refused } else { Undefined::Empty },
                 always,
             },
         }

@@ -55,9 +55,10 @@ pub(super) fn bounded(file: &fs::File, path: &str) -> Result<Vec<u8>, TreeError>
     let mut bytes = Vec::new();
     let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| told(path, &error))?;
-    match bytes.len() as u64 > LARGEST {
-        false => Ok(bytes),
-        true => Err(TreeError::Other(path.to_owned(), "is larger than 256 MiB".to_owned())),
+    if bytes.len() as u64 > LARGEST {
+        Err(TreeError::Other(path.to_owned(), "is larger than 256 MiB".to_owned()))
+    } else {
+        Ok(bytes)
     }
 }
 

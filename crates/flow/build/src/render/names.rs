@@ -73,12 +73,13 @@ impl<C> Names<C> {
     /// The path does not exist.
     pub fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         let directory = self.directories.contains_key(path);
-        match directory || self.files.contains_key(path) {
-            true => Ok(ResolvedPath {
+        if directory || self.files.contains_key(path) {
+            Ok(ResolvedPath {
                 path: path.to_owned(),
                 directory,
-            }),
-            false => Err(self.missing(path)),
+            })
+        } else {
+            Err(self.missing(path))
         }
     }
 

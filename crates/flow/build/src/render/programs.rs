@@ -94,15 +94,14 @@ pub(super) fn run(command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
         child.wait_with_output()
     });
     let output = output.map_err(failed)?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(WorldError::Program(format!(
-                "{program}: {}: {}",
-                output.status,
-                said.trim_end()
-            )))
-        }
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(WorldError::Program(format!(
+            "{program}: {}: {}",
+            output.status,
+            said.trim_end()
+        )))
     }
 }

@@ -183,9 +183,10 @@ impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
 /// An error at an address. Errors of servers begin with the address already.
 fn told(address: &str, error: &str) -> String {
     let address = public_url(address);
-    match error.strip_prefix(&*address).is_some_and(|rest| rest.starts_with(": ")) {
-        true => error.to_owned(),
-        false => format!("{address}: {error}"),
+    if error.strip_prefix(&*address).is_some_and(|rest| rest.starts_with(": ")) {
+        error.to_owned()
+    } else {
+        format!("{address}: {error}")
     }
 }
 

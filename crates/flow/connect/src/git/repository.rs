@@ -205,9 +205,10 @@ fn from_secret(remote: &mut Remote, secret: &Secret) -> Result<(), CredentialsEr
 fn no_login(secret: &Secret) -> String {
     const FEW: usize = 8;
     let keys: Vec<&str> = secret.keys().take(FEW).collect();
-    let has = match keys.is_empty() {
-        true => "it is empty".to_owned(),
-        false => format!("it has {}", keys.join(", ")),
+    let has = if keys.is_empty() {
+        "it is empty".to_owned()
+    } else {
+        format!("it has {}", keys.join(", "))
     };
     format!(
         "secret '{}' has neither username nor bearerToken ({has})",

@@ -112,9 +112,10 @@ impl<'a> OciRegistry<'a> {
         let provider = Provider::from_str(provider)?;
         let account = ProviderAccount::of(self.repository);
         let identity = account.identity(accounts, self.local.objects(), Use::Registry)?;
-        match identity.is_none() && self.is_intercepted() {
-            true => Err(CloudError::intercepted()),
-            false => Ok((provider, identity)),
+        if identity.is_none() && self.is_intercepted() {
+            Err(CloudError::intercepted())
+        } else {
+            Ok((provider, identity))
         }
     }
 

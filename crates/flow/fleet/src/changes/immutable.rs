@@ -74,12 +74,11 @@ fn forced(change: &Change<'_>, object: &Changed<'_>, finding: Finding) -> Findin
         let release = change.release(change.cluster.fleet, new.node);
         release.is_some_and(|release| is_set(&release, "/spec/upgrade/force"))
     };
-    match by_kustomization || new.object.has_force() || by_release() {
-        true => {
-            let message = format!("{}; with force the object is deleted and made again", finding.message);
-            Finding { message, ..finding }.severity(Severity::Warning)
-        }
-        false => finding,
+    if by_kustomization || new.object.has_force() || by_release() {
+        let message = format!("{}; with force the object is deleted and made again", finding.message);
+        Finding { message, ..finding }.severity(Severity::Warning)
+    } else {
+        finding
     }
 }
 

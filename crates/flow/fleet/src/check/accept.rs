@@ -42,10 +42,7 @@ pub(super) fn comments(bytes: &[u8]) -> Vec<AcceptingComment> {
         let is_alone = before.trim().is_empty();
         // Within a text in quotes it is no comment.
         let is_comment = is_alone || before.ends_with([' ', '\t']);
-        let lines = match is_alone {
-            true => below(&lines, at),
-            false => (at + 1, at + 1),
-        };
+        let lines = if is_alone { below(&lines, at) } else { (at + 1, at + 1) };
         is_comment.then(|| AcceptingComment {
             line: at + 1,
             column: before.chars().count() + 1,
@@ -71,12 +68,13 @@ fn below(lines: &[&str], comment: usize) -> (usize, usize) {
             .rev()
             .take_while(|line| !line.starts_with("---"))
             .all(|line| !is_text(line));
-    let end = match begins_document {
-        true => after
+    let end = if begins_document {
+        after
             .skip_while(|(at, _)| *at <= next)
             .find(|(_, line)| line.starts_with("---"))
-            .map_or(lines.len(), |(at, _)| at),
-        false => next + 1,
+            .map_or(lines.len(), |(at, _)| at)
+    } else {
+        next + 1
     };
     (next + 1, end)
 }

@@ -37,10 +37,11 @@ fn ours(object: &FleetObject) -> impl Iterator<Item = (&String, &str)> {
 fn fault(object: &FleetObject, key: &str, value: &str) -> Option<String> {
     let (group, kind) = group_kind(&object.value);
     let alone = BTreeMap::from([(key.to_owned(), value.to_owned())]);
-    let kind = match group.ends_with(".toolkit.fluxcd.io") {
-        true => kind,
+    let kind = if group.ends_with(".toolkit.fluxcd.io") {
+        kind
+    } else {
         // A kind of another group with the same name.
-        false => "",
+        ""
     };
     if let Err(error) = check_annotation_keys(kind, &alone) {
         return Some(match kind {

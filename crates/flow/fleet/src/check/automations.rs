@@ -98,9 +98,12 @@ fn pushes(automation: &ImageUpdateAutomation, repository: Option<&GitRef>) -> Ve
         (None, Some(_)) => None,
         _ => branch.or(checkout).or_else(|| Some("master".to_owned())),
     };
-    let branch = branch.map(|branch| match branch.starts_with("refs/") {
-        true => branch,
-        false => format!("refs/heads/{branch}"),
+    let branch = branch.map(|branch| {
+        if branch.starts_with("refs/") {
+            branch
+        } else {
+            format!("refs/heads/{branch}")
+        }
     });
     branch.into_iter().chain(refspec).collect()
 }
@@ -181,9 +184,10 @@ fn pair(
     let place = first?;
     let cluster = clusters.get(other.cluster)?;
     let entry = clusters.get(one.cluster).map(|cluster| shown(&cluster.fleet.entry));
-    let of = match one.cluster == other.cluster {
-        true => String::new(),
-        false => format!(" of {}", entry.unwrap_or_default()),
+    let of = if one.cluster == other.cluster {
+        String::new()
+    } else {
+        format!(" of {}", entry.unwrap_or_default())
     };
     let both = format!("ImageUpdateAutomation {}{of}", one.name);
     let fields = if shared == 1 { "field" } else { "fields" };

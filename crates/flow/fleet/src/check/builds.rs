@@ -49,9 +49,10 @@ fn about(node: &Node, rule: Rule, message: &str) -> Finding {
 fn failed(cluster: &Cluster<'_>, node: &Node, text: &str, found: &mut Vec<Finding>) {
     let parts = parts(text);
     let each_has_a_place = parts.iter().all(|part| place_in(part).is_some());
-    let messages = match each_has_a_place {
-        true => parts,
-        false => vec![parts.join("; ")],
+    let messages = if each_has_a_place {
+        parts
+    } else {
+        vec![parts.join("; ")]
     };
     for message in messages {
         let place = place_in(&message).or_else(|| file_in(cluster, &message));

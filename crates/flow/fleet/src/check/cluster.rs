@@ -144,12 +144,11 @@ impl<'c> Cluster<'c> {
 
     /// A finding about a missing object of a kind. It is a note if a file defines it that belongs to what was not built.
     pub(crate) fn missing_object(&self, finding: Finding, group: &str, kind: &str, name: &ObjectName) -> Finding {
-        let found = match self.unbuilt.is_empty() {
-            true => None,
-            false => {
-                let index = self.definitions.get_or_init(|| definitions(self.places));
-                index.get(&(kind.to_owned(), name.name.clone()))
-            }
+        let found = if self.unbuilt.is_empty() {
+            None
+        } else {
+            let index = self.definitions.get_or_init(|| definitions(self.places));
+            index.get(&(kind.to_owned(), name.name.clone()))
         };
         match found {
             None => self.missing(finding, self.suggestion(group, kind, name)),
@@ -260,9 +259,12 @@ fn kind_and_name(document: &str) -> Option<(String, String)> {
         .lines()
         .skip_while(|line| !line.starts_with("metadata:"))
         .skip(1);
-    let name = below.find_map(|line| match line.starts_with([' ', '\t']) {
-        true => value(line.trim_start(), "name:").map(Some),
-        false => Some(None),
+    let name = below.find_map(|line| {
+        if line.starts_with([' ', '\t']) {
+            value(line.trim_start(), "name:").map(Some)
+        } else {
+            Some(None)
+        }
     });
     Some((kind, name??))
 }

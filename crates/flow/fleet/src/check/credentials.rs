@@ -72,9 +72,10 @@ fn of_lines(key: &str, text: &str) -> Exposure {
     let found = lines.map(|line| match pair(line) {
         Some((key, value)) => {
             has_pairs = true;
-            match shapes::is_code(value) {
-                true => Exposure::Public,
-                false => part(key, value, true),
+            if shapes::is_code(value) {
+                Exposure::Public
+            } else {
+                part(key, value, true)
             }
         }
         None if shapes::is_credential(line) => Exposure::Credential,

@@ -181,9 +181,10 @@ pub(super) fn unknown(finding: Finding, near: Option<&str>, is_whole: bool) -> F
         Some(near) => finding.help(format!("did you mean {near}?")),
         None => finding,
     };
-    match is_whole {
-        true => finding,
-        false => finding.severity(Severity::Warning),
+    if is_whole {
+        finding
+    } else {
+        finding.severity(Severity::Warning)
     }
 }
 

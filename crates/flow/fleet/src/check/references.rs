@@ -228,8 +228,9 @@ fn named<'v>(pattern: &str, reference: &'v Value, object: &FleetObject) -> Optio
 fn severity(cluster: &Cluster<'_>, pattern: &str, object: &FleetObject) -> Severity {
     let ObjectId { kind, .. } = ObjectId::of(&object.value);
     let is_repository = || cluster.is_repository(&kind, &name_of(&object.value));
-    match pattern == KEYS || (pattern.starts_with("/spec/secretRef") && is_repository()) {
-        true => Severity::Note,
-        false => Severity::Warning,
+    if pattern == KEYS || (pattern.starts_with("/spec/secretRef") && is_repository()) {
+        Severity::Note
+    } else {
+        Severity::Warning
     }
 }

@@ -155,9 +155,10 @@ fn of_object(object: &Value, schemas: &Schemas) -> Vec<Fault> {
 
 fn of_violation(violation: Violation) -> Fault {
     let Violation { pointer, text } = violation;
-    let rule = match text.starts_with("unknown field ") {
-        true => Rule::UnknownField,
-        false => Rule::Schema,
+    let rule = if text.starts_with("unknown field ") {
+        Rule::UnknownField
+    } else {
+        Rule::Schema
     };
     Fault::Field { rule, pointer, text }
 }

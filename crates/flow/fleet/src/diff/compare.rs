@@ -319,9 +319,10 @@ fn differing(old: Placed<'_>, new: Placed<'_>, has_moved: bool) -> Vec<Field> {
     }
     let name = new.object.id();
     let is_secret = name.group.is_empty() && name.kind == "Secret";
-    let mut fields = match has_moved {
-        true => json_fields(&unowned(&old.object.value), &unowned(&new.object.value), is_secret),
-        false => json_fields(&old.object.value, &new.object.value, is_secret),
+    let mut fields = if has_moved {
+        json_fields(&unowned(&old.object.value), &unowned(&new.object.value), is_secret)
+    } else {
+        json_fields(&old.object.value, &new.object.value, is_secret)
     };
     for placed in [old, new] {
         if let Ok(product) = &placed.node.product {

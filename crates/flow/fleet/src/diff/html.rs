@@ -16,9 +16,10 @@ pub(super) fn render(diffs: &[FleetDiff], version: &str) -> Result<String, Rende
 }
 
 pub(super) fn section(diff: &FleetDiff) -> Section {
-    let counts = match diff.is_empty() {
-        true => "Nothing differs.".to_owned(),
-        false => format!("{}.", diff.counts()),
+    let counts = if diff.is_empty() {
+        "Nothing differs.".to_owned()
+    } else {
+        format!("{}.", diff.counts())
     };
     let kustomizations = diff.kustomizations.iter().map(kustomization);
     Section {

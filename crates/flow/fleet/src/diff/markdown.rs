@@ -76,9 +76,10 @@ pub(crate) fn details(out: &mut String, diff: &FleetDiff, title: &str, longest: 
     let mut left = 0;
     for kustomization in &diff.kustomizations {
         for object in &kustomization.objects {
-            match body.len() < longest {
-                true => one(&mut body, kustomization, object),
-                false => left += 1,
+            if body.len() < longest {
+                one(&mut body, kustomization, object)
+            } else {
+                left += 1
             }
         }
     }

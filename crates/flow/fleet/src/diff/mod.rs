@@ -125,9 +125,10 @@ impl std::fmt::Display for Counts {
         ];
         let shown = counts.into_iter().filter(|(count, _)| *count > 0);
         let shown: Vec<String> = shown.map(|(count, word)| format!("{count} {word}")).collect();
-        match shown.is_empty() {
-            true => f.write_str("no objects differ"),
-            false => f.write_str(&shown.join(", ")),
+        if shown.is_empty() {
+            f.write_str("no objects differ")
+        } else {
+            f.write_str(&shown.join(", "))
         }
     }
 }

@@ -21,9 +21,10 @@ pub(super) fn render(diffs: &[FleetDiff]) -> String {
         for kustomization in &diff.kustomizations {
             one(&mut out, kustomization);
         }
-        let _ = match diff.is_empty() {
-            true => writeln!(out, "nothing differs"),
-            false => writeln!(out, "{DIM}{}{DIM:#}", diff.counts()),
+        let _ = if diff.is_empty() {
+            writeln!(out, "nothing differs")
+        } else {
+            writeln!(out, "{DIM}{}{DIM:#}", diff.counts())
         };
     }
     out

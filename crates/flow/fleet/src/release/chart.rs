@@ -210,9 +210,10 @@ impl ChartPlan {
                 };
                 let place = Place::at(tree, &at);
                 let mut chart = place.chart(None).map_err(broken)?;
-                match place.is_folder() {
-                    true => drop(complete(&mut chart, place, &Repositories(outside), None).map_err(incomplete)?),
-                    false => chart.check_installable().map_err(broken)?,
+                if place.is_folder() {
+                    complete(&mut chart, place, &Repositories(outside), None).map_err(incomplete)?;
+                } else {
+                    chart.check_installable().map_err(broken)?
                 }
                 chart.check_type().map_err(broken)?;
                 chart

@@ -73,13 +73,12 @@ pub(super) fn product(
         skip_schemas: spec.install.disable_schema_validation,
         ..Settings::default()
     };
-    let _held = match cluster.is_tenant {
-        true => {
-            settings.limits.produced = TENANT_RENDER;
-            let held = cluster.settings.memory.reserve(TENANT_RENDER as u64);
-            Some(held.map_err(|error| Problem::ChartUnavailable(error.to_string()))?)
-        }
-        false => None,
+    let _held = if cluster.is_tenant {
+        settings.limits.produced = TENANT_RENDER;
+        let held = cluster.settings.memory.reserve(TENANT_RENDER as u64);
+        Some(held.map_err(|error| Problem::ChartUnavailable(error.to_string()))?)
+    } else {
+        None
     };
     // Equal inputs give equal objects, so that a comparison shows only what changed.
     let chance = Seeded::new(format!("{}/{}", release.namespace, release.name).as_bytes());
@@ -117,9 +116,10 @@ pub(super) fn product(
 fn hidden(merged: &Merged, others: &BTreeSet<String>) -> Hidden {
     /// Shorter texts are parts of anything.
     const SHORTEST: usize = 4;
-    let values = match others.is_empty() {
-        true => String::new(),
-        false => Value::Object(merged.values.clone()).to_string(),
+    let values = if others.is_empty() {
+        String::new()
+    } else {
+        Value::Object(merged.values.clone()).to_string()
     };
     let others = others.iter().filter(|text| values.contains(text.as_str()));
     let texts = merged.confidential.iter().chain(others);
@@ -154,9 +154,12 @@ fn templates(
     name: &ObjectName,
     rendered: &Rendered,
 ) -> Result<Vec<Value>, String> {
-    let is_run = |hook: &&Hook| match hook.is_test() {
-        true => spec.test.enable,
-        false => !spec.install.disable_hooks,
+    let is_run = |hook: &&Hook| {
+        if hook.is_test() {
+            spec.test.enable
+        } else {
+            !spec.install.disable_hooks
+        }
     };
     let hooks = rendered.hooks.iter().filter(is_run).map(|hook| &hook.document);
     let (mut objects, mut others) = (objects_of(rendered.documents.iter())?, objects_of(hooks)?);

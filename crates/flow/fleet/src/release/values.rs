@@ -51,9 +51,12 @@ pub(super) fn merged(
             merged.confidential.push(text.clone());
         }
         if reference.target_path.is_empty() {
-            let mut table = read_values(text.as_bytes()).map_err(|error| match is_secret {
-                true => failed("the value is not YAML"),
-                false => failed(&error),
+            let mut table = read_values(text.as_bytes()).map_err(|error| {
+                if is_secret {
+                    failed("the value is not YAML")
+                } else {
+                    failed(&error)
+                }
             })?;
             if is_secret {
                 table
@@ -74,9 +77,12 @@ pub(super) fn merged(
         merge_tables(&mut merged.values, own.clone());
         let set = |values: &mut Values| {
             let set = set_value(values, path, &text, reference.literal);
-            set.map_err(|error| match is_secret {
-                true => failed(&format!("the value cannot be set at {path:?}")),
-                false => failed(&format!("the value cannot be set at {path:?}: {error}")),
+            set.map_err(|error| {
+                if is_secret {
+                    failed(&format!("the value cannot be set at {path:?}"))
+                } else {
+                    failed(&format!("the value cannot be set at {path:?}: {error}"))
+                }
             })
         };
         set(&mut merged.values)?;
@@ -134,9 +140,10 @@ fn referred(
     let data = |field: &str| object.value.get(field)?.get(reference.key());
     let is_encoded = reference.kind == "Secret" && data("stringData").is_none();
     let Some(found) = data("stringData").filter(|_| !is_encoded).or_else(|| data("data")) else {
-        return match reference.optional {
-            true => Ok(None),
-            false => Err(format!("{}: key not found", shown(name, reference))),
+        return if reference.optional {
+            Ok(None)
+        } else {
+            Err(format!("{}: key not found", shown(name, reference)))
         };
     };
     if is_mask(found) {

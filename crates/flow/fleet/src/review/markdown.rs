@@ -34,9 +34,10 @@ pub(super) fn render(review: &Review) -> String {
         let title = format!("Objects of {}: {}", cell(&diff.title()), diff.counts());
         let mut part = String::new();
         diff::details(&mut part, diff, &title, room.saturating_sub(500));
-        match part.len() <= room {
-            true => out.push_str(&part),
-            false => left_out(&mut out, &title),
+        if part.len() <= room {
+            out.push_str(&part)
+        } else {
+            left_out(&mut out, &title)
         }
     }
     out
@@ -45,9 +46,10 @@ pub(super) fn render(review: &Review) -> String {
 /// What is not folded.
 fn seen(review: &Review) -> String {
     let counts: Counts = review.clusters.iter().map(FleetDiff::counts).sum();
-    let mut out = match review.clusters.iter().all(FleetDiff::is_empty) {
-        true => "## Nothing changes in the clusters\n\n".to_owned(),
-        false => format!("## In the clusters: {counts}\n\n"),
+    let mut out = if review.clusters.iter().all(FleetDiff::is_empty) {
+        "## Nothing changes in the clusters\n\n".to_owned()
+    } else {
+        format!("## In the clusters: {counts}\n\n")
     };
     let _ = writeln!(out, "{}.\n", capital(&review.summary()));
     let findings: Vec<&Finding> = review.report.open().collect();
@@ -120,9 +122,10 @@ fn more(out: &mut String, count: usize, shown: usize) {
 
 fn fold(out: &mut String, title: &str, text: &str) {
     let part = format!("<details><summary>{title}</summary>\n\n{text}\n</details>\n\n");
-    match out.len() + part.len() <= BYTES {
-        true => out.push_str(&part),
-        false => left_out(out, title),
+    if out.len() + part.len() <= BYTES {
+        out.push_str(&part)
+    } else {
+        left_out(out, title)
     }
 }
 

@@ -230,17 +230,16 @@ impl TagStore {
             let mut table = transaction.open_table(TAGS)?;
             let mut sizes = transaction.open_table(SIZES)?;
             let is_there = table.get(owner)?.is_some_and(|old| stored.is(old.value()));
-            match is_there {
-                true => None,
-                false => {
-                    let size = space(owner, stored.len());
-                    let made = make_room(&mut table, &mut sizes, (owner, size), self.most)?;
-                    if made.is_ok() {
-                        stored.copy_to(table.insert_reserve(owner, stored.len())?.as_mut());
-                        sizes.insert(owner, size)?;
-                    }
-                    Some(made)
+            if is_there {
+                None
+            } else {
+                let size = space(owner, stored.len());
+                let made = make_room(&mut table, &mut sizes, (owner, size), self.most)?;
+                if made.is_ok() {
+                    stored.copy_to(table.insert_reserve(owner, stored.len())?.as_mut());
+                    sizes.insert(owner, size)?;
                 }
+                Some(made)
             }
         };
         match made {

@@ -172,8 +172,9 @@ fn boundary() -> String {
 
 /// As Go has it for these names; browsers never show others as pages.
 fn media_type(file: &str) -> &'static str {
-    match file.ends_with(".gz") {
-        true => "application/gzip",
-        false => "application/octet-stream",
+    if file.ends_with(".gz") {
+        "application/gzip"
+    } else {
+        "application/octet-stream"
     }
 }

@@ -169,9 +169,10 @@ impl Following {
     }
 
     fn blamed(&self, record: &Record, kustomization: &str) -> Blame {
-        match self.follow.bisect {
-            true => record.blamed(kustomization),
-            false => Blame::All,
+        if self.follow.bisect {
+            record.blamed(kustomization)
+        } else {
+            Blame::All
         }
     }
 

@@ -60,9 +60,10 @@ impl Announcer {
     /// Waits until the HelmReleases are listed, if the commit changes some. They need rights that older installations do not have: without
     /// them they are not followed.
     fn list_releases(&self, impact: Option<&Impact>) -> Result<(), String> {
-        match impact.is_some_and(|impact| !impact.releases.is_empty()) {
-            true => self.runtime.block_on(releases::list_releases(&self.context)),
-            false => Ok(()),
+        if impact.is_some_and(|impact| !impact.releases.is_empty()) {
+            self.runtime.block_on(releases::list_releases(&self.context))
+        } else {
+            Ok(())
         }
     }
 
@@ -141,9 +142,10 @@ fn followers(
         let Some(state) = all.get(name).filter(|_| is_followed) else {
             continue;
         };
-        let good = match state.was_ready() {
-            true => state.applied.clone(),
-            false => String::new(),
+        let good = if state.was_ready() {
+            state.applied.clone()
+        } else {
+            String::new()
         };
         followers.insert(
             name.clone(),

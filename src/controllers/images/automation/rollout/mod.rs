@@ -176,9 +176,10 @@ pub(super) async fn look(
 /// Why it is not.
 async fn list(context: &AutomationContext, before: &Record) -> Result<(), String> {
     releases::list_kustomizations(context).await?;
-    match before.is_open() && before.releases().next().is_some() {
-        true => releases::list_releases(context).await,
-        false => Ok(()),
+    if before.is_open() && before.releases().next().is_some() {
+        releases::list_releases(context).await
+    } else {
+        Ok(())
     }
 }
 

@@ -9,9 +9,10 @@ pub(super) fn news(request: &ReconcileRequest<'_>, record: &Record, step: &Step)
     let Some(summary) = record.summary().filter(|_| step.succeeded || step.overtaken) else {
         return;
     };
-    let reason = match step.succeeded {
-        true => Reason::RolloutSucceeded,
-        false => Reason::RolloutOvertaken,
+    let reason = if step.succeeded {
+        Reason::RolloutSucceeded
+    } else {
+        Reason::RolloutOvertaken
     };
     request.event(
         Action::Reconcile,
