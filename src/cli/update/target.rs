@@ -154,6 +154,6 @@ mod tests {
         assert_eq!(read.local_path(), Some(odd.as_path()));
         assert!(classify("").unwrap_err().contains("TARGET is empty"));
         assert!(classify(&name(&at("none"))).unwrap_err().contains("Git URL"));
-        assert!(classify("host:path").is_err());
+        assert!(classify("folder/host:path").is_err());
     }
 }

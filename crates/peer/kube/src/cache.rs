@@ -411,10 +411,18 @@ fn status(error: &watcher::Error) -> Option<&kube::core::Status> {
 
 /// An error as it is logged: of a refusal the server's words, where kube shows all fields of the answer.
 fn words(error: &watcher::Error) -> String {
-    match status(error) {
-        Some(status) if !status.message.is_empty() => format!("the API server refused: {}", status.message),
-        Some(status) => format!("the API server refused: {} ({})", status.reason, status.code),
-        None => full(error),
+    let Some(status) = status(error) else {
+        return full(error);
+    };
+    let doing = match error {
+        watcher::Error::InitialListFailed(_) => "failed to perform initial object list",
+        watcher::Error::WatchStartFailed(_) => "failed to start watching",
+        _ => "the watch failed",
+    };
+    if status.message.is_empty() {
+        format!("{doing}: {} ({})", status.reason, status.code)
+    } else {
+        format!("{doing}: {}", status.message)
     }
 }
 

@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn comments_are_blank_and_texts_stay() {
         let text = "{\n\t// all of them\n  a: 'https://x/*', /* b\n c */ \"d\": \"\\\"//\", }\n";
-        let wanted = "{\n                \n  a: 'https://x/*',     \n      \"d\": \"\\\"//\", }\n";
+        let wanted = "{\n               \n  a: 'https://x/*',     \n      \"d\": \"\\\"//\", }\n";
         assert_eq!(plain(text), wanted);
     }
 }
