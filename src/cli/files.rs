@@ -113,8 +113,11 @@ pub fn find<'a>(paths: &[PathBuf], wanted: &'a dyn Fn(&str) -> bool) -> FoundFil
 }
 
 /// A path that is not there and nearly a subcommand: what was meant.
-pub(super) fn meant(paths: &[PathBuf], subcommands: &'static [&'static str]) -> Option<String> {
-    let missing = paths.iter().find(|path| fs::symlink_metadata(path).is_err())?;
+pub(super) fn meant<'p>(
+    paths: impl IntoIterator<Item = &'p Path>,
+    subcommands: &'static [&'static str],
+) -> Option<String> {
+    let missing = paths.into_iter().find(|path| fs::symlink_metadata(path).is_err())?;
     let name = missing.to_str().filter(|name| !name.contains(['/', '.']))?;
     let near = nearest(name, subcommands.iter().copied())?;
     Some(format!("{name} is neither a file nor a command: did you mean {near}?"))

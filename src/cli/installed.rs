@@ -25,6 +25,13 @@ pub(super) const CONTROLLERS: [(&str, &[&Kind]); 4] = [
 /// The kinds of source-controller that the component helm serves.
 pub(super) const HELM: [&Kind; 2] = [&HELM_REPOSITORY, &HELM_CHART];
 
+/// The controller of Flux that serves a kind, if bumpwright can as well.
+pub(super) fn controller_of(kind: &Kind) -> Option<&'static str> {
+    let own = CONTROLLERS.iter().find(|(_, kinds)| kinds.contains(&kind));
+    own.map(|(name, _)| *name)
+        .or_else(|| HELM.contains(&kind).then_some("source-controller"))
+}
+
 /// All kinds that have definitions.
 pub(super) const DEFINED: [&Kind; 10] = [
     &IMAGE_REPOSITORY,

@@ -419,6 +419,17 @@ fn schemas_are_fetched_from_allowed_hosts_only() {
     let error = refused(&bench, &[&allowed[..], &["--set", "replicas=4"]].concat());
     assert!(error.contains("- at '/replicas': maximum: got 4, want 3"), "{error}");
 
+    // One that is written otherwise than its URL is: fetched once, too.
+    server.clear();
+    let written = base.replace("localhost", "LOCALHOST");
+    bench.write(
+        "web/values.schema.json",
+        json!({"$ref": format!("{written}values.json")}).to_string(),
+    );
+    assert!(rendered(&bench, &allowed).contains("replicas: 1"));
+    assert_eq!(server.count(), 2);
+    schema("values.json");
+
     // Allowed is a host, not what it leads to.
     let error = refused(&bench, &["web", "web", "--schema-host", "example.com"]);
     assert!(error.contains("failing loading"), "{error}");

@@ -19,7 +19,7 @@ pub(super) mod values;
 mod yaml;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
@@ -54,8 +54,9 @@ pub fn run(args: &args::Fleet) -> ExitCode {
 
 /// Prints the fleets; returns whether all of it was built.
 fn show(args: &Show) -> Result<bool, String> {
-    let entries: Vec<PathBuf> = args.reading.entries.iter().map(PathBuf::from).collect();
-    if let Some(error) = meant(&entries, &["check", "diff", "review", "help"]).filter(|_| args.reading.path.is_none()) {
+    let entries = args.reading.entries.iter().map(Path::new);
+    let meant = meant(entries, &["check", "diff", "review", "help"]);
+    if let Some(error) = meant.filter(|_| args.reading.path.is_none()) {
         return Err(error);
     }
     let fleets = Opened::new(&args.reading)?.fleets()?;

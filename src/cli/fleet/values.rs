@@ -14,6 +14,7 @@ use bumpwright_api::{ObjectName, group_kind};
 use bumpwright_budget::{self as budget, Memory};
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{Charts, ClusterObjects, FleetObject, GeneratedValues, Settings, clean};
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_propose::Rendered;
 use bumpwright_schemas::Schemas;
 use bumpwright_yaml::FileId;
@@ -66,7 +67,7 @@ pub(in crate::cli) fn image_values(files: &Files<'_>, places: &ChartPlaces<'_>) 
 fn generated(file: &Parsed<'_>) -> Vec<GeneratedValues> {
     let path = &file.source.path;
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    if !["kustomization.yaml", "kustomization.yml", "Kustomization"].contains(&name) {
+    if !NAMES.contains(&name) {
         return Vec::new();
     }
     let mut found = Vec::new();

@@ -30,13 +30,14 @@ pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) ->
     let client = Client::new(peer(remote)?, RetryPolicy::default());
     let deadline = Deadline::after(PATIENCE);
     let mut known = Arc::new(SchemaDocuments::new());
-    while let Some(url) = wanted(chart, &known, hosts) {
+    while let Some(missing) = Missing::of(chart, &known).filter(|missing| hosts.contains(&missing.host)) {
         if known.len() >= MOST {
             return Err(format!("schemas of the values refer to more than {MOST} others"));
         }
-        let failed = |why: String| format!("failed to fetch the schema {url}: {why}");
-        let document = fetched(&url, &client, deadline).map_err(failed)?;
-        Arc::make_mut(&mut known).insert(url.to_string(), Arc::new(document));
+        let failed = |why: String| format!("failed to fetch the schema {}: {why}", missing.url);
+        let document = fetched(&missing.url, &client, deadline).map_err(failed)?;
+        // As the schema has it: as a URL it may be another text.
+        Arc::make_mut(&mut known).insert(missing.address, Arc::new(document));
     }
     chart.schemas_elsewhere = known;
     Ok(())
@@ -44,30 +45,36 @@ pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) ->
 
 /// An error about values; says how to allow a schema that is elsewhere.
 pub(super) fn explained(error: &HelmError, chart: &Chart) -> String {
-    let missing = missing_schema(chart, &chart.schemas_elsewhere).and_then(|url| Url::parse(&url).ok());
-    match missing.filter(|url| url.scheme() == "https").and_then(|url| host(&url)) {
-        Some(host) => format!(
-            "{}\nto fetch it from there: --schema-host {host}",
-            error.to_string().trim_end()
+    match Missing::of(chart, &chart.schemas_elsewhere) {
+        Some(missing) => format!(
+            "{}\nto fetch it from there: --schema-host {}",
+            error.to_string().trim_end(),
+            missing.host
         ),
         None => error.to_string(),
     }
 }
 
-/// The next schema that is at an allowed host.
-fn wanted(chart: &Chart, known: &Arc<SchemaDocuments>, hosts: &[String]) -> Option<Url> {
-    let url = Url::parse(&missing_schema(chart, known)?).ok()?;
-    let is_allowed = url.scheme() == "https" && host(&url).is_some_and(|host| hosts.contains(&host));
-    is_allowed.then_some(url)
+/// A schema at an https URL.
+struct Missing {
+    /// As the schema has it that refers to it.
+    address: String,
+    url: Url,
+    /// With its port where it has one, as it is allowed.
+    host: String,
 }
 
-/// A host as it is allowed: with its port where it has one.
-fn host(url: &Url) -> Option<String> {
-    let host = url.host_str()?;
-    Some(
-        url.port()
-            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
-    )
+impl Missing {
+    /// The next one that is not known, if it is at such a URL.
+    fn of(chart: &Chart, known: &Arc<SchemaDocuments>) -> Option<Self> {
+        let address = missing_schema(chart, known)?;
+        let url = Url::parse(&address).ok().filter(|url| url.scheme() == "https")?;
+        let host = url.host_str()?;
+        let host = url
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Some(Self { address, url, host })
+    }
 }
 
 fn fetched(url: &Url, client: &Client, deadline: Deadline) -> Result<Value, String> {

@@ -23,7 +23,10 @@ use bumpwright_update::{FileChange, replace_files};
 #[must_use]
 pub fn run(args: &Markers) -> ExitCode {
     end(match &args.change {
-        None => match meant(&args.place.paths, &["list", "add", "remove", "help"]) {
+        None => match meant(
+            args.place.paths.iter().map(PathBuf::as_path),
+            &["list", "add", "remove", "help"],
+        ) {
             Some(error) => Err(error),
             None => list::list(&args.place, args.output),
         },

@@ -13,7 +13,7 @@ use tokio::time::{Duration, Instant};
 
 use crate::cli::install::manifests::Manifest;
 use crate::cli::install::{MANAGER, shown};
-use crate::cli::installed::{CONTROLLERS, Controller, HELM, workload};
+use crate::cli::installed::{Controller, controller_of, workload};
 use crate::cli::leases;
 use crate::cli::stopping::{self, StopError};
 use crate::cli::{cluster, console, volumes, words};
@@ -258,13 +258,7 @@ impl Removal<'_> {
         if self.args.dry_run {
             return None;
         }
-        let is_of = |kinds: &[&Kind]| kinds.iter().any(|one| one.kind == kind.kind);
-        let own = CONTROLLERS
-            .iter()
-            .find(|(_, kinds)| is_of(kinds))
-            .map(|(name, _)| *name);
-        let name = own.or_else(|| is_of(&HELM).then_some("source-controller"))?;
-        let lease = lease_name(name, None);
+        let lease = lease_name(controller_of(kind)?, None);
         let object = ObjectName::new(&self.args.target.namespace, lease.as_str());
         // A lease that cannot be read says nothing, as before there were any.
         let Ok(Some(Leadership::Held(holder))) = leases::holder(&self.cluster, &object).await else {

@@ -185,8 +185,7 @@ fn other_subject(binding: &Value, namespace: &str) -> Option<String> {
 }
 
 fn serves(controller: &Controller, kind: &Kind) -> bool {
-    let serves = |name: &str, kinds: &[&Kind]| kinds.contains(&kind) && controller.serves_kinds_of(name);
-    CONTROLLERS.iter().any(|(name, kinds)| serves(name, kinds)) || serves("source-controller", &HELM)
+    installed::controller_of(kind).is_some_and(|name| controller.serves_kinds_of(name))
 }
 
 /// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.

@@ -366,7 +366,6 @@ fn misspelt(path: &str, node: &Node) -> Option<ManifestError> {
             "HelmRepository",
             "HelmChart",
             "ExternalArtifact",
-            "ArtifactGenerator",
         ],
         _ => return None,
     };

@@ -90,9 +90,9 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String], 
     for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
         elsewhere(file, &known, &mut raw);
         survey.versions(file, &helm, &mut raw);
-        let starts: BTreeSet<usize> = raw.iter().map(|raw| raw.start).collect();
         if file_kind(&file.source.path) == FileKind::Yaml {
-            raw.extend(of_comments(file, |start| starts.contains(&start)));
+            let named = of_comments(file, &raw);
+            raw.extend(named);
         }
         let (wanted, others): (Vec<Raw>, Vec<Raw>) = raw
             .into_iter()

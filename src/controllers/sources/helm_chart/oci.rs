@@ -160,7 +160,7 @@ fn trust(request: &SourceRequest<'_, HelmChart>, objects: &Objects) -> Result<Op
     })
 }
 
-/// Whether a Secret with keys of cosign has some. One that is missing is told by who reads it.
+/// Whether a Secret with keys of cosign has some. Reading it reports one that is missing.
 fn has_keys(request: &SourceRequest<'_, HelmChart>, verify: &OciVerification, objects: &Objects) -> Result<(), String> {
     let named = verify.secret_ref.as_ref().filter(|_| verify.provider == "cosign");
     let Some(name) = named.map(|reference| request.beside(&reference.name)) else {

@@ -17,7 +17,7 @@ impl Metadata {
     /// In words for the user; a file that is not there is named by `shown`.
     pub fn of_folder(folder: &dyn Folder, shown: &dyn Fn(&str) -> String) -> Result<Self, String> {
         let mut metadata = Self::default();
-        // A smaller bound is told by who reads the whole chart, as in source-controller.
+        // Reading the whole chart reports a smaller bound, as in source-controller.
         let most = folder.most().max(MAX_FILE_BYTES);
         if folder.entry(CHART)? == Entry::Absent {
             return Err(format!("open {}: no such file or directory", shown(CHART)));

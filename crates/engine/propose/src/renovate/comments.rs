@@ -11,9 +11,15 @@ use crate::fields::reference;
 use crate::listing::Listing;
 use crate::uses::Raw;
 
-/// The uses that comments of a file name, for fields that nothing else has found.
-pub(crate) fn of_comments(file: &Parsed<'_>, is_known: impl Fn(usize) -> bool) -> Vec<Raw> {
+/// What such a comment begins with.
+const PREFIX: &str = "renovate:";
+
+/// The uses that comments of a file name, for fields that are not among the `known` uses.
+pub(crate) fn of_comments(file: &Parsed<'_>, known: &[Raw]) -> Vec<Raw> {
     let mut found = Vec::new();
+    if !file.text.contains(PREFIX) {
+        return found;
+    }
     let mut comment: Option<Comment> = None;
     let mut named: BTreeMap<usize, Comment> = BTreeMap::new();
     for (n, line) in file.text.lines().enumerate() {
@@ -33,7 +39,9 @@ pub(crate) fn of_comments(file: &Parsed<'_>, is_known: impl Fn(usize) -> bool) -
             let Some(comment) = named.get(&value.place.line) else {
                 continue;
             };
-            if value.text().is_some_and(|text| !text.is_empty()) && !is_known(value.span.start) {
+            if value.text().is_some_and(|text| !text.is_empty())
+                && !known.iter().any(|raw| raw.start() == value.span.start)
+            {
                 found.extend(comment.of(value));
             }
         }
@@ -50,7 +58,7 @@ struct Comment {
 
 impl Comment {
     fn read(text: &str) -> Option<Self> {
-        let words = text.trim().strip_prefix("renovate:")?.split_whitespace();
+        let words = text.trim().strip_prefix(PREFIX)?.split_whitespace();
         let pairs: BTreeMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
         let name = ["packageName", "lookupName", "depName", "image"]
             .into_iter()

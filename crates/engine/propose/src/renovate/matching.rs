@@ -1,6 +1,6 @@
 //! Patterns of names and paths, as Renovate has them: exact ones, globs, `/regular expressions/`, and `!` for what is left out.
 
-use bumpwright_re2::{Budget, Regexp};
+use bumpwright_re2::{Budget, Regexp, quote_meta};
 
 /// Steps of a search in a name or path.
 const STEPS: u64 = 1_000_000;
@@ -92,14 +92,7 @@ fn of_glob(glob: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        if !c.is_alphanumeric() && c.is_ascii() {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
+    String::from_utf8_lossy(&quote_meta(text.as_bytes())).into_owned()
 }
 
 #[cfg(test)]

@@ -15,29 +15,25 @@ use bumpwright_secret::Secret;
 /// The time for `git config`, which reads small files.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Read once: the run is short.
-static OWN: LazyLock<Config> = LazyLock::new(|| Config {
-    // A clone may be a stranger's: it does not say where the user's repositories are.
-    bases: read(Some(Path::new("/")), r"^url\..*\.insteadof$", "url.", ".insteadof"),
-    headers: read(None, r"^http\..*\.extraheader$", "http.", ".extraheader"),
-});
+/// Names of the configuration, and their values; read once, as the run is short, and only if it is asked for.
+type Entries = LazyLock<Vec<(String, Secret)>>;
 
-struct Config {
-    /// What an address begins with in the place of what it is written with.
-    bases: Vec<(String, Secret)>,
-    /// Headers for the URLs below one.
-    headers: Vec<(String, Secret)>,
-}
+/// What an address begins with in the place of what it is written with. A clone may be a stranger's: it does not say where the user's
+/// repositories are.
+static BASES: Entries = LazyLock::new(|| read(Some(Path::new("/")), r"^url\..*\.insteadof$", "url.", ".insteadof"));
+
+/// Headers for the URLs below one.
+static HEADERS: Entries = LazyLock::new(|| read(None, r"^http\..*\.extraheader$", "http.", ".extraheader"));
 
 /// The address that the user's `insteadOf` makes of one; none if it stays as it is.
 #[must_use]
 pub fn instead_of(address: &str) -> Option<String> {
-    rewritten(&OWN.bases, address)
+    rewritten(&BASES, address)
 }
 
 /// The `Authorization` that the configuration has for a URL, of the user or of the clone in the working folder.
 pub(crate) fn authorization(url: &Url) -> Option<Secret> {
-    header_for(&OWN.headers, url)
+    header_for(&HEADERS, url)
 }
 
 /// The values of keys, with what is between the ends of these.
