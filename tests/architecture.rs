@@ -283,9 +283,10 @@ fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
     }
     let of_kind = KINDS.iter().any(|folder| path.starts_with(folder));
     for (line, name, length) in functions(text) {
-        let most = match of_kind && RECONCILE.contains(&name.as_str()) {
-            true => MAX_RECONCILE_LINES,
-            false => MAX_FUNCTION_LINES,
+        let most = if of_kind && RECONCILE.contains(&name.as_str()) {
+            MAX_RECONCILE_LINES
+        } else {
+            MAX_FUNCTION_LINES
         };
         if length > most {
             faults.push(format!("{path}:{line}: {name} has {length} lines, {most} at most"));

@@ -1,4 +1,4 @@
-//! Takes the sources as they are, with shuttle's locks in place of the standard library's.
+//! Takes the sources as they are, with shuttle's locks in place of their own.
 
 use std::path::Path;
 
@@ -7,19 +7,17 @@ const SOURCES: &[(&str, &str, &[(&str, &str)])] = &[
     (
         "peer/single-flight/src/lib.rs",
         "single_flight.rs",
-        &[(
-            "use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};",
-            "use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};",
-        )],
+        &[
+            ("use parking_lot::", "use crate::locks::"),
+            ("use std::sync::Arc;", "use shuttle::sync::Arc;"),
+        ],
     ),
     (
         "app/runtime/src/work/queue.rs",
         "queue.rs",
         &[
-            (
-                "use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};",
-                "use shuttle::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};",
-            ),
+            ("use parking_lot::", "use crate::locks::"),
+            ("use std::sync::{Arc, Weak};", "use shuttle::sync::{Arc, Weak};"),
             ("use tokio::time::Instant;", "use crate::still::Instant;"),
             ("tokio::time::timeout_at", "crate::still::timeout_at"),
             ("use bumpwright_api::ObjectName;", "use crate::still::ObjectName;"),

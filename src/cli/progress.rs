@@ -2,10 +2,11 @@
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar};
+use parking_lot::Mutex;
 
 use super::console::say;
 
@@ -43,9 +44,7 @@ impl Line {
     pub fn say(&self, text: Option<String>) {
         match (&self.0, text) {
             (Some(Shown::Spinner(bar)), Some(text)) => bar.set_message(text),
-            (Some(Shown::Log(current, _)), Some(text)) => {
-                *current.lock().unwrap_or_else(PoisonError::into_inner) = text
-            }
+            (Some(Shown::Log(current, _)), Some(text)) => *current.lock() = text,
             _ => {}
         }
     }
@@ -65,7 +64,7 @@ fn log(text: String) -> Shown {
     let current = Arc::clone(&text);
     std::thread::spawn(move || {
         if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            say("waiting", &current.lock().unwrap_or_else(PoisonError::into_inner));
+            say("waiting", &current.lock());
         }
     });
     Shown::Log(text, end)

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::context::Parts;
 use super::images::differences::differences;
-use super::process::StartError;
+use super::start_error::StartError;
 use crate::ui::{Auth, Fields, Start, TagReader, UiSettings, Watches, serve};
 use bumpwright_kube::{Cluster, Connect, Pace, Scope};
 use bumpwright_runtime::{Log, Recorder, Server};

@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use super::mirror_uses::{MirrorUses, Owner};
 use super::request_metrics::{CountedTransport, GitCounters};
@@ -61,7 +63,7 @@ impl std::fmt::Debug for Opened {
 
 /// Returns whether it is unused.
 fn is_idle(slot: &Arc<Slot>) -> bool {
-    Arc::strong_count(slot) == 1 && !locked(slot).as_ref().is_some_and(Opened::is_used)
+    Arc::strong_count(slot) == 1 && !slot.lock().as_ref().is_some_and(Opened::is_used)
 }
 
 impl Mirrors {
@@ -100,7 +102,7 @@ impl Mirrors {
         });
         let name = remote.mirror_name(self.key()?);
         // Recorded before it is opened, so that it is not removed meanwhile.
-        locked(&self.uses).used(owner, &name, Instant::now());
+        self.uses.lock().used(owner, &name, Instant::now());
         let opened = self.opened(&name)?;
         let mirror = opened.mirror.with_transport(transport);
         Ok(Place {
@@ -113,7 +115,7 @@ impl Mirrors {
 
     /// What the mirrors have that an object has used, for a look at it: nothing is fetched, and what is missing stays missing.
     pub(crate) fn look(&self, owner: &Owner, until: Deadline) -> Vec<Objects> {
-        let used = locked(&self.uses).of(owner);
+        let used = self.uses.lock().of(owner);
         let budget = self.fetches.of(&owner.name.namespace);
         let there = used.iter().filter(|name| self.folder.join(name).is_dir());
         let looked = there.filter_map(|name| {
@@ -126,7 +128,7 @@ impl Mirrors {
     /// The mirror of this name, opened unless it is open.
     fn opened(&self, name: &str) -> Result<Opened, String> {
         let slot = self.slot(name);
-        let mut opened = locked(&slot);
+        let mut opened = slot.lock();
         if let Some(opened) = opened.as_ref() {
             return Ok(opened.clone());
         }
@@ -142,25 +144,25 @@ impl Mirrors {
 
     /// Returns whether an object uses any mirror.
     fn knows(&self, owner: &Owner) -> bool {
-        !locked(&self.uses).of(owner).is_empty()
+        !self.uses.lock().of(owner).is_empty()
     }
 
     /// Updates the sizes of an object's mirrors.
     fn settled(&self, owner: &Owner) {
-        let used = locked(&self.uses).of(owner);
+        let used = self.uses.lock().of(owner);
         for name in used {
             let size = size_on_disk(&self.folder, &name);
-            locked(&self.uses).sized(&name, size);
+            self.uses.lock().sized(&name, size);
         }
-        let going = locked(&self.uses).too_many(self.most);
+        let going = self.uses.lock().too_many(self.most);
         self.remove(going);
     }
 
     /// Removes a deleted object, and mirrors that only it has used.
     fn left(&self, owner: &Owner) {
-        let used = locked(&self.uses).of(owner);
-        locked(&self.uses).left(owner);
-        let going = locked(&self.uses).unused(&used.into_iter().collect(), Instant::now());
+        let used = self.uses.lock().of(owner);
+        self.uses.lock().left(owner);
+        let going = self.uses.lock().unused(&used.into_iter().collect(), Instant::now());
         self.remove(going);
     }
 
@@ -184,26 +186,26 @@ impl Mirrors {
     /// Removes unused mirrors, including those of earlier processes.
     pub(crate) fn tidy(&self) {
         let there: BTreeSet<String> = mirrors_in(&self.folder).into_iter().collect();
-        let going = locked(&self.uses).unused(&there, Instant::now());
+        let going = self.uses.lock().unused(&there, Instant::now());
         self.remove(going);
     }
 
     /// Mirrors in use are kept until the next cleanup.
     fn remove(&self, names: Vec<String>) {
         for name in names {
-            let mut open = locked(&self.open);
+            let mut open = self.open.lock();
             if open.get(&name).is_some_and(|slot| !is_idle(slot)) {
                 continue;
             }
             open.remove(&name);
             if discard(&self.folder, &name) {
-                locked(&self.uses).removed(&name);
+                self.uses.lock().removed(&name);
             }
         }
     }
 
     fn slot(&self, name: &str) -> Arc<Slot> {
-        let mut open = locked(&self.open);
+        let mut open = self.open.lock();
         if open.len() >= MOST && !open.contains_key(name) {
             open.retain(|_, slot| !is_idle(slot));
         }
@@ -234,10 +236,6 @@ impl Transport for Offline {
     }
 }
 
-fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -262,7 +260,7 @@ mod tests {
 
     fn is_open(mirrors: &Mirrors, number: usize) -> bool {
         let name = remote(number).mirror_name(mirrors.key().unwrap());
-        locked(&mirrors.open).contains_key(&name)
+        mirrors.open.lock().contains_key(&name)
     }
 
     #[test]
@@ -276,7 +274,7 @@ mod tests {
         }
         assert!(is_open(&mirrors, 0), "its objects are read");
         assert!(is_open(&mirrors, 1), "a run is at it");
-        assert!(locked(&mirrors.open).len() <= MOST);
+        assert!(mirrors.open.lock().len() <= MOST);
         drop((read, run));
         for number in 2..=MOST {
             mirrors.place(&remote(number), &owner(number)).unwrap();

@@ -24,6 +24,7 @@ mod request_metrics;
 mod settings;
 mod shards;
 mod sources;
+mod start_error;
 mod tidy;
 mod tokens;
 mod watching;
@@ -31,8 +32,9 @@ mod webhooks;
 
 pub use bumpwright_cloud::TokenCacheLimits;
 pub use bumpwright_runtime::{Backoff, threads};
-pub use process::{StartError, run};
+pub use process::run;
 pub use settings::{
     ArtifactHosts, ArtifactSettings, Election, GateDescription, Gates, InvalidGate, Kinds, KustomizeSettings, Settings,
     ShardSettings, WebhookSettings,
 };
+pub use start_error::StartError;

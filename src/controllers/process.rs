@@ -16,6 +16,7 @@ use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
 use super::shards::{self, DealtKind, Shards};
+use super::start_error::StartError;
 use super::tidy::{self, Tidied};
 use super::tokens;
 use super::watching::Caches;
@@ -27,13 +28,13 @@ use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
-use bumpwright_kube::{Cluster, ClusterError, Connect};
+use bumpwright_kube::{Cluster, Connect};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
     Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Reconcile, Recorder, Redaction, Retries,
     Server, Services, SinkOptions, bridge_tracing, host_name, metrics_page,
 };
-use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
+use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore};
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
 /// Time limit for work in progress after the process was asked to end.
@@ -41,29 +42,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Time limit for sending the last events and log lines.
 const DRAIN: Duration = Duration::from_secs(3);
-
-/// Why the controllers cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The cluster cannot be reached.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The storage folder is unusable.
-    #[error("--storage-path: {0}")]
-    Tags(#[from] TagsError),
-    /// The folder of artifacts is unusable.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// An address cannot be listened at.
-    #[error("{0}")]
-    Listen(String),
-    /// The log cannot be written.
-    #[error("cannot write a log: {0}")]
-    Log(String),
-    /// The lease was lost to another process.
-    #[error("leader election lost: {0}")]
-    Lost(String),
-}
 
 /// Runs the controllers until `stop` is ready or a lease is lost; then waits for work in progress.
 ///

@@ -3,11 +3,12 @@
 //! What one look costs is bounded, and its result is kept for some seconds, so that loading a page again and again asks nothing.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
@@ -83,11 +84,11 @@ impl Healths {
 
     /// Forgets everything.
     pub(super) fn forget(&self) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.slots.lock().clear();
     }
 
     fn slot(&self, key: Key) -> Slot {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.lock();
         if !slots.contains_key(&key) && slots.len() >= RESULTS {
             let now = Instant::now();
             // Those in use are locked.

@@ -1,11 +1,12 @@
 //! Who may see what: SubjectAccessReviews (`list` of a kind in a namespace), cached for a minute. Whatever is not answered is denied.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::kinds::{KINDS, named};
@@ -96,7 +97,7 @@ impl Rights {
         // Not cut off with the page that waits for it.
         let asking = tokio::spawn(async move { asked.ask_all(&cluster, &user, &wanted).await });
         let is_complete = tokio::time::timeout(PATIENCE, asking).await.is_ok();
-        let known = answers.known();
+        let known = answers.known.lock();
         let is_allowed = |(kind, namespace): &Place| {
             let allowed = |namespace: &str| allowed(&known, &(*kind, namespace.to_owned())) == Some(true);
             allowed("") || allowed(namespace)
@@ -121,23 +122,19 @@ impl Rights {
 
     /// Forgets everything.
     pub(super) fn forget(&self) {
-        self.people().clear();
+        self.people.lock().clear();
     }
 
     fn answers(&self, user: &User) -> Arc<Answers> {
-        let mut people = self.people();
+        let mut people = self.people.lock();
         if !people.contains_key(user) && people.len() >= PEOPLE {
-            let oldest = people.iter().min_by_key(|(_, answers)| *answers.used());
+            let oldest = people.iter().min_by_key(|(_, answers)| *answers.used.lock());
             let oldest = oldest.map(|(user, _)| user.clone());
             oldest.and_then(|user| people.remove(&user));
         }
         let answers = Arc::clone(people.entry(user.clone()).or_default());
-        *answers.used() = Some(Instant::now());
+        *answers.used.lock() = Some(Instant::now());
         answers
-    }
-
-    fn people(&self) -> MutexGuard<'_, BTreeMap<User, Arc<Answers>>> {
-        self.people.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,14 +147,14 @@ impl Answers {
         self.ask(cluster, user, kinds).await;
         let left = places
             .iter()
-            .filter(|(kind, _)| allowed(&self.known(), &(*kind, String::new())) != Some(true));
+            .filter(|(kind, _)| allowed(&self.known.lock(), &(*kind, String::new())) != Some(true));
         let left: BTreeSet<Place> = left.cloned().collect();
         self.ask(cluster, user, left).await;
     }
 
     async fn ask(&self, cluster: &Cluster, user: &User, places: BTreeSet<Place>) {
         let unknown: Vec<Place> = {
-            let known = self.known();
+            let known = self.known.lock();
             places
                 .into_iter()
                 .filter(|place| allowed(&known, place).is_none())
@@ -183,7 +180,7 @@ impl Answers {
     }
 
     fn learn(&self, place: Place, answer: Option<bool>) {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         if known.len() >= ANSWERS {
             let now = Instant::now();
             known.retain(|_, answer| answer.until > now);
@@ -194,14 +191,6 @@ impl Answers {
         let until = Instant::now() + if answer.is_some() { KEPT } else { FAILED };
         let allowed = answer.unwrap_or(false);
         known.insert(place, Answer { allowed, until });
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<Place, Answer>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn used(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Bounds that one person cannot use up for all others.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// A number of things at once, and of those of one person.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ impl Shares {
 
     /// None when this person has too many, or all have.
     pub(super) fn take(&self, person: &str) -> Option<Share> {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let own = taken.by_person.get(person).copied().unwrap_or_default();
         if taken.all >= self.most || own >= self.of_one {
             return None;
@@ -47,15 +49,11 @@ impl Shares {
             person: person.to_owned(),
         })
     }
-
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut taken = self.shares.taken();
+        let mut taken = self.shares.taken.lock();
         taken.all = taken.all.saturating_sub(1);
         let left = taken
             .by_person
@@ -85,6 +83,6 @@ mod tests {
         assert!(shares.take("cleo").is_none(), "all are taken");
         drop(first);
         assert!(shares.take("ann").is_some());
-        assert_eq!(shares.taken().all, 2);
+        assert_eq!(shares.taken.lock().all, 2);
     }
 }

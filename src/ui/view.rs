@@ -1,8 +1,9 @@
 //! What one person sees: a snapshot without everything else, and what is told of it. People with equal rights share a view.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::kinds::named;
@@ -131,7 +132,7 @@ impl Views {
             }
         };
         let view = Arc::new(made.await.unwrap_or_else(|_| nothing()));
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = self.latest.lock();
         // Those of earlier snapshots are used by nobody any more.
         latest.retain(|one| one.number >= snapshot.number && one.sight != view.sight);
         latest.push_front(Arc::clone(&view));
@@ -141,11 +142,11 @@ impl Views {
 
     /// Forgets everything.
     pub(super) fn forget(&self) {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.latest.lock().clear();
     }
 
     fn find(&self, snapshot: &Snapshot, sight: &Sight) -> Option<Arc<View>> {
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = self.latest.lock();
         let found = latest
             .iter()
             .find(|view| view.number == snapshot.number && view.sight == *sight);

@@ -1,10 +1,11 @@
 //! The caches that pages are made of: those that this process has anyway, and others that are filled while somebody looks.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -79,7 +80,7 @@ impl Watches {
             )
         });
         let answers = join_all(asked).await;
-        let (mut own, mut left_out) = (self.own(), Vec::new());
+        let (mut own, mut left_out) = (self.own.lock(), Vec::new());
         for (kind, answer) in answers {
             match answer {
                 Ok(Ok(Some(found))) => {
@@ -134,12 +135,12 @@ impl Watches {
 
     /// Ends the watches that do not run anyway.
     pub(super) fn end(&self) {
-        *self.own() = Own::default();
+        *self.own.lock() = Own::default();
     }
 
     /// The last seen state of an object, and its kind at the version that is watched.
     pub(super) fn get(&self, kind: &Kind, name: &ObjectName) -> Option<(&'static Kind, Arc<Object>)> {
-        let own = self.own();
+        let own = self.own.lock();
         let mut caches = self
             .lent
             .iter()
@@ -150,7 +151,7 @@ impl Watches {
 
     /// A kind at the version that is watched.
     pub(super) fn find(&self, kind: &Kind) -> Option<&'static Kind> {
-        let own = self.own();
+        let own = self.own.lock();
         let mut caches = self.lent.iter().chain(&own.caches);
         caches.find(|cache| cache.kind().is(kind)).map(|cache| cache.kind())
     }
@@ -169,10 +170,6 @@ impl Watches {
             let failed = |error: &str| log.debug(&format!("failed to watch: {error}"));
             cache.run(&cluster, &scope, failed).await;
         });
-    }
-
-    fn own(&self) -> MutexGuard<'_, Own> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -173,9 +173,10 @@ fn by_chance_and_by_design_in_a_registry() {
             let ready = condition_of(&object, "Ready")?;
             (ready["status"] != "Unknown").then(|| ready["status"] == "True")
         };
-        match wait_for(ended, || format!("{name}: {:#}", world.get(kind, &name)["status"])) {
-            true => good += 1,
-            false => bad += 1,
+        if wait_for(ended, || format!("{name}: {:#}", world.get(kind, &name)["status"])) {
+            good += 1
+        } else {
+            bad += 1
         }
     }
     println!("{good} good, {bad} bad");

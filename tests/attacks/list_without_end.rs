@@ -97,24 +97,24 @@ fn keys() {
             Reply::bytes(200, "application/xml", document)
         };
         if request.parameter("list-type").is_none() {
-            return match request.parameter("location").is_some()
-                || request.path.ends_with('/')
-                || request.method == "HEAD"
+            return if request.parameter("location").is_some() || request.path.ends_with('/') || request.method == "HEAD"
             {
-                true => Reply::bytes(200, "application/xml", "<LocationConstraint></LocationConstraint>"),
-                false => Reply::bytes(404, "application/xml", "<Error><Code>NoSuchKey</Code></Error>"),
+                Reply::bytes(200, "application/xml", "<LocationConstraint></LocationConstraint>")
+            } else {
+                Reply::bytes(404, "application/xml", "<Error><Code>NoSuchKey</Code></Error>")
             };
         }
         let page: usize = request
             .parameter("continuation-token")
             .and_then(|page| page.parse().ok())
             .unwrap_or_default();
-        match request.path.contains("long") {
-            true => list(&mut std::iter::once("k".repeat(1 << 20)), "1"),
-            false => list(
+        if request.path.contains("long") {
+            list(&mut std::iter::once("k".repeat(1 << 20)), "1")
+        } else {
+            list(
                 &mut (0..10_000).map(|n| format!("{page}-{n}-{:x<1000}", "")),
                 &(page + 1).to_string(),
-            ),
+            )
         }
     });
     world.put(

@@ -1,8 +1,9 @@
 //! Reading a foreign repository from the controller's mirrors, and blocking others who share one.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::siege::siege;
@@ -35,7 +36,7 @@ impl Liar {
                 let line = format!("{commit} refs/heads/main\n");
                 ("result", [frame(line.as_bytes()), b"0000".to_vec()].concat())
             } else {
-                asked.lock().unwrap().push(body);
+                asked.lock().push(body);
                 ("result", frame(b"ERR upload-pack: not our ref"))
             };
             let kind = format!("application/x-git-upload-pack-{kind}");
@@ -96,7 +97,7 @@ fn by_a_proxy_that_lies() {
     mallory.add(AUTOMATION, "bot", bot);
     mallory.ready(AUTOMATION, "bot", "False", |reason, _| reason == "GitOperationFailed");
     // Nor does the server learn from what is offered as common ground what is there.
-    let asked = liar.fetches.lock().unwrap().clone();
+    let asked = liar.fetches.lock().clone();
     assert!(
         !asked.is_empty() && asked.iter().all(|body| !body.contains("have ")),
         "{asked:?}"

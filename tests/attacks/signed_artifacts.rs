@@ -45,9 +45,10 @@ pub fn put(contents: &mut Contents, kind: &str, media: &'static str, bytes: Vec<
 
 /// A manifest or an index, also under a tag.
 pub fn tagged(contents: &mut Contents, tag: &str, manifest: &Json) -> String {
-    let media = match manifest["mediaType"] == Media::Oci.index() {
-        true => Media::Oci.index(),
-        false => Media::Oci.manifest(),
+    let media = if manifest["mediaType"] == Media::Oci.index() {
+        Media::Oci.index()
+    } else {
+        Media::Oci.manifest()
     };
     let served = Served::of(media, manifest.to_string().into_bytes());
     contents.insert(format!("app/manifests/{tag}"), served.clone());

@@ -54,9 +54,10 @@ fn findings_are_accepted_in_three_places() {
         "{files: [/apps/web/secret.yaml], object: Secret web/database, rule: clear-text-secret, reason: r}",
     ] {
         let bench = with_secret(DATABASE);
-        let entry = match entry.starts_with('{') {
-            true => format!("accept:\n- {entry}\n"),
-            false => format!("accept:\n- rule: [clear-text-secret]\n  reason: of laptops\n  {entry}\n"),
+        let entry = if entry.starts_with('{') {
+            format!("accept:\n- {entry}\n")
+        } else {
+            format!("accept:\n- rule: [clear-text-secret]\n  reason: of laptops\n  {entry}\n")
         };
         bench.write(".bumpwright.yaml", entry.as_str());
         assert_eq!(

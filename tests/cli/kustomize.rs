@@ -336,9 +336,10 @@ fn a_kustomization_is_made_of_what_is_there() {
         bench.write(path, text);
     }
     for recursive in [false, true] {
-        let flags = match recursive {
-            true => vec!["create", "--autodetect", "--recursive"],
-            false => vec!["create", "--autodetect"],
+        let flags = if recursive {
+            vec!["create", "--autodetect", "--recursive"]
+        } else {
+            vec!["create", "--autodetect"]
         };
         bench.ok(&[&["kustomize"], flags.as_slice()].concat());
         let ours = bench.read("kustomization.yaml");

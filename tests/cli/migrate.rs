@@ -45,9 +45,12 @@ fn left(old: &str) -> String {
 }
 
 fn without_comments(text: &str) -> String {
-    let bare = text.lines().map(|line| match line.trim_start().starts_with('#') {
-        true => "",
-        false => line.split(" #").next().unwrap_or_default().trim_end(),
+    let bare = text.lines().map(|line| {
+        if line.trim_start().starts_with('#') {
+            ""
+        } else {
+            line.split(" #").next().unwrap_or_default().trim_end()
+        }
     });
     let lines: Vec<&str> = bare.filter(|line| !line.is_empty()).collect();
     lines.join("\n")
@@ -682,9 +685,12 @@ fn the_steps_of_the_document_are_taken() {
     assert_eq!(steps.len(), 4);
     for (path, text) in steps {
         let (before, after) = text.split_once("# becomes").unwrap();
-        let whole = |text: &str| match text.contains("apiVersion") {
-            true => format!("{text}\nkind: ImageUpdateAutomation\n"),
-            false => format!("apiVersion: image.toolkit.fluxcd.io/v1alpha1\nkind: ImageUpdateAutomation\n{text}"),
+        let whole = |text: &str| {
+            if text.contains("apiVersion") {
+                format!("{text}\nkind: ImageUpdateAutomation\n")
+            } else {
+                format!("apiVersion: image.toolkit.fluxcd.io/v1alpha1\nkind: ImageUpdateAutomation\n{text}")
+            }
         };
         let to = |text: &str| whole(text).replace("v1alpha1", "v1").replace("v1beta1", "v1");
         let new = migrated(&whole(before));

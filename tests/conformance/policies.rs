@@ -55,9 +55,10 @@ fn text(json: &Json) -> String {
 
 /// Whether a policy is wrong by itself or only finds nothing.
 fn stage(error: &str) -> &'static str {
-    match error.starts_with("invalid policy: ") || error.starts_with("failed to filter tags: ") {
-        true => "policy",
-        false => "tags",
+    if error.starts_with("invalid policy: ") || error.starts_with("failed to filter tags: ") {
+        "policy"
+    } else {
+        "tags"
     }
 }
 

@@ -12,11 +12,11 @@ mod yaml_tree;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_testkit::corpora::{corpora, floors};
 use keys::Keys;
+use parking_lot::Mutex;
 use play::Play;
 use recorded::{Comparison, Difference};
 use serde_json::Value;
@@ -258,12 +258,12 @@ fn play_all(keys: &Keys, folders: &[PathBuf]) -> BTreeMap<String, Came> {
                 while let Some(folder) = folders.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
                     let came = play(keys, folder);
-                    results.lock().unwrap().insert(name, came);
+                    results.lock().insert(name, came);
                 }
             });
         }
     });
-    results.into_inner().unwrap()
+    results.into_inner()
 }
 
 /// The scenarios with a record whose names hold `BUMPWRIGHT_SCENARIO`.

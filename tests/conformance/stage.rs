@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tempfile::TempDir;
 
 /// A folder to work in, with links to the programs.
@@ -47,7 +47,7 @@ impl Stage {
             harness,
             work,
             bin,
-            _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
+            _turn: TURN.lock(),
         };
         let profile = std::fs::read_to_string(stage.tests().join("harness/profile.yaml")).unwrap();
         let profile = profile.replace("CRDS", stage.crds().to_str().unwrap());

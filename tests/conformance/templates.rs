@@ -183,9 +183,10 @@ fn commit_messages() {
 }
 
 fn message_stage(error: &str) -> &'static str {
-    match error.starts_with("unable to create commit message template from spec: ") {
-        true => "parse",
-        false => "exec",
+    if error.starts_with("unable to create commit message template from spec: ") {
+        "parse"
+    } else {
+        "exec"
     }
 }
 
@@ -198,9 +199,10 @@ fn one_of(tally: &mut Tally, id: &str, row: &Json, ours: Result<Vec<u8>, String>
     match ours {
         Ok(output) => {
             let text = String::from_utf8(output).unwrap();
-            match listed("outputs", &text) {
-                true => tally.output(id, b"", b""),
-                false => tally.wrong(id, &format!("{text:?} is none of {}", row["outputs"])),
+            if listed("outputs", &text) {
+                tally.output(id, b"", b"")
+            } else {
+                tally.wrong(id, &format!("{text:?} is none of {}", row["outputs"]))
             }
         }
         Err(text) if listed("errors", &text) => tally.text(id, "", ""),

@@ -1,8 +1,8 @@
 //! Faults of a cluster under `bumpwright controller`: its API server is restarted, compacted, hangs, refuses and loses connections,
 //! and objects change concurrently. Nothing is lost and nothing is committed twice.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bumpwright_kube::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
@@ -13,6 +13,7 @@ use bumpwright_testkit::image_world::ImageWorld;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{AUTOMATION, IMAGE_REPOSITORY};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 const UP_TO_DATE: &str = "repository up-to-date";
@@ -263,7 +264,7 @@ fn a_server_that_is_too_busy_is_given_the_time_that_it_asks_for() {
     proxy.intercept(move |request| {
         let ours = is_status_patch(request) && request.path.contains("/imageupdateautomations/");
         let first = ours && {
-            let mut tries = counting.lock().unwrap();
+            let mut tries = counting.lock();
             tries.push(Instant::now());
             tries.len() == 1
         };
@@ -271,7 +272,7 @@ fn a_server_that_is_too_busy_is_given_the_time_that_it_asks_for() {
     });
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
     world.settled();
-    let tries = tries.lock().unwrap();
+    let tries = tries.lock();
     assert!(tries[1] - tries[0] >= Duration::from_secs(1));
     assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
 }
@@ -285,7 +286,7 @@ fn a_token_that_was_replaced_on_disk_is_read_again() {
     let valid = Arc::new(Mutex::new("first".to_owned()));
     let checking = Arc::clone(&valid);
     proxy.intercept(move |request| {
-        let wanted = format!("Bearer {}", checking.lock().unwrap());
+        let wanted = format!("Bearer {}", checking.lock());
         (request.header("authorization") != Some(&wanted)).then(|| refusal(401, "Unauthorized", "Unauthorized"))
     });
     let file = world.folder.path().join("token");
@@ -293,7 +294,7 @@ fn a_token_that_was_replaced_on_disk_is_read_again() {
     let kubeconfig = proxy.kubeconfig(world.folder.path(), Some(&file));
     let controller = world.controller_at(&kubeconfig, "controller", &[]);
     world.settled();
-    "second".clone_into(&mut valid.lock().unwrap());
+    "second".clone_into(&mut valid.lock());
     proxy.cut_watches();
     until("the refusal is told", || controller.log().contains("Unauthorized"));
     std::fs::write(&file, "second").unwrap();
@@ -314,11 +315,11 @@ fn what_others_write_at_the_same_time_stays() {
         if request.method != "PATCH" || !request.path.starts_with(&path) {
             return None;
         }
-        let rival = match is_status_patch(request) {
-            true => (statuses.fetch_add(1, Ordering::SeqCst) == 1)
-                .then(|| json!({"metadata": {"labels": {"rival": "true"}}})),
-            false => (finalizers.fetch_add(1, Ordering::SeqCst) == 0)
-                .then(|| json!({"metadata": {"finalizers": ["example.com/rival"]}})),
+        let rival = if is_status_patch(request) {
+            (statuses.fetch_add(1, Ordering::SeqCst) == 1).then(|| json!({"metadata": {"labels": {"rival": "true"}}}))
+        } else {
+            (finalizers.fetch_add(1, Ordering::SeqCst) == 0)
+                .then(|| json!({"metadata": {"finalizers": ["example.com/rival"]}}))
         };
         if let Some(patch) = rival {
             let answer = cluster.merge_patch(&path, &patch);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bumpwright_testkit::api_proxy::ApiProxy;
@@ -16,6 +16,7 @@ use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::World;
+use parking_lot::Mutex;
 use serde_json::json;
 
 /// Flux's controllers, and what `--controllers` calls their kinds.
@@ -170,7 +171,7 @@ fn requests_keep_to_the_pace() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&times);
     proxy.intercept(move |_| {
-        seen.lock().unwrap().push(Instant::now());
+        seen.lock().push(Instant::now());
         None
     });
     let maps: Vec<String> = (0..60).map(|n| map(&format!("map{n}"), "1")).collect();
@@ -185,7 +186,7 @@ fn requests_keep_to_the_pace() {
     let flags = flags.each_ref().map(String::as_str);
     let controller = world.controller_through(&kubeconfig, "controller", &flags);
     world.applied("app", "1");
-    let times = times.lock().unwrap().clone();
+    let times = times.lock().clone();
     assert!(times.len() > 120, "{}: {}", times.len(), controller.log());
     for (before, time) in times.iter().enumerate() {
         let allowed = BURST + PER_SECOND * (*time - began).as_secs_f64();

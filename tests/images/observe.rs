@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,6 +20,7 @@ use bumpwright_runtime::{
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// Long enough for a busy machine; nothing waits for it to pass.
@@ -31,13 +32,13 @@ struct Output(Arc<Mutex<Vec<String>>>);
 
 impl Output {
     fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().push(String::from_utf8(bytes.to_vec()).unwrap());
+        self.0.lock().push(String::from_utf8(bytes.to_vec()).unwrap());
         Ok(bytes.len())
     }
 
@@ -717,7 +718,7 @@ mod pages {
         let gate = Mutex::new(gate);
         let server = Running::new(move |_| {
             entered.send(()).unwrap();
-            let _ = gate.lock().unwrap().recv();
+            let _ = gate.lock().recv();
             Page::text(200, "done")
         });
         let mut idle = server.connect();
@@ -823,7 +824,7 @@ mod sink {
             let hand_over = Mutex::new(hand_over);
             let redaction = Redaction::new(|text| text.replace("hunter2", "***").into());
             let recorder = Recorder::new("pod-1", redaction, log.clone(), Some(sink.clone()), move |event| {
-                hand_over.lock().unwrap().send(event).unwrap();
+                hand_over.lock().send(event).unwrap();
             });
             Self {
                 recorder,
@@ -992,8 +993,8 @@ mod sink {
         let (let_go, gate) = channel::<()>();
         let gate = Mutex::new(gate);
         let server = StubHttp::start(move |_| {
-            let _ = entered.lock().unwrap().send(());
-            let _ = gate.lock().unwrap().recv();
+            let _ = entered.lock().send(());
+            let _ = gate.lock().recv();
             Reply::status(202)
         });
         let sending = Sending::to(&server.url(""), Level::Error);

@@ -587,9 +587,10 @@ fn grant(cluster: &Cluster, file: &str, namespace: &str, subject: &Json) {
     let own = format!("{name}-{namespace}");
     let text = text.replace(&format!("  name: {name}\n"), &format!("  name: {own}\n"));
     cluster.apply(&text);
-    let (role, scope) = match text.contains("kind: ClusterRole") {
-        true => ("ClusterRole", ""),
-        false => ("Role", namespace),
+    let (role, scope) = if text.contains("kind: ClusterRole") {
+        ("ClusterRole", "")
+    } else {
+        ("Role", namespace)
     };
     let mut metadata = json!({"name": own});
     if !scope.is_empty() {

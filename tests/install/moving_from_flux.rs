@@ -180,12 +180,13 @@ impl<'a> Moving<'a> {
                 .filter(|one| !one.starts_with("--storage-") && !one.starts_with("--enable-leader-election"))
                 .collect();
             let starter = Controller::ours(&kubeconfig, "flux-system", &folder).flags(&arguments);
-            return match arguments
+            return if arguments
                 .iter()
                 .any(|one| one.starts_with("--controllers=") && one.contains("source"))
             {
-                true => starter.flags(&addresses()),
-                false => starter,
+                starter.flags(&addresses())
+            } else {
+                starter
             };
         }
         // A lease that is soon over, for the time when nobody gives it back.
@@ -200,9 +201,10 @@ impl<'a> Moving<'a> {
         if name == AUTOMATOR {
             return starter;
         }
-        let starter = match name == SOURCES {
-            true => starter.flags(&addresses()).flags(&["--events-addr="]),
-            false => starter,
+        let starter = if name == SOURCES {
+            starter.flags(&addresses()).flags(&["--events-addr="])
+        } else {
+            starter
         };
         let storage = folder.join("data");
         std::fs::create_dir_all(&storage).unwrap();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::http_server::Request;
@@ -12,6 +12,7 @@ use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tool;
 use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 /// Plain texts by their ciphertexts.
@@ -30,7 +31,7 @@ fn vault(kept: &Kept, request: &Request) -> Reply {
     };
     let sent = body(request);
     let text = |name: &str| sent[name].as_str().unwrap().to_owned();
-    let mut kept = kept.lock().unwrap();
+    let mut kept = kept.lock();
     match (request.path.as_str(), request.header("x-vault-token")) {
         ("/v1/transit/encrypt/sops", Some("hunter2.admin")) => {
             let stands = format!("vault:v1:{}", kept.len());

@@ -6,7 +6,7 @@
 mod side;
 mod table;
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::moto::Moto;
@@ -45,11 +45,11 @@ fn run(shown: &Shown<'_>, cells: &[Cell]) -> Vec<String> {
     let said = Mutex::new(vec![String::new(); cells.len()]);
     let work = || {
         loop {
-            let Some(index) = next.lock().unwrap().next() else {
+            let Some(index) = next.lock().next() else {
                 return;
             };
             let text = shown.run(&cells[index]);
-            said.lock().unwrap()[index] = text;
+            said.lock()[index] = text;
         }
     };
     std::thread::scope(|scope| {
@@ -57,7 +57,7 @@ fn run(shown: &Shown<'_>, cells: &[Cell]) -> Vec<String> {
             scope.spawn(work);
         }
     });
-    said.into_inner().unwrap()
+    said.into_inner()
 }
 
 /// Does the same at both sides.

@@ -44,9 +44,10 @@ impl Contents {
                 .header("ratelimit-remaining", "0;w=21600");
         }
         pulls.fetch_add(usize::from(counted), Ordering::SeqCst);
-        let (manifest, kind) = match request.path.ends_with("/1") {
-            true => (self.index.to_string(), INDEX),
-            false => (self.image.to_string(), IMAGE),
+        let (manifest, kind) = if request.path.ends_with("/1") {
+            (self.index.to_string(), INDEX)
+        } else {
+            (self.image.to_string(), IMAGE)
         };
         let digest = sha256(manifest.as_bytes());
         Reply::bytes(200, kind, manifest.into_bytes()).header("Docker-Content-Digest", &digest)

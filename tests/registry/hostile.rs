@@ -144,12 +144,11 @@ fn a_registry_that_refuses_large_pages_is_asked_for_less() {
                 .map_or(0, |last| last[1..].parse::<usize>().unwrap() + 1);
             let to = (last + n).min(250);
             let reply = page(&numbered(last..to));
-            match linked && to < 250 {
-                true => {
-                    let n = request.parameter("n").map(|n| format!("&n={n}")).unwrap_or_default();
-                    reply.header("Link", &format!("<{LIST}?last=v{:05}{n}>; rel=\"next\"", to - 1))
-                }
-                false => reply,
+            if linked && to < 250 {
+                let n = request.parameter("n").map(|n| format!("&n={n}")).unwrap_or_default();
+                reply.header("Link", &format!("<{LIST}?last=v{:05}{n}>; rel=\"next\"", to - 1))
+            } else {
+                reply
             }
         });
         assert_eq!(tags(&server).unwrap(), numbered(0..250), "{status} {code}");

@@ -168,8 +168,9 @@ fn is_other_name_of_the_hub(row: &Json, reference: &Reference) -> bool {
 
 /// Errors about URLs have Go's text, except that users and queries are not shown. Others have texts of their own.
 fn is_told_alike(ours: &str, theirs: &str) -> bool {
-    match theirs.starts_with("Entry ") && !theirs.contains(['@', '?', '#']) {
-        true => ours == theirs,
-        false => true,
+    if theirs.starts_with("Entry ") && !theirs.contains(['@', '?', '#']) {
+        ours == theirs
+    } else {
+        true
     }
 }

@@ -132,9 +132,12 @@ fn what_an_index_leads_to() {
     };
     let serve = |index: String| {
         let child = child.clone();
-        open(move |request| match request.path.ends_with("/manifests/1") {
-            true => Reply::bytes(200, "application/vnd.oci.image.index.v1+json", index.clone()),
-            false => Reply::bytes(200, "application/vnd.oci.image.manifest.v1+json", child.clone()),
+        open(move |request| {
+            if request.path.ends_with("/manifests/1") {
+                Reply::bytes(200, "application/vnd.oci.image.index.v1+json", index.clone())
+            } else {
+                Reply::bytes(200, "application/vnd.oci.image.manifest.v1+json", child.clone())
+            }
         })
     };
     let server = serve(index(&[("linux", "arm64"), ("linux", "amd64")]));

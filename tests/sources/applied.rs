@@ -129,9 +129,10 @@ impl<'a> Applied<'a> {
 
     /// Ends both controllers, and starts those of the other side: Flux's, or ours.
     fn hand_over(&mut self, to_flux: bool) {
-        let (of_sources, of_applier) = match to_flux {
-            true => (Real::Sources, Real::Applier),
-            false => (Real::Applier, Real::Sources),
+        let (of_sources, of_applier) = if to_flux {
+            (Real::Sources, Real::Applier)
+        } else {
+            (Real::Applier, Real::Sources)
         };
         for one in [&mut self.sources, &mut self.applier] {
             one.take().unwrap().stop();

@@ -7,7 +7,6 @@ mod s3;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bumpwright_cloud::{Cloud, Endpoints, Environment};
@@ -20,6 +19,7 @@ use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::rsa::Rsa;
 use bumpwright_testkit::stub_http::StubHttp;
+use parking_lot::Mutex;
 use serde_json::json;
 use url::Url;
 
@@ -85,11 +85,11 @@ fn fetched(bucket: &Bucket, index: &mut Index, limits: Limits) -> Result<(Files,
     let store = |place: &str, contents: &mut dyn Read| -> io::Result<()> {
         let mut bytes = Vec::new();
         contents.read_to_end(&mut bytes)?;
-        files.lock().unwrap().insert(place.to_owned(), bytes);
+        files.lock().insert(place.to_owned(), bytes);
         Ok(())
     };
     let gone = fetch(bucket, index, &store, limits, soon())?;
-    Ok((files.into_inner().unwrap(), gone))
+    Ok((files.into_inner(), gone))
 }
 
 fn etags(index: &Index) -> Vec<(String, String)> {

@@ -50,9 +50,12 @@ fn charts_and_their_repositories_are_shared() {
     let Some(cluster) = Cluster::shared() else { return };
     cluster.define();
     let world = World::new(cluster, "chart-shards");
-    let charts = StubHttp::start(|request| match request.path.ends_with(".tgz") {
-        true => Reply::bytes(200, "application/gzip", archive(&[("web/Chart.yaml", CHART)])),
-        false => Reply::bytes(200, "text/yaml", INDEX),
+    let charts = StubHttp::start(|request| {
+        if request.path.ends_with(".tgz") {
+            Reply::bytes(200, "application/gzip", archive(&[("web/Chart.yaml", CHART)]))
+        } else {
+            Reply::bytes(200, "text/yaml", INDEX)
+        }
     });
     for number in 0..COUNT {
         let name = format!("a-{number}");

@@ -59,10 +59,11 @@ fn bench(files: &[(&str, &str)]) -> Bench {
 }
 
 fn release(name: &str, spec: &str) -> String {
-    let chart = match spec.contains("chart:") {
-        true => String::new(),
-        false => "  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}\n"
-            .to_owned(),
+    let chart = if spec.contains("chart:") {
+        String::new()
+    } else {
+        "  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}\n"
+            .to_owned()
     };
     format!(
         "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: shop}}\nspec:\n  interval: 1h\n{chart}{spec}"

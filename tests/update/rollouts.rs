@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bumpwright_git::{Checkout, GitError, ObjectId, Objects};
 use bumpwright_policy::{FailedVersion, FailedVersions, LatestRef, PolicyName};
@@ -17,6 +17,7 @@ use bumpwright_update::{
     Announce, Announced, Author, CommitMessage, Edits, Index, Ours, Place, Policies, PushSettings, PutBack, RemoteJob,
     Run, Start, run_remote,
 };
+use parking_lot::Mutex;
 
 const FILE: &str = "apps/app.yaml";
 
@@ -34,7 +35,7 @@ struct Told(Mutex<Vec<(ObjectId, ObjectId)>>);
 
 impl Announce for Told {
     fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
-        self.0.lock().unwrap().push((commit.base, commit.commit));
+        self.0.lock().push((commit.base, commit.commit));
         Ok(())
     }
 }
@@ -119,7 +120,7 @@ impl Git {
         job.push.branch = branch.map(str::to_owned);
         let run = run_remote(&job, &self.place);
         assert_eq!(run.error, None);
-        let told = told.0.lock().unwrap();
+        let told = told.0.lock();
         assert_eq!(told.len(), 1);
         told[0]
     }
@@ -523,7 +524,7 @@ struct Writer {
 
 impl Announce for Writer {
     fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
-        let mut record = self.record.lock().unwrap();
+        let mut record = self.record.lock();
         let image = |policy: &PolicyName| commit.policies.image(policy).unwrap().to_string();
         let images: BTreeMap<String, String> = commit
             .changes
@@ -615,7 +616,7 @@ impl Played {
             source: tip,
             kustomizations: [("fs/apps".to_owned(), state)].into(),
         };
-        let mut record = Record::parse(&self.record.lock().unwrap().text().unwrap()).unwrap();
+        let mut record = Record::parse(&self.record.lock().text().unwrap()).unwrap();
         let commits: Vec<_> = record
             .commits
             .iter()
@@ -641,7 +642,7 @@ impl Played {
             None => Holds::Unknown,
         };
         let step = record.step(&seen, &holds, Limits { failure_after: 600 });
-        *self.record.lock().unwrap() = record.clone();
+        *self.record.lock() = record.clone();
         for failure in step.failures {
             assert_eq!(failure.not_ours, None);
             let good = id(&failure.good);
@@ -680,7 +681,7 @@ impl Played {
             if is_killed {
                 return;
             }
-            let mut record = self.record.lock().unwrap();
+            let mut record = self.record.lock();
             let images = record.put_back.as_ref().unwrap().images.clone();
             record.put_back.as_mut().unwrap().pushed = true;
             record.remember_reverted(images.iter().map(|(a, b)| (a.as_str(), b.as_str())));
@@ -689,7 +690,7 @@ impl Played {
     }
 
     fn phase(&self) -> Phase {
-        self.record.lock().unwrap().summary().unwrap().phase
+        self.record.lock().summary().unwrap().phase
     }
 }
 
@@ -722,7 +723,7 @@ fn a_hundred_rounds_push_three_commits_each() {
         played.look(false);
         played.look(false);
         assert_eq!(played.phase(), Phase::Succeeded, "{round}");
-        assert!(!played.record.lock().unwrap().is_open());
+        assert!(!played.record.lock().is_open());
     }
     let log = played.git.repo.log("main");
     assert_eq!(log.len(), 1 + 3 * 100);

@@ -2,8 +2,8 @@
 //! the push. And previews of a push branch that is continued (C30), which only the controllers' gates have.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use bumpwright_api::ImagePolicy;
 use bumpwright_build::GitTree;
@@ -20,6 +20,7 @@ use bumpwright_update::{
     KustomizationName, ObjectIdentifier, OtherBranch, Place, Policies, Proposal, PullRequest, PushSettings, RemoteJob,
     Run, Start, Verify, VerifyError, run_all, run_folder, run_remote,
 };
+use parking_lot::Mutex;
 
 const FILE: &str = "a: o/a:1 # {\"$imagepolicy\": \"fs:a\"}\nb: o/b:1 # {\"$imagepolicy\": \"fs:b\"}\n\
     c: o/c:1 # {\"$imagepolicy\": \"fs:c\"}\n";
@@ -56,7 +57,7 @@ impl Recorder {
     }
 
     fn given(&self) -> Vec<Given> {
-        std::mem::take(&mut self.given.lock().unwrap())
+        std::mem::take(&mut self.given.lock())
     }
 }
 
@@ -78,7 +79,7 @@ impl Verify for Recorder {
         };
         assert_eq!(proposal.files[0].path, b"apps/a.yaml");
         assert_eq!(proposal.files[0].old, base.as_bytes());
-        self.given.lock().unwrap().push(Given {
+        self.given.lock().push(Given {
             automation: proposal.automation.map(str::to_owned),
             base,
             new: String::from_utf8(proposal.files[0].new.clone()).unwrap(),
@@ -305,9 +306,10 @@ fn folders_are_verified_in_previews_and_before_files_are_written() {
         let file = dir.path().join("apps/a.yaml");
         std::fs::create_dir(dir.path().join("apps")).unwrap();
         std::fs::write(&file, FILE).unwrap();
-        let verify = match refused {
-            false => Recorder::new(deployments),
-            true => Recorder::new(refuses_b),
+        let verify = if refused {
+            Recorder::new(refuses_b)
+        } else {
+            Recorder::new(deployments)
         };
         let run = |of: &[&str], dry_run: bool, ahead: &mut Ahead| {
             let mut edits = edits("fs/all", &verify, of);

@@ -1,6 +1,7 @@
 //! The single flight and the work queue, with locks whose order shuttle picks. `still` has what they need besides: a clock that stands,
 //! so that nothing is done only because time has passed.
 
+pub mod locks;
 pub mod still;
 
 #[allow(dead_code, missing_docs)]

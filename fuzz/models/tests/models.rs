@@ -157,8 +157,12 @@ fn whoever_waits_is_woken() {
         let found = Arc::new((Mutex::new(false), Condvar::new()));
         queue.add(name(0));
         let waiter = {
-            let (queue, is_there, known, found) =
-                (Arc::clone(&queue), Arc::clone(&is_there), Arc::clone(&known), Arc::clone(&found));
+            let (queue, is_there, known, found) = (
+                Arc::clone(&queue),
+                Arc::clone(&is_there),
+                Arc::clone(&known),
+                Arc::clone(&found),
+            );
             thread::spawn(move || {
                 while let Some((name, _)) = future::block_on(queue.next()) {
                     let seen = *is_there.lock().unwrap();

@@ -78,9 +78,12 @@ fn judged(before: &[u8], after: &[u8], plan: &Plan) {
     assert_eq!(old.len(), new.len(), "an edit changed the structure");
     // The other reader folds the line breaks of Unicode too.
     const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-    let trimmed = |text: &str| match text.contains(BREAKS) {
-        true => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        false => text.trim_end_matches('\n').to_owned(),
+    let trimmed = |text: &str| {
+        if text.contains(BREAKS) {
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        } else {
+            text.trim_end_matches('\n').to_owned()
+        }
     };
     let planned: Vec<(String, String)> = plan
         .changes

@@ -2,12 +2,13 @@
 
 use std::io::{BufRead, Cursor};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bumpwright_git::{
     Also, Checkout, Connection, Mirror, MirrorOptions, ObjectId, Objects, Protocol, Push, RefUpdate, RemoteUrl,
     Service, Transport, TransportError, address_of_submodule, check_reference, submodules_named,
 };
+use parking_lot::Mutex;
 
 /// A server whose words are known before it is asked.
 struct Script {
@@ -40,11 +41,7 @@ impl Script {
     }
 
     fn next(&self) -> Vec<u8> {
-        self.parts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop()
-            .unwrap_or_default()
+        self.parts.lock().pop().unwrap_or_default()
     }
 }
 

@@ -3,13 +3,13 @@
 use std::io::{BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use bumpwright_gostd::{Duration, Time, Url, parse_float, parse_int, quote_bytes, unquote};
 use bumpwright_re2::{Budget, Regexp};
 use bumpwright_semver::{Constraint, Version};
 use bumpwright_template::{Functions, Host, Limits, Slot, Stage, Template, Value};
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
+use parking_lot::Mutex;
 
 use super::template::{Still, is_slow};
 
@@ -58,7 +58,7 @@ impl Peer {
 /// None without a peer.
 fn ask(library: u8, input: &[u8]) -> Option<Said> {
     static PEER: Mutex<Option<Peer>> = Mutex::new(None);
-    let mut peer = PEER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut peer = PEER.lock();
     if peer.is_none() {
         *peer = Peer::start();
     }

@@ -2,8 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 /// The first byte of a TLS connection.
 const TLS_HANDSHAKE: u8 = 22;
@@ -34,7 +36,7 @@ impl Stub {
 
     /// Sets what is answered from now on.
     pub fn answers(&self, respond: impl FnMut(&str) -> Vec<u8> + Send + 'static) {
-        *self.respond.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(respond);
+        *self.respond.lock() = Box::new(respond);
     }
 }
 
@@ -58,7 +60,7 @@ fn serve(mut stream: TcpStream, respond: &Mutex<Respond>) -> std::io::Result<()>
         .unwrap_or_default()
         .to_owned();
     let response = {
-        let mut respond = respond.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut respond = respond.lock();
         (*respond)(&line)
     };
     stream.write_all(&response)?;

@@ -1,8 +1,10 @@
 //! Builds in the user's environment, from flags.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::args::{Building, Reorder};
 use crate::cli::access;
@@ -188,7 +190,7 @@ impl UserMirrors {
     /// # Errors
     /// As [`Places::place`]
     pub(in crate::cli) fn of(&self, remote: &Remote) -> Result<Arc<Mirror>, String> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.lock();
         Ok(places.place(remote)?.mirror)
     }
 }

@@ -1,7 +1,9 @@
 //! The network of a command, as its user has it: mirrors, registries, logins. Both sides of a comparison share it.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::cli::access;
 use crate::cli::build::building::UserMirrors;
@@ -115,7 +117,7 @@ impl Network {
         if spec.recurse_submodules && spec.sparse_checkout.is_empty() {
             let job = Mutex::new(job);
             let module = |address: &str| {
-                let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut job = job.lock();
                 mirror(&git::of_submodule(remote, address)?, &mut job)
             };
             commit.fill_modules(&mut files, &url, &module)?;

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use super::charts::Charts;
 use super::network::Network;
@@ -147,7 +149,7 @@ impl Outside for UserOutside {
     fn source(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
         let key = format!("{} {:?} {objects:?}", source.shown(), source.object);
         let slot = {
-            let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut fetched = self.fetched.lock();
             Arc::clone(fetched.entry(key).or_default())
         };
         slot.get_or_init(|| self.fetch(source, objects)).clone()
@@ -165,7 +167,7 @@ impl Outside for UserOutside {
             return Err(ChartError::Unavailable(format!("{shown} is not in the fleet")));
         }
         let slot = {
-            let mut pulled = self.pulled.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pulled = self.pulled.lock();
             Arc::clone(pulled.entry(format!("{chart:?} {objects:?}")).or_default())
         };
         let pull = || self.charts.chart(chart, objects, &self.network).map(Arc::new);

@@ -101,10 +101,12 @@ impl Subject {
 
     /// An object of an inventory. What it has is not known if it cannot be read.
     async fn take(&mut self, cluster: &Cluster, world: &World, (entry, by, elsewhere): (Entry, Id, bool)) {
-        self.releases = match by.kind == HELM_RELEASE.kind {
-            true => world.releases_above(&release_entry(&by), None),
-            false if entry.kind == HELM_RELEASE.kind => world.releases_above(&entry, None),
-            false => Vec::new(),
+        self.releases = if by.kind == HELM_RELEASE.kind {
+            world.releases_above(&release_entry(&by), None)
+        } else if entry.kind == HELM_RELEASE.kind {
+            world.releases_above(&entry, None)
+        } else {
+            Vec::new()
         };
         self.applied = Some(self.releases.last().map_or_else(|| entry.clone(), release_entry));
         if elsewhere {

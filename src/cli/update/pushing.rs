@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::args::{Output, Update};
 use crate::cli::console::say;
@@ -50,7 +52,7 @@ impl Pushes {
 
     /// Asks whether to push.
     fn may_push(&self) -> Result<(), String> {
-        let mut asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asks = self.asks.lock();
         if !*asks {
             return Ok(());
         }

@@ -8,9 +8,10 @@ mod unpack;
 
 use std::fmt;
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use thiserror::Error;
 use url::Url;
 
@@ -138,7 +139,7 @@ impl Unpacked {
 impl Kept {
     /// The memory of the tree, held jointly by its users.
     fn held_by(&self, budget: &Budget) -> Result<Arc<Reservation>, Exceeded> {
-        let mut users = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.held.lock();
         if let Some(held) = users.upgrade() {
             return Ok(held);
         }

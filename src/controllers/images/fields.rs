@@ -1,11 +1,11 @@
 //! Where the marked fields of policies were in the last runs of automations, for the pages of the browser.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bumpwright_api::ObjectName;
 use bumpwright_overview::FieldPlace;
 use bumpwright_update::Run;
+use parking_lot::Mutex;
 
 /// The most fields of an automation that are kept.
 const FIELDS: usize = 2_000;
@@ -38,18 +38,18 @@ impl FieldBook {
             };
             (policy, place)
         });
-        self.lock().insert(automation.clone(), places.collect());
+        self.0.lock().insert(automation.clone(), places.collect());
     }
 
     /// Drops the fields of a deleted automation.
     pub(crate) fn forget(&self, automation: &ObjectName) {
-        self.lock().remove(automation);
+        self.0.lock().remove(automation);
     }
 
     /// All fields, by policy.
     pub(crate) fn by_policy(&self) -> BTreeMap<ObjectName, Vec<FieldPlace>> {
         let mut found = BTreeMap::<ObjectName, Vec<FieldPlace>>::new();
-        for (policy, place) in self.lock().values().flatten() {
+        for (policy, place) in self.0.lock().values().flatten() {
             found.entry(policy.clone()).or_default().push(place.clone());
         }
         for places in found.values_mut() {
@@ -57,9 +57,5 @@ impl FieldBook {
             places.dedup();
         }
         found
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ObjectName, Vec<(ObjectName, FieldPlace)>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,6 @@
 //! Images: repositories are scanned, policies choose tags, automations write the choices to Git.
 
+mod annotations;
 pub(crate) mod automation;
 mod context;
 pub(crate) mod differences;

@@ -4,10 +4,10 @@
 //! of all tenants whenever its owner likes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bumpwright_api::ObjectName;
 use bumpwright_policy::PolicyName;
+use parking_lot::Mutex;
 
 /// The most policies that are remembered of an automation. One that names more waits for its interval.
 const MOST: usize = 1000;
@@ -21,7 +21,7 @@ impl Readers {
     pub(crate) fn record(&self, automation: &ObjectName, named: &BTreeSet<PolicyName>) -> bool {
         let others = named.iter().filter(|policy| policy.namespace != automation.namespace);
         let others: BTreeSet<PolicyName> = others.take(MOST).cloned().collect();
-        let mut readers = self.lock();
+        let mut readers = self.0.lock();
         if others.is_empty() {
             readers.remove(automation);
             return false;
@@ -34,19 +34,15 @@ impl Readers {
 
     /// Drops an automation.
     pub(crate) fn forget(&self, automation: &ObjectName) {
-        self.lock().remove(automation);
+        self.0.lock().remove(automation);
     }
 
     /// The automations of other namespaces that name a policy.
     pub(crate) fn of(&self, policy: &ObjectName) -> Vec<ObjectName> {
         let policy = PolicyName::new(&policy.namespace, &policy.name);
-        let readers = self.lock();
+        let readers = self.0.lock();
         let of_policy = readers.iter().filter(|(_, named)| named.contains(&policy));
         of_policy.map(|(automation, _)| automation.clone()).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ObjectName, BTreeSet<PolicyName>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,6 +70,6 @@ mod tests {
             .map(|n| PolicyName::new("shared", n.to_string()))
             .collect();
         readers.record(&one, &many);
-        assert_eq!(readers.lock().get(&one).map(BTreeSet::len), Some(MOST));
+        assert_eq!(readers.0.lock().get(&one).map(BTreeSet::len), Some(MOST));
     }
 }

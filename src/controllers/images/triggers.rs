@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::automation::RECORD;
-use super::policy::book::ALLOWS;
+use super::annotations::ALLOWS;
+use super::annotations::RECORD;
 use super::readers::Readers;
 use bumpwright_api::{AutomationAnnotations, Conditions, GoDuration, LabelSelector, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Index, Object};

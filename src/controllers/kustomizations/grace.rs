@@ -1,10 +1,10 @@
 //! Artifacts that cannot be fetched for a moment: a controller of sources that begins anew serves none until it has fetched again.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bumpwright_api::ObjectName;
+use parking_lot::Mutex;
 
 /// How often an artifact is tried within the grace.
 const TRIES: u32 = 6;
@@ -16,19 +16,15 @@ pub(crate) struct Grace(Mutex<HashMap<ObjectName, Instant>>);
 impl Grace {
     /// Its artifact was fetched, or it is gone.
     pub(crate) fn end(&self, name: &ObjectName) {
-        self.since().remove(name);
+        self.0.lock().remove(name);
     }
 
     /// The time until the next attempt for a Kustomization that stays as it is; none once its artifact could not be fetched for longer than
     /// the grace.
     pub(crate) fn pause(&self, name: &ObjectName, grace: Duration, now: Instant) -> Option<Duration> {
-        let mut since = self.since();
+        let mut since = self.0.lock();
         let first = since.entry(name.clone()).or_insert(now);
         (now.saturating_duration_since(*first) < grace).then_some(grace / TRIES)
-    }
-
-    fn since(&self) -> MutexGuard<'_, HashMap<ObjectName, Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

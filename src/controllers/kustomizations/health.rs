@@ -64,19 +64,16 @@ impl Checked {
 pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Result<Vec<Checked>, String> {
     let own = kustomization.metadata.object_name();
     let applied = changes.changes.iter().filter(|change| change.action != Action::Skipped);
-    let all: Vec<Checked> = match kustomization.spec.wait {
-        true => applied
+    let all: Vec<Checked> = if kustomization.spec.wait {
+        applied
             .map(|change| Checked {
                 id: change.id.clone(),
                 version: change.version.clone(),
             })
-            .collect(),
-        false => kustomization
-            .spec
-            .health_checks
-            .iter()
-            .map(named)
-            .collect::<Result<_, _>>()?,
+            .collect()
+    } else {
+        let named = kustomization.spec.health_checks.iter().map(named);
+        named.collect::<Result<_, _>>()?
     };
     let is_own = |id: &ObjectId| id.kind == "Kustomization" && id.name == own;
     Ok(all.into_iter().filter(|checked| !is_own(&checked.id)).collect())

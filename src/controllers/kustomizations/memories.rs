@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex as StdMutex;
 use tokio::sync::Mutex;
 
 use bumpwright_api::ObjectName;
@@ -49,7 +50,7 @@ impl Memories {
         let dropped = memories.clone();
         kustomizations.listen(move |change| {
             if let Change::Deleted(object) = change {
-                dropped.lock().remove(&object.name);
+                dropped.known.lock().remove(&object.name);
                 let (folder, owner) = (Arc::clone(&dropped.folder), owner(object));
                 // What is left is removed by the next cleanup.
                 tokio::task::spawn_blocking(move || folder.remove(&owner));
@@ -60,7 +61,7 @@ impl Memories {
 
     /// The memory of one Kustomization.
     pub(crate) async fn of(&self, object: &Object, log: &Log) -> Arc<Mutex<Memory>> {
-        if let Some(memory) = self.lock().get(&object.name) {
+        if let Some(memory) = self.known.lock().get(&object.name) {
             return Arc::clone(memory);
         }
         let (folder, owner) = (Arc::clone(&self.folder), owner(object));
@@ -73,7 +74,7 @@ impl Memories {
             }
             Err(_) => Memory::default(),
         };
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let memory = || Arc::new(Mutex::new(memory));
         Arc::clone(known.entry(object.name.clone()).or_insert_with(memory))
     }
@@ -81,7 +82,7 @@ impl Memories {
     /// Drops the memory of a Kustomization that another process owns. What is on the disk stays for a while: it is as good as the day it was
     /// written, should this process own the Kustomization again.
     pub(crate) fn drop_of(&self, name: &ObjectName) {
-        self.lock().remove(name);
+        self.known.lock().remove(name);
     }
 
     /// Keeps the memory of one Kustomization on the disk, if it has changed.
@@ -95,9 +96,5 @@ impl Memories {
                 "what was applied is not kept on the disk: a restart compares all objects",
             );
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ObjectName, Arc<Mutex<Memory>>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

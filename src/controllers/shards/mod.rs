@@ -9,9 +9,10 @@ mod member;
 mod place;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
 use super::kinds::Queued;
@@ -100,7 +101,7 @@ impl Shards {
 
     fn learn(&self, kind: &'static Kind, change: &Change) {
         let round = self.view().round();
-        let mut followed = self.followed();
+        let mut followed = self.followed.lock();
         let (object, is_first) = match change {
             Change::Deleted(object) => {
                 followed.remove(&(kind.kind, object.name.clone()));
@@ -121,7 +122,7 @@ impl Shards {
 
     /// Whether the place of an object has settled.
     fn is_settled(&self, kind: &'static Kind, object: &Object, key: &str, view: &View) -> bool {
-        let followed = self.followed();
+        let followed = self.followed.lock();
         let known = followed.get(&(kind.kind, object.name.clone()));
         known.is_some_and(|known| {
             let is_it = known.key == key && known.uid == object.uid;
@@ -130,16 +131,12 @@ impl Shards {
     }
 
     fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn followed(&self) -> MutexGuard<'_, HashMap<(&'static str, ObjectName), Followed>> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::clone(&self.view.read())
     }
 
     /// Puts a view in force. What is taken from a queue afterwards is judged by it.
     fn put(&self, view: View) -> Arc<View> {
-        let mut current = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.view.write();
         if view.epoch != current.epoch {
             self.dealt.notify_one();
         }

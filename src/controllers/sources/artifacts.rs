@@ -5,13 +5,25 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::source::News;
 use super::status;
 use bumpwright_api::{Artifact, ObjectName, Reason};
 use bumpwright_artifact::revision;
 use bumpwright_kube::{Kind, Object};
 use bumpwright_runtime::{Action, EventType, ReconcileRequest, Status, blocking};
 use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
+
+/// What the event about an artifact says.
+pub(crate) struct News {
+    pub(crate) message: String,
+    /// Its reason, in place of those of all kinds.
+    pub(crate) reason: Option<Reason>,
+}
+
+impl From<String> for News {
+    fn from(message: String) -> Self {
+        Self { message, reason: None }
+    }
+}
 
 /// The annotation of an OCI artifact with the revision that it was made from.
 pub(crate) const ORIGIN_REVISION: &str = "org.opencontainers.image.revision";

@@ -1,14 +1,15 @@
 //! Serves artifacts once this process leads (source-controller v1.9, `main.go`): before that another one may still write to the
 //! folder.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::SetOnce;
 use tokio::task::JoinSet;
 
-use crate::controllers::process::StartError;
 use crate::controllers::settings::Settings;
+use crate::controllers::start_error::StartError;
 use bumpwright_runtime::Log;
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
@@ -49,7 +50,7 @@ impl Serving {
 
     /// The process with this identity leads.
     pub(crate) fn wait_for(&self, holder: &str) {
-        *self.leader.lock().unwrap_or_else(PoisonError::into_inner) = Some(holder.to_owned());
+        *self.leader.lock() = Some(holder.to_owned());
     }
 
     /// Whether a Service may send requests for artifacts to this process, `own`. While it waits for another pod of its ReplicaSet it
@@ -62,7 +63,7 @@ impl Serving {
         if self.has_begun() {
             return Ok(());
         }
-        match &*self.leader.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.leader.lock() {
             None => Err("it is not known yet which process has the lease".to_owned()),
             Some(leader) if set_of(leader) == set_of(own) => Err(format!("artifacts are served by {leader}")),
             Some(_) => Ok(()),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::artifacts::{self, Checked, InitialState};
+use super::artifacts::{self, Checked, InitialState, News};
 use super::context::SourcesContext;
 use super::error::{ArtifactError, SourceError};
 use super::server;
@@ -68,19 +68,6 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
         request: &SourceRequest<'_, Self>,
         status: &mut Status,
     ) -> impl Future<Output = Result<News, Self::Error>> + Send;
-}
-
-/// What the event about an artifact says.
-pub(crate) struct News {
-    pub(crate) message: String,
-    /// Its reason, in place of those of all kinds.
-    pub(crate) reason: Option<Reason>,
-}
-
-impl From<String> for News {
-    fn from(message: String) -> Self {
-        Self { message, reason: None }
-    }
 }
 
 /// Reconciles the sources of a kind.

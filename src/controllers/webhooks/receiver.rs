@@ -1,9 +1,10 @@
 //! Webhooks: an authenticated event triggers the reconciliation of the objects concerned (`docs/guides/webhooks.md`).
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -87,7 +88,7 @@ impl Webhooks {
     }
 
     async fn tokens(&self) -> Result<Arc<Tokens>, ClusterError> {
-        let known = self.tokens.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.tokens.read().clone();
         if let Some((read, tokens)) = known
             && read.elapsed() < TOKENS_KEPT
         {
@@ -109,7 +110,7 @@ impl Webhooks {
             self.log.error(&why, "no webhook can prove itself");
         }
         let tokens = Arc::new(tokens);
-        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&tokens)));
+        *self.tokens.write() = Some((Instant::now(), Arc::clone(&tokens)));
         Ok(tokens)
     }
 

@@ -1,10 +1,10 @@
 //! People whom a proxy has signed in: it sends their name and groups in headers, and a secret that proves it is the proxy.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use http::HeaderMap;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
@@ -85,7 +85,7 @@ impl Proxy {
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
-        let mut known = self.secret.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.secret.lock();
         if let Some((read, secret)) = *known
             && read.elapsed() < KEPT
         {

@@ -2,11 +2,11 @@
 //! that only the cookie has: it is checked again while the session is used.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use zeroize::Zeroizing;
@@ -85,7 +85,7 @@ impl Sessions {
             person: person.to_owned(),
             began: Instant::now(),
         };
-        let mut sessions = self.lock();
+        let mut sessions = self.0.lock();
         sessions.retain(|_, session| session.began.elapsed() < LASTS);
         while sessions.values().filter(|one| one.person == person).count() >= OF_ONE {
             drop_oldest(&mut sessions, |one| one.person == person);
@@ -99,7 +99,7 @@ impl Sessions {
 
     /// The token of a session that has not ended.
     pub(in crate::ui) fn token(&self, cookie: &Cookie) -> Option<Secret> {
-        let sessions = self.lock();
+        let sessions = self.0.lock();
         let session = sessions.get(&cookie.session());
         let session = session.filter(|session| session.began.elapsed() < LASTS)?;
         let token = cookie.crypt(&session.sealed);
@@ -108,11 +108,7 @@ impl Sessions {
 
     /// Ends a session.
     pub(in crate::ui) fn end(&self, session: &[u8; 32]) {
-        self.lock().remove(session);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(session);
     }
 }
 
@@ -141,7 +137,7 @@ mod tests {
         let cookie = begin(&sessions, "ann", &token);
         let again = Cookie::read(&cookie.text()).unwrap();
         assert_eq!(sessions.token(&again), Some(Secret::new(token.as_str())));
-        let sealed = sessions.lock().values().next().unwrap().sealed.clone();
+        let sealed = sessions.0.lock().values().next().unwrap().sealed.clone();
         assert!(
             !sealed
                 .windows(8)
@@ -169,6 +165,6 @@ mod tests {
         for person in 0..SESSIONS {
             begin(&sessions, &person.to_string(), "t");
         }
-        assert_eq!(sessions.lock().len(), SESSIONS);
+        assert_eq!(sessions.0.lock().len(), SESSIONS);
     }
 }

@@ -1,9 +1,9 @@
 //! Whose token it is: TokenReviews, cached by the token's SHA-256. What is revoked ends within a minute.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
@@ -76,7 +76,7 @@ impl Tokens {
         match user {
             Some(user) => {
                 put(
-                    &mut lock(&self.people),
+                    &mut self.people.lock(),
                     id,
                     (Instant::now(), user.clone()),
                     |(at, _)| *at,
@@ -84,24 +84,22 @@ impl Tokens {
                 Ok(user)
             }
             None => {
-                put(&mut lock(&self.refused), id, Instant::now(), |at| *at);
+                put(&mut self.refused.lock(), id, Instant::now(), |at| *at);
                 Err(Unknown::Refused)
             }
         }
     }
 
     fn known(&self, id: &[u8; 32]) -> Option<Result<User, Unknown>> {
-        let user = lock(&self.people)
+        let user = self
+            .people
+            .lock()
             .get(id)
             .filter(|(at, _)| at.elapsed() < KEPT)
             .map(|(_, user)| user.clone());
-        let is_refused = || lock(&self.refused).get(id).is_some_and(|at| at.elapsed() < REFUSED);
+        let is_refused = || self.refused.lock().get(id).is_some_and(|at| at.elapsed() < REFUSED);
         user.map(Ok).or_else(|| is_refused().then_some(Err(Unknown::Refused)))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds an answer; the oldest goes where there is no room.

@@ -12,9 +12,10 @@ mod services;
 mod signatures;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 use crate::siege::{METERED, MOST_MEMORY, Plan, Siege};
@@ -200,19 +201,19 @@ impl Meter {
                         let measured = self.measure(row);
                         println!("meter: {}", measured.shown());
                         if !measured.is_right() {
-                            let mut wrong: std::sync::MutexGuard<'_, Vec<String>> = wrong.lock().unwrap();
+                            let mut wrong: parking_lot::MutexGuard<'_, Vec<String>> = wrong.lock();
                             wrong.push(measured.shown());
                         }
                     }
                 });
             }
         });
-        wrong.into_inner().unwrap()
+        wrong.into_inner()
     }
 }
 
 fn next<'r>(rows: &Mutex<VecDeque<&'r Row>>) -> Option<&'r Row> {
-    rows.lock().unwrap().pop_front()
+    rows.lock().pop_front()
 }
 
 impl Measured {

@@ -232,9 +232,12 @@ fn configs_of(groups: &Groups) -> Configs {
 fn variables_of(secret: &Value) -> Map<String, Value> {
     let normal = normal::normal(secret.clone());
     let values = normal["data"].as_object().into_iter().flatten();
-    let variable = |(key, value): (&String, &Value)| match value == normal::MASK {
-        true => (key.clone(), format!("${{{key}}}").into()),
-        false => (key.clone(), value.clone()),
+    let variable = |(key, value): (&String, &Value)| {
+        if value == normal::MASK {
+            (key.clone(), format!("${{{key}}}").into())
+        } else {
+            (key.clone(), value.clone())
+        }
     };
     values.map(variable).collect()
 }

@@ -159,10 +159,7 @@ fn decoded(value: Value) -> Value {
 /// A value's text, or the mask that it contains.
 fn shown(bytes: &[u8]) -> Value {
     let text = String::from_utf8_lossy(bytes);
-    match text.contains(MASK) {
-        true => MASK.into(),
-        false => text.into(),
-    }
+    if text.contains(MASK) { MASK.into() } else { text.into() }
 }
 
 fn mask_empty(theirs: &mut Value, ours: &Value) {

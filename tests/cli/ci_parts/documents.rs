@@ -94,7 +94,7 @@ fn the_include_for_gitlab() {
         let ran = project.run(job, &inputs, &[("BUMPWRIGHT_GITLAB_TOKEN", TOKEN)]);
         assert_eq!(ran.code, 0, "{job}: {}{}", ran.out, ran.err);
     }
-    assert!(project.repo.rev("bump/images").is_some() && project.notes.lock().unwrap().len() == 1);
+    assert!(project.repo.rev("bump/images").is_some() && project.notes.lock().len() == 1);
 }
 
 #[test]

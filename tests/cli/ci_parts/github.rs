@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bumpwright_testkit::cli::{Ran, ran};
 use bumpwright_testkit::forge::{Forge, ForgeKind, refused, said};
@@ -12,6 +12,7 @@ use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{Repo, git, run};
 use bumpwright_testkit::stub_http::StubHttp;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{Comment, MARKED, Machine, TOKEN, equipped, releases, root, text, yaml};
@@ -36,7 +37,7 @@ impl Runner {
         let forge = Forge::start(ForgeKind::GitHub, machine.bench.home.path(), &format!("Bearer {TOKEN}"));
         let comments = Arc::<Mutex<Vec<Comment>>>::default();
         let kept = Arc::clone(&comments);
-        forge.fault(move |request, _| comment_api(request, &mut kept.lock().unwrap()));
+        forge.fault(move |request, _| comment_api(request, &mut kept.lock()));
         Self {
             machine,
             forge,
@@ -156,7 +157,7 @@ impl Runner {
     }
 
     pub fn comments(&self) -> Vec<Comment> {
-        self.comments.lock().unwrap().clone()
+        self.comments.lock().clone()
     }
 
     /// The methods of the requests to the comments since the last call.
@@ -232,7 +233,7 @@ fn a_check_reports_once_and_keeps_its_comment() {
     // People have talked more than fits on a page.
     for id in 0..130 {
         let body = "a comment".to_owned();
-        runner.comments.lock().unwrap().push(Comment { id, body });
+        runner.comments.lock().push(Comment { id, body });
     }
     let check = [("dry-run", "true"), ("comment", "true")];
     let ran = runner.run(&check);
@@ -267,7 +268,7 @@ fn a_check_reports_once_and_keeps_its_comment() {
     assert_eq!(runner.run(&check).code, 0);
     assert_eq!(runner.output("changed"), "false");
     assert!(runner.comments()[130].body.contains("Nothing to change."));
-    runner.comments.lock().unwrap().clear();
+    runner.comments.lock().clear();
     assert_eq!(runner.run(&check).code, 0);
     assert!(runner.comments().is_empty());
     assert!(!runner.machine.arguments().contains(TOKEN));

@@ -1,7 +1,7 @@
 //! The component for GitLab: its inputs are interpolated as GitLab does, and the scripts of its jobs run in a shell.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bumpwright_testkit::cli::Ran;
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};
@@ -9,6 +9,7 @@ use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Repo;
 use bumpwright_testkit::stub_http::{StubHttp, forward};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::{Comment, MARKED, Machine, TOKEN, equipped, releases, text};
@@ -92,7 +93,7 @@ impl Project {
         let notes = Arc::<Mutex<Vec<Comment>>>::default();
         let (kept, address) = (Arc::clone(&notes), git.address());
         let server = StubHttp::start(move |request| match request.path.strip_prefix("/api/v4/") {
-            Some(below) => note_api(below, request, &mut kept.lock().unwrap()),
+            Some(below) => note_api(below, request, &mut kept.lock()),
             None => forward(address, request).unwrap_or_else(|error| Reply::text(502, &error.to_string())),
         });
         Self {
@@ -231,7 +232,7 @@ fn a_check_keeps_one_note_and_fails_as_its_inputs_say() {
             report.contains("`1.0.0` → `2.0.0`") && ran.out.contains(&report),
             "{report}"
         );
-        let notes = project.notes.lock().unwrap();
+        let notes = project.notes.lock();
         assert_eq!(notes.len(), 1);
         assert_eq!(notes[0].body, format!("<!-- bumpwright:report -->\n{report}"));
     }
@@ -247,7 +248,7 @@ fn a_check_keeps_one_note_and_fails_as_its_inputs_say() {
     for (strict, code) in [(true, 3), (false, 0)] {
         let ran = project.run("bumpwright-check", &[("strict", json!(strict))], &[NOTES]);
         assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
-        assert!(project.notes.lock().unwrap()[0].body.contains("UnknownPolicy"));
+        assert!(project.notes.lock()[0].body.contains("UnknownPolicy"));
     }
     let refused = project.run(
         "bumpwright-check",
@@ -266,9 +267,9 @@ fn a_check_keeps_one_note_and_fails_as_its_inputs_say() {
         usage.out,
         usage.err
     );
-    project.notes.lock().unwrap().clear();
+    project.notes.lock().clear();
     project.run("bumpwright-check", &[("note", json!(false))], &[NOTES]);
-    assert!(project.notes.lock().unwrap().is_empty());
+    assert!(project.notes.lock().is_empty());
 }
 
 #[test]

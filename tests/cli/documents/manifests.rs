@@ -26,9 +26,10 @@ fn part(kind: &str, text: &str) -> Vec<String> {
     let Some(group) = group_of(kind) else {
         return vec![format!("there is no kind {kind}")];
     };
-    let metadata = match text.starts_with("metadata:") {
-        true => "",
-        false => "metadata: {name: example}\n",
+    let metadata = if text.starts_with("metadata:") {
+        ""
+    } else {
+        "metadata: {name: example}\n"
     };
     schema_faults(
         &format!("apiVersion: {group}/v1\nkind: {kind}\n{metadata}{text}"),

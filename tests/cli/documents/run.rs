@@ -37,9 +37,10 @@ impl Bench {
     /// None without the registry that the page needs.
     fn of(page: &Page) -> Option<Self> {
         let tags: Vec<&str> = page.blocks.iter().flat_map(|block| block.all("tags")).collect();
-        let registry = match tags.is_empty() {
-            true => None,
-            false => Some(Registry::start()?),
+        let registry = if tags.is_empty() {
+            None
+        } else {
+            Some(Registry::start()?)
         };
         for line in tags {
             let mut words = line.split(' ');

@@ -23,9 +23,10 @@ pub fn paragraph(text: &str) -> String {
 /// A sentence ends with a full stop.
 pub fn sentence(text: &str) -> String {
     let text = text.trim();
-    match text.is_empty() || text.ends_with(['.', '!', '?']) {
-        true => text.to_owned(),
-        false => format!("{text}."),
+    if text.is_empty() || text.ends_with(['.', '!', '?']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
     }
 }
 

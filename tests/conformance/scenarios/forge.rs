@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use bumpwright_testkit::git_http::{Fault, Seen};
@@ -79,7 +79,7 @@ impl Forge {
     /// Changes how the server treats a repository from now on.
     pub fn configure(&self, name: &str, changes: &Map<String, Value>) {
         let repo = self.ensure(name);
-        let mut all = self.settings.lock().unwrap();
+        let mut all = self.settings.lock();
         let settings = all.entry(name.to_owned()).or_default();
         settings.extend(changes.clone());
         if let Some(offered) = changes.get("push_options") {
@@ -108,7 +108,7 @@ impl Forge {
         if name.is_empty() || !self.repo(name).dir.exists() {
             return Some(Fault::Status(404, "Repository not found\n".to_owned()));
         }
-        let settings = self.settings.lock().unwrap().get(name).cloned().unwrap_or_default();
+        let settings = self.settings.lock().get(name).cloned().unwrap_or_default();
         if let Some(seconds) = settings.get("delay").and_then(Value::as_f64) {
             std::thread::sleep(Duration::from_secs_f64(seconds));
         }
@@ -138,7 +138,6 @@ impl Forge {
         let race = self
             .settings
             .lock()
-            .unwrap()
             .get_mut(name)
             .and_then(|settings| settings.remove("race"));
         if let Some(race) = race.filter(Value::is_object) {

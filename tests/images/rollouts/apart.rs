@@ -46,9 +46,10 @@ impl Theirs {
     /// The statuses of those that are suspended, with this commit.
     fn stand(&self, commit: &str, is_ready: bool) {
         let revision = format!("main@sha1:{commit}");
-        let (status, reason) = match is_ready {
-            true => ("True", "ReconciliationSucceeded"),
-            false => ("False", "HealthCheckFailed"),
+        let (status, reason) = if is_ready {
+            ("True", "ReconciliationSucceeded")
+        } else {
+            ("False", "HealthCheckFailed")
         };
         let ready = json!({"type": "Ready", "status": status, "reason": reason, "message": "theirs alone",
             "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1});

@@ -1,6 +1,8 @@
 //! What must not happen: failures that are not the images', put back twice, lost with a process, or pushed in a loop.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{Applier, Fleet, deployment, kustomization, until_commits};
 use bumpwright_testkit::api_proxy::ApiProxy;
@@ -364,10 +366,10 @@ struct Gate {
 
 /// Holds the caller until the gate is open; once.
 fn pass(gate: &Mutex<Gate>) -> bool {
-    if std::mem::replace(&mut gate.lock().unwrap().arrived, true) {
+    if std::mem::replace(&mut gate.lock().arrived, true) {
         return false;
     }
-    while !gate.lock().unwrap().open {
+    while !gate.lock().open {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     true
@@ -403,7 +405,7 @@ fn change_of_leader(fleet: &mut Fleet, proxy: &ApiProxy, gate: &Mutex<Gate>) -> 
     let second = starter("second").start();
     fleet.nodes.break_image("ghcr.io/o/web:1.1.0");
     fleet.choose("web", "1.1.0");
-    until("the put back is under way", || gate.lock().unwrap().arrived);
+    until("the put back is under way", || gate.lock().arrived);
     until_commits(fleet, 2);
     first.signal("STOP");
     leads(&second);
@@ -442,7 +444,7 @@ fn hold_back(proxy: &ApiProxy, cluster: &'static Cluster, words: &'static [&str]
             return None;
         }
         let answer = cluster.request("PATCH", &request.target, request.header("content-type")?, &body);
-        holding.lock().unwrap().answer = Some(answer.status);
+        holding.lock().answer = Some(answer.status);
         Some(Reply::text(answer.status, &answer.body.to_string()))
     });
     gate
@@ -462,14 +464,14 @@ fn a_push_of_a_leader_that_was_paused_comes_too_late() {
         let is_push = seen.is_push() && seen.body.len() > 4;
         let repo = bumpwright_testkit::repo::Repo { dir: repo.clone() };
         if is_push && repo.log("main").len() == 2 && pass(&holding) {
-            holding.lock().unwrap().answer = Some(0);
+            holding.lock().answer = Some(0);
         }
         None
     });
     let both = change_of_leader(&mut fleet, &proxy, &gate);
     let before = record(&fleet);
-    gate.lock().unwrap().open = true;
-    until("it goes on", || gate.lock().unwrap().answer.is_some());
+    gate.lock().open = true;
+    until("it goes on", || gate.lock().answer.is_some());
     ends_without_a_trace(&fleet, &both, &before);
 }
 
@@ -485,8 +487,8 @@ fn a_record_of_a_leader_that_was_paused_replaces_no_newer_one() {
     let both = change_of_leader(&mut fleet, &proxy, &gate);
     let before = record(&fleet);
     assert_eq!(before["putBack"]["pushed"], true);
-    gate.lock().unwrap().open = true;
-    let answer = until("it is answered", || gate.lock().unwrap().answer);
+    gate.lock().open = true;
+    let answer = until("it is answered", || gate.lock().answer);
     assert_eq!(answer, 409);
     ends_without_a_trace(&fleet, &both, &before);
 }
@@ -556,10 +558,10 @@ fn what_is_held_at_the_same_time_as_another_version_is_released_stays_held() {
     let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
     let flags = ["--controllers=image-reflector"];
     let _controller = world.starter("reflector").kubeconfig(&kubeconfig).flags(&flags).start();
-    until("1.1.0 is to be forgotten", || gate.lock().unwrap().arrived);
+    until("1.1.0 is to be forgotten", || gate.lock().arrived);
     hold(&["1.1.0", "1.2.0"]);
-    gate.lock().unwrap().open = true;
-    let answer = until("it is answered", || gate.lock().unwrap().answer);
+    gate.lock().open = true;
+    let answer = until("it is answered", || gate.lock().answer);
     assert_eq!(answer, 409);
     until("1.2.0 alone is held", || {
         let held = world.get(IMAGE_POLICY, "app")["metadata"]["annotations"][FAILED].to_string();

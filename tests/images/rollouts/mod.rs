@@ -116,9 +116,10 @@ impl Fleet {
         let kinds = self.applier.kinds("source,image-automation");
         let world = &self.world;
         let has = |flag: &str| self.served.iter().any(|one| one.starts_with(flag));
-        let starter = match has("--watch") {
-            true => Controller::ours(&world.cluster.kubeconfig(), &world.namespace, &world.folder_of("ours")),
-            false => world.starter("ours"),
+        let starter = if has("--watch") {
+            Controller::ours(&world.cluster.kubeconfig(), &world.namespace, &world.folder_of("ours"))
+        } else {
+            world.starter("ours")
         };
         let mut flags = vec![kinds];
         if !has("--requeue-dependency") {

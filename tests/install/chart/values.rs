@@ -115,9 +115,10 @@ fn the_readme_has_all_values() {
             .pointer(&format!("/{}", name.replace('.', "/")))
             .unwrap()
             .to_string();
-        let default = match default.len() <= SHORT {
-            true => format!("`{default}`"),
-            false => "[values.yaml](values.yaml)".to_owned(),
+        let default = if default.len() <= SHORT {
+            format!("`{default}`")
+        } else {
+            "[values.yaml](values.yaml)".to_owned()
         };
         table.push_str(&format!("| `{name}` | {default} | {comment} |\n"));
     }

@@ -16,9 +16,10 @@ fn read(path: &Path) -> Option<Result<Json, String>> {
         .arg(path)
         .output()
         .unwrap();
-    Some(match out.status.success() {
-        true => Ok(serde_json::from_slice(&out.stdout).unwrap()),
-        false => Err(String::from_utf8_lossy(&out.stderr).into_owned()),
+    Some(if out.status.success() {
+        Ok(serde_json::from_slice(&out.stdout).unwrap())
+    } else {
+        Err(String::from_utf8_lossy(&out.stderr).into_owned())
     })
 }
 

@@ -65,9 +65,10 @@ fn await_rights(cluster: &Cluster, namespace: &str) {
 fn pod(world: &World<'_>, all: &BTreeMap<String, Json>, kubeconfig: &Path, name: &str) -> Controller {
     let mut flags = arguments(all);
     let is_member = flags.contains(&"--shards".to_owned());
-    let of_pods = match is_member {
-        true => "--storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.cluster.local:9090",
-        false => "--storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.cluster.local.",
+    let of_pods = if is_member {
+        "--storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.cluster.local:9090"
+    } else {
+        "--storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.cluster.local."
     };
     assert_eq!(
         is_member,

@@ -36,9 +36,10 @@ impl<'a> Installing<'a> {
         Self {
             cluster,
             namespace,
-            plural: match flags.iter().any(|flag| flag.starts_with("--shards")) {
-                true => "statefulsets",
-                false => "deployments",
+            plural: if flags.iter().any(|flag| flag.starts_with("--shards")) {
+                "statefulsets"
+            } else {
+                "deployments"
             },
             child,
             says,

@@ -219,7 +219,7 @@ fn the_inventory_comes_first() {
     );
     world.apply(&config_map("c0", "{k: v}"));
     world.apply(&two);
-    let kept = world.kept.inventories.lock().unwrap().clone();
+    let kept = world.kept.inventories.lock().clone();
     let ids = |at: usize| -> Vec<String> {
         let status = kept[at].to_status();
         let entries = status["entries"].as_array().unwrap().iter();
@@ -232,7 +232,7 @@ fn the_inventory_comes_first() {
     assert_eq!(ids(1), ["NS_c0__ConfigMap", "_NS-more__Namespace"]);
     assert_eq!(ids(2), ["NS_c0__ConfigMap", "_NS-more__Namespace", "NS_c1__ConfigMap"]);
     world.apply(&two.replace("k: v", "k: w"));
-    assert_eq!(world.kept.inventories.lock().unwrap().len(), 3);
+    assert_eq!(world.kept.inventories.lock().len(), 3);
     world.kept.fails = true;
     let words = world.refused(&config_map("c2", "{k: v}"));
     assert_eq!(words, "failed to update the inventory before applying: no room\n");

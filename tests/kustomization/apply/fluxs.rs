@@ -158,9 +158,10 @@ fn write_as(world: &World, other: &Json, object: &Json) -> bool {
         let path = format!("{path}?fieldManager={manager}{query}");
         world.server.request("PATCH", &path, kind, &body).status
     };
-    let status = match other["operation"] == "Apply" {
-        true => patch("application/apply-patch+yaml", "&force=true"),
-        false => patch("application/merge-patch+json", ""),
+    let status = if other["operation"] == "Apply" {
+        patch("application/apply-patch+yaml", "&force=true")
+    } else {
+        patch("application/merge-patch+json", "")
     };
     if status == 404 {
         return world.server.create(object, &format!("fieldManager={manager}")).is_ok();

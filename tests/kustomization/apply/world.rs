@@ -1,7 +1,6 @@
 //! A Kustomization's objects in a namespace of their own.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_api::ObjectName;
@@ -10,6 +9,7 @@ use bumpwright_apply::{
 };
 use bumpwright_kube::{Cluster, Connect};
 use futures::future::{BoxFuture, FutureExt as _};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
@@ -25,7 +25,7 @@ pub struct Kept {
 impl InventoryStore for Kept {
     fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            self.inventories.lock().unwrap().push(inventory.clone());
+            self.inventories.lock().push(inventory.clone());
             if self.fails { Err("no room".to_owned()) } else { Ok(()) }
         }
         .boxed()
@@ -41,9 +41,9 @@ struct Answers {
 
 impl Answers {
     fn came(&self, method: &str) {
-        self.methods.lock().unwrap().push(method.to_owned());
+        self.methods.lock().push(method.to_owned());
         let then = match method {
-            "GET" => self.then.lock().unwrap().take(),
+            "GET" => self.then.lock().take(),
             _ => None,
         };
         if let Some(act) = then {
@@ -168,14 +168,14 @@ impl World {
 
     /// The methods of the requests that are made meanwhile, in the order of their answers.
     pub fn methods(&mut self, act: impl FnOnce(&mut Self)) -> Vec<String> {
-        let before = self.answers.methods.lock().unwrap().len();
+        let before = self.answers.methods.lock().len();
         act(self);
-        self.answers.methods.lock().unwrap().split_off(before)
+        self.answers.methods.lock().split_off(before)
     }
 
     /// Somebody else's deed, right after the server has answered the client's next GET.
     pub fn after_the_next_look(&self, act: impl FnOnce() + Send + 'static) {
-        *self.answers.then.lock().unwrap() = Some(Box::new(act));
+        *self.answers.then.lock() = Some(Box::new(act));
     }
 
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {

@@ -36,9 +36,10 @@ impl Azure {
         let certificates = Certificates::for_host(&HOSTS.join(",DNS:"))?;
         let key = folder.path().join("rsa.key");
         let server = StubHttp::with(Some(certificates.server_config(false)), move |request| {
-            match request.header("host").unwrap().starts_with("login.") {
-                true => entra(request),
-                false => vault(request).unwrap_or_else(|| answer(request, &key)),
+            if request.header("host").unwrap().starts_with("login.") {
+                entra(request)
+            } else {
+                vault(request).unwrap_or_else(|| answer(request, &key))
             }
         });
         let leading = HOSTS.map(|host| (format!("{host}:443"), server.address()));

@@ -198,9 +198,10 @@ fn outcome(text: &Text, services: &Services) -> Result<String, String> {
             (failure(services, &key), "non-TLS protected (https) endpoints")
         }
     };
-    match said.ends_with(next) {
-        true => Ok(String::new()),
-        false => Err(said),
+    if said.ends_with(next) {
+        Ok(String::new())
+    } else {
+        Err(said)
     }
 }
 

@@ -195,12 +195,11 @@ fn run(case: Case, tls: Option<&(&'static Certificates, Proxy, Arc<StubHttp>)>) 
         "vault" => vec![("sops.vault-token", &case.token)],
         _ => Vec::new(),
     };
-    let account = match nobody {
-        true => {
-            entries.clear();
-            Err(CloudError::Unfit("no identity here".to_owned()))
-        }
-        false => Ok(None),
+    let account = if nobody {
+        entries.clear();
+        Err(CloudError::Unfit("no identity here".to_owned()))
+    } else {
+        Ok(None)
     };
     variables.extend([
         ("AWS_ENDPOINT_URL", address.as_str()),

@@ -47,12 +47,13 @@ fn vault(request: &Request) -> Reply {
     );
     assert_eq!(request.header("x-vault-token"), None, "a login needs no token");
     let server = format!("http://{}", request.header("host").unwrap());
-    match body(request) == json!({"role": "apps_decryptor", "jwt": jwt(&server)}) {
-        true => Reply::json(&json!({"request_id": "1", "data": null, "auth": {"client_token": "hunter2.login"}})),
-        false => refusal(
+    if body(request) == json!({"role": "apps_decryptor", "jwt": jwt(&server)}) {
+        Reply::json(&json!({"request_id": "1", "data": null, "auth": {"client_token": "hunter2.login"}}))
+    } else {
+        refusal(
             400,
             &json!({"errors": [format!("no role for {}", body(request)["jwt"])]}),
-        ),
+        )
     }
 }
 
@@ -193,9 +194,10 @@ fn n_061_annotations_name_path_and_role() {
         }
         assert_eq!(request.header("x-vault-token"), None, "a login needs no token");
         let server = format!("http://{}", request.header("host").unwrap());
-        match body(request) == json!({"role": "sops", "jwt": jwt(&server)}) {
-            true => Reply::json(&json!({"request_id": "1", "data": null, "auth": {"client_token": "hunter2.login"}})),
-            false => refusal(400, &json!({"errors": ["no role"]})),
+        if body(request) == json!({"role": "sops", "jwt": jwt(&server)}) {
+            Reply::json(&json!({"request_id": "1", "data": null, "auth": {"client_token": "hunter2.login"}}))
+        } else {
+            refusal(400, &json!({"errors": ["no role"]}))
         }
     });
     let address = format!("http://{}", server.address());

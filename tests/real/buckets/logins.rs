@@ -1,6 +1,6 @@
 //! Logins by tokens: of an application at Azure, and of a ServiceAccount at AWS' token service.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,6 +18,7 @@ use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::{StubHttp, forward};
 use bumpwright_testkit::tls::Certificates;
 use bumpwright_testkit::world::{BUCKET, SERVICE_ACCOUNT, World};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 fn soon() -> Deadline {
@@ -122,11 +123,11 @@ fn an_application_logs_in_at_azurite() {
     let issued = Arc::new(Mutex::new(String::new()));
     let given = Arc::clone(&issued);
     let entra = StubHttp::start(move |_| {
-        let token = given.lock().unwrap().clone();
+        let token = given.lock().clone();
         Reply::json(&json!({"access_token": token, "expires_in": 3600}))
     });
     let listed = |token: String| {
-        *issued.lock().unwrap() = token;
+        *issued.lock() = token;
         let authority = entra.url("");
         let data = [
             ("tenantId", "ten"),
@@ -173,14 +174,14 @@ fn a_service_account_takes_its_role_at_sts() {
                 .next()
                 .map(str::to_owned)
         };
-        *kept.lock().unwrap() = json!({
+        *kept.lock() = json!({
             "id": inside("AccessKeyId"), "secret": inside("SecretAccessKey"), "token": inside("SessionToken"),
         });
         reply
     });
     let known = Arc::clone(&credentials);
     let s3 = StubHttp::in_front_of(address, move |request| {
-        let known = known.lock().unwrap().clone();
+        let known = known.lock().clone();
         let text = |name: &str| known[name].as_str().unwrap_or_default().to_owned();
         let (id, secret) = (text("id"), text("secret"));
         let key = AwsKey {

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 
 /// This file is a module of each of the two.
 fn forge() -> Forge {
-    match module_path!().ends_with("forgejo") {
-        true => Forge::Forgejo,
-        false => Forge::Gitea,
+    if module_path!().ends_with("forgejo") {
+        Forge::Forgejo
+    } else {
+        Forge::Gitea
     }
 }
 

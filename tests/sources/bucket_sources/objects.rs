@@ -63,9 +63,10 @@ impl World {
             slow: StubHttp::start(|_| Reply::status(200).after(Duration::from_secs(5))),
             sts: StubHttp::start(|request| {
                 let form = String::from_utf8_lossy(&request.body).into_owned();
-                match form.contains("LDAPUsername=ann&") && form.contains("LDAPPassword=pw&") {
-                    true => Reply::bytes(200, "text/xml", credentials()),
-                    false => error(403, "AccessDenied", "nobody of that name"),
+                if form.contains("LDAPUsername=ann&") && form.contains("LDAPPassword=pw&") {
+                    Reply::bytes(200, "text/xml", credentials())
+                } else {
+                    error(403, "AccessDenied", "nobody of that name")
                 }
             }),
             proxy: Proxy::start(None),

@@ -72,9 +72,10 @@ fn with(server: &StubHttp, data: &[(&str, &str)]) -> Settings {
 fn a_container_is_indexed_and_fetched_with_the_accounts_key() {
     let server = StubHttp::start(|request| {
         let expected = format!("SharedKey 127:{}", signature(request));
-        match request.header("authorization") == Some(&expected) {
-            true => azure(request),
-            false => error(403, "AuthenticationFailed"),
+        if request.header("authorization") == Some(&expected) {
+            azure(request)
+        } else {
+            error(403, "AuthenticationFailed")
         }
     });
     let bucket = open(&with(&server, &[("accountKey", ACCOUNT_KEY)]));

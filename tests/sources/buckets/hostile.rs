@@ -4,9 +4,12 @@ use super::*;
 
 /// A server with a list of keys, etags and sizes, whose objects are what `object` gives.
 fn server(objects: Vec<(&'static str, u64)>, object: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> StubHttp {
-    StubHttp::start(move |request| match request.parameter("list-type").is_some() {
-        true => Reply::bytes(200, "application/xml", list(&objects, "")),
-        false => object(request),
+    StubHttp::start(move |request| {
+        if request.parameter("list-type").is_some() {
+            Reply::bytes(200, "application/xml", list(&objects, ""))
+        } else {
+            object(request)
+        }
     })
 }
 

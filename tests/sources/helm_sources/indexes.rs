@@ -1,8 +1,8 @@
 //! The indexes of the chart repositories, and their servers.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bumpwright_testkit::http_server::Request;
@@ -10,6 +10,7 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tls::Certificates;
+use parking_lot::Mutex;
 
 /// Servers of chart repositories.
 pub struct World {
@@ -33,7 +34,7 @@ impl World {
         let (now, told) = (Arc::clone(&moved), Arc::clone(&answers));
         let plain = StubHttp::start(move |request| {
             let reply = answer(request, now.load(Ordering::SeqCst));
-            told.lock().unwrap().push((request.path.clone(), reply.status));
+            told.lock().push((request.path.clone(), reply.status));
             reply
         });
         Some(Self {
@@ -59,7 +60,7 @@ impl World {
 
     /// How often an index was answered so.
     pub fn answered(&self, path: &str, status: u16) -> usize {
-        let answers = self.answers.lock().unwrap();
+        let answers = self.answers.lock();
         answers
             .iter()
             .filter(|(asked, was)| asked == path && *was == status)
@@ -89,10 +90,13 @@ fn answer(request: &Request, moved: bool) -> Reply {
         "etag" => yaml(INDEX).header("ETag", "\"1\""),
         "dated" if request.header("if-modified-since").is_some() => Reply::status(304),
         "dated" => yaml(INDEX).header("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"),
-        "changing" => match moved {
-            true => yaml(&INDEX.replace("1.10.0", "1.11.0")).header("ETag", "\"2\""),
-            false => yaml(INDEX).header("ETag", "\"1\""),
-        },
+        "changing" => {
+            if moved {
+                yaml(&INDEX.replace("1.10.0", "1.11.0")).header("ETag", "\"2\"")
+            } else {
+                yaml(INDEX).header("ETag", "\"1\"")
+            }
+        }
         "then-broken" if moved => yaml("apiVersion: v1\nentries: ["),
         "then-gone" if moved => refused(500),
         "closed" if request.header("authorization") != Some(CLOSED) => refused(401),

@@ -5,9 +5,10 @@ use crate::seed::seeded;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::KUSTOMIZATION;
+use parking_lot::Mutex;
 use serde_json::json;
 use std::io::Read;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
@@ -51,11 +52,11 @@ fn a_watched_screen_is_shown_anew() {
     let reader = std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = out.read(&mut bytes) {
-            kept.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            kept.lock().push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
     });
     // The last screen is what is after the last time that the terminal was cleared.
-    let screen = || plain(seen.lock().unwrap().rsplit("\u{1b}[2J").next().unwrap());
+    let screen = || plain(seen.lock().rsplit("\u{1b}[2J").next().unwrap());
     until("the first screen", || screen().contains("Needs attention: "));
     world.patch(KUSTOMIZATION, "infra", &json!({"spec": {"suspend": true}}));
     until("the suspended one is on the screen", || {

@@ -11,10 +11,10 @@
 use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_artifact::{Limits, Links, Reader};
+use parking_lot::Mutex;
 use targets::{TARGETS, Target};
 
 #[path = "../../../../fuzz/src/targets/mod.rs"]
@@ -79,12 +79,12 @@ fn every_target_passes_over_its_stored_inputs() {
                 while let Some((name, target)) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let (count, failed) = run(name, *target);
                     total.fetch_add(count, Ordering::Relaxed);
-                    failures.lock().unwrap().extend(failed);
+                    failures.lock().extend(failed);
                 }
             });
         }
     });
-    let failures: Vec<String> = failures.into_inner().unwrap();
+    let failures: Vec<String> = failures.into_inner();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     println!("fuzzed: {} inputs of {} targets", total.into_inner(), TARGETS.len());
 }

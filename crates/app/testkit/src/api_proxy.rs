@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::apiserver::Cluster;
@@ -65,7 +66,7 @@ impl ApiProxy {
 
     /// Intercepts each request from now on; the returned reply is the answer. It may block.
     pub fn intercept(&self, look: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) {
-        *self.shared.look.lock().unwrap() = Arc::new(look);
+        *self.shared.look.lock() = Arc::new(look);
     }
 
     /// Writes each Lease once more just before it is first given back, as a renewal that was under way does.
@@ -74,7 +75,7 @@ impl ApiProxy {
         self.intercept(move |request| {
             let body = String::from_utf8_lossy(&request.body);
             let is_release = request.path.contains("/leases/") && body.contains(r#""holderIdentity":"""#);
-            if is_release && seen.lock().unwrap().insert(request.path.clone()) {
+            if is_release && seen.lock().insert(request.path.clone()) {
                 cluster.merge_patch(&request.path, &json!({"metadata": {"labels": {"renewed": "late"}}}));
             }
             None
@@ -129,7 +130,7 @@ pub fn is_watch(request: &Request) -> bool {
 
 impl Shared {
     fn answer(&self, request: &Request, out: &mut Out<'_>) -> io::Result<bool> {
-        let look = Arc::clone(&self.look.lock().unwrap());
+        let look = Arc::clone(&self.look.lock());
         if let Some(reply) = look(request) {
             return reply.send(request, out);
         }

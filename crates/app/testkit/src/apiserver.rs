@@ -9,10 +9,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Once, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 use crate::ports::free_port;
@@ -619,14 +620,14 @@ impl Supervised {
     }
 
     fn log(&self) -> String {
-        String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
+        String::from_utf8_lossy(&self.output.lock()).into_owned()
     }
 }
 
 fn collect(mut from: impl Read, to: &Mutex<Vec<u8>>, ended: &AtomicBool) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
-        to.lock().unwrap().extend_from_slice(&buffer[..length]);
+        to.lock().extend_from_slice(&buffer[..length]);
     }
     ended.store(true, Ordering::Release);
 }

@@ -12,8 +12,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::memory_group::MemoryGroup;
 use crate::ports::free_port;
@@ -258,12 +259,12 @@ impl Controller {
     }
 
     pub fn is_running(&self) -> bool {
-        self.child.lock().unwrap().try_wait().unwrap().is_none()
+        self.child.lock().try_wait().unwrap().is_none()
     }
 
     /// Waits for the exit of the process; returns its exit code, none after a signal.
     pub fn ended(&self) -> Option<i32> {
-        until("the controller ends", || self.child.lock().unwrap().try_wait().unwrap()).code()
+        until("the controller ends", || self.child.lock().try_wait().unwrap()).code()
     }
 
     /// Terminates it, as the kubelet does when a Deployment is scaled down, and waits for its exit. It releases its leases.
@@ -338,7 +339,7 @@ impl Controller {
 impl Drop for Controller {
     fn drop(&mut self) {
         // The holder of the lock has failed; the process must end all the same.
-        let child = self.child.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let child = self.child.get_mut();
         let _ = child.kill();
         let _ = child.wait();
         if std::thread::panicking() {

@@ -1,8 +1,9 @@
 //! A forge: repositories behind the real `git http-backend`, and the API of pull requests
 //! as documented by GitHub and Gitea. Invalid requests are refused.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::git_http::GitHttp;
@@ -87,7 +88,7 @@ impl Forge {
         let (serving, address) = (Arc::clone(&state), git.address());
         let server = StubHttp::with(tls, move |request| {
             if request.path.starts_with("/api/") {
-                return serving.lock().unwrap().answer(request);
+                return serving.lock().answer(request);
             }
             forward(address, request).unwrap_or_else(|error| Reply::text(502, &error.to_string()))
         });
@@ -100,25 +101,25 @@ impl Forge {
 
     /// Answers in place of the forge until it returns none.
     pub fn fault(&self, fault: impl FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send + 'static) {
-        self.state.lock().unwrap().fault = Some(Box::new(fault));
+        self.state.lock().fault = Some(Box::new(fault));
     }
 
     pub fn healthy(&self) {
-        self.state.lock().unwrap().fault = None;
+        self.state.lock().fault = None;
     }
 
     pub fn pulls(&self) -> Vec<Pull> {
-        self.state.lock().unwrap().pulls.clone()
+        self.state.lock().pulls.clone()
     }
 
     /// Changes the newest pull request, as people do in the browser.
     pub fn by_hand(&self, edit: impl FnOnce(&mut Pull)) {
-        edit(self.state.lock().unwrap().pulls.last_mut().unwrap());
+        edit(self.state.lock().pulls.last_mut().unwrap());
     }
 
     /// Opens a pull request of people.
     pub fn open(&self, head: &str, base: &str, head_repository: u64) {
-        let pulls = &mut self.state.lock().unwrap().pulls;
+        let pulls = &mut self.state.lock().pulls;
         open(pulls, ("By hand", "Words."), (head, base), head_repository);
     }
 

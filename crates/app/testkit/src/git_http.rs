@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 
 use crate::http_server::{HttpServer, Out, Request};
 use crate::reply::Reply;
@@ -148,9 +149,9 @@ impl GitHttp {
         let serving = Arc::clone(&shared);
         let server = HttpServer::start(options.tls, move |request, out| {
             let seen = Seen::new(request);
-            let fault = serving.faults.lock().unwrap().remove(&request.number);
+            let fault = serving.faults.lock().remove(&request.number);
             // The hook may block; other requests are served meanwhile.
-            let look = serving.intercept.lock().unwrap().clone();
+            let look = serving.intercept.lock().clone();
             let fault = fault.or_else(|| look.and_then(|look| look(&seen)));
             serving.answer(out, &seen, fault)
         });
@@ -199,17 +200,17 @@ impl GitHttp {
     /// Injects a fault into the `nth` request from now (from 1).
     pub fn fault(&self, nth: usize, fault: Fault) {
         let so_far = self.server.count();
-        self.shared.faults.lock().unwrap().insert(so_far + nth, fault);
+        self.shared.faults.lock().insert(so_far + nth, fault);
     }
 
     /// Intercepts each request; the returned fault is injected.
     pub fn intercept(&self, look: impl Fn(&Seen) -> Option<Fault> + Send + Sync + 'static) {
-        *self.shared.intercept.lock().unwrap() = Some(Arc::new(look));
+        *self.shared.intercept.lock() = Some(Arc::new(look));
     }
 
     /// Runs before each receive-pack POST is passed on, for a concurrent commit.
     pub fn before_push(&self, hook: impl Fn(&Seen) + Send + Sync + 'static) {
-        *self.shared.before_push.lock().unwrap() = Some(Box::new(hook));
+        *self.shared.before_push.lock() = Some(Box::new(hook));
     }
 }
 
@@ -264,7 +265,7 @@ impl Shared {
             return reply.send(seen, out);
         }
         let push = seen.is_push();
-        if let Some(hook) = self.before_push.lock().unwrap().as_ref().filter(|_| push) {
+        if let Some(hook) = self.before_push.lock().as_ref().filter(|_| push) {
             hook(seen);
         }
         if let Some(code) = status {

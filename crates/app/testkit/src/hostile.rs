@@ -11,8 +11,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+
+use parking_lot::RwLock;
 
 use crate::digests::sha256;
 use crate::http_server::{HttpServer, Out, Request};
@@ -180,7 +182,7 @@ impl Hostile {
         let answers = Answers::default();
         let (served, pages) = (Arc::clone(&answers), AtomicUsize::new(1));
         let server = HttpServer::start(None, move |request, out| {
-            let found = found(&served.read().unwrap(), &request.target);
+            let found = found(&served.read(), &request.target);
             let page = pages.fetch_add(1, Ordering::Relaxed);
             match found {
                 Some(pour) => pour.send(request, page, out)?,
@@ -194,7 +196,7 @@ impl Hostile {
 
     /// The answer to requests whose path and query begin so.
     pub fn answer(&self, target: &str, pour: Pour) {
-        self.answers.write().unwrap().insert(target.to_owned(), pour);
+        self.answers.write().insert(target.to_owned(), pour);
     }
 
     /// A whole answer.

@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 
 /// A received request.
 #[derive(Clone, Debug)]
@@ -179,17 +180,17 @@ impl HttpServer {
 
     /// All requests so far.
     pub fn requests(&self) -> Vec<Request> {
-        self.shared.requests.lock().unwrap().clone()
+        self.shared.requests.lock().clone()
     }
 
     /// The number of requests so far.
     pub fn count(&self) -> usize {
-        self.shared.requests.lock().unwrap().len()
+        self.shared.requests.lock().len()
     }
 
     /// Clears the recorded requests and byte counts.
     pub fn clear(&self) {
-        self.shared.requests.lock().unwrap().clear();
+        self.shared.requests.lock().clear();
         self.shared.sent.store(0, Ordering::SeqCst);
     }
 
@@ -232,7 +233,7 @@ impl Shared {
         // A client that disconnects is not an error.
         while let Ok(Some(mut request)) = read_request(&mut stream, connection) {
             {
-                let mut all = self.requests.lock().unwrap();
+                let mut all = self.requests.lock();
                 request.number = all.len() + 1;
                 all.push(request.clone());
             }

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value as Json, json};
 
 use crate::apiserver::Cluster;
@@ -155,7 +156,7 @@ impl<'a> ImageWorld<'a> {
     }
 
     fn state(&self) -> MutexGuard<'_, RegistryState> {
-        self.state.lock().unwrap()
+        self.state.lock()
     }
 
     /// Waits until `app` of this kind is ready.
@@ -204,15 +205,15 @@ fn answer(state: &Mutex<RegistryState>, path: &str) -> Reply {
     let image = path
         .strip_prefix("/v2/")
         .and_then(|path| path.strip_suffix("/tags/list"));
-    let is_held = |image: &str| state.lock().unwrap().held.as_deref() == Some(image);
+    let is_held = |image: &str| state.lock().held.as_deref() == Some(image);
     if let Some(image) = image.filter(|image| is_held(image)) {
-        state.lock().unwrap().waiting += 1;
+        state.lock().waiting += 1;
         while is_held(image) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        state.lock().unwrap().waiting -= 1;
+        state.lock().waiting -= 1;
     }
-    let state = state.lock().unwrap();
+    let state = state.lock();
     match image {
         _ if state.is_down => Reply::text(503, "closed for repairs\n"),
         Some(image) => match state.tags.get(image) {

@@ -12,9 +12,10 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bumpwright_artifact::Algorithm;
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 use crate::apiserver::Cluster;
@@ -58,11 +59,7 @@ impl<'a> KustomizeWorld<'a> {
         let archives = Archives::default();
         let served = Arc::clone(&archives);
         let server = HttpServer::start(None, move |request, out| {
-            let found = served
-                .lock()
-                .unwrap()
-                .get(request.path.trim_start_matches('/'))
-                .cloned();
+            let found = served.lock().get(request.path.trim_start_matches('/')).cloned();
             let reply = found.map(|bytes| Reply::bytes(200, "application/gzip", bytes));
             reply.unwrap_or_else(|| Reply::status(404)).send(request, out)
         });
@@ -114,7 +111,7 @@ impl<'a> KustomizeWorld<'a> {
             "size": bytes.len(),
             "lastUpdateTime": "2026-01-02T03:04:05Z",
         });
-        let mut archives = self.archives.lock().unwrap();
+        let mut archives = self.archives.lock();
         archives.retain(|old, _| !old.starts_with(&format!("{source}/")));
         archives.insert(path, bytes);
         drop(archives);

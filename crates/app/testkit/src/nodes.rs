@@ -2,11 +2,12 @@
 //! unless an image is broken. If asked for, each Deployment has a pod, with a status too.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use bumpwright_gostd::{RFC_3339, Time};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 use crate::apiserver::Cluster;
@@ -56,7 +57,7 @@ impl Nodes {
                 }
                 for deployment in there.list(&there.deployments) {
                     let image = deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str();
-                    let is_broken = known.lock().unwrap().contains(image.unwrap_or_default());
+                    let is_broken = known.lock().contains(image.unwrap_or_default());
                     if !has_pods || there.keep_pod(&deployment, is_broken) {
                         set(cluster, &there.deployments, &deployment, is_broken);
                     }
@@ -85,12 +86,12 @@ impl Nodes {
 
     /// From now on, pods with this image do not become ready.
     pub fn break_image(&self, image: &str) {
-        self.broken.lock().unwrap().insert(image.to_owned());
+        self.broken.lock().insert(image.to_owned());
     }
 
     /// From now on, they do.
     pub fn mend_image(&self, image: &str) {
-        self.broken.lock().unwrap().remove(image);
+        self.broken.lock().remove(image);
     }
 
     /// Restarts the container of the pod of a Deployment; returns when, in seconds since 1970-01-01 UTC.

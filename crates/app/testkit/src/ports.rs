@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::net::TcpListener;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use parking_lot::Mutex;
 
 const FIRST: u32 = 10_000;
 const COUNT: u32 = 20_000;
@@ -38,7 +39,7 @@ fn is_ours(port: u16) -> bool {
         .unwrap();
     let is_ours = file.try_lock().is_ok();
     if is_ours {
-        TAKEN.lock().unwrap().push(file);
+        TAKEN.lock().push(file);
     }
     is_ours
 }

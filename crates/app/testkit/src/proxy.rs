@@ -2,11 +2,12 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 
 /// A proxy that runs as long as the process, and records its targets.
 pub struct Proxy {
@@ -68,7 +69,7 @@ impl Proxy {
 
     /// `host:port` of each accepted connection.
     pub fn targets(&self) -> Vec<String> {
-        self.targets.lock().unwrap().clone()
+        self.targets.lock().clone()
     }
 }
 
@@ -89,7 +90,7 @@ fn serve(
         connect(&mut reader, &stream, login)?
     };
     let Some(target) = target else { return Ok(()) };
-    targets.lock().unwrap().push(target.clone());
+    targets.lock().push(target.clone());
     let mut server = match instead.iter().find(|(from, _)| *from == target) {
         Some((_, address)) => TcpStream::connect(address)?,
         None => TcpStream::connect(target)?,

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use p256::ecdsa::signature::Signer;
 use p256::ecdsa::{Signature, SigningKey};
+use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 
 use crate::http_server::Request;
@@ -102,7 +103,7 @@ impl TokenServer {
 
     /// Changes the rules.
     pub fn change(&self, change: impl FnOnce(&mut Rules)) {
-        change(&mut self.office.rules.lock().unwrap());
+        change(&mut self.office.rules.lock());
     }
 
     /// The address for a challenge.
@@ -150,7 +151,7 @@ struct TokenIssuer {
 
 impl TokenIssuer {
     fn answer(&self, request: &Request) -> Reply {
-        let rules = self.rules.lock().unwrap();
+        let rules = self.rules.lock();
         if let Some(fault) = &rules.fault {
             return fault.clone();
         }

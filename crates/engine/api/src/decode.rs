@@ -7,7 +7,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 
-use super::manifests::Place;
+use super::tree::Place;
 use super::tree::{Entry, Node, Value};
 
 /// A field that does not fit its type.

@@ -92,8 +92,8 @@ pub use kustomization::{
 pub use kustomization_annotations::KustomizationAnnotations;
 pub use latest_image::{InvalidLatestImage, parse_latest_image};
 pub use manifests::{
-    Cause, Document, Lenient, ManifestError, ManifestErrors, Object, Place, check_all, check_kustomizations,
-    could_hold, read, read_in_folder, read_leniently,
+    Cause, Document, Lenient, ManifestError, ManifestErrors, Object, check_all, check_kustomizations, could_hold, read,
+    read_in_folder, read_leniently,
 };
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use object_id::{ObjectId, group_kind};
@@ -108,3 +108,4 @@ pub use pull_request::{
 pub use secret::{InvalidSecret, Secret};
 pub use selector::{InvalidSelector, LabelSelector, Requirement};
 pub use service_account::ServiceAccount;
+pub use tree::Place;

@@ -17,6 +17,7 @@ use super::image_repository::ImageRepository;
 use super::meta::Metadata;
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
+use super::tree::Place;
 use super::tree::{Node, SyntaxError, parse};
 use bumpwright_edit::RULE_FILE;
 use bumpwright_nearest::distance;
@@ -26,15 +27,6 @@ const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
 /// Depth of `kind: List` inside `kind: List`; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
-
-/// A place in a file; lines and columns count from 1, columns are in characters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// The line.
-    pub line: usize,
-    /// The column.
-    pub column: usize,
-}
 
 /// An object of one of our kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]

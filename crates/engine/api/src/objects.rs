@@ -7,10 +7,11 @@ use super::config_map::ConfigMap;
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
 use super::image_repository::ImageRepository;
-use super::manifests::{Document, Namespace, Object, Place};
+use super::manifests::{Document, Namespace, Object};
 use super::meta::{Metadata, ObjectName};
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
+use super::tree::Place;
 
 /// Two different objects of one kind and name (docs/cli.md, *TARGET*, rule 5).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,14 @@ use std::rc::Rc;
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
 use zeroize::Zeroizing;
 
-use super::manifests::Place;
+/// A place in a file; lines and columns count from 1, columns are in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
 
 /// Nodes that aliases and merge keys may write in the whole of a stream: plenty for people, too few for a bomb.
 const MAX_ALIASED_NODES: usize = 1_000_000;

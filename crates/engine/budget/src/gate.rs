@@ -1,7 +1,8 @@
 //! A mutex with timeouts.
 
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 /// A mutex whose waiters have a timeout.
 #[derive(Debug, Default)]
@@ -18,9 +19,8 @@ impl Gate {
     /// Waits for the gate. `None` when that takes longer than `timeout`.
     #[must_use]
     pub fn enter(&self, timeout: Duration) -> Option<GateGuard<'_>> {
-        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.free.wait_timeout_while(busy, timeout, |busy| *busy);
-        let (mut busy, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut busy = self.busy.lock();
+        self.free.wait_while_for(&mut busy, |busy| *busy, timeout);
         if *busy {
             return None;
         }
@@ -31,7 +31,7 @@ impl Gate {
 
 impl Drop for GateGuard<'_> {
     fn drop(&mut self) {
-        *self.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *self.0.busy.lock() = false;
         self.0.free.notify_one();
     }
 }

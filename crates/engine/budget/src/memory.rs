@@ -1,8 +1,10 @@
 //! Memory and disk space that jobs share.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::{Exceeded, SPOOL_SIZE};
 
@@ -85,20 +87,16 @@ impl Memory {
     /// The bytes that are held now.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.0.lock().all
+        self.0.held.lock().all
     }
 }
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, Holding> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn take(&self, tenant: &Arc<str>, bytes: u64) -> Result<(), Exceeded> {
         if bytes == 0 {
             return Ok(());
         }
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         let own = held.tenants.get(tenant).copied().unwrap_or_default();
         if own.saturating_add(bytes) > self.each {
             return Err(Exceeded::Share {
@@ -123,7 +121,7 @@ impl Pool {
         if bytes == 0 {
             return;
         }
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         held.all = held.all.saturating_sub(bytes);
         let left = held.tenants.get(tenant).map_or(0, |own| own.saturating_sub(bytes));
         match left {

@@ -1,6 +1,5 @@
 //! Fields that are chosen by the values of a file and by where they are, where no marker names them.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::file::{FileKind, Format, OTHER_LIMIT};
@@ -8,12 +7,10 @@ use super::formats;
 use super::lines::Lines;
 use super::model::{Reason, Setter};
 use super::scan::{LocalSkip, Scan};
+use super::site::Choice;
 use super::site::{ByRule, Site};
 use super::values::Value;
 use super::walk;
-
-/// The fields of a file that are to be set, by their numbers among its scalars; several where each depends on the image of its policy.
-pub type Choice = BTreeMap<usize, Vec<(Setter, ByRule)>>;
 
 /// Scans a file for fields that `choose` names when it sees the documents of the file; markers are not looked at.
 ///

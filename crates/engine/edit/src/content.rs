@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 
 use super::model::Part;
+use super::model::is_digest;
+use super::model::is_hash;
 use super::site::{Site, Spelling};
 use super::versions;
 use bumpwright_policy::LatestRef;
@@ -170,27 +172,6 @@ fn is_as_odd(value: &str, tag: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     let begins = value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || tag.starts_with(c));
     begins && !tag.is_empty() && value.chars().all(|c| is_plain(c) || tag.contains(c))
-}
-
-/// The tag of a field for a tag, and the digest behind it, if there is one.
-#[must_use]
-pub fn tag_and_digest(value: &str) -> (&str, Option<&str>) {
-    match value.rsplit_once('@') {
-        Some((tag, digest)) if !tag.is_empty() && is_digest(digest) => (tag, Some(digest)),
-        _ => (value, None),
-    }
-}
-
-/// `ALGORITHM:HEX`.
-pub(super) fn is_digest(value: &str) -> bool {
-    let Some((algorithm, hash)) = value.split_once(':') else {
-        return false;
-    };
-    algorithm.starts_with("sha") && algorithm.chars().all(|c| c.is_ascii_alphanumeric()) && is_hash(hash)
-}
-
-pub(super) fn is_hash(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Whether a word is a version rather than a name: a number, with a `v` or not, a commit, or `latest`.

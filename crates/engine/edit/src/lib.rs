@@ -40,8 +40,7 @@ mod values;
 mod versions;
 mod walk;
 
-pub use chosen::{Choice, choose, spans, text};
-pub use content::tag_and_digest;
+pub use chosen::{choose, spans, text};
 pub use conventions::{ImageField, ImageKeys, has_host, image_keys, is_image_key, of_images_entry, of_values_mapping};
 pub use file::{
     FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of,
@@ -50,10 +49,12 @@ pub use file::{
 pub use marking::{
     LeftField, Marking, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles, unmark,
 };
+pub use model::tag_and_digest;
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
 pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};
 pub use scan::{LocalSkip, Scan, scan};
+pub use site::Choice;
 pub use site::{BlockShape, ByRule, Neighbour, Site, Spelling};
 pub use sops::is_signed;
 pub use spell::scalar;

@@ -4,8 +4,28 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::content::tag_and_digest;
 use bumpwright_policy::{GuardRefusal, LatestRef, PolicyName};
+
+pub(super) fn is_hash(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// The tag of a field for a tag, and the digest behind it, if there is one.
+#[must_use]
+pub fn tag_and_digest(value: &str) -> (&str, Option<&str>) {
+    match value.rsplit_once('@') {
+        Some((tag, digest)) if !tag.is_empty() && is_digest(digest) => (tag, Some(digest)),
+        _ => (value, None),
+    }
+}
+
+/// `ALGORITHM:HEX`.
+pub(super) fn is_digest(value: &str) -> bool {
+    let Some((algorithm, hash)) = value.split_once(':') else {
+        return false;
+    };
+    algorithm.starts_with("sha") && algorithm.chars().all(|c| c.is_ascii_alphanumeric()) && is_hash(hash)
+}
 
 /// The part of an image reference that a marker sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

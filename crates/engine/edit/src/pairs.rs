@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{is_digest, is_hash};
+use super::model::is_digest;
+use super::model::is_hash;
 use super::model::{DocumentId, Images, Part, Reason, Verdict};
 use super::plan::Outcome;
 use super::scan::Scan;

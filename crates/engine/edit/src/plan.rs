@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{mismatch, tag_and_digest};
+use super::content::mismatch;
+use super::model::tag_and_digest;
 use super::model::{Change, Images, Part, Reason, Skip, Verdict};
 use super::pairs;
 use super::scan::Scan;

@@ -1,10 +1,15 @@
 //! A scalar that is set: its place, value and spelling.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::model::{DocumentId, Setter};
+
+/// The fields of a file that are to be set, by their numbers among its scalars; several where each depends on the image
+/// of its policy.
+pub type Choice = BTreeMap<usize, Vec<(Setter, ByRule)>>;
 
 /// A scalar of a file that is set, by its marker or a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,6 @@ use std::ops::Range;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
 use super::block;
-use super::chosen::Choice;
 use super::lines::Lines;
 use super::marker;
 use super::model::{DocumentId, Reason, Setter};
@@ -20,6 +19,7 @@ use super::pairs::is_version;
 use super::remark::{self, Header, Remark, Remarks, Role};
 use super::repair;
 use super::scan::{LocalSkip, Scan};
+use super::site::Choice;
 use super::site::{Neighbour, Site, Spelling};
 use super::strict;
 use super::texts;

@@ -346,10 +346,12 @@ impl ChangedNames {
             let text = resource.node.get(key).and_then(Node::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let namespace = match resource.id().cluster_scoped {
-            true => String::new(),
-            false if resource.namespace().is_empty() => "default".to_owned(),
-            false => resource.namespace().to_owned(),
+        let namespace = if resource.id().cluster_scoped {
+            String::new()
+        } else if resource.namespace().is_empty() {
+            "default".to_owned()
+        } else {
+            resource.namespace().to_owned()
         };
         let group = text("apiVersion");
         [

@@ -15,9 +15,10 @@ use bumpwright_overlay::{
     prepare,
 };
 use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 fn tree(files: &[(&str, &str)]) -> MemoryTree {
@@ -49,7 +50,7 @@ struct Rot {
 impl Decrypt for Rot {
     fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
         let asked = format!("{} {:?}", file.path, file.format);
-        self.files.lock().unwrap().push(asked);
+        self.files.lock().push(asked);
         if file.bytes == b"broken" {
             return Err("no key fits".into());
         }
@@ -61,7 +62,7 @@ impl Decrypt for Rot {
 
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        self.objects.lock().unwrap().push(name);
+        self.objects.lock().push(name);
         let mut plain = object.clone();
         match object["data"]["secret"].as_str() {
             Some("broken") => return Err("no key fits".into()),
@@ -143,7 +144,7 @@ fn sources_of_secrets_and_patches_are_decrypted_before_the_build() {
         "base/i.ini Ini",
         "comp/k.env Dotenv",
     ];
-    assert_eq!(*rot.files.lock().unwrap(), asked);
+    assert_eq!(*rot.files.lock(), asked);
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn a_build_sees_what_was_decrypted() {
     assert_eq!(values[0]["data"], json!({"secret": "patched"}));
     assert_eq!(values[1]["data"], json!({"x": "text"}));
     assert_eq!(values[2]["data"], json!({"x": "dGV4dA=="}));
-    assert_eq!(*rot.objects.lock().unwrap(), ["a", "c", "s"]);
+    assert_eq!(*rot.objects.lock(), ["a", "c", "s"]);
 }
 
 #[test]
@@ -245,7 +246,7 @@ fn sources_outside_of_the_artifact_are_looked_for_inside() {
         ],
         &stages,
     );
-    assert_eq!(*rot.files.lock().unwrap(), ["etc/x Binary", "app/y Binary"]);
+    assert_eq!(*rot.files.lock(), ["etc/x Binary", "app/y Binary"]);
     let error = built.unwrap_err().to_string();
     assert!(error.starts_with("kustomize build failed: "), "{error}");
     assert!(error.contains("/etc/x"), "{error}");

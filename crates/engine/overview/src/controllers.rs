@@ -4,36 +4,8 @@ use std::collections::BTreeMap;
 
 use super::attention::{Attention, Severity};
 use super::readiness::Readiness;
+use super::world::{Controller, Leadership};
 use super::world::{Id, World};
-
-/// A controller, or a process in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Controller {
-    /// The name as of Flux: `kustomize-controller`.
-    pub name: String,
-    /// Its lease.
-    pub lease: Id,
-    /// The kinds that it reconciles.
-    pub kinds: Vec<String>,
-    /// Whether somebody holds the lease.
-    pub leadership: Leadership,
-}
-
-/// Whether somebody holds a lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leadership {
-    /// This one does.
-    Held(String),
-    /// This one has not renewed it in time.
-    Expired {
-        /// The last holder.
-        holder: String,
-        /// When it renewed the lease last, in seconds since 1970-01-01 UTC.
-        renewed: i64,
-    },
-    /// Whoever held it has given it back.
-    Free,
-}
 
 impl World {
     /// Whether the lease of the controller of a kind is known to be nobody's.

@@ -6,12 +6,40 @@ use std::fmt;
 use bumpwright_api::ObjectName;
 use serde::Serialize;
 
-use super::controllers::Controller;
 use super::facts::{
     AutomationFacts, EventFacts, FieldPlace, KustomizationFacts, PolicyFacts, RepositoryFacts, SourceFacts,
 };
 use super::readiness::Readiness;
 use super::releases::ReleaseFacts;
+
+/// A controller, or a process in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// The name as of Flux: `kustomize-controller`.
+    pub name: String,
+    /// Its lease.
+    pub lease: Id,
+    /// The kinds that it reconciles.
+    pub kinds: Vec<String>,
+    /// Whether somebody holds the lease.
+    pub leadership: Leadership,
+}
+
+/// Whether somebody holds a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leadership {
+    /// This one does.
+    Held(String),
+    /// This one has not renewed it in time.
+    Expired {
+        /// The last holder.
+        holder: String,
+        /// When it renewed the lease last, in seconds since 1970-01-01 UTC.
+        renewed: i64,
+    },
+    /// Whoever held it has given it back.
+    Free,
+}
 
 /// An object of one of the kinds that are looked at. Written as `Kind/namespace/name`, as in Flux's messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

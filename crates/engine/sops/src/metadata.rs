@@ -205,10 +205,12 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
 
 /// Keys at the top of the metadata form one group; `key_groups` counts only without them.
 fn key_groups(keys: Keys, groups: Vec<Keys>) -> Result<Vec<KeyGroup>, MetadataError> {
-    match keys.0.is_empty() {
-        false => Ok(vec![keys.checked()?]),
-        true if groups.is_empty() => Err(MetadataError::NoKeys),
-        true => groups.into_iter().map(Keys::checked).collect(),
+    if !keys.0.is_empty() {
+        Ok(vec![keys.checked()?])
+    } else if groups.is_empty() {
+        Err(MetadataError::NoKeys)
+    } else {
+        groups.into_iter().map(Keys::checked).collect()
     }
 }
 

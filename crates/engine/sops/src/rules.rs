@@ -1,9 +1,10 @@
 //! Which leaves of a file are encrypted: `encrypted_regex` and its five siblings.
 
 use bumpwright_re2::{Budget, Regexp};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The rule of a file. SOPS allows one at most; the default is the suffix `_unencrypted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ static LAST: Mutex<Option<(Vec<u8>, Arc<Regexp>)>> = Mutex::new(None);
 
 /// A compiled pattern; `None` where it is invalid.
 fn compiled(pattern: &[u8]) -> Option<Arc<Regexp>> {
-    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = || LAST.lock();
     if let Some((known, regexp)) = &*last()
         && known == pattern
     {

@@ -3,15 +3,28 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::error::ApplyError;
-use super::memory::{Fingerprint, fingerprint};
 use super::metadata::{self, DECRYPT_DISABLED, owner_labels};
 use super::normalize::normalize;
 use super::settings::Settings;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{GroupVersionKind, Resource};
 use bumpwright_sops::{Ciphertext, ciphertext, is_encrypted_object, is_encrypted_secret};
+
+pub(super) type Fingerprint = [u8; 32];
+
+/// A digest over several values.
+pub(super) fn fingerprint(parts: &[&Value]) -> Fingerprint {
+    let mut digest = Sha256::new();
+    for part in parts {
+        let text = part.to_string();
+        digest.update(text.len().to_be_bytes());
+        digest.update(text);
+    }
+    digest.finalize().into()
+}
 
 /// A desired object.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::change::{Action, Change};
 use super::digest::{DIGEST, Digest, Key};
+use super::item::Fingerprint;
 use super::item::Item;
 use super::look::Version;
 use bumpwright_api::ObjectId;
@@ -20,8 +19,6 @@ use bumpwright_kube::Stamp;
 /// After this time a dry run is made even for unchanged versions: defaults and admission may have changed, which no version
 /// shows.
 const TRUSTED: Duration = Duration::from_secs(3600);
-
-pub(super) type Fingerprint = [u8; 32];
 
 /// Results of a Kustomization's last reconciliations. Belongs to one Kustomization.
 #[derive(Debug, Default)]
@@ -236,15 +233,4 @@ impl Memory {
         }
         Some(memory)
     }
-}
-
-/// A digest over several values.
-pub(super) fn fingerprint(parts: &[&Value]) -> Fingerprint {
-    let mut digest = Sha256::new();
-    for part in parts {
-        let text = part.to_string();
-        digest.update(text.len().to_be_bytes());
-        digest.update(text);
-    }
-    digest.finalize().into()
 }

@@ -1,6 +1,6 @@
 //! Clients of cloud services, one for each route to them, with what they have fetched.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use url::Url;
 
@@ -57,7 +57,7 @@ impl Clouds {
     /// The clients for a route.
     #[must_use]
     pub fn by(&self, route: CloudRoute) -> Cloud {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some((_, cloud)) = known.iter().find(|(other, _)| *other == route) {
             return cloud.clone();
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::hashed_name::without_hash;
 use super::impact::{Difference, Pair};
-use super::release::is_release;
+use super::release::spec::is_release;
 use super::settings::RenderedReleases;
 use super::verify::Attempt;
 use super::view::{FleetObject, Node, Product};

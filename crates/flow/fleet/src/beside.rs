@@ -1,7 +1,8 @@
 //! Work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// Does work for each item, on at most so many threads; each of them begins with something of its own. Results come in no order.
 pub(super) fn beside<'t, T: Sync, S, R: Send>(
@@ -15,7 +16,7 @@ pub(super) fn beside<'t, T: Sync, S, R: Send>(
         let mut own = begin();
         while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
             let result = work(&mut own, item);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+            done.lock().push(result);
         }
     };
     match threads.min(items.len()) {
@@ -27,5 +28,5 @@ pub(super) fn beside<'t, T: Sync, S, R: Send>(
             }
         }),
     }
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    done.into_inner()
 }

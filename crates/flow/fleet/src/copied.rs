@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::entry::clean;
+use super::files::clean;
 use super::repository::Repository;
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
 use bumpwright_build::Names;

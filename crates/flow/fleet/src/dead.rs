@@ -191,10 +191,12 @@ fn is_alive<'p>(
             Effect::Values(names) => releases.extend(names),
         }
     }
-    match releases.is_empty() {
-        true => Some(false),
-        false if !bounds.take() => None,
-        false => Some(behind.change_with(attempt, &releases, n)),
+    if releases.is_empty() {
+        Some(false)
+    } else if !bounds.take() {
+        None
+    } else {
+        Some(behind.change_with(attempt, &releases, n))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::files::clean;
 use super::instance;
 use super::settings::GivenSource;
 use super::source::SourceObject;
@@ -14,12 +15,6 @@ use bumpwright_kustomize::tree::{Tree, path};
 use bumpwright_yaml::{Files, json_of_node, read_resources};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
-
-/// A path of the repository, cleaned, without a leading slash; empty for the root.
-#[must_use]
-pub fn clean(text: &str) -> String {
-    path::clean(&format!("/{text}")).trim_start_matches('/').to_owned()
-}
 
 /// Whether an object is a Kustomization of Flux.
 pub(super) fn is_kustomization(object: &Value) -> bool {

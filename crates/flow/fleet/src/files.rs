@@ -1,15 +1,23 @@
 //! The files of a fetched source, as its artifact has them.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::repository::Repository;
 use bumpwright_artifact::{IgnoreRules, Verdict, Walk};
 use bumpwright_budget::Reservation;
 use bumpwright_build::Names;
 use bumpwright_git::{ObjectId, Objects};
-use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
 use bumpwright_source::{Content, Directory, Files, Node};
+
+/// A path of the repository, cleaned, without a leading slash; empty for the root.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    path::clean(&format!("/{text}")).trim_start_matches('/').to_owned()
+}
 
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -74,8 +82,8 @@ impl SourceFiles {
         let mut changed = Vec::new();
         // The same files have one lock.
         if !Arc::ptr_eq(&self.fetched, &other.fetched) {
-            let one = self.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
-            let other = other.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let one = self.fetched.files.lock();
+            let other = other.fetched.files.lock();
             add_changed(&one.root, &other.root, &mut String::new(), &mut changed);
         }
         changed
@@ -161,7 +169,7 @@ impl Collecting<'_> {
 
 impl Repository for SourceFiles {
     fn tree(&self) -> Box<dyn Tree + '_> {
-        let files = self.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.fetched.files.lock();
         Box::new(SourceTree {
             names: &self.names,
             files: files.contents(),
@@ -169,7 +177,7 @@ impl Repository for SourceFiles {
     }
 
     fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
-        let files = self.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.fetched.files.lock();
         Ok(Box::new(Self {
             names: names(&files.root, &rules(&files, Some(ignore))?),
             fetched: Arc::clone(&self.fetched),

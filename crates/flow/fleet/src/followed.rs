@@ -6,7 +6,7 @@ use bumpwright_update::ChangedRelease;
 use serde_json::Value;
 
 use super::impact::Pair;
-use super::release::{GROUP, is_release};
+use super::release::spec::{GROUP, is_release};
 use super::view::FleetObject;
 use bumpwright_api::ObjectName;
 

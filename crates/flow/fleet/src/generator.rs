@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::copied::Copied;
-use super::entry::clean;
+use super::files::clean;
 use super::glob;
 use super::repository::Repository;
 use bumpwright_artifact::IgnoreRules;

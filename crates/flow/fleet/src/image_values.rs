@@ -11,10 +11,10 @@ use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_propose::{ImageValue, Rendered, Values};
 use serde_json::{Value, json};
 
-use super::entry::clean;
+use super::files::clean;
 use super::images::{Workload, images};
 use super::memo::Memo;
-use super::release::is_release;
+use super::release::spec::is_release;
 use super::repository::{Changed, Outside, Repository};
 use super::settings::{RenderedReleases, Settings};
 use super::view::{FleetObject, Product};

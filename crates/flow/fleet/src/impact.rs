@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::followed::releases;
 use super::hashed_name::without_hash;
 use super::images::{Workload, images};
-use super::release::is_release;
+use super::release::spec::is_release;
 use super::view::{Fleet, FleetObject, Node, Product};
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_diff::json_fields;

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::build::built;
 use super::entry;
-use super::release::is_release;
+use super::files::clean;
+use super::release::spec::is_release;
 use super::settings::Settings;
 use super::source::SourceObject;
 use super::sources::SOURCE_GROUP;
@@ -227,7 +228,7 @@ fn patched(instance: &FleetObject, objects: &[Value], settings: &Settings) -> Op
 pub(super) fn own(made: &[FleetObject], folder: &str) -> Option<(Kustomization, FleetObject)> {
     let objects = made.iter().filter(|object| entry::is_kustomization(&object.value));
     let mut parsed = objects.filter_map(|object| Some((entry::parse(&object.value).ok()?, object.clone())));
-    parsed.find(|(kustomization, _)| entry::clean(&kustomization.spec.path) == folder)
+    parsed.find(|(kustomization, _)| clean(&kustomization.spec.path) == folder)
 }
 
 /// `FluxInstance namespace/name`

@@ -45,13 +45,15 @@ mod walk;
 
 pub use build::is_masked;
 pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
-pub use entry::{clean, entries};
+pub use entry::entries;
 pub use files::SourceFiles;
+pub use files::clean;
 pub use image_values::{GeneratedValues, image_values};
 pub use memo::Memo;
 pub use reads::Reads;
-pub use release::{ChartError, RepositoryChart, differing};
+pub use release::inputs::differing;
 pub use repository::{Changed, Outside, Repository};
+pub use repository::{ChartError, RepositoryChart};
 pub use review::{Review, State, aligned, review};
 pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, LeftOutReleases, OBJECTS, RenderedReleases, Settings};

@@ -1,7 +1,9 @@
 //! Builds that are known already: of another cluster with the same Kustomization, or of the same one before a change.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::build::References;
 use super::reads::{Answers, BuildFiles, OpenedBytes, Reads, SameBytes};
@@ -93,7 +95,7 @@ impl Memo {
     }
 
     fn in_state(&self, bytes: SameBytes) -> Self {
-        let builds = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let builds = self.known.lock().clone();
         Self {
             known: Mutex::default(),
             rendered: Arc::clone(&self.rendered),
@@ -104,7 +106,7 @@ impl Memo {
     /// Whether builds of a Kustomization, those that fail included, look at one of these files.
     #[must_use]
     pub fn looks_at(&self, name: &ObjectName, files: &[String]) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         let mut all = known.get(name).into_iter().flatten();
         all.any(|known| files.iter().any(|path| known.reads().contains(path)))
     }
@@ -116,7 +118,7 @@ impl Memo {
 
     /// The render of these inputs, made if it is not known.
     pub(super) fn rendered(&self, inputs: Digest, render: impl FnOnce() -> Rendered) -> Rendered {
-        let known = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.rendered.lock();
         let found = known().get(&inputs).cloned();
         found.unwrap_or_else(|| {
             let made = render();
@@ -134,7 +136,7 @@ impl Memo {
     ) -> Option<Result<Arc<Product>, Problem>> {
         let name = input.kustomization.metadata.object_name();
         let here = |builds: &Builds| builds.get(&name)?.iter().find(|one| input.is_that_of(one)).cloned();
-        let known = here(&self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = here(&self.known.lock());
         if let Some(known) = known {
             return Some(known.product.clone());
         }
@@ -172,7 +174,7 @@ impl Memo {
     }
 
     fn add(&self, name: ObjectName, known: Arc<Known>) {
-        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.lock();
         all.entry(name).or_default().push(known);
     }
 }

@@ -8,11 +8,32 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::release::{ChartError, RepositoryChart};
 use super::source::SourceObject;
 use bumpwright_build::FolderTree;
 use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World};
+
+/// Why a release has no chart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChartError {
+    /// It cannot be had here, though it may exist.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It does not exist, or is not valid.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// A chart of a HelmRepository.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RepositoryChart {
+    /// The HelmRepository, with its object.
+    pub repository: SourceObject,
+    /// The name of the chart.
+    pub name: String,
+    /// A version or a range; empty for the newest one.
+    pub version: String,
+}
 
 /// The files of a source, as its artifact has them.
 pub trait Repository: Send + Sync {

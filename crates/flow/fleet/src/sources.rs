@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::beside::beside;
 use super::build::is_masked;
 use super::copied::{Copied, Here, Lent};
-use super::entry::clean;
+use super::files::clean;
 use super::generator::{self, Generator};
 use super::repository::{Outside, Repository};
 use super::settings::{GivenSource, Settings};

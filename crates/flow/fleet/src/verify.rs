@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use super::dead;
 use super::files::SourceFiles;
@@ -118,12 +120,12 @@ impl FleetVerifier {
     /// Begins with builds that are known: those of this tree, or of the files on disk.
     #[must_use]
     pub fn with_memo(self, base: Option<ObjectId>, memo: Memo) -> Self {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { base, memo };
+        *self.known.lock() = Known { base, memo };
         self
     }
 
     fn take_memo(&self, base: Option<ObjectId>) -> Memo {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.base == base {
             std::mem::take(&mut known.memo)
         } else {
@@ -132,7 +134,7 @@ impl FleetVerifier {
     }
 
     fn put_memo(&self, base: Option<ObjectId>, memo: Memo) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { base, memo };
+        *self.known.lock() = Known { base, memo };
     }
 
     fn in_folder(&self, root: &Path, proposal: &Proposal<'_>, ahead: &[(&Path, &[u8])]) -> Result<Impact, VerifyError> {
@@ -250,7 +252,7 @@ impl Attempt<'_> {
                 if late {
                     Arc::default()
                 } else {
-                    Arc::new(release::changed(before.fleet(), after.fleet(), &changed))
+                    Arc::new(release::inputs::changed(before.fleet(), after.fleet(), &changed))
                 }
             })
             .collect();

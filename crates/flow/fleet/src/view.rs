@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::build::References;
 use super::reads::Reads;
-use super::release::ReleaseInputs;
+use super::release::inputs::ReleaseInputs;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_helm::UnreadValue;

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use super::beside::beside;
 use super::build::{References, build};
-use super::entry::{self, clean};
+use super::entry;
+use super::files::clean;
 use super::instance;
 use super::memo::{BuildInput, Memo};
 use super::reads::{BuildFiles, OpenedBytes};
-use super::release::{Releases, differing};
+use super::release::Releases;
+use super::release::inputs::differing;
 use super::repository::{Outside, Repository};
 use super::settings::{RenderedReleases, Settings};
 use super::source::{Source, SourceObject};

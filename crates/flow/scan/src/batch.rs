@@ -1,8 +1,10 @@
 //! Scans of many repositories and choices of many policies, each repository once.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::choose::{Asked, Chosen, NoImage, choose};
 use super::error::ScanError;
@@ -54,7 +56,7 @@ impl Batch {
         let done = AtomicUsize::new(0);
         each(&new, |repository| {
             let tags = self.scanner.tags(repository, &self.objects).map(Arc::new);
-            let mut scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut scanned = self.scanned.lock();
             let namesakes = scanned.entry(repository.name()).or_default();
             namesakes.push((Arc::clone(repository), tags));
             drop(scanned);
@@ -65,7 +67,7 @@ impl Batch {
     /// The scan of a repository; none when it was not scanned with its current spec.
     #[must_use]
     pub fn tags(&self, repository: &ImageRepository) -> Option<Result<Arc<Tags>, ScanError>> {
-        let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+        let scanned = self.scanned.lock();
         let mut namesakes = scanned.get(&repository.name())?.iter();
         let (_, tags) = namesakes.find(|(known, _)| **known == *repository)?;
         Some(tags.clone())
@@ -74,7 +76,7 @@ impl Batch {
     /// Successful scans, by the names of the repositories.
     #[must_use]
     pub fn scans(&self) -> Vec<Arc<Tags>> {
-        let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+        let scanned = self.scanned.lock();
         scanned
             .values()
             .flatten()
@@ -102,15 +104,12 @@ fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> 
                     let place = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(place) else { return };
                     let result = work(item);
-                    results
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push((place, result));
+                    results.lock().push((place, result));
                 }
             });
         }
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = results.into_inner();
     results.sort_by_key(|(place, _)| *place);
     results.into_iter().map(|(_, result)| result).collect()
 }

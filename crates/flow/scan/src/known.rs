@@ -1,11 +1,11 @@
 //! What choices have come to know of tags, for somebody who looks: when images were made, and whether their signatures count.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
 use bumpwright_policy::LatestRef;
+use parking_lot::Mutex;
 
 /// The most policies that are kept, and tags of one; more are forgotten all at once.
 const POLICIES: usize = 2_000;
@@ -36,7 +36,7 @@ struct Page {
 impl Book {
     /// Forgets verdicts of the choice before: keys may have changed.
     pub(super) fn verifying(&self, policy: &ObjectName) {
-        if let Some(page) = self.lock().get_mut(policy) {
+        if let Some(page) = self.0.lock().get_mut(policy) {
             page.tags.values_mut().for_each(|known| known.signed = None);
         }
     }
@@ -54,13 +54,13 @@ impl Book {
 
     /// What is known of the tags of an image.
     pub(super) fn of(&self, policy: &ObjectName, image: &str) -> BTreeMap<String, Known> {
-        let pages = self.lock();
+        let pages = self.0.lock();
         let page = pages.get(policy).filter(|page| page.image == image);
         page.map(|page| page.tags.clone()).unwrap_or_default()
     }
 
     fn note(&self, policy: &ObjectName, image: &LatestRef, note: impl FnOnce(&mut Known)) {
-        let mut pages = self.lock();
+        let mut pages = self.0.lock();
         if pages.len() >= POLICIES && !pages.contains_key(policy) {
             pages.clear();
         }
@@ -70,10 +70,6 @@ impl Book {
             page.tags.clear();
         }
         note(page.tags.entry(image.tag.clone()).or_default());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ObjectName, Page>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -115,7 +111,7 @@ mod tests {
             let policy = ObjectName::new("apps", number.to_string());
             book.judged(&policy, &image("web", "1"), &Ok(()));
         }
-        assert_eq!(book.lock().len(), 1);
+        assert_eq!(book.0.lock().len(), 1);
         let policy = ObjectName::new("apps", "web");
         for tag in 0..=TAGS {
             book.made(&policy, &image("web", &tag.to_string()), None);

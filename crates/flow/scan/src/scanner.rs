@@ -1,8 +1,10 @@
 //! Scans of image repositories. Connections, tokens and logins are reused.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use super::image::reference_of;
@@ -215,7 +217,7 @@ impl Scanner {
         (digest, settings, now): (&str, &Settings, &Time),
     ) -> Result<Result<(), String>, ScanError> {
         let key = settings.key(digest);
-        if self.verified().has(&key) {
+        if self.verified.lock().has(&key) {
             return Ok(Ok(()));
         }
         let access = self.access(repository, objects)?;
@@ -229,7 +231,7 @@ impl Scanner {
         };
         let verdict = settings.verifier.verify(&remote, digest, now.unix_seconds());
         if verdict.is_ok() {
-            self.verified().remember(key);
+            self.verified.lock().remember(key);
         }
         Ok(verdict)
     }
@@ -243,10 +245,6 @@ impl Scanner {
     /// Where to note what a choice comes to know; none when nobody looks.
     pub(super) fn notes(&self) -> Option<&Book> {
         self.options.looked_at.then_some(&self.known)
-    }
-
-    fn verified(&self) -> MutexGuard<'_, Verified> {
-        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The registries that it has reached, which other users of them may share.

@@ -2,25 +2,12 @@
 //! known from the API, where there is a login for it.
 
 use super::delivery::Made;
+use super::delivery::Standing;
 use super::job::RemoteJob;
 use bumpwright_forge::{End, Numbered};
 
 /// Where the server shows the commits of requests.
 pub(super) const REQUESTS: &str = "refs/pull/";
-
-/// Whether a push of a commit for review is needed.
-pub(super) enum Standing {
-    /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no topics.
-    /// With the only open one for the same base.
-    Push(Option<Numbered>),
-    /// A request holds the commit.
-    Held {
-        /// What is to be told.
-        note: String,
-        /// The request, if it was closed without merging.
-        declined: Option<String>,
-    },
-}
 
 /// What the requests at `references`, which hold the commit, mean for a push to `reference`.
 pub(super) fn standing(job: &RemoteJob, reference: &str, references: &[String]) -> Standing {

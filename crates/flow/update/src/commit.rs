@@ -8,8 +8,8 @@ use super::error::RunError;
 use super::fetch::Base;
 use super::job::RemoteJob;
 use super::remote::Place;
-use super::report::FileChange;
 use super::review::Variant;
+use super::rewrite::FileChange;
 use bumpwright_git::{Commit, CommitInfo, GitError, ObjectId, Person};
 
 /// The inputs of a commit.

@@ -1,6 +1,6 @@
 //! Delivery of a commit to the references of a run: compare-and-swap at plain references, changes at review servers.
 
-use super::agit::{self, Standing};
+use super::agit;
 use super::commit::Wanted;
 use super::destination::{Destinations, Target, Value, is_review};
 use super::error::RunError;
@@ -8,7 +8,22 @@ use super::job::RemoteJob;
 use super::remote::Place;
 use super::report::{PushReport, PushStatus};
 use super::review::{Answer, Variant, address, links};
+use bumpwright_forge::Numbered;
 use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Pack, Push, RefUpdate};
+
+/// Whether a push of a commit for review is needed.
+pub(super) enum Standing {
+    /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no topics.
+    /// With the only open one for the same base.
+    Push(Option<Numbered>),
+    /// A request holds the commit.
+    Held {
+        /// What is to be told.
+        note: String,
+        /// The request, if it was closed without merging.
+        declined: Option<String>,
+    },
+}
 
 /// The commit to push, new or found at the remote.
 pub(super) struct Made {

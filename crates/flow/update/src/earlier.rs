@@ -7,7 +7,8 @@ use super::destination::{Target, Value, is_review};
 use super::error::RunError;
 use super::fetch::{Base, short};
 use super::job::{RemoteJob, Start};
-use super::report::{FileChange, Run};
+use super::report::Run;
+use super::rewrite::FileChange;
 use bumpwright_git::{Also, Fetched, GitError, Mirror, NewObjects, ObjectId, RemoteRef, Tip};
 
 /// The results of the earlier previews of a queue.

@@ -7,8 +7,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use serde::{Deserialize, Serialize};
 
 use super::ruled::RuledTrees;
@@ -189,13 +190,13 @@ impl Index {
 
     /// Nothing is forgotten as long as this is held.
     pub(super) fn surveying(&self) -> RwLockReadGuard<'_, ()> {
-        self.surveys.read().unwrap_or_else(PoisonError::into_inner)
+        self.surveys.read()
     }
 
     /// Appends new facts to the file. A failure costs the next process time, nothing else.
     pub fn save(&self) {
         let is_swept = self.forget();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let facts = std::mem::take(&mut state.unsaved);
         let Some(file) = state.file.clone() else { return };
         if is_swept {
@@ -211,10 +212,10 @@ impl Index {
     /// Forgets what is unused once the index has doubled, and all of a large one, unless others are using it. Returns whether what is
     /// known is less than what was saved.
     fn forget(&self) -> bool {
-        let Ok(_alone) = self.surveys.try_write() else {
+        let Some(_alone) = self.surveys.try_write() else {
             return false;
         };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_due = state.is_sweep_due();
         if is_due {
             state.sweep();
@@ -242,20 +243,20 @@ impl Index {
 
     /// Returns whether the tree is known.
     pub(super) fn knows_tree(&self, folder: Folder) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.trees.contains_key(&folder) || state.plain.contains(&Plain::Folder(folder))
     }
 
     /// The facts about a file's content; none for unknown files, such as those with nothing to report that there was no room for.
     pub(super) fn blob(&self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let known = state.use_blob(id, kind);
         known.or_else(|| state.plain.contains(&Plain::File(id, kind)).then(BlobFacts::default))
     }
 
     /// Adds scanned files.
     pub(super) fn learn_blobs(&self, facts: Vec<(ObjectId, FileKind, BlobFacts)>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for (id, kind, facts) in facts {
             if state.learn_blob(id, kind, &facts) && state.file.is_some() {
                 let fact = Fact::Blob(id.as_bytes().to_vec(), kind, facts);
@@ -266,7 +267,7 @@ impl Index {
 
     /// Adds a tree whose files and folders are all known. `children` may include irrelevant ones.
     pub(super) fn learn_tree(&self, folder: Folder, mut children: Vec<Child>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         children.retain(|child| state.matters(child, folder.1));
         if state.file.is_some() {
             state.unsaved.push(Fact::tree(folder, &children));
@@ -282,13 +283,8 @@ impl Index {
     pub(super) fn files(&self, root: Folder, prefix: &[u8], walk: &mut Walk) -> Result<Vec<Marked>, GitError> {
         let mut found = Vec::new();
         let mut path = prefix.to_vec();
-        self.lock().list(root, &mut path, &mut found, walk)?;
+        self.state.lock().list(root, &mut path, &mut found, walk)?;
         Ok(found)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, IndexState> {
-        // A panic elsewhere cannot leave partial facts: each is inserted by one call.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -513,7 +509,7 @@ mod tests {
         assert_eq!(listed(&index, folder_of(2, 99)), 1);
         index.save();
         for index in [&index, &Index::open(&path)] {
-            let state = index.lock();
+            let state = index.state.lock();
             assert!(state.cost < MOST_KEPT, "{}", state.cost);
             assert_eq!((state.blobs.len(), state.trees.len()), (1, 2));
             assert!(state.plain.len() > MOST_PLAIN && state.plain.len() < MOST_PLAIN + 20);
@@ -572,7 +568,11 @@ mod tests {
             survey_one(&index, number);
             assert_eq!(listed(&index, folder_of(3, 0)), 1, "still in use");
             index.save();
-            assert!(index.lock().cost <= LEAST_SWEPT / 4 * 5, "{}", index.lock().cost);
+            assert!(
+                index.state.lock().cost <= LEAST_SWEPT / 4 * 5,
+                "{}",
+                index.state.lock().cost
+            );
         }
         for index in [&index, &Index::open(&path)] {
             assert!(index.knows_tree(folder_of(3, 0)) && index.knows_tree(folder_of(3, 999)));
@@ -608,7 +608,7 @@ mod tests {
     fn nothing_is_forgotten_during_a_survey() {
         let index = Index::default();
         learn(&index, 1, 1, true);
-        index.lock().cost = MOST_KEPT + 1;
+        index.state.lock().cost = MOST_KEPT + 1;
         let survey = index.surveying();
         index.save();
         assert!(index.knows_tree(folder_of(2, 1)));

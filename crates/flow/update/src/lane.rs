@@ -4,11 +4,12 @@
 //! before it creates a commit, instead of losing the race at the server.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bumpwright_budget::{Gate, GateGuard};
+use parking_lot::Mutex;
 
 /// The lanes of one remote, by the reference to push to.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ pub(super) enum View {
 impl Lanes {
     /// The lane of a reference.
     pub(super) fn of(&self, reference: &str) -> Arc<Lane> {
-        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.0.lock();
         Arc::clone(lanes.entry(reference.to_owned()).or_default())
     }
 }

@@ -211,10 +211,12 @@ fn proofs(branch: &Branch<'_>, path: &[u8], policies: &Policies) -> Result<Vec<P
         return Ok(Vec::new());
     };
     let is_tree = found.kind == EntryKind::Tree;
-    let mut surveyed = match is_tree {
-        true => survey(branch.objects, branch.index, (found.id, Formats::all()), path)?,
-        false if found.kind.is_file() => survey_file(branch.objects, branch.index, (found.id, Formats::all()), path)?,
-        false => return Ok(Vec::new()),
+    let mut surveyed = if is_tree {
+        survey(branch.objects, branch.index, (found.id, Formats::all()), path)?
+    } else if found.kind.is_file() {
+        survey_file(branch.objects, branch.index, (found.id, Formats::all()), path)?
+    } else {
+        return Ok(Vec::new());
     };
     let set = rules_of_tree(branch.objects, branch.tree, branch.rules)?;
     surveyed.add_ruled(branch.objects, branch.index, ((found.id, path), is_tree), set)?;

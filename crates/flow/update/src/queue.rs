@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::earlier::Earlier;
 use super::job::RemoteJob;
@@ -32,15 +33,12 @@ pub fn run_all(jobs: &[(RemoteJob, Place)]) -> Vec<Run> {
             scope.spawn(|| {
                 while let Some(queue) = queues.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let runs = run_queue(jobs, queue);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).extend(runs);
+                    done.lock().extend(runs);
                 }
             });
         }
     });
-    done.into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_values()
-        .collect()
+    done.into_inner().into_values().collect()
 }
 
 /// Runs the jobs of one queue.

@@ -6,6 +6,7 @@ use super::error::{Failure, RunError};
 use super::job::Edits;
 use super::message::explained;
 use super::pull_request::PullRequestReport;
+use super::rewrite::FileChange;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_git::Revision;
 use bumpwright_gostd::Time;
@@ -126,17 +127,6 @@ pub struct MarkedField {
     pub line: usize,
     /// The value.
     pub value: String,
-}
-
-/// A changed file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FileChange {
-    /// Path from the repository's root, as bytes since Git's names are.
-    pub path: Vec<u8>,
-    /// The bytes before.
-    pub old: Vec<u8>,
-    /// The bytes after.
-    pub new: Vec<u8>,
 }
 
 /// The commit of a run.

@@ -6,7 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::error::RunError;
 use super::interrupt;
-use super::report::FileChange;
+
+/// A changed file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileChange {
+    /// Path from the repository's root, as bytes since Git's names are.
+    pub path: Vec<u8>,
+    /// The bytes before.
+    pub old: Vec<u8>,
+    /// The bytes after.
+    pub new: Vec<u8>,
+}
 
 /// A file whose new content is written beside it.
 struct Staged<'a> {

@@ -1,7 +1,9 @@
 //! The files that rules are for: what a rule file of the repository, or of the job, names is edited beside what is marked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::index::BlobFacts;
 use super::preview::Preview;
@@ -334,12 +336,12 @@ impl RuledTrees {
     }
 
     fn of(&self, key: &([u8; 32], ObjectId, Vec<u8>)) -> Option<Arc<[RuledFile]>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.0.get(key).cloned()
     }
 
     fn learn(&self, key: ([u8; 32], ObjectId, Vec<u8>), found: &Arc<[RuledFile]>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.1 > MOST_REMEMBERED {
             *known = (Known::new(), 0);
         }

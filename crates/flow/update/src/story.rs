@@ -1,7 +1,9 @@
 //! What history tells of a marked field: the value that the automation wrote last, and those that others have replaced since.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::ruled::{Reading, answered};
 use super::survey;
@@ -216,13 +218,13 @@ struct Remembered {
 impl Stories {
     /// The stories that were told of this commit.
     pub(super) fn of(&self, commit: ObjectId) -> Option<HashMap<Telling, Arc<Story>>> {
-        let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = self.0.lock();
         remembered.of.get(&commit).cloned()
     }
 
     /// Remembers the story of a field as it is told of this commit.
     pub(super) fn keep(&self, commit: ObjectId, telling: Telling, story: &Story) {
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remembered = self.0.lock();
         if remembered.count >= MOST_REMEMBERED {
             *remembered = Remembered::default();
         }

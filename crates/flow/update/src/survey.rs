@@ -1,8 +1,10 @@
 //! Finds the files of a tree with markers (or policies), reading only unknown objects.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::index::{BlobFacts, Child, Folder, Index};
 use super::ruled::{Named, RuleSet, merge};
@@ -224,18 +226,12 @@ fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)], wa
             let (next, failed, walk) = (&next, &failed, &walk);
             scope.spawn(move || {
                 if let Err(error) = scan_some(&objects, index, (blobs, next), walk) {
-                    failed
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .get_or_insert(error);
+                    failed.lock().get_or_insert(error);
                 }
             });
         }
     });
-    failed
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .map_or(Ok(()), Err)
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 /// One worker: takes a few blobs at a time.
@@ -254,7 +250,7 @@ fn scan_some(
         let mut learnt = Vec::with_capacity(HANDFUL);
         for (id, kind) in rest.iter().take(HANDFUL) {
             let (facts, size) = look_at(objects, *id, *kind)?;
-            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut walk = walk.lock();
             walk.read(size)?;
             walk.keep(facts.cost())?;
             learnt.push((*id, *kind, facts));

@@ -20,5 +20,5 @@ mod version_parse;
 pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
 pub use select::{highest_tags, latest_tag};
 pub use version::Version;
+pub use version_error::MAX_VERSION_LEN;
 pub use version_error::{NumberError, VersionError};
-pub use version_parse::MAX_VERSION_LEN;

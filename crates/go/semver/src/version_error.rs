@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use super::version_parse::MAX_VERSION_LEN;
+/// The longest accepted version, in bytes (Masterminds `MaxVersionLen`).
+pub const MAX_VERSION_LEN: usize = 256;
 
 /// Why a text is not a version. The words are those of Masterminds/semver, which users know from Flux's conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -3,10 +3,8 @@
 use super::identifier::{check_leading_zero, check_metadata, check_prerelease, is_numeric};
 use super::spelling::Spelling;
 use super::version::Version;
+use super::version_error::MAX_VERSION_LEN;
 use super::version_error::{NumberError, VersionError};
-
-/// The longest accepted version, in bytes (Masterminds `MaxVersionLen`).
-pub const MAX_VERSION_LEN: usize = 256;
 
 impl Version {
     /// Parses a version leniently (Masterminds `NewVersion`): a leading `v`, one or two segments and leading zeros in

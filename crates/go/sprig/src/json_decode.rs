@@ -182,10 +182,12 @@ impl Parser<'_> {
         }
         let key = self.string()?;
         self.skip_space();
-        match self.take(b':') {
-            true => Ok(key.into()),
-            false if self.rest.is_empty() => Err(self.end_of_input()),
-            false => Err(self.unexpected("after object key")),
+        if self.take(b':') {
+            Ok(key.into())
+        } else if self.rest.is_empty() {
+            Err(self.end_of_input())
+        } else {
+            Err(self.unexpected("after object key"))
         }
     }
 

@@ -51,10 +51,12 @@ impl Duration {
             }
             rest = after;
         }
-        match negative {
-            true => Ok(Self(total.cast_signed().wrapping_neg())),
-            false if total == MOST => Err(invalid()),
-            false => Ok(Self(total.cast_signed())),
+        if negative {
+            Ok(Self(total.cast_signed().wrapping_neg()))
+        } else if total == MOST {
+            Err(invalid())
+        } else {
+            Ok(Self(total.cast_signed()))
         }
     }
 

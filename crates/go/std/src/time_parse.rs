@@ -158,14 +158,14 @@ impl ParsedTime {
     }
 
     fn read_fraction<'t>(&mut self, fraction: Fraction, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
-        match fraction.trimmed {
-            false => {
-                let (places, rest) = split(text, fraction.digits + 1)?;
-                self.nanosecond = nanoseconds(places)?;
-                Ok(rest)
-            }
-            true if starts_fraction(text) => self.read_places(text),
-            true => Ok(text),
+        if !fraction.trimmed {
+            let (places, rest) = split(text, fraction.digits + 1)?;
+            self.nanosecond = nanoseconds(places)?;
+            Ok(rest)
+        } else if starts_fraction(text) {
+            self.read_places(text)
+        } else {
+            Ok(text)
         }
     }
 

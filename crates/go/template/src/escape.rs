@@ -1,9 +1,9 @@
 //! `html`, `js` and `urlquery`: text escaped for other languages.
 
 use super::{
-    exec_print::printable,
     function::{Args, Failure},
     host::Host,
+    methods::printable,
     print::sprint,
     text::Text,
     value::Value,

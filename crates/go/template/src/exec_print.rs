@@ -1,5 +1,6 @@
 //! Writes the output of an action: the value of its pipeline, by `fmt`.
 
+use super::methods::printable;
 use super::{
     exec::{BoxedError, Exec},
     function::Failure,
@@ -35,25 +36,6 @@ impl Exec<'_, '_, '_> {
         print::print(self.host, &mut out, value).map_err(|failure| self.failure(failure))?;
         Ok(lossy(&out).into_owned())
     }
-}
-
-/// The value to print: pointers are followed, unless the pointer itself has a method for printing.
-pub(super) fn printable(value: &Value) -> &Value {
-    let mut current = value;
-    while let Value::Pointer(pointer) = current {
-        let Some(target) = &pointer.target else { return current };
-        if !matches!(**target, Value::Pointer(_))
-            && find_print_method(pointer.to, false).is_none()
-            && find_print_method(pointer.to, true).is_some()
-        {
-            return current;
-        }
-        if pointer.to.is_interface() && matches!(**target, Value::Nil) {
-            return target;
-        }
-        current = target;
-    }
-    current
 }
 
 /// The method of `*T` that prints a `T`, when only `*T` has one and the place is addressable.

@@ -7,6 +7,25 @@ use super::{
     value::Value,
 };
 
+/// The value to print: pointers are followed, unless the pointer itself has a method for printing.
+pub(super) fn printable(value: &Value) -> &Value {
+    let mut current = value;
+    while let Value::Pointer(pointer) = current {
+        let Some(target) = &pointer.target else { return current };
+        if !matches!(**target, Value::Pointer(_))
+            && find_print_method(pointer.to, false).is_none()
+            && find_print_method(pointer.to, true).is_some()
+        {
+            return current;
+        }
+        if pointer.to.is_interface() && matches!(**target, Value::Nil) {
+            return target;
+        }
+        current = target;
+    }
+    current
+}
+
 /// Go's panic when it follows a nil pointer.
 pub(super) const NIL_DEREFERENCE: &str = "runtime error: invalid memory address or nil pointer dereference";
 

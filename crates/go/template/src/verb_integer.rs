@@ -90,11 +90,14 @@ impl Printer<'_> {
         let digits = Digits::new(magnitude, base);
         let digits = if verb == 'X' { digits.upper() } else { digits };
         let zeros = wanted.saturating_sub(digits.bytes().len());
-        let sign = match negative {
-            true => "-",
-            false if flags.plus => "+",
-            false if flags.space => " ",
-            false => "",
+        let sign = if negative {
+            "-"
+        } else if flags.plus {
+            "+"
+        } else if flags.space {
+            " "
+        } else {
+            ""
         };
         let octal = if verb == 'O' { "0o" } else { "" };
         let prefix = match base {

@@ -7,10 +7,12 @@ use std::cmp::Ordering;
 /// one: [`sort_by_key`] does not.
 #[must_use]
 pub fn natural_order(left: &str, right: &str) -> Ordering {
-    match left == right {
-        true => Ordering::Equal,
-        false if is_less(left, right) => Ordering::Less,
-        false => Ordering::Greater,
+    if left == right {
+        Ordering::Equal
+    } else if is_less(left, right) {
+        Ordering::Less
+    } else {
+        Ordering::Greater
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use ureq::http::StatusCode;
 use url::Url;
@@ -118,7 +118,7 @@ impl Services {
     /// Why not, as text.
     pub(super) fn present(&self, endpoint: &Url) -> Result<(), String> {
         let place = endpoint.origin().ascii_serialization();
-        let mut absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut absent = self.absent.lock();
         if let Some((_, why)) = absent.get(&place).filter(|(since, _)| since.elapsed() < ABSENT) {
             return Err(why.clone());
         }

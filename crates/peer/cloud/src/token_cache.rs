@@ -4,9 +4,11 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
 
 use super::CloudError;
 use bumpwright_http::Deadline;
@@ -201,7 +203,7 @@ impl Scope {
     /// Discards values that turned out to be of no use; they are made again when they are needed.
     pub(super) fn discard<T: 'static>(&self, is_useless: impl Fn(&T) -> bool) {
         let own = format!("{} ", self.number);
-        let mut entries = lock(&self.cache.0.entries);
+        let mut entries = self.cache.0.entries.lock();
         for (_, entry) in entries.by_key.iter_mut().filter(|(key, _)| key.starts_with(&own)) {
             if entry.value.downcast_ref().is_some_and(&is_useless) {
                 entry.fresh = None;
@@ -221,7 +223,7 @@ impl Scope {
 impl Inner {
     /// The fresh value of a key, which counts as used.
     fn kept<T: Clone + 'static>(&self, key: &str) -> Option<T> {
-        let mut entries = lock(&self.entries);
+        let mut entries = self.entries.lock();
         entries.clock += 1;
         let used = entries.clock;
         let entry = entries.by_key.get_mut(key)?;
@@ -234,7 +236,7 @@ impl Inner {
     /// Keeps a value that was made if it can be kept, in place of an older one.
     fn settle(&self, key: &str, value: Option<&Value>, end: Option<SystemTime>) {
         let fresh = fresh_until(end, self.limits.duration);
-        let mut entries = lock(&self.entries);
+        let mut entries = self.entries.lock();
         entries.clock += 1;
         let used = entries.clock;
         match value.filter(|_| fresh.is_some() && self.limits.items > 0) {
@@ -276,10 +278,6 @@ fn fresh_until(end: Option<SystemTime>, most: Duration) -> Option<(Instant, Syst
     let life = end?.duration_since(wall).ok()?;
     let kept = (life / 10 * 8).min(most).min(TOKEN_MAX_DURATION);
     Some((now.checked_add(kept)?, wall.checked_add(kept)?)).filter(|_| !kept.is_zero())
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -358,19 +356,19 @@ mod tests {
     impl TokenCacheEvents for Reported {
         fn looked_up(&self, found: bool, requester: &Requester) {
             let (kind, namespace, name) = (requester.kind, &requester.namespace, &requester.name);
-            lock(&self.0).push(format!("{kind} {namespace}/{name} {found}"));
+            self.0.lock().push(format!("{kind} {namespace}/{name} {found}"));
         }
 
         fn requested(&self, worked: bool) {
-            lock(&self.0).push(format!("worked {worked}"));
+            self.0.lock().push(format!("worked {worked}"));
         }
 
         fn evicted(&self) {
-            lock(&self.0).push("evicted".to_owned());
+            self.0.lock().push("evicted".to_owned());
         }
 
         fn items(&self, count: usize) {
-            lock(&self.0).push(format!("items {count}"));
+            self.0.lock().push(format!("items {count}"));
         }
     }
 
@@ -382,7 +380,7 @@ mod tests {
     }
 
     fn take(reported: &Reported) -> Vec<String> {
-        std::mem::take(&mut *lock(&reported.0))
+        std::mem::take(&mut *reported.0.lock())
     }
 
     #[test]
@@ -429,7 +427,7 @@ mod tests {
         let scope = cache.scope();
         let get = |value: i32| kept(&scope, "a", value);
         assert_eq!((get(1), get(2)), (Ok(1), Ok(2)));
-        assert!(take(&reported).is_empty() && lock(&cache.0.entries).by_key.is_empty());
+        assert!(take(&reported).is_empty() && cache.0.entries.lock().by_key.is_empty());
     }
 
     #[test]

@@ -104,10 +104,12 @@ impl<'a> Description<'a> {
         };
         let room = LONGEST.saturating_sub(before.len() + after.len()).max(LEAST);
         let block = self.render(room);
-        let gap = match before.trim_end().is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") {
-            true => "",
-            false if before.ends_with('\n') => "\n",
-            false => "\n\n",
+        let gap = if before.trim_end().is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") {
+            ""
+        } else if before.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
         };
         format!("{before}{gap}{block}{after}")
     }

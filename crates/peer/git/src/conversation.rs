@@ -3,7 +3,9 @@
 use std::io::{BufRead, Write};
 use std::mem::take;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::listing::{Capabilities, Greeting, Listing, ls_refs, read_greeting, read_ls_refs};
 use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
@@ -35,11 +37,11 @@ impl KnownServer {
     }
 
     fn get(&self) -> Option<Capabilities> {
-        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.capabilities.lock().clone()
     }
 
     fn set(&self, capabilities: Option<Capabilities>) {
-        let mut known = self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.capabilities.lock();
         if *known == capabilities {
             return;
         }

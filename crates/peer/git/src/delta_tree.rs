@@ -9,16 +9,15 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use flate2::{Decompress, FlushDecompress, Status};
 use gix::hash::Kind as Hash;
 use gix::objs::Kind;
+use parking_lot::Mutex;
 
 use super::ObjectId;
 use super::delta::{Delta, DeltaError};
 use super::large_delta;
-use super::mirror::lock;
 use super::pack_entry::{FileAt, append, inflating};
 use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished, object_hasher, reserve};
 use bumpwright_budget::{Exceeded, Job, Reservation};
@@ -122,7 +121,7 @@ impl<'a> DeltaTree<'a> {
 
     /// Appends an object to the pack.
     pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
-        let mut tail = lock(&self.tail);
+        let mut tail = self.tail.lock();
         let (entry, end) = append(self.workspace.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
         // The deflated size is not known before.
         let taken = end.saturating_sub(tail.end);
@@ -133,7 +132,7 @@ impl<'a> DeltaTree<'a> {
 
     /// The appended entries.
     pub(super) fn into_tail(self) -> Tail {
-        self.tail.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.tail.into_inner()
     }
 
     /// Resolves all deltas on the whole objects `roots`, direct or not, on all cores, and writes their ids to
@@ -172,7 +171,7 @@ impl<'a> DeltaTree<'a> {
                 results.into_iter().collect()
             })
         };
-        received.ids = ids.into_inner().unwrap_or_else(PoisonError::into_inner);
+        received.ids = ids.into_inner();
         worked
     }
 
@@ -295,7 +294,7 @@ impl<'a> Worker<'a> {
                 self.hand_over();
                 return Ok(());
             }
-            let ids = lock(self.shared.ids).get(start..end).unwrap_or_default().to_vec();
+            let ids = self.shared.ids.lock().get(start..end).unwrap_or_default().to_vec();
             for (at, id) in (start..end).zip(ids) {
                 let entry = self.shared.entries.get(at).copied();
                 let Some((entry, Form::Whole(kind))) = entry.map(|entry| (entry, entry.form)) else {
@@ -343,7 +342,7 @@ impl<'a> Worker<'a> {
     }
 
     fn hand_over(&mut self) {
-        let mut ids = lock(self.shared.ids);
+        let mut ids = self.shared.ids.lock();
         for (at, id) in self.found.drain(..) {
             if let Some(place) = usize::try_from(at).ok().and_then(|at| ids.get_mut(at)) {
                 *place = id;
@@ -467,7 +466,7 @@ impl<'a> Worker<'a> {
                 tree.append((kind, made.size), &mut bytes)
             }
         }?;
-        let mut tail = lock(&tree.tail);
+        let mut tail = tree.tail.lock();
         let Tail { moved, held, .. } = &mut *tail;
         reserve(moved, held)?;
         moved.push((at, entry));

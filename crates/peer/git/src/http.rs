@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use ureq::http::{HeaderValue, Request, Response, StatusCode};
 use ureq::{Agent, Body};
 use url::Url;
@@ -99,7 +99,7 @@ impl Connection for HttpConnection {
     }
 
     fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
-        let mut base = self.http.memory().moved.clone();
+        let mut base = self.http.memory.lock().moved.clone();
         for _ in 0..2 {
             let target = self.url(base.as_ref().unwrap_or(&self.http.base), None);
             let response = self.send(&target, Some(body))?;
@@ -109,7 +109,7 @@ impl Connection for HttpConnection {
             }
             // As git: only the advertisement is redirected when a repository moves. A caller that skipped it requests it now.
             drop(self.discover()?);
-            base.clone_from(&self.http.memory().moved);
+            base.clone_from(&self.http.memory.lock().moved);
         }
         Err(self
             .http
@@ -146,7 +146,7 @@ impl HttpConnection {
                     response,
                     &format!("application/x-{}-advertisement", self.service.name()),
                 )?;
-                self.http.memory().moved = self.http.moved_base(&target, &query)?;
+                self.http.memory.lock().moved = self.http.moved_base(&target, &query)?;
                 return Ok(answer);
             };
             target = self.http.follow(&target, &next)?;
@@ -178,7 +178,7 @@ impl HttpConnection {
         }
         if let Some(stale) = &known {
             stale.reject(self.deadline);
-            self.http.memory().login = None;
+            self.http.memory.lock().login = None;
         }
         let user = self.http.remote.url.user().filter(|_| trusted(&self.http.base, target));
         let Some(found) = credential::fill(&self.repository(target), user, self.deadline) else {
@@ -190,7 +190,7 @@ impl HttpConnection {
             found.reject(self.deadline);
         } else {
             found.approve(self.deadline);
-            self.http.memory().login = Some((target.origin(), found));
+            self.http.memory.lock().login = Some((target.origin(), found));
         }
         Ok(response)
     }
@@ -341,10 +341,6 @@ impl Http {
         self.remote.url.to_string()
     }
 
-    fn memory(&self) -> MutexGuard<'_, ServerFacts> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The agent for the repository's address, and for addresses that its server redirects to.
     fn agent(&self, target: &Url, deadline: Deadline) -> Result<Agent, TransportError> {
         self.agents
@@ -388,7 +384,8 @@ impl Http {
 
     /// The login that a helper returned before for this origin.
     fn login_for(&self, target: &Url) -> Option<Credential> {
-        self.memory()
+        self.memory
+            .lock()
             .login
             .as_ref()
             .filter(|(origin, _)| *origin == target.origin())

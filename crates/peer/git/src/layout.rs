@@ -12,8 +12,10 @@ use gix::odb::pack::index::File as Index;
 
 use super::lock::FileLock;
 use super::private::private_folder;
-use super::store::UNFINISHED;
 use super::{GitError, ObjectId};
+
+/// The name prefix of unfinished files.
+pub(super) const UNFINISHED: &str = "incoming-";
 
 /// The paths of one mirror. It is a bare repository that Git itself can read; all its references are in `packed-refs`,
 /// which is replaced as a whole, so that a name can become a folder of names without leftovers.

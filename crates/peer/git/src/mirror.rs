@@ -8,13 +8,14 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gix::hash::Kind as Hash;
 use gix::odb::Store;
 use gix::odb::store::init::{Options as StoreOptions, Slots};
+use parking_lot::Mutex;
 
 use super::conversation::KnownServer;
 use super::layout::{Identity, Layout, make_folder};
@@ -273,7 +274,7 @@ impl MirrorState {
     }
 
     fn open(&self, hash: Hash) -> Result<OpenPacks, GitError> {
-        let mut slot = lock(&self.opened);
+        let mut slot = self.opened.lock();
         let damaged = slot.as_ref().filter(|opened| opened.damaged.load(Ordering::Relaxed));
         let damaged = damaged.map(|opened| opened.identity.clone());
         let usable = |found: &Identity| found.hash == hash && damaged.as_ref() != Some(found);
@@ -320,17 +321,13 @@ impl MirrorState {
 
     /// Discards the files; the next access starts with an empty mirror.
     pub(super) fn mark_damaged(&self) {
-        if let Some(opened) = lock(&self.opened).as_ref() {
+        if let Some(opened) = self.opened.lock().as_ref() {
             opened.damaged.store(true, Ordering::Relaxed);
         }
     }
 
     /// Reopens the packs at the next access, after some were replaced.
     pub(super) fn forget_store(&self) {
-        *lock(&self.opened) = None;
+        *self.opened.lock() = None;
     }
-}
-
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

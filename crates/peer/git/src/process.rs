@@ -3,10 +3,12 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::remote_url::RemoteUrl;
 use super::{Connection, Protocol, Service, Transport, TransportError};
@@ -164,7 +166,7 @@ impl Program {
     fn wait(&self) -> Result<ExitStatus, TransportError> {
         let mut pause = Duration::from_micros(200);
         loop {
-            let status = lock(&self.child).try_wait();
+            let status = self.child.lock().try_wait();
             match status {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) if self.deadline.passed() => return Err(TransportError::timeout(&self.url, self.deadline)),
@@ -186,7 +188,7 @@ impl Program {
         }
         // A grandchild (a hook) may hold the pipe open: its output is not worth a wait.
         let _ = self.errors_ended.recv_timeout(Duration::from_millis(200));
-        let text = server_text(&lock(&self.errors), ERROR_LIMIT);
+        let text = server_text(&self.errors.lock(), ERROR_LIMIT);
         Err(self.explain(&text, status))
     }
 
@@ -233,7 +235,7 @@ impl Drop for Program {
 
 /// Kills the child if it still runs, and reaps it.
 fn kill(child: &Mutex<Child>) {
-    let mut child = lock(child);
+    let mut child = child.lock();
     if !matches!(child.try_wait(), Ok(Some(_))) {
         // It may have exited in between, which is fine.
         let _ = child.kill();
@@ -241,15 +243,11 @@ fn kill(child: &Mutex<Child>) {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Reads to the end so that the child never blocks; keeps the first [`ERROR_LIMIT`] bytes.
 fn keep_errors(mut stderr: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(n @ 1..) = stderr.read(&mut buffer) {
-        let mut kept = lock(kept);
+        let mut kept = kept.lock();
         let room = ERROR_LIMIT.saturating_sub(kept.len());
         kept.extend(buffer.iter().take(n.min(room)));
     }

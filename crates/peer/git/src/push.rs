@@ -1,11 +1,13 @@
 //! Pushes: updates of references, and their results.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::conversation::Conversation;
 use super::layout::bound;
 use super::listing::{Greeting, Listing, read_greeting};
-use super::mirror::{Mirror, lock};
+use super::mirror::Mirror;
 use super::report::{HookOutcome, Report, Verdict};
 use super::send::{Receiver, body, check};
 use super::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportError};
@@ -135,7 +137,10 @@ impl Mirror {
         names: &[String],
     ) -> Result<(Receiver, Option<Listing>), GitError> {
         if connection.stateless()
-            && let Some(receiver) = lock(&self.state.receiver)
+            && let Some(receiver) = self
+                .state
+                .receiver
+                .lock()
                 .clone()
                 .filter(|known| known.push_options || !options)
         {
@@ -152,7 +157,7 @@ impl Mirror {
             ));
         };
         let receiver = Receiver::new(&capabilities, hash);
-        *lock(&self.state.receiver) = Some(receiver.clone());
+        *self.state.receiver.lock() = Some(receiver.clone());
         Ok((receiver, Some(listing)))
     }
 
@@ -173,7 +178,7 @@ impl Mirror {
         let report = match answer {
             Ok(report) => report,
             Err(error) => {
-                *lock(&self.state.receiver) = None;
+                *self.state.receiver.lock() = None;
                 // A program at the other side must have ended before the remote is listed.
                 drop(connection);
                 return Ok((self.after_break(updates, error)?, Report::default()));
@@ -191,7 +196,7 @@ impl Mirror {
     fn refusals(&self, report: &Report, updates: &[&RefUpdate]) -> Vec<Option<GitError>> {
         let verdicts: Vec<Verdict> = updates.iter().map(|update| report.verdict(&update.reference)).collect();
         if verdicts.iter().any(|verdict| *verdict != Verdict::Done) {
-            *lock(&self.state.receiver) = None;
+            *self.state.receiver.lock() = None;
         }
         let raced = verdicts
             .iter()

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io::{self, BufRead, Cursor, Read};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 use tokio::runtime::Runtime;
@@ -168,7 +169,7 @@ impl Shared {
     }
 
     fn take_idle(&self) -> Option<Handle<HostKeyCheck>> {
-        let mut idle = lock(&self.idle);
+        let mut idle = self.idle.lock();
         idle.retain(|(session, since)| since.elapsed() < IDLE && !session.is_closed());
         idle.pop_back().map(|(session, _)| session)
     }
@@ -193,10 +194,6 @@ impl Drop for Shared {
 /// Quotes a path for the remote shell, as git does.
 fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''").replace('!', "'\\!'"))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How the program ended, as far as known.
@@ -347,7 +344,7 @@ impl Connection for SshConnection {
             self.program.advance()?;
         }
         if let Some(session) = self.session.take().filter(|session| !session.is_closed()) {
-            lock(&shared.idle).push_back((session, Instant::now()));
+            shared.idle.lock().push_back((session, Instant::now()));
         }
         self.program.verdict()
     }

@@ -13,15 +13,13 @@ use gix::hash::Kind as Hash;
 use tempfile::NamedTempFile;
 
 use super::delta_tree::{DeltaTree, Tail, Workspace};
+use super::layout::UNFINISHED;
 use super::pack_entry::sum_of;
 use super::pack_index::{Indexed, Sorted, write_index};
 use super::unpack::{PackEntry, Received, UnpackError, finished, receive};
 use super::{GitError, ObjectId, Objects};
 use bumpwright_budget::Job;
 use bumpwright_http::Deadline;
-
-/// The name prefix of unfinished files.
-pub(super) const UNFINISHED: &str = "incoming-";
 
 /// A pack that is in place. Its `.keep` file exists until [`StoredPack::release`], as in Git, so that a concurrent
 /// clean-up does not remove it before a reference leads to it. A pack that is never released is removed.

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// The bound of one server. A clone is the same one.
@@ -60,14 +61,14 @@ impl ConnectionLimit {
 
     /// Evicts an idle connection: what connections need may be short although there are free slots.
     pub(super) fn evict_idle(&self) {
-        let mut open = self.0.lock();
+        let mut open = self.0.open.lock();
         if let Some(id) = open.idlest() {
             open.evict(id);
         }
     }
 
     fn try_acquire(&self, peer: IpAddr) -> Option<Slot> {
-        let mut open = self.0.lock();
+        let mut open = self.0.open.lock();
         if open.connections.len() >= self.0.most {
             let id = open.idlest().or_else(|| open.oldest_of_most(peer))?;
             open.evict(id);
@@ -88,11 +89,7 @@ impl ConnectionLimit {
     }
 }
 
-impl Inner {
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Inner {}
 
 impl Open {
     fn by_peer(&self) -> HashMap<IpAddr, usize> {
@@ -147,14 +144,14 @@ pub(super) struct Slot {
 impl Slot {
     /// A request is being answered from now on.
     pub(super) fn busy(&self) {
-        if let Some(connection) = self.limit.0.lock().connections.get_mut(&self.id) {
+        if let Some(connection) = self.limit.0.open.lock().connections.get_mut(&self.id) {
             connection.idle = None;
         }
     }
 
     /// The connection waits for a request, or for the rest of one.
     pub(super) fn idle(&self) {
-        let mut open = self.limit.0.lock();
+        let mut open = self.limit.0.open.lock();
         open.clock += 1;
         let now = open.clock;
         if let Some(connection) = open.connections.get_mut(&self.id) {
@@ -172,7 +169,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.limit.0.lock().connections.remove(&self.id);
+        self.limit.0.open.lock().connections.remove(&self.id);
         self.limit.0.changed.notify_one();
     }
 }

@@ -1,6 +1,6 @@
 //! Which phase a connection is in, and when that has to be over.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use tokio::time::Instant;
 
@@ -38,14 +38,14 @@ impl Progress {
     }
 
     pub(super) fn received_bytes(&self) {
-        let mut phase = self.phase();
+        let mut phase = self.phase.lock();
         if let Phase::Idle(_) = *phase {
             *phase = Phase::Head(Instant::now() + self.limits.head_time);
         }
     }
 
     pub(super) fn received_head(&self) {
-        *self.phase() = Phase::Request;
+        *self.phase.lock() = Phase::Request;
     }
 
     pub(super) fn received_request(&self) {
@@ -55,18 +55,18 @@ impl Progress {
     /// A response of this size begins.
     pub(super) fn responds(&self, size: Option<u64>) {
         let until = size.map(|size| Instant::now() + self.limits.time_for(size));
-        *self.phase() = Phase::Response { until, all: false };
+        *self.phase.lock() = Phase::Response { until, all: false };
     }
 
     pub(super) fn handed_over_response(&self) {
-        if let Phase::Response { all, .. } = &mut *self.phase() {
+        if let Phase::Response { all, .. } = &mut *self.phase.lock() {
             *all = true;
         }
     }
 
     /// All that was handed to hyper has been written.
     pub(super) fn flushed(&self) {
-        let mut phase = self.phase();
+        let mut phase = self.phase.lock();
         if let Phase::Response { all: true, .. } = *phase {
             *phase = Phase::Idle(Instant::now() + self.limits.idle_time);
             self.slot.idle();
@@ -75,7 +75,7 @@ impl Progress {
 
     /// When the next bytes have to have come.
     pub(super) fn read_deadline(&self) -> Option<Instant> {
-        match *self.phase() {
+        match *self.phase.lock() {
             Phase::Idle(until) | Phase::Head(until) => Some(until),
             Phase::Request | Phase::Response { .. } => None,
         }
@@ -83,7 +83,7 @@ impl Progress {
 
     /// When the response has to be written.
     pub(super) fn write_deadline(&self) -> Option<Instant> {
-        match *self.phase() {
+        match *self.phase.lock() {
             Phase::Response { until, .. } => until,
             Phase::Idle(_) | Phase::Head(_) | Phase::Request => None,
         }
@@ -91,10 +91,6 @@ impl Progress {
 
     /// Whether the head of a request did not come in time.
     pub(super) fn is_head_overdue(&self) -> bool {
-        matches!(*self.phase(), Phase::Head(until) if until <= Instant::now())
-    }
-
-    fn phase(&self) -> MutexGuard<'_, Phase> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+        matches!(*self.phase.lock(), Phase::Head(until) if until <= Instant::now())
     }
 }

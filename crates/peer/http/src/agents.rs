@@ -2,7 +2,7 @@
 //! public addresses, or into a network that it is in itself. The checked address is the one that is connected to, so a name
 //! cannot resolve differently in between.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use ureq::config::Config;
 use ureq::http::Uri;
@@ -125,7 +125,7 @@ impl Agents {
             proxied: self.through_proxy(target)?,
             reach,
         };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         if let Some((_, agent)) = kept.iter().find(|(known, _)| *known == way) {
             return Ok(agent.clone());
         }

@@ -1,8 +1,8 @@
 //! Azure Key Vault (Key Vault REST API, *Decrypt*; SOPS, `azkv/keysource.go`; K-138).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 use ureq::http::{Method, StatusCode};
@@ -28,12 +28,12 @@ pub(super) struct Challenges(Mutex<HashMap<String, Challenge>>);
 
 impl Challenges {
     fn get(&self, vault: &Url) -> Option<Challenge> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.get(&vault.origin().ascii_serialization()).cloned()
     }
 
     fn put(&self, vault: &Url, challenge: Option<&Challenge>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let origin = vault.origin().ascii_serialization();
         match challenge {
             Some(challenge) => drop(known.insert(origin, challenge.clone())),

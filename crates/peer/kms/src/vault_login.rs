@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -91,7 +91,7 @@ impl LoggedIn {
         settings: &VaultSettings,
         server: &str,
     ) -> Result<Secret, String> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let state = &mut *state;
         if let Some(token) = state.tokens.get(server) {
             return Ok(token.clone());

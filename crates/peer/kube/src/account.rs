@@ -1,7 +1,7 @@
 //! Impersonation of accounts and users.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use kube::Client;
@@ -20,7 +20,7 @@ const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
 /// ServiceAccount when none is given.
 pub(super) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, ClusterError> {
     let whom = Arc::new(headers_of(user)?);
-    let now = clients.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let now = clients.read().clone();
     Ok(Clients {
         plain: with_user(clients, &whom, |clients| &clients.plain),
         whole: with_user(clients, &whom, |clients| &clients.whole),
@@ -86,7 +86,7 @@ fn escaped(key: &str) -> String {
 fn with_user(clients: &Shared, whom: &Arc<HeaderMap>, which: fn(&Clients) -> &Client) -> Client {
     let (clients, whom) = (Arc::clone(clients), Arc::clone(whom));
     let service = tower::service_fn(move |mut request: Request<Body>| {
-        let client = which(&clients.read().unwrap_or_else(PoisonError::into_inner)).clone();
+        let client = which(&clients.read()).clone();
         request.headers_mut().extend((*whom).clone());
         async move { client.send(request).await }
     });

@@ -2,11 +2,28 @@
 
 use std::ops::{Deref, DerefMut};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::dynamic::Stamp;
 use bumpwright_budget::{Exceeded, Reservation, Share};
+
+/// Uid and version of an object (`metav1.PartialObjectMetadata`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stamp {
+    /// The namespace; empty for objects of the cluster.
+    #[serde(default)]
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// `metadata.uid`
+    #[serde(default)]
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    #[serde(default)]
+    pub resource_version: String,
+}
 
 /// Bytes of memory of a map that is not empty, and of an entry in a map or list. Measured: serde_json's
 /// maps are B-trees, whose smallest leaf has eleven entries.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use super::client::{Cluster, Scope};
@@ -119,7 +120,7 @@ impl Cache {
 
     /// Calls `listener` for each change from now on; it must not block.
     pub fn listen(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self.listeners.lock();
         listeners.push(Box::new(listener));
     }
 
@@ -151,7 +152,7 @@ impl Cache {
     /// Stores the result of a write of our own to the version `before`, unless the watch has seen a newer one
     /// meanwhile. An older one of somebody else does not keep it out: what we wrote is known from here on.
     pub fn wrote(&self, before: &str, after: Object) {
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = self.objects.write();
         let known = objects.by_name.get(&after.name);
         let is_next = |known: &Object| {
             known.resource_version == before || is_newer(known, SeenVersion::from(&after), ObjectSource::Watch)
@@ -192,7 +193,7 @@ impl Cache {
         if *self.listed.borrow() {
             return Ok(());
         }
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.failure.lock();
         let why = failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         Err(format!("{} are not listed yet{why}", self.kind.plural))
     }
@@ -200,7 +201,7 @@ impl Cache {
     /// Why the objects have not been listed so far; none when they have, or nothing has failed yet.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.failure.lock();
         failure.clone().filter(|_| !*self.listed.borrow())
     }
 
@@ -245,7 +246,7 @@ impl Cache {
                         words(&error)
                     };
                     failed(&why);
-                    *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                    *self.failure.lock() = Some(why);
                     if is_code(&error, 401) {
                         return;
                     }
@@ -279,7 +280,7 @@ impl Cache {
             return;
         }
         let object = Object::of(object);
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = self.objects.write();
         let known = objects.by_name.get(&object.name);
         if known.is_some_and(|known| !is_newer(known, SeenVersion::from(&object), source)) {
             return;
@@ -303,7 +304,7 @@ impl Cache {
     }
 
     fn drop_object(&self, name: &ObjectName) {
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = self.objects.write();
         let old = objects.remove(name, &self.memory);
         drop(objects);
         if let Some(old) = old {
@@ -312,12 +313,12 @@ impl Cache {
     }
 
     fn notify(&self, change: &Change) {
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.listeners.lock();
         listeners.iter().for_each(|listener| listener(change));
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Objects> {
-        self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, Objects> {
+        self.objects.read()
     }
 }
 

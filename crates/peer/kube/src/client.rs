@@ -1,12 +1,13 @@
 //! Requests to the API server.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::DynamicResourceScope;
 use kube::{Client, Config, Resource};
+use parking_lot::RwLock;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -256,7 +257,7 @@ impl Cluster {
         if self.renewable
             && let Ok(clients) = Clients::new(&self.connect, &self.on_answer, &self.limit).await
         {
-            *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
+            *self.clients.write() = clients;
         }
     }
 
@@ -281,7 +282,7 @@ impl Cluster {
     }
 
     fn clients(&self) -> Clients {
-        let shared = || self.clients.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let shared = || self.clients.read().clone();
         self.acting.clone().unwrap_or_else(shared)
     }
 

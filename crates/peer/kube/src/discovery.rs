@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,20 +13,10 @@ use super::answer::ApiCall;
 use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::error::ClusterError;
+use super::kind::GroupVersionKind;
 use super::kind::Kind;
 use super::path_segment;
 use bumpwright_api::ObjectName;
-
-/// A kind at a version.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupVersionKind {
-    /// API group; empty for the core group.
-    pub group: String,
-    /// Version.
-    pub version: String,
-    /// The name of the kind.
-    pub kind: String,
-}
 
 impl GroupVersionKind {
     /// From `apiVersion` and `kind`. An `apiVersion` without a slash is a version of the core group.
@@ -229,17 +220,17 @@ struct ListedVersion {
 impl Discovery {
     /// About how many bytes the kinds take.
     pub(super) fn weight(&self) -> u64 {
-        self.versions.read().unwrap_or_else(PoisonError::into_inner).bytes
+        self.versions.read().bytes
     }
 
     fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
-        let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
+        let versions = self.versions.read();
         let (resources, _) = versions.known.get(&gvk.api_version())?;
         resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned()
     }
 
     fn forget(&self, gvk: &GroupVersionKind) {
-        let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = self.versions.write();
         versions.remove(&gvk.api_version());
     }
 
@@ -259,7 +250,7 @@ impl Discovery {
         });
         let resources: Vec<_> = resources.collect();
         let found = resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned();
-        let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = self.versions.write();
         versions.insert(gvk.api_version(), resources);
         found
     }

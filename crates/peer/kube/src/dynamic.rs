@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use url::form_urlencoded::Serializer;
 
 use super::answer::ApiCall;
+use super::answered::Stamp;
 use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::discovery::Resource;
@@ -31,23 +32,6 @@ pub struct Apply<'a> {
 pub struct Deletion {
     /// The uid as a precondition; empty for any.
     pub uid: String,
-}
-
-/// Uid and version of an object (`metav1.PartialObjectMetadata`).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Stamp {
-    /// The namespace; empty for objects of the cluster.
-    #[serde(default)]
-    pub namespace: String,
-    /// The name.
-    pub name: String,
-    /// `metadata.uid`
-    #[serde(default)]
-    pub uid: String,
-    /// `metadata.resourceVersion`
-    #[serde(default)]
-    pub resource_version: String,
 }
 
 /// Objects per page of a list, as in kubectl.

@@ -3,8 +3,9 @@
 //! renewal.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::error::ClusterError;
@@ -17,12 +18,12 @@ pub(super) struct Fence(Arc<Mutex<BTreeMap<ObjectName, Instant>>>);
 impl Fence {
     /// A lease is held, until then at least.
     pub(super) fn hold(&self, lease: &ObjectName, until: Instant) {
-        self.lock().insert(lease.clone(), until);
+        self.0.lock().insert(lease.clone(), until);
     }
 
     /// A lease is released and no longer checked.
     pub(super) fn release(&self, lease: &ObjectName) {
-        self.lock().remove(lease);
+        self.0.lock().remove(lease);
     }
 
     /// Checks that no held lease has expired.
@@ -30,7 +31,7 @@ impl Fence {
     /// # Errors
     /// [`ClusterError::Deposed`]
     pub(super) fn check(&self) -> Result<(), ClusterError> {
-        let leases = self.lock();
+        let leases = self.0.lock();
         if leases.is_empty() {
             return Ok(());
         }
@@ -39,10 +40,6 @@ impl Fence {
             Some((lease, _)) => Err(ClusterError::Deposed(lease.clone())),
             None => Ok(()),
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ObjectName, Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

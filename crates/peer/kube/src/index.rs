@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::cache::{Cache, Change};
 use super::object::Object;
@@ -58,7 +60,7 @@ impl<K: Eq + Hash + Send + Sync + 'static> Index<K> {
 
     /// The objects with a key, by name. The key may have been that of an earlier state.
     pub fn get(&self, key: &K) -> Vec<Arc<Object>> {
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let names = self.names.read();
         let names = names.get(key).into_iter().flatten();
         names.filter_map(|name| self.cache.get(name)).collect()
     }
@@ -67,7 +69,7 @@ impl<K: Eq + Hash + Send + Sync + 'static> Index<K> {
         if old == new {
             return;
         }
-        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.names.write();
         for key in old {
             if let Some(of_key) = names.get_mut(&key) {
                 of_key.remove(name);
@@ -94,7 +96,7 @@ mod tests {
         };
         let name = |name: &str| ObjectName::new("apps", name);
         let found = |key: &str| -> Vec<String> {
-            let names = index.names.read().unwrap_or_else(PoisonError::into_inner);
+            let names = index.names.read();
             names
                 .get(key)
                 .into_iter()
@@ -113,6 +115,6 @@ mod tests {
         );
         index.change(&name("two"), vec!["b", "c"], vec![]);
         index.change(&name("one"), vec!["a", "a"], vec![]);
-        assert!(index.names.read().unwrap_or_else(PoisonError::into_inner).is_empty());
+        assert!(index.names.read().is_empty());
     }
 }

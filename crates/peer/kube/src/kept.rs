@@ -1,9 +1,10 @@
 //! The memory of all objects that are kept, which caches share, by namespace: whoever creates objects by the thousand keeps nobody else's out.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bumpwright_budget::{Memory, Reservation};
+use parking_lot::Mutex;
 
 /// The most bytes of the objects of all caches that share this, and of a namespace. An ordinary object takes one or two kilobytes.
 const ALL: u64 = 192 << 20;
@@ -34,7 +35,7 @@ impl KeptMemory {
 
     /// Takes bytes; false, and nothing is taken, where there are not so many left.
     pub(super) fn take(&self, namespace: &str, bytes: usize) -> bool {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         match held.get_mut(namespace) {
             Some(own) => own.grow(bytes as u64).is_ok(),
             None => {
@@ -45,16 +46,12 @@ impl KeptMemory {
     }
 
     pub(super) fn release(&self, namespace: &str, bytes: usize) {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         if let Some(own) = held.get_mut(namespace) {
             own.shrink(bytes as u64);
             if own.bytes() == 0 {
                 held.remove(namespace);
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

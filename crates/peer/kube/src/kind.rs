@@ -2,7 +2,16 @@
 
 use kube::api::ApiResource;
 
-use super::discovery::GroupVersionKind;
+/// A kind at a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Version.
+    pub version: String,
+    /// The name of the kind.
+    pub kind: String,
+}
 
 /// A kind of objects.
 #[derive(Debug, PartialEq, Eq)]

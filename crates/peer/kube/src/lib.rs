@@ -39,15 +39,17 @@ mod too_large;
 mod watched;
 
 pub use answered::Answered;
+pub use answered::Stamp;
 pub use apply::StatusWriter;
 pub use cache::{Cache, Change};
 pub use client::{Cluster, Connect, Scope};
-pub use discovery::{GroupVersionKind, Resource};
-pub use dynamic::{Apply, Deletion, Stamp};
+pub use discovery::Resource;
+pub use dynamic::{Apply, Deletion};
 pub use error::ClusterError;
 pub use group::GroupLease;
 pub use index::Index;
 pub use kept::KeptMemory;
+pub use kind::GroupVersionKind;
 pub use kind::{
     BUCKET, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DAEMON_SET, DEPLOYMENT, EVENT,
     EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::HeaderMap;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
@@ -102,13 +103,9 @@ impl Shared {
         self.is_lifted.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a token, or a place in the line.
     fn enter(self: &Arc<Self>, tenant: &str) -> Option<oneshot::Receiver<()>> {
-        let mut line = self.lock();
+        let mut line = self.line.lock();
         if !line.is_served && line.bucket.take_ready(self.began.elapsed()) {
             return None;
         }
@@ -122,14 +119,14 @@ impl Shared {
     /// Gives each token to the next in the line, until nobody waits.
     async fn serve(self: Arc<Self>) {
         loop {
-            let pause = self.lock().bucket.take(self.began.elapsed());
+            let pause = self.line.lock().bucket.take(self.began.elapsed());
             if !pause.is_zero() && !self.is_lifted() {
                 tokio::select! {
                     () = tokio::time::sleep(pause) => {}
                     () = self.lifted.notified() => {}
                 }
             }
-            let mut line = self.lock();
+            let mut line = self.line.lock();
             if !line.turns.serve_next() {
                 line.bucket.give_back();
                 line.is_served = false;

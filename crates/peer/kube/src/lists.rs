@@ -5,18 +5,20 @@
 //! overlooked. A list of all objects is more than that of one caller's: it is only sent when others will have it too.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::answered::Stamp;
 use super::answered::{Answer as _, Answered};
 use super::client::Cluster;
-use super::discovery::{GroupVersionKind, Resource};
-use super::dynamic::Stamp;
+use super::discovery::Resource;
 use super::error::ClusterError;
+use super::kind::GroupVersionKind;
 use bumpwright_api::ObjectName;
 
 /// How long a shared list is kept: those who wait for a worker may have asked before it began.
@@ -287,7 +289,7 @@ fn weight(stamps: &[Stamp]) -> u64 {
 impl Lists {
     /// Decides for a caller. `begin` makes the list of all objects, with its number; nothing is sent before it is awaited.
     fn way(&self, key: &Key, query: &StampQuery<'_>, now: Instant, begin: impl FnOnce(u64) -> Flight) -> Way {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         table.count += 1;
         let number = table.count;
         let place = table.place(key, now);
@@ -316,11 +318,11 @@ impl Lists {
         match outcome {
             Ok(stamps) => {
                 let bytes = weight(stamps);
-                self.lock().keep(key, number, (stamps, bytes));
+                self.table.lock().keep(key, number, (stamps, bytes));
                 self.expire_later(key.clone(), number);
             }
             Err(fault) => {
-                let mut table = self.lock();
+                let mut table = self.table.lock();
                 let Some(place) = table.places.get_mut(key) else { return };
                 if let Some(list) = place.shared.as_mut().filter(|list| list.number == number) {
                     list.state = State::Gone;
@@ -338,19 +340,15 @@ impl Lists {
         tokio::spawn(async move {
             tokio::time::sleep(kept).await;
             if let Some(lists) = lists.upgrade() {
-                lists.lock().expire(&key, number);
+                lists.table.lock().expire(&key, number);
             }
         });
     }
 
     /// About how many bytes the lists and places take.
     pub(super) fn weight(&self) -> u64 {
-        let table = self.lock();
+        let table = self.table.lock();
         table.bytes + table.places_bytes
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

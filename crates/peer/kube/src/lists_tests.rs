@@ -86,7 +86,7 @@ impl World {
     }
 
     fn bytes(&self) -> u64 {
-        self.lists.lock().bytes
+        self.lists.table.lock().bytes
     }
 
     /// Two callers of a burst: the first lists its own, the second all.
@@ -264,10 +264,10 @@ async fn the_end_of_a_list_is_not_that_of_the_next() {
     let (since, second) = world.burst(&key, some(1));
     drop(flight(world.ask(&key, "c", since, some(9))));
     second.await.unwrap();
-    let first = world.lists.lock().count - 1;
+    let first = world.lists.table.lock().count - 1;
     let since = world.tick();
     flight(world.ask(&key, "a", since, some(2))).await.unwrap();
-    world.lists.lock().expire(&key, first);
+    world.lists.table.lock().expire(&key, first);
     assert!(matches!(world.ask(&key, "b", since, some(9)), Way::Kept(stamps) if stamps.len() == 2));
 }
 
@@ -312,7 +312,7 @@ async fn places_are_bounded() {
     let most = PLACES_BYTES / PLACE_BYTES;
     (0..most).for_each(|number| ask(&key(&number.to_string())));
     {
-        let table = world.lists.lock();
+        let table = world.lists.table.lock();
         let bytes: u64 = table.places.keys().map(Key::place_weight).sum();
         assert_eq!((table.places_bytes, table.bytes), (bytes, 0));
         assert!(bytes <= PLACES_BYTES && bytes > PLACES_BYTES / 10 * 9, "{bytes}");
@@ -324,7 +324,7 @@ async fn places_are_bounded() {
     ask(&large);
     large.namespace = "other".to_owned();
     ask(&large);
-    assert_eq!(world.lists.lock().places.len(), 1);
+    assert_eq!(world.lists.table.lock().places.len(), 1);
     assert!(world.lists.weight() > PLACES_BYTES / 2);
 }
 

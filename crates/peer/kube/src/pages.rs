@@ -158,7 +158,7 @@ impl Size {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use kube::api::{Api, ListParams};
 
@@ -176,7 +176,7 @@ mod tests {
             };
             let limit: usize = get(LIMIT).unwrap().parse().unwrap();
             let from: usize = get("continue").map_or(0, |from| from.parse().unwrap());
-            seen.lock().unwrap().push(format!("{from}+{limit}"));
+            seen.lock().push(format!("{from}+{limit}"));
             let end = (from + limit).min(objects);
             let next = if end < objects { end.to_string() } else { String::new() };
             let item = |n: usize| serde_json::json!({"metadata": {"name": n.to_string()}, "data": "x".repeat(bytes)});
@@ -205,7 +205,7 @@ mod tests {
                 names.extend(page.items.into_iter().filter_map(|one| one.metadata.name));
                 params.continue_token = page.metadata.continue_.filter(|next| !next.is_empty());
                 if params.continue_token.is_none() {
-                    let asked = asked.lock().unwrap().clone();
+                    let asked = asked.lock().clone();
                     return (names, asked);
                 }
             }

@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::place::places;
 use super::store::no_memory;
@@ -60,10 +61,10 @@ pub fn fetch(
             scope.spawn(|| job.run(|| fetching.run()));
         }
     });
-    if let Some(error) = fetching.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = fetching.failed.into_inner() {
         return Err(error);
     }
-    let outcomes = fetching.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let outcomes = fetching.outcomes.into_inner();
     let mut gone = Vec::new();
     for (key, outcome) in outcomes {
         match outcome {
@@ -122,7 +123,7 @@ struct FetchJob<'f> {
 impl FetchJob<'_> {
     fn run(&self) {
         while !self.stop.load(Ordering::Relaxed) {
-            let next = self.work.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let next = self.work.lock().next();
             let Some((object, place)) = next else { return };
             let outcome = match self.one(&object, &place) {
                 Ok(None) => continue,
@@ -130,7 +131,7 @@ impl FetchJob<'_> {
                 Err(ObjectError::Missing(_)) => Outcome::Gone,
                 Err(cause) => return self.fail(&object.key, cause),
             };
-            let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut outcomes = self.outcomes.lock();
             outcomes.push((object.key, outcome));
         }
     }
@@ -154,7 +155,7 @@ impl FetchJob<'_> {
     }
 
     fn fail(&self, key: &str, cause: ObjectError) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = self.failed.lock();
         self.stop.store(true, Ordering::Relaxed);
         let used_up = self.left.load(Ordering::Relaxed) == USED_UP;
         let error = if used_up {

@@ -1,8 +1,8 @@
 //! S3 and compatible stores (minio-go: `api.go`, `bucket-cache.go`, `api-list.go`, `api-stat.go`).
 
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use ureq::http::StatusCode;
 use url::Url;
 
@@ -155,7 +155,7 @@ impl S3 {
             if !std::mem::take(&mut again) || !names_another_region(&refusal, &region) {
                 return Err(refusal.error());
             }
-            *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal.region);
+            *self.found.lock() = Some(refusal.region);
         }
     }
 
@@ -169,7 +169,7 @@ impl S3 {
             return Ok(USUAL_REGION.to_owned());
         }
         // The lock is held meanwhile: other callers wait for this answer.
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         if let Some(region) = &*found {
             return Ok(region.clone());
         }

@@ -1,9 +1,9 @@
 //! Logins at S3: anonymous, a key of a Secret, an identity at AWS, or credentials of MinIO's token service for a login at
 //! LDAP (source-controller, `minio.NewClient`; minio-go, `pkg/credentials/sts_ldap_identity.go`).
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -121,7 +121,7 @@ impl Ldap {
 
     fn credentials(&self, deadline: Deadline) -> Result<AwsCredentials, ObjectError> {
         // The lock is held meanwhile: other callers wait for this answer.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let soon = SystemTime::now().checked_add(MARGIN);
         let alive =
             |credentials: &&AwsCredentials| credentials.expires.is_none_or(|end| soon.is_some_and(|at| at < end));

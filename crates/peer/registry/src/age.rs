@@ -1,8 +1,8 @@
 //! The creation time of an image.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use ureq::http::Method;
 
@@ -38,23 +38,19 @@ impl Ages {
     /// When something cannot be fetched, or does not match its digest.
     pub(super) fn of(&self, session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
         let name = session.image.name();
-        let known = self.known().get(&name).cloned();
+        let known = self.0.lock().get(&name).cloned();
         if let Some((then, age)) = known
             && digest::of(session).is_ok_and(|now| now == then)
         {
             return Ok(age);
         }
         let (digest, age) = created(session)?;
-        let mut known = self.known();
+        let mut known = self.0.lock();
         if known.len() >= MOST {
             known.clear();
         }
         known.insert(name, (digest, age.clone()));
         Ok(age)
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<String, (String, Option<Time>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bumpwright_http::Deadline;
 use bumpwright_single_flight::{Joined, SingleFlight};
+use parking_lot::Mutex;
 
 use super::RegistryError;
 
@@ -44,12 +44,12 @@ impl<K: Clone + Eq + Hash, T: Clone> Cache<K, T> {
         late: impl FnOnce() -> RegistryError,
     ) -> Result<T, RegistryError> {
         loop {
-            if let Some(value) = self.values().get(key).filter(|value| good(value)) {
+            if let Some(value) = self.values.lock().get(key).filter(|value| good(value)) {
                 return Ok(value.clone());
             }
             match self.fetches.join(key, || deadline.left()) {
                 Joined::Leader(leader) => {
-                    let old = self.values().get(key).cloned();
+                    let old = self.values.lock().get(key).cloned();
                     if let Some(value) = old.as_ref().filter(|value| good(value)) {
                         return leader.finish(Ok(value.clone()));
                     }
@@ -68,24 +68,20 @@ impl<K: Clone + Eq + Hash, T: Clone> Cache<K, T> {
 
     /// Replaces a value.
     pub(super) fn put(&self, key: K, value: T) {
-        self.values().insert(key, value);
+        self.values.lock().insert(key, value);
     }
 
     /// Drops a value.
     pub(super) fn remove(&self, key: &K) {
-        self.values().remove(key);
+        self.values.lock().remove(key);
     }
 
     /// Drops values that are not `good` if there are `most` or more.
     pub(super) fn prune(&self, most: usize, good: impl Fn(&T) -> bool) {
-        let mut values = self.values();
+        let mut values = self.values.lock();
         if values.len() >= most {
             values.retain(|_, value| good(value));
         }
-    }
-
-    fn values(&self) -> MutexGuard<'_, HashMap<K, T>> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

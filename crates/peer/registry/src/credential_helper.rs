@@ -10,10 +10,11 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use zeroize::Zeroizing;
 
 use super::auth_json::read_answer;
@@ -145,13 +146,7 @@ impl CredentialHelpers {
     /// [`HelperError`], cached as well.
     pub fn get(&self, name: &str, server: &str) -> Answer {
         let key = (name.to_owned(), server.to_owned());
-        let slot = Arc::clone(
-            self.answers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(key)
-                .or_default(),
-        );
+        let slot = Arc::clone(self.answers.lock().entry(key).or_default());
         slot.get_or_init(|| self.run(name, server)).clone()
     }
 
@@ -219,10 +214,12 @@ impl Call<'_> {
             });
         }
         let status = self.status(child)?;
-        match status.success() {
-            true => self.read(&output),
-            false if output.trim_ascii() == UNKNOWN.as_bytes() => Ok(None),
-            false => Err(self.failed(status.to_string())),
+        if status.success() {
+            self.read(&output)
+        } else if output.trim_ascii() == UNKNOWN.as_bytes() {
+            Ok(None)
+        } else {
+            Err(self.failed(status.to_string()))
         }
     }
 

@@ -19,8 +19,10 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// Attempts by key, one at a time for each. `R` is the result of an attempt, its failure too.
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl<K: Clone + Eq + Hash, R: Clone> SingleFlight<K, R> {
 
     /// The attempt of this key that is worth waiting for, or else the leader of a new one.
     fn enter(&self, key: &K) -> Result<Arc<Attempt<R>>, Leader<'_, K, R>> {
-        let mut attempts = lock(&self.attempts);
+        let mut attempts = self.attempts.lock();
         let known = attempts.get(key);
         if let Some(attempt) = known.filter(|attempt| attempt.began.elapsed() < self.limit) {
             return Ok(Arc::clone(attempt));
@@ -107,8 +109,8 @@ impl<K: Clone + Eq + Hash, R: Clone> SingleFlight<K, R> {
 impl<R: Clone> Attempt<R> {
     fn wait(&self, left: Duration) -> State<R> {
         let under_way = |state: &mut State<R>| matches!(state, State::UnderWay);
-        let waited = self.ended.wait_timeout_while(lock(&self.state), left, under_way);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        self.ended.wait_while_for(&mut state, under_way, left);
         match &*state {
             State::UnderWay => State::UnderWay,
             State::Finished(result) => State::Finished(result.clone()),
@@ -128,14 +130,14 @@ pub struct Leader<'f, K: Eq + Hash, R> {
 impl<K: Eq + Hash, R: Clone> Leader<'_, K, R> {
     /// Ends the attempt: all who wait get the result.
     pub fn finish(self, result: R) -> R {
-        *lock(&self.attempt.state) = State::Finished(result.clone());
+        *self.attempt.state.lock() = State::Finished(result.clone());
         result
     }
 }
 
 impl<K: Eq + Hash, R> Drop for Leader<'_, K, R> {
     fn drop(&mut self) {
-        let mut attempts = lock(&self.flights.attempts);
+        let mut attempts = self.flights.attempts.lock();
         // Another attempt may have begun because this one took too long.
         if attempts
             .get(&self.key)
@@ -144,17 +146,13 @@ impl<K: Eq + Hash, R> Drop for Leader<'_, K, R> {
             attempts.remove(&self.key);
         }
         drop(attempts);
-        let mut state = lock(&self.attempt.state);
+        let mut state = self.attempt.state.lock();
         if matches!(*state, State::UnderWay) {
             *state = State::Abandoned;
         }
         drop(state);
         self.attempt.ended.notify_all();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -200,7 +198,7 @@ mod tests {
                 }
             });
             assert_eq!(attempts.load(Ordering::SeqCst), 1);
-            assert!(lock(&flights.attempts).is_empty());
+            assert!(flights.attempts.lock().is_empty());
         }
     }
 
@@ -253,8 +251,8 @@ mod tests {
         let second = leader(&flights);
         // The end of the slow attempt is not that of the second one.
         drop(slow.finish(Ok(1)));
-        assert!(!lock(&flights.attempts).is_empty());
+        assert!(!flights.attempts.lock().is_empty());
         drop(second.finish(Ok(2)));
-        assert!(lock(&flights.attempts).is_empty());
+        assert!(flights.attempts.lock().is_empty());
     }
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::error::FillError;
 use crate::garbage::Retention;
 use crate::layout::{Folder, LATEST};
 use crate::step::{Step, Steps};
 use crate::storage::{Settings, Storage};
-use crate::write::FillError;
 use crate::write::Metadata;
 use bumpwright_api::Artifact;
 use bumpwright_artifact::Algorithm;

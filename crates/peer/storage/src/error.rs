@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::layout::NameError;
-use crate::write::FillError;
 use bumpwright_artifact::{Digest, DigestError};
+
+/// Why the contents of an artifact could not be read.
+pub type FillError = Box<dyn std::error::Error + Send + Sync>;
 
 /// An operation of the storage failed.
 #[derive(Debug, Error)]

@@ -1,7 +1,9 @@
 //! Mutual exclusion by name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// Locks that exist as long as they are held or awaited.
 #[derive(Debug, Default)]
@@ -12,9 +14,9 @@ pub(crate) struct Locks {
 impl Locks {
     /// Runs an action under the lock of this name, waiting for it without limit.
     pub(crate) fn hold<T>(&self, name: &str, action: impl FnOnce() -> T) -> T {
-        let lock = Arc::clone(self.map().entry(name.to_owned()).or_default());
+        let lock = Arc::clone(self.held.lock().entry(name.to_owned()).or_default());
         // The lock holds no state that a panic could have left inconsistent.
-        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock.lock();
         let done = action();
         drop(guard);
         self.leave(name, lock);
@@ -23,12 +25,8 @@ impl Locks {
 
     /// Runs an action under the lock of this name, unless somebody holds it. So it may be called under another lock.
     pub(crate) fn hold_if_free<T>(&self, name: &str, action: impl FnOnce() -> T) -> Option<T> {
-        let lock = Arc::clone(self.map().entry(name.to_owned()).or_default());
-        let guard = match lock.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        };
+        let lock = Arc::clone(self.held.lock().entry(name.to_owned()).or_default());
+        let guard = lock.try_lock();
         let done = guard.is_some().then(action);
         drop(guard);
         self.leave(name, lock);
@@ -37,14 +35,10 @@ impl Locks {
 
     fn leave(&self, name: &str, lock: Arc<Mutex<()>>) {
         drop(lock);
-        let mut held = self.map();
+        let mut held = self.held.lock();
         if held.get(name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             held.remove(name);
         }
-    }
-
-    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mutex<()>>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,6 +68,6 @@ mod tests {
             assert_eq!(locks.hold_if_free("a", || ()), None);
             assert_eq!(locks.hold_if_free("b", || ()), Some(()));
         });
-        assert!(locks.map().is_empty());
+        assert!(locks.held.lock().is_empty());
     }
 }

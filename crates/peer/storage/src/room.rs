@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::error::StorageError;
 use crate::layout::{ArtifactPath, Folder};
@@ -46,7 +47,7 @@ impl Quota {
     pub(crate) fn excess(&self, folder: &Folder, size: u64) -> Option<Excess> {
         let namespace = namespace(folder.as_str());
         let (mut all, mut own) = (size, size);
-        for (other, held) in self.folders().iter() {
+        for (other, held) in self.folders.lock().iter() {
             all = all.saturating_add(held.bytes);
             if self::namespace(other) == namespace {
                 own = own.saturating_add(held.bytes);
@@ -78,7 +79,7 @@ impl Quota {
     /// Measures the folder of an object again, at `path`.
     pub(crate) fn measure(&self, folder: &str, path: &Path) {
         let bytes = size_of(path);
-        let mut folders = self.folders();
+        let mut folders = self.folders.lock();
         match bytes {
             0 => {
                 folders.remove(folder);
@@ -89,7 +90,7 @@ impl Quota {
 
     /// Remembers the current artifact of an object.
     pub(crate) fn set_current(&self, path: &ArtifactPath) {
-        if let Some(held) = self.folders().get_mut(path.folder().as_str())
+        if let Some(held) = self.folders.lock().get_mut(path.folder().as_str())
             && held.current.as_ref().is_none_or(|(current, _)| current != path)
         {
             held.current = Some((path.clone(), Instant::now()));
@@ -99,7 +100,7 @@ impl Quota {
     /// The other objects whose files count for this excess, and whose current artifacts are known.
     pub(crate) fn neighbours(&self, excess: Excess, folder: &Folder) -> Vec<Folder> {
         let namespace = namespace(folder.as_str());
-        let folders = self.folders();
+        let folders = self.folders.lock();
         let known = folders.values().filter_map(|held| held.current.as_ref());
         let known = known.map(|(path, _)| path.folder());
         let counting = known.filter(|other| {
@@ -111,13 +112,9 @@ impl Quota {
     /// The current artifact of an object; none when it became that less than `ttl` ago: the status may still name the
     /// one before.
     pub(crate) fn settled(&self, folder: &Folder, ttl: Duration) -> Option<ArtifactPath> {
-        let folders = self.folders();
+        let folders = self.folders.lock();
         let (path, since) = folders.get(folder.as_str())?.current.as_ref()?;
         (since.elapsed() > ttl).then(|| path.clone())
-    }
-
-    fn folders(&self) -> MutexGuard<'_, HashMap<String, Held>> {
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bumpwright_single_flight::{Joined, SingleFlight};
+use parking_lot::Mutex;
 use thiserror::Error;
 
 /// Why there is no value.
@@ -88,12 +89,12 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
         unpack: impl FnOnce(&mut dyn Read) -> Result<T, E>,
     ) -> Result<Arc<T>, Arc<SharedError<E>>> {
         loop {
-            if let Some(value) = self.values().find(key) {
+            if let Some(value) = self.values.lock().find(key) {
                 return Ok(value);
             }
             match self.attempts.join(key, || Duration::MAX) {
                 Joined::Leader(leader) => {
-                    let found = self.values().find(key);
+                    let found = self.values.lock().find(key);
                     let outcome = match found {
                         Some(value) => Ok(value),
                         None => self.unpacked(key, open, unpack).map_err(Arc::new),
@@ -109,7 +110,7 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
     /// Of all that is kept, in bytes.
     #[must_use]
     pub fn weight(&self) -> u64 {
-        self.values().weight
+        self.values.lock().weight
     }
 
     #[expect(
@@ -130,12 +131,8 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
             cause,
         })?;
         let (weight, value) = ((self.weigh)(&value), Arc::new(value));
-        self.values().keep(key, &value, weight, self.bound);
+        self.values.lock().keep(key, &value, weight, self.bound);
         Ok(value)
-    }
-
-    fn values(&self) -> MutexGuard<'_, Values<K, T>> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

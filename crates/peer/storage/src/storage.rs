@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::address::url;
 use crate::error::StorageError;
@@ -193,7 +195,7 @@ impl Storage {
     }
 
     pub(crate) fn known(&self) -> MutexGuard<'_, HashMap<ArtifactPath, KnownFile>> {
-        self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.known.lock()
     }
 
     /// Drops the state of a file that is gone or about to change.

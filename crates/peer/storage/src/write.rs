@@ -1,7 +1,6 @@
 //! Atomic writes of artifacts: at any moment, also after a crash, the old or the new file is there as a whole.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -11,6 +10,7 @@ use std::time::SystemTime;
 use bumpwright_gostd::{RFC_3339, Time};
 use tempfile::NamedTempFile;
 
+use super::error::FillError;
 use crate::error::StorageError;
 use crate::layout::{ArtifactPath, Folder, PARTIAL};
 use crate::room::Excess;
@@ -21,9 +21,6 @@ use bumpwright_artifact::{Digest, Digester};
 
 /// Metadata of an artifact's origin, such as annotations of an OCI image.
 pub type Metadata = BTreeMap<String, String>;
-
-/// Why the contents of an artifact could not be read.
-pub type FillError = Box<dyn Error + Send + Sync>;
 
 /// The size of the write buffer, in bytes.
 const BUFFER: usize = 128 << 10;

@@ -4,9 +4,10 @@
 //! its own controller fetches it; a commit chooses the chart and its version. Logins are used of objects in the automation's namespace only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
@@ -75,7 +76,7 @@ impl Elsewhere {
 
     fn once(&self, key: String, pull: impl FnOnce() -> Pulled) -> Result<Arc<Chart>, ChartError> {
         let slot = {
-            let mut pulled = self.pulled.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pulled = self.pulled.lock();
             if pulled.len() >= CHARTS && !pulled.contains_key(&key) {
                 return Err(unavailable(format!(
                     "more than {CHARTS} charts of other sources in one verification"

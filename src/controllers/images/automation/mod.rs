@@ -40,7 +40,6 @@ use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 use context::AutomationContext;
 use error::Error;
 use fetch::Fetched;
-pub(super) use rollout::RECORD;
 use rollout::{Following, Ran};
 use validate::{Valid, validate};
 

@@ -4,11 +4,13 @@
 //! that finds nothing, so the decoded policies are kept and updated when single ones change.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use super::super::annotations::ALLOWS;
 use super::labels::ClusterLabels;
 use crate::controllers::context::Context;
 use bumpwright_api::{ImagePolicy, LabelSelector, ObjectName};
@@ -30,9 +32,6 @@ const TIMELESS: [&str; 4] = [
 
 /// How often policies with other ones are read again for all namespaces: their owner must not make runs of others expensive.
 const SHARED_AGAIN: Duration = Duration::from_secs(30);
-
-/// A policy with this annotation may be used by automations of other namespaces.
-pub(crate) const ALLOWS: &str = "bumpwright.dev/allow-automations-from";
 
 /// Pages by namespace.
 #[derive(Debug)]
@@ -85,7 +84,7 @@ impl PolicyBook {
         // What was found may have changed since.
         others.retain(|object| object.annotations.contains_key(ALLOWS));
         let others = self.others(&others);
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         let page = pages
             .entry(namespace.to_owned())
             .or_insert_with(|| Page::new(self.labels.clone()));
@@ -108,7 +107,7 @@ impl PolicyBook {
 
     /// The policies that allow automations of other namespaces, if there are some.
     fn others(&self, objects: &[Arc<Object>]) -> Option<Arc<Policies>> {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.shared.lock();
         shared.update(objects, SHARED_AGAIN);
         (!objects.is_empty()).then(|| Arc::clone(&shared.policies))
     }
@@ -118,7 +117,7 @@ impl PolicyBook {
     /// When a policy (`namespace/name`) chose its image, in seconds since 1970-01-01 UTC, if that was seen.
     pub(crate) fn appeared(&self, policy: &str) -> Option<i64> {
         let policy = ObjectName::parse(policy)?;
-        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = self.pages.lock();
         pages.get(&policy.namespace)?.changed.get(&policy).copied()
     }
 }

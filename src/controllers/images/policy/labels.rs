@@ -1,12 +1,13 @@
 //! The labels of namespaces, for policies that allow automations by them. Only a run whose markers name such a policy asks for them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bumpwright_api::{LabelSelector, ObjectName};
 use bumpwright_kube::NAMESPACE;
 use bumpwright_update::NamespaceLabels;
+use parking_lot::Mutex;
 
 use crate::controllers::context::Context;
 
@@ -35,12 +36,7 @@ impl ClusterLabels {
     }
 
     fn of(&self, namespace: &str) -> Option<Arc<BTreeMap<String, String>>> {
-        let known = self
-            .read
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(namespace)
-            .cloned();
+        let known = self.read.lock().get(namespace).cloned();
         if let Some((at, labels)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
             let _ = at;
             return Some(labels);
@@ -49,7 +45,7 @@ impl ClusterLabels {
         match self.runtime.block_on(self.context.cluster.get(&NAMESPACE, &name)) {
             Ok(object) => {
                 let labels = Arc::new(object.labels.clone());
-                let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut read = self.read.lock();
                 read.retain(|_, (at, _)| at.elapsed() < FRESH);
                 read.insert(namespace.to_owned(), (Instant::now(), Arc::clone(&labels)));
                 Some(labels)

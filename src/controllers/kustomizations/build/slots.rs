@@ -1,9 +1,9 @@
 //! Builds of a namespace run concurrently within its memory limit; one that runs out of memory beside others is repeated alone.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use bumpwright_http::Deadline;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// The running builds, by namespace.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(crate) struct BuildSlot<'a> {
 impl BuildSlot<'_> {
     /// Returns whether another build of the namespace ran at the same time.
     pub(crate) fn met_others(&self) -> bool {
-        let all = self.turns.lock();
+        let all = self.turns.building.lock();
         let building = all.get(self.namespace);
         building.is_some_and(|building| building.meetings > self.before)
     }
@@ -61,12 +61,12 @@ impl BuildSlots {
 
     /// Waits until no other build of the namespace runs. None when the deadline passes.
     pub(crate) fn alone<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildSlot<'a>> {
-        self.lock().entry(namespace.to_owned()).or_default().wanting += 1;
+        self.building.lock().entry(namespace.to_owned()).or_default().wanting += 1;
         let got = self.wait(namespace, deadline, |building| {
             !building.is_alone && building.together == 0
         });
         let is_free = got.is_some();
-        let mut all = got.unwrap_or_else(|| self.lock());
+        let mut all = got.unwrap_or_else(|| self.building.lock());
         let building = all.entry(namespace.to_owned()).or_default();
         building.wanting -= 1;
         building.is_alone |= is_free;
@@ -90,19 +90,15 @@ impl BuildSlots {
         is_free: impl Fn(&Building) -> bool,
     ) -> Option<MutexGuard<'_, HashMap<String, Building>>> {
         let is_taken = |all: &mut HashMap<String, Building>| all.get(namespace).is_some_and(|one| !is_free(one));
-        let waited = self.changed.wait_timeout_while(self.lock(), deadline.left(), is_taken);
-        let (all, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.building.lock();
+        let waited = self.changed.wait_while_for(&mut all, is_taken, deadline.left());
         (!waited.timed_out()).then_some(all)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Building>> {
-        self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for BuildSlot<'_> {
     fn drop(&mut self) {
-        let mut all = self.turns.lock();
+        let mut all = self.turns.building.lock();
         if let Some(building) = all.get_mut(self.namespace) {
             if self.is_alone {
                 building.is_alone = false
@@ -147,13 +143,18 @@ mod tests {
                 assert!(turns.together("a", within(5)).is_none());
                 request.is_some()
             });
-            while turns.lock().get("a").is_none_or(|building| building.wanting == 0) {
+            while turns
+                .building
+                .lock()
+                .get("a")
+                .is_none_or(|building| building.wanting == 0)
+            {
                 std::thread::yield_now();
             }
             assert!(turns.together("a", within(5)).is_none());
             drop((first, second));
             assert!(alone.join().unwrap());
         });
-        assert!(turns.lock().is_empty());
+        assert!(turns.building.lock().is_empty());
     }
 }

@@ -73,10 +73,7 @@ async fn request(
     if named.is_none() {
         keep_own(context, &place)?;
     }
-    let account = match is_own {
-        true => Some(own(context).await?),
-        false => named,
-    };
+    let account = if is_own { Some(own(context).await?) } else { named };
     let account = account.map(|account| with_audiences(account, audiences)).transpose()?;
     if let Some(own) = account.as_ref().filter(|_| is_own) {
         refuse_audiences(context, own, &place.address).await?;
@@ -113,13 +110,14 @@ fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<W
 /// address from a cloud counts: another server would keep the token.
 fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
     let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
-    match told_by_cloud || !context.settings.keeps_tenants_apart() {
-        true => Ok(()),
-        false => Err(format!(
+    if told_by_cloud || !context.settings.keeps_tenants_apart() {
+        Ok(())
+    } else {
+        Err(format!(
             "{DOING}: with --no-cross-namespace-refs or --default-service-account the controller's own identity is not sent to an \
              address that a ConfigMap gives; name a ServiceAccount by serviceAccountName in the ConfigMap, or have the controller \
              started with --default-kubeconfig-service-account"
-        )),
+        ))
     }
 }
 

@@ -49,11 +49,10 @@ pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Resul
 pub(crate) fn check_login(context: &Context, kustomization: &Kustomization) -> Result<(), String> {
     let remote = kustomization.spec.kube_config.as_ref();
     let is_described = remote.is_some_and(|remote| remote.secret_ref.is_none());
-    match is_described && !context.settings.kinds.kustomize {
-        true => {
-            Err("only the process that applies Kustomizations logs in at a cluster that a ConfigMap names".to_owned())
-        }
-        false => Ok(()),
+    if is_described && !context.settings.kinds.kustomize {
+        Err("only the process that applies Kustomizations logs in at a cluster that a ConfigMap names".to_owned())
+    } else {
+        Ok(())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use bumpwright_kube::Cluster;
@@ -76,7 +76,7 @@ impl<C> Default for Remotes<C> {
 impl<C: Clone + Weight> Remotes<C> {
     /// Returns the cluster, which is used now.
     pub(super) fn get(&self, key: RemoteKey, now: Instant) -> Option<C> {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         let remote = known.get_mut(&key)?;
         remote.used = now;
         let cluster = remote.cluster.clone();
@@ -87,7 +87,7 @@ impl<C: Clone + Weight> Remotes<C> {
 
     /// Keeps a cluster that a namespace has connected.
     pub(super) fn put(&self, key: RemoteKey, namespace: &str, cluster: &C, now: Instant) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         known.retain(|_, remote| now.saturating_duration_since(remote.used) < UNUSED);
         let remote = Remote {
             cluster: cluster.clone(),
@@ -96,10 +96,6 @@ impl<C: Clone + Weight> Remotes<C> {
         };
         known.insert(key, remote);
         make_room(&mut known);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<RemoteKey, Remote<C>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,7 +167,7 @@ mod tests {
         }
 
         fn kept(&self) -> u64 {
-            self.remotes.lock().len() as u64
+            self.remotes.0.lock().len() as u64
         }
     }
 

@@ -67,10 +67,12 @@ impl ControllerLease {
             return Ok(self.until.is_none() || age >= retry);
         }
         let duration = lease::duration(object).unwrap_or(self.lease.duration);
-        match holder.is_empty() || age >= duration {
-            true => Ok(true),
-            false if self.until.is_some() => Err(Taken),
-            false => Ok(false),
+        if holder.is_empty() || age >= duration {
+            Ok(true)
+        } else if self.until.is_some() {
+            Err(Taken)
+        } else {
+            Ok(false)
         }
     }
 

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::error::Error;
 use super::remote::{settings, timeout};
@@ -118,7 +120,7 @@ impl Spool {
     fn take(&self, place: &str, contents: &mut dyn Read) -> io::Result<()> {
         let mut first = Vec::new();
         contents.take(SMALL).read_to_end(&mut first)?;
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.0.lock();
         let kept = taken.keeping.keep(&mut first.chain(contents))?;
         taken.places.push((place.to_owned(), kept));
         Ok(())
@@ -126,7 +128,7 @@ impl Spool {
 
     /// All received objects, with the file of ignore rules, which upstream archives too.
     fn files(self, rules: Option<Vec<u8>>) -> io::Result<Files> {
-        let SpoolState { keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let SpoolState { keeping, places } = self.0.into_inner();
         let kept = Spooled::of(keeping.out)?;
         let mut root = Directory::default();
         let rules = rules.map(|rules| (IgnoreRules::FILE_NAME.to_owned(), Content::Bytes(rules)));

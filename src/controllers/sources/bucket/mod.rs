@@ -8,7 +8,8 @@ mod status;
 mod store;
 
 use super::artifacts;
-use super::source::{News, Source, SourceRequest};
+use super::artifacts::News;
+use super::source::{Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{Bucket, BucketStatus, GoDuration};
 use bumpwright_kube::{BUCKET, Kind};

@@ -9,7 +9,8 @@ mod store;
 mod verify;
 
 use super::artifacts;
-use super::source::{News, Source, SourceRequest};
+use super::artifacts::News;
+use super::source::{Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{GitRepository, GitRepositoryStatus, GoDuration, Reason};
 use bumpwright_kube::{GIT_REPOSITORY, Kind};

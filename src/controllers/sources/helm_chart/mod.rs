@@ -20,7 +20,8 @@ mod status;
 mod store;
 
 use super::artifacts;
-use super::source::{News, Source, SourceRequest};
+use super::artifacts::News;
+use super::source::{Source, SourceRequest};
 use super::status as conditions;
 use crate::controllers::settings::Kinds;
 use bumpwright_api::{GoDuration, HelmChart, HelmChartStatus, ObjectName};

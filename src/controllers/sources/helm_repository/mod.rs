@@ -10,7 +10,8 @@ mod text;
 pub(crate) mod validators;
 
 use super::artifacts;
-use super::source::{News, Source, SourceRequest};
+use super::artifacts::News;
+use super::source::{Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{GoDuration, HelmRepository, HelmRepositoryStatus};
 use bumpwright_kube::{HELM_REPOSITORY, Kind, Object};

@@ -2,9 +2,9 @@
 //! fetch of a process is whole.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use bumpwright_api::ObjectName;
+use parking_lot::Mutex;
 
 /// Bytes of a header that is kept.
 const LONGEST: usize = 1 << 10;
@@ -38,7 +38,7 @@ pub(crate) struct KnownValidators(Mutex<HashMap<ObjectName, Validators>>);
 
 impl KnownValidators {
     fn with<T>(&self, work: impl FnOnce(&mut HashMap<ObjectName, Validators>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.0.lock())
     }
 
     /// Those of the index at an URL, of which the artifact of this revision was made.

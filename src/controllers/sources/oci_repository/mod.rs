@@ -9,7 +9,8 @@ mod store;
 pub(super) mod verify;
 
 use super::artifacts;
-use super::source::{News, Source, SourceRequest};
+use super::artifacts::News;
+use super::source::{Source, SourceRequest};
 use super::status as conditions;
 use bumpwright_api::{GoDuration, OciRepository, OciRepositoryStatus};
 use bumpwright_kube::{Kind, OCI_REPOSITORY};

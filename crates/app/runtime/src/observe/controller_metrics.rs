@@ -1,9 +1,11 @@
 //! The metrics of one controller and its queue, as in controller-runtime.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::metric::{Counter, Gauge, Histogram};
 use super::metrics::Families;
@@ -111,7 +113,7 @@ impl ControllerMetrics {
         cells.queued.observe_time(waited);
         cells.active.add(1.0);
         let since = Instant::now();
-        let mut running = cells.running();
+        let mut running = cells.running.lock();
         let id = running.next;
         running.next += 1;
         running.since.insert(id, since);
@@ -137,7 +139,7 @@ impl ControllerMetrics {
     /// Updates the gauges of running reconciliations, in seconds.
     pub(super) fn refresh(&self) {
         let now = Instant::now();
-        let running = self.0.running();
+        let running = self.0.running.lock();
         let ages = running
             .since
             .values()
@@ -152,10 +154,6 @@ impl ControllerMetrics {
 }
 
 impl Cells {
-    fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn count(&self, finish: Finish) {
         match finish {
             Finish::Success => self.success.increment(),
@@ -192,7 +190,7 @@ impl Working {
 impl Drop for Working {
     fn drop(&mut self) {
         let took = self.since.elapsed();
-        self.cells.running().since.remove(&self.id);
+        self.cells.running.lock().since.remove(&self.id);
         self.cells.active.add(-1.0);
         self.cells.time.observe_time(took);
         self.cells.work.observe_time(took);

@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 use url::Url;
 
@@ -146,7 +147,7 @@ impl EventSink {
 
     /// Appends an event to the queue, or drops it with a log entry when too many are waiting.
     pub(super) fn push(&self, body: String, log: Log) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         let full = state.waiting.len() >= MOST_WAITING || state.bytes + body.len() > MOST_BYTES;
         if full || state.ends.is_some() {
             drop(state);
@@ -166,12 +167,11 @@ impl EventSink {
     /// time has passed. It blocks.
     pub fn drain(&self, within: Duration) -> usize {
         let end = Deadline::after(within);
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         state.ends = Some(end);
         self.queue.changed.notify_all();
         while (state.sending || !state.waiting.is_empty()) && !end.passed() {
-            let waited = self.queue.changed.wait_timeout(state, end.left());
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.queue.changed.wait_for(&mut state, end.left());
         }
         let left = std::mem::take(&mut state.waiting);
         drop(state);
@@ -183,10 +183,6 @@ impl EventSink {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, SinkState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn drop_event(&self, log: &Log, why: &str) {
         self.dropped.increment();
         log.error(&why, "unable to record event");
@@ -194,7 +190,7 @@ impl Queue {
 
     /// The next event; none after the last one.
     fn next(&self) -> Option<WaitingEvent> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.sending = false;
         self.changed.notify_all();
         loop {
@@ -206,25 +202,24 @@ impl Queue {
             if state.ends.is_some() {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
     }
 
     fn ends(&self) -> Option<Deadline> {
-        self.lock().ends
+        self.state.lock().ends
     }
 
     /// Waits; false on shutdown.
     fn pause(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.ends.is_none() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
             }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, left);
         }
         false
     }

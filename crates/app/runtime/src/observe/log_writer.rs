@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// The most bytes that may wait to be written.
 const MOST_WAITING: usize = 1 << 20;
@@ -50,7 +52,7 @@ impl LogWriter {
 
     /// Queues a line, or drops it when too much is waiting.
     pub fn push(&self, line: String) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         if !state.lines.is_empty() && state.bytes + line.len() > MOST_WAITING {
             state.unreported += 1;
             state.dropped += 1;
@@ -64,27 +66,26 @@ impl LogWriter {
     /// Waits until the queue is empty, or the time has passed.
     pub fn flush(&self, within: Duration) -> bool {
         let end = Instant::now().checked_add(within);
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         while state.has_work() {
             let left = end.map_or(within, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return false;
             }
-            let waited = self.queue.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.queue.changed.wait_for(&mut state, left);
         }
         true
     }
 
     pub fn dropped(&self) -> u64 {
-        self.queue.lock().dropped
+        self.queue.state.lock().dropped
     }
 }
 
 impl Drop for LogWriter {
     /// Ends the thread after the remaining lines.
     fn drop(&mut self) {
-        self.queue.lock().closed = true;
+        self.queue.state.lock().closed = true;
         self.queue.changed.notify_all();
     }
 }
@@ -96,10 +97,6 @@ impl WriterState {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, WriterState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn write_all(&self, mut output: impl Write, lost: &dyn Fn(u64) -> String) {
         while let Some(line) = self.next(lost) {
             // There is no place to report a failure.
@@ -109,7 +106,7 @@ impl Queue {
 
     /// The next line; none after the last one.
     fn next(&self, lost: &dyn Fn(u64) -> String) -> Option<String> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.writing = false;
         if !state.has_work() {
             self.changed.notify_all();
@@ -118,7 +115,7 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         state.writing = true;
         match state.lines.pop_front() {

@@ -1,8 +1,10 @@
 //! Counters, gauges and histograms: cells of atomics that any thread may change, and families of them by labels.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+
+use parking_lot::RwLock;
 
 /// A number that only grows. Clones are the same cell.
 #[derive(Clone, Debug, Default)]
@@ -138,7 +140,7 @@ impl<C: Clone> Family<C> {
         if let Some(cell) = self.find(values) {
             return cell;
         }
-        let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
+        let mut cells = self.cells.write();
         match place(&cells, values) {
             // Another thread was faster.
             Ok(at) => cells.get(at).map_or_else(self.make, |(_, cell)| cell.clone()),
@@ -152,20 +154,20 @@ impl<C: Clone> Family<C> {
     }
 
     fn find(&self, values: &[&str]) -> Option<C> {
-        let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
+        let cells = self.cells.read();
         let at = place(&cells, values).ok()?;
         cells.get(at).map(|(_, cell)| cell.clone())
     }
 
     /// Removes all cells with such values.
     pub fn remove(&self, goes: impl Fn(&[Box<str>]) -> bool) {
-        let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
+        let mut cells = self.cells.write();
         cells.retain(|(values, _)| !goes(values));
     }
 
     /// All cells, sorted by their values.
     pub fn cells(&self) -> Vec<(Labels, C)> {
-        self.cells.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.cells.read().clone()
     }
 }
 

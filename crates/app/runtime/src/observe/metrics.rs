@@ -4,8 +4,10 @@
 //! `pkg/metrics`), `fluxcd/pkg` (`runtime/metrics/recorder.go`, `cache/metrics.go`). `gotk_reconcile_condition` and
 //! `gotk_suspend_status` are left out: Flux's controllers no longer record them. `bumpwright_*` are ours.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::controller_families::{QueueFamilies, ReconcileFamilies};
 use super::controller_metrics::ControllerMetrics;
@@ -234,7 +236,7 @@ impl Metrics {
     /// The metrics of a controller, such as `imagepolicy`, and its queue; the same ones for each call.
     #[must_use]
     pub fn controller(&self, name: &str, workers: usize) -> ControllerMetrics {
-        let mut controllers = self.0.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut controllers = self.0.controllers.lock();
         if let Some((_, known)) = controllers.iter().find(|(known, _)| &**known == name) {
             return known.clone();
         }
@@ -395,12 +397,7 @@ impl Metrics {
     /// All metrics as text, for `/metrics`.
     #[must_use]
     pub fn page(&self) -> String {
-        let controllers = self
-            .0
-            .controllers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let controllers = self.0.controllers.lock().clone();
         for (_, controller) in controllers {
             controller.refresh();
         }

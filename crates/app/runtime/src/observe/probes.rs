@@ -3,7 +3,9 @@
 
 use std::fmt;
 use std::fmt::Write;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::exposition::MEDIA_TYPE;
 use super::{Metrics, Page, PageRequest};
@@ -47,20 +49,12 @@ impl Checks {
     /// Adds a check to `/healthz`, which decides whether the process is restarted. It must be fast; its error
     /// must not hold a secret, since `/healthz/NAME` shows it.
     pub fn health(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
-        add(
-            &mut self.0.write().unwrap_or_else(PoisonError::into_inner).health,
-            name,
-            Arc::new(check),
-        );
+        add(&mut self.0.write().health, name, Arc::new(check));
     }
 
     /// Adds a check to `/readyz`, which decides whether the process counts as available.
     pub fn readiness(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
-        add(
-            &mut self.0.write().unwrap_or_else(PoisonError::into_inner).readiness,
-            name,
-            Arc::new(check),
-        );
+        add(&mut self.0.write().readiness, name, Arc::new(check));
     }
 
     /// Answers requests at `--health-addr`.
@@ -69,7 +63,7 @@ impl Checks {
         let path = request.path.strip_prefix('/').unwrap_or_default();
         let (which, name) = path.split_once('/').unwrap_or((path, ""));
         let checks = {
-            let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let all = self.0.read();
             match which {
                 "healthz" => all.health.clone(),
                 "readyz" => all.readiness.clone(),
@@ -85,7 +79,7 @@ impl Checks {
 
 impl fmt::Debug for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.read();
         let names = |checks: &[(String, Arc<Check>)]| checks.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         f.debug_struct("Checks")
             .field("health", &names(&all.health))

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use bumpwright_api::ObjectName;
@@ -26,23 +26,25 @@ pub(super) struct Statuses {
 impl Statuses {
     /// Takes note of an object as it is after a write of its status.
     pub(super) fn wrote(&self, object: &Object) {
-        self.written().insert(hash(&object.name), hash_of(&object.status()));
+        self.written
+            .lock()
+            .insert(hash(&object.name), hash_of(&object.status()));
     }
 
     /// Takes note of an object whose status needed no write, unless there is one of ours.
     pub(super) fn kept(&self, object: &Object) {
         let known = || hash_of(&object.status());
-        self.written().entry(hash(&object.name)).or_insert_with(known);
+        self.written.lock().entry(hash(&object.name)).or_insert_with(known);
     }
 
     /// Forgets an object that is gone, or another process' own.
     pub(super) fn forget(&self, name: &ObjectName) {
-        self.written().remove(&hash(name));
+        self.written.lock().remove(&hash(name));
     }
 
     /// Whether a status is not the one that this process wrote last, and nobody was named for that yet.
     pub(super) fn is_changed(&self, name: &ObjectName, status: &Value) -> bool {
-        let known = self.written().get(&hash(name)).copied();
+        let known = self.written.lock().get(&hash(name)).copied();
         !self.told.load(Ordering::Relaxed) && known.is_some_and(|known| known != hash_of(status))
     }
 
@@ -58,10 +60,6 @@ impl Statuses {
             _ => return None,
         };
         (!self.told.swap(true, Ordering::Relaxed)).then_some(words)
-    }
-
-    fn written(&self) -> MutexGuard<'_, HashMap<u64, u64>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

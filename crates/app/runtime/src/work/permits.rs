@@ -4,9 +4,10 @@
 //! slow server costs a thread and no worker. A namespace has no more reconciliations at once than there are workers, including
 //! parked ones and threads that outlive their reconciliation.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::queue::Queue;
@@ -117,7 +118,7 @@ impl WorkerPermit {
 
     /// Releases the permit early: the reconciliation only waits from now on, without a thread.
     pub fn release(&self) {
-        let held = self.held().take();
+        let held = self.held.lock().take();
         drop(held);
     }
 
@@ -186,7 +187,7 @@ impl WorkerPermit {
 
     /// True when it is parked, or without a permit.
     fn try_park(&self) -> bool {
-        let mut permit = self.held();
+        let mut permit = self.held.lock();
         let Some(held) = permit.as_mut().filter(|held| held.is_working) else {
             return true;
         };
@@ -198,10 +199,6 @@ impl WorkerPermit {
         held.queue.parked(&held.namespace);
         drop(worker);
         true
-    }
-
-    fn held(&self) -> MutexGuard<'_, Option<HeldPermit>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The work queue: each object once, now or later, never twice at the same time.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -105,7 +106,7 @@ impl Queue {
 
     /// Queues an object.
     pub fn add(&self, name: ObjectName) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.want(name, Instant::now()) && state.is_led {
             self.metrics.queued();
         }
@@ -116,13 +117,13 @@ impl Queue {
     /// When an object that waits or is in work was last asked for: by an event, by a request, or as its time had come. What was there
     /// by then is not to be overlooked; what comes later is for those who ask later. It may advance while the object is in work.
     pub(crate) fn asked(&self, name: &ObjectName) -> Option<Instant> {
-        self.lock().asked.get(name).copied()
+        self.state.lock().asked.get(name).copied()
     }
 
     /// This process leads from now on. What was queued before, while another one worked, is counted and waits from now on only: a
     /// process that does not lead shows an empty queue, as in controller-runtime.
     pub fn lead(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_led = true;
         state.ready.wait_from_now();
         state.wanted.iter().for_each(|_| self.metrics.queued());
@@ -130,7 +131,7 @@ impl Queue {
 
     /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is notified.
     pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
-        self.add_to(self.lock(), name, cause, None);
+        self.add_to(self.state.lock(), name, cause, None);
     }
 
     /// Queues an object, for a revision only if one is given.
@@ -159,7 +160,7 @@ impl Queue {
     pub async fn requested_again(&self, name: &ObjectName) -> String {
         loop {
             let again = self.again.notified();
-            if let Some(cause) = self.lock().causes.get(name) {
+            if let Some(cause) = self.state.lock().causes.get(name) {
                 return cause.clone();
             }
             again.await;
@@ -168,7 +169,7 @@ impl Queue {
 
     /// Queues an object because its source has a new revision, unless its running reconciliation builds from that.
     pub fn add_for_revision(&self, name: ObjectName, revision: &str, cause: impl FnOnce() -> String) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.revisions.get(&name).is_some_and(|building| building == revision) {
             // The running reconciliation answers for this as well.
             state.ask(name, Instant::now());
@@ -182,7 +183,7 @@ impl Queue {
     /// Sets the revision of the running reconciliation of an object. Its arrival does not requeue the object then, also if it was
     /// reported since the reconciliation began.
     pub(crate) fn set_revision(&self, name: &ObjectName, revision: &str) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.revisions.insert(name.clone(), revision.to_owned());
         if state.wanted_for.get(name).is_some_and(|wanted| wanted == revision) {
             state.wanted_for.remove(name);
@@ -195,24 +196,24 @@ impl Queue {
 
     /// The running reconciliation of an object does not build from its revision after all: from now on, its arrival requeues the object.
     pub(crate) fn unset_revision(&self, name: &ObjectName) {
-        self.lock().revisions.remove(name);
+        self.state.lock().revisions.remove(name);
     }
 
     /// Queues an object after a pause, in place of its requeue time.
     pub fn add_after(&self, name: ObjectName, pause: Duration) {
-        self.lock().timers.set(name, Instant::now() + pause, None);
+        self.state.lock().timers.set(name, Instant::now() + pause, None);
         self.changed.notify_one();
     }
 
     /// Resets the backoff of an object after a success.
     pub fn succeeded(&self, name: &ObjectName) {
-        self.lock().failures.remove(name);
+        self.state.lock().failures.remove(name);
     }
 
     /// Requeues the object after a pause, unless a change during its reconciliation has set a time. It may come so much earlier, together with
     /// another object of its namespace that may, too: what several of them need of a server is asked for once.
     pub fn come_back(&self, name: &ObjectName, pause: Duration, earlier: Duration) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.timers.of(name).is_none() {
             let at = Instant::now() + pause;
             let early = (!earlier.is_zero()).then(|| at - earlier.min(pause));
@@ -225,7 +226,7 @@ impl Queue {
     /// Requeues the object after a failure with backoff, or sooner if a change during its reconciliation requires it. Returns the
     /// pause.
     pub fn failed(&self, name: &ObjectName) -> Duration {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let failures = state.failures.entry(name.clone()).or_default();
         let pause = self.backoff.pause(*failures);
         *failures += 1;
@@ -247,14 +248,14 @@ impl Queue {
 
     /// For how long changes have been waiting for the object's next reconciliation, including the latest one.
     pub fn unsettled(&self, name: &ObjectName) -> Duration {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let first = state.unsettled.entry(name.clone()).or_insert_with(Instant::now);
         first.elapsed()
     }
 
     /// Drops an object that is gone.
     pub fn forget(&self, name: &ObjectName) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.failures.remove(name);
         state.unsettled.remove(name);
         state.timers.remove(name);
@@ -265,7 +266,7 @@ impl Queue {
         loop {
             let changed = self.changed.notified();
             let wake = {
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 if state.closed {
                     // Wake the next worker too.
                     self.changed.notify_one();
@@ -296,7 +297,7 @@ impl Queue {
 
     /// Ends the reconciliation of an object, which may be taken again.
     pub fn done(&self, name: &ObjectName) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.working.remove(name);
         state.permits.remove(name);
         state.causes.remove(name);
@@ -312,12 +313,12 @@ impl Queue {
 
     /// Registers the permit of an object's reconciliation, to cancel it when the object is deleted.
     pub fn begun(&self, name: &ObjectName, permit: &Arc<WorkerPermit>) {
-        self.lock().permits.insert(name.clone(), Arc::downgrade(permit));
+        self.state.lock().permits.insert(name.clone(), Arc::downgrade(permit));
     }
 
     /// Cancels the running reconciliation of a deleted object.
     pub fn cancel(&self, name: &ObjectName) {
-        let permit = self.lock().permits.remove(name);
+        let permit = self.state.lock().permits.remove(name);
         if let Some(permit) = permit.and_then(|permit| permit.upgrade()) {
             permit.cancel();
         }
@@ -326,14 +327,14 @@ impl Queue {
     /// The objects in work, from the moment when they are taken.
     #[must_use]
     pub fn in_work(&self) -> Vec<ObjectName> {
-        self.lock().working.iter().cloned().collect()
+        self.state.lock().working.iter().cloned().collect()
     }
 
     /// Queues those of the candidates that may wait for a change that was just seen: who waits by the last known state, and who is in work,
     /// since it may have looked before the change and has told nobody yet. Candidates are looked up after those in work: who ends in between
     /// has told what it found by then, and who begins later finds the change.
     pub fn wake(&self, candidates: impl FnOnce() -> Vec<(ObjectName, bool)>) {
-        let working = self.lock().working.clone();
+        let working = self.state.lock().working.clone();
         let candidates = candidates().into_iter();
         let waiting = candidates.filter(|(name, waits)| *waits || working.contains(name));
         waiting.for_each(|(name, _)| self.add(name));
@@ -341,7 +342,7 @@ impl Queue {
 
     /// Asks the running reconciliation of an object that another process owns by now to wait for nothing any more.
     pub fn move_away(&self, name: &ObjectName) {
-        let permit = self.lock().permits.get(name).and_then(Weak::upgrade);
+        let permit = self.state.lock().permits.get(name).and_then(Weak::upgrade);
         if let Some(permit) = permit {
             permit.move_away();
         }
@@ -349,19 +350,19 @@ impl Queue {
 
     /// A reconciliation of the namespace is parked, or over.
     pub fn parked(&self, namespace: &str) {
-        self.lock().ready.parked(namespace);
+        self.state.lock().ready.parked(namespace);
         self.changed.notify_one();
     }
 
     /// A reconciliation of the namespace is over, with all of its threads.
     pub fn ended(&self, namespace: &str) {
-        self.lock().ready.ended(namespace);
+        self.state.lock().ready.ended(namespace);
         self.changed.notify_one();
     }
 
     /// Closes the queue: no more objects are taken.
     pub fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.changed.notify_one();
         self.closing.notify_waiters();
     }
@@ -369,13 +370,9 @@ impl Queue {
     /// Waits until the queue is closed.
     pub async fn closed(&self) {
         let closing = self.closing.notified();
-        if !self.lock().closed {
+        if !self.state.lock().closed {
             closing.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -614,7 +611,7 @@ mod tests {
         assert!(queue.asked(&a) > third, "the running one answers for it");
         queue.done(&a);
         assert_eq!(queue.asked(&a), None);
-        assert!(queue.lock().asked.is_empty());
+        assert!(queue.state.lock().asked.is_empty());
     }
 
     #[tokio::test]

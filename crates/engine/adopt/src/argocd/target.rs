@@ -435,14 +435,16 @@ impl<'n> Target<'_, 'n> {
                 .map(|node| (node, Part::of_tag(node.text().unwrap_or_default()))),
         );
         parts.extend(item.field("digest").map(|node| (node, Part::Digest)));
-        match parts.iter().any(|(_, part)| *part != Part::Name) {
-            true => Ok(Spot::of(file, parts)),
-            false if self.digest => Err(format!(
+        if parts.iter().any(|(_, part)| *part != Part::Name) {
+            Ok(Spot::of(file, parts))
+        } else if self.digest {
+            Err(format!(
                 "{place}: write digest with the one of now below it, then run again"
-            )),
-            false => Err(format!(
+            ))
+        } else {
+            Err(format!(
                 "{place}: write newTag with the version of now below it, then run again"
-            )),
+            ))
         }
     }
 

@@ -252,10 +252,8 @@ impl<R: Read> Reader<R> {
             return Ok(None);
         }
         if block.iter().all(|byte| *byte == 0) {
-            return match self.read_block(&mut block)? {
-                true if block.iter().any(|byte| *byte != 0) => Err(self.bad_header()),
-                _ => Ok(None),
-            };
+            let is_followed = self.read_block(&mut block)? && block.iter().any(|byte| *byte != 0);
+            return if is_followed { Err(self.bad_header()) } else { Ok(None) };
         }
         let header = Header::parse(&block).ok_or_else(|| self.bad_header())?;
         if header.size < 0 && has_content(header.kind) {

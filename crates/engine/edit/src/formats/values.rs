@@ -1,10 +1,10 @@
 //! Fields that are chosen by where they are in a file that is not YAML.
 
-use super::super::chosen::Choice;
 use super::super::file::Format;
 use super::super::lines::Lines;
 use super::super::model::Reason;
 use super::super::scan::{LocalSkip, Scan};
+use super::super::site::Choice;
 use super::super::site::Site;
 use super::super::values::{self, MOST, Tree};
 use super::beside;

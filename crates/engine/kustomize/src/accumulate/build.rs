@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::error::BuildError;
 use super::order::{Order, sort};
+use super::target::Rewritten;
 use super::target::Target;
 use super::told::LostItems;
 use super::transform::add_hashes;
@@ -59,15 +60,6 @@ pub struct Build {
     pub files: Files,
     /// The memory reserved for all of it.
     pub reservation: Option<Reservation>,
-}
-
-/// A kustomization that replaces the target's own, whose file must exist all the same.
-#[derive(Debug, Clone)]
-pub struct Rewritten {
-    /// The kustomization. Its places with a file are those in the target's own; additions have none.
-    pub node: Node,
-    /// The text of these places.
-    pub text: Vec<u8>,
 }
 
 impl Build {

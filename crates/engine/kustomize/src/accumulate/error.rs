@@ -1,7 +1,6 @@
 //! Errors of a build.
 
 use super::order::OrderError;
-use super::patch::PatchError;
 use crate::fields::ConfigError;
 use crate::generate::{GenerateError, HelmError};
 use crate::jsonpatch::PatchError as JsonPatchError;
@@ -18,6 +17,32 @@ use bumpwright_budget::Exceeded;
 use bumpwright_yaml::{FileId, Files, Place, WriteError};
 use std::collections::HashSet;
 use std::fmt;
+
+/// An invalid entry of patches.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatchError {
+    /// Neither field is given.
+    #[error("must specify one of patch and path")]
+    Nothing,
+    /// Both are given.
+    #[error("patch and path can't be set at the same time")]
+    Both,
+    /// It is neither kind of patch.
+    #[error("unable to parse SM or JSON patch: {0}")]
+    Neither(String),
+    /// The patch is empty.
+    #[error("patch appears to be empty")]
+    Empty,
+    /// A target with several patches.
+    #[error("Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field")]
+    Several,
+    /// A JSON patch without a target.
+    #[error("must specify a target for a JSON patch")]
+    NoTarget,
+    /// A JSON patch of the older field without a name.
+    #[error("must specify the target name")]
+    NoName,
+}
 
 /// An error of a build: place, object, cause, and the kustomizations that led to it.
 #[derive(Debug)]

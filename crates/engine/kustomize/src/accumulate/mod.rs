@@ -22,7 +22,8 @@ mod told;
 mod transform;
 mod validate;
 
-pub use build::{Build, Options, Rewritten, build, build_rewritten};
+pub use build::{Build, Options, build, build_rewritten};
 pub use error::{BuildError, Cause};
 pub use order::Order;
+pub use target::Rewritten;
 pub use told::LostItems;

@@ -1,6 +1,7 @@
 //! Patches: read from files or from the kustomization, and applied to their resources.
 
 use super::error::BuildError;
+use super::error::PatchError;
 use super::target::Target;
 use super::told::{Told, lost};
 use crate::fields::SharedEntries;
@@ -13,32 +14,6 @@ use crate::resource::{IdError, ResMap, Resource};
 use crate::schema::SchemaChoice;
 use bumpwright_yaml::{FileId, Node};
 use compact_str::CompactString;
-
-/// An invalid entry of patches.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PatchError {
-    /// Neither field is given.
-    #[error("must specify one of patch and path")]
-    Nothing,
-    /// Both are given.
-    #[error("patch and path can't be set at the same time")]
-    Both,
-    /// It is neither kind of patch.
-    #[error("unable to parse SM or JSON patch: {0}")]
-    Neither(String),
-    /// The patch is empty.
-    #[error("patch appears to be empty")]
-    Empty,
-    /// A target with several patches.
-    #[error("Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field")]
-    Several,
-    /// A JSON patch without a target.
-    #[error("must specify a target for a JSON patch")]
-    NoTarget,
-    /// A JSON patch of the older field without a name.
-    #[error("must specify the target name")]
-    NoName,
-}
 
 /// Strategic merge patches for the resources that they name.
 pub(super) struct StrategicStep {

@@ -1,6 +1,5 @@
 //! One kustomization: its steps in their order.
 
-use super::build::Rewritten;
 use super::context::Context;
 use super::error::BuildError;
 use crate::fields::{FieldConfig, settle};
@@ -10,8 +9,17 @@ use crate::reference::mark_vars;
 use crate::replace::VarSet;
 use crate::resource::{Origin, ResMap};
 use crate::tree::Loader;
-use bumpwright_yaml::weight;
+use bumpwright_yaml::{Node, weight};
 use std::rc::Rc;
+
+/// A kustomization that replaces the target's own, whose file must exist all the same.
+#[derive(Debug, Clone)]
+pub struct Rewritten {
+    /// The kustomization. Its places with a file are those in the target's own; additions have none.
+    pub node: Node,
+    /// The text of these places.
+    pub text: Vec<u8>,
+}
 
 /// A kustomization and its directory.
 pub(super) struct Target<'c, 'a> {

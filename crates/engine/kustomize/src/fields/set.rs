@@ -97,10 +97,12 @@ pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<()
 pub fn new_string(text: &str) -> Node {
     let mut node = Node::string(text);
     if let Value::Scalar(scalar) = &mut node.value {
-        scalar.style = match text.contains('\n') {
-            true => Style::Literal,
-            false if is_other_in_yaml_1_1(text) => Style::Double,
-            false => Style::Plain,
+        scalar.style = if text.contains('\n') {
+            Style::Literal
+        } else if is_other_in_yaml_1_1(text) {
+            Style::Double
+        } else {
+            Style::Plain
         };
     }
     node

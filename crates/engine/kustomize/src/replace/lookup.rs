@@ -1,11 +1,17 @@
 //! The node at a path, as kyaml's `PathGetter` finds it: keys, positions in lists, `-` for the last item, and
 //! `[key=value]` for the first item that holds the entry.
 
-use super::matcher::split_selection;
 use crate::fields::{Fault, untagged};
 use bumpwright_gostd::atoi;
 use bumpwright_yaml::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 use compact_str::CompactString;
+
+/// Parses `[key=value]`; `None` if the part has no brackets.
+pub(super) fn split_selection(part: &str) -> Option<Result<(&str, &str), String>> {
+    let inner = part.strip_prefix('[')?.strip_suffix(']')?;
+    let missing = || format!("list path element {part:?} must contain fieldName=fieldValue for element to match");
+    Some(inner.split_once('=').ok_or_else(missing))
+}
 
 /// A part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Finds all fields that match a target's path, as kyaml's `PathMatcher` does: keys, positions, `*` for every item,
 //! and `[key=expression]` for the items whose entry a regular expression matches.
 
+use super::lookup::split_selection;
 use super::lookup::{new_for, new_item, settle_item};
 use super::structured;
 use crate::fields::Fault;
@@ -172,11 +173,4 @@ impl<'a> Pattern<'a> {
         let matches = regexp.is_match(text.trim().as_bytes(), &mut Budget::default());
         matches.map_err(|error| wrong(error.to_string()))
     }
-}
-
-/// Parses `[key=value]`; `None` if the part has no brackets.
-pub(super) fn split_selection(part: &str) -> Option<Result<(&str, &str), String>> {
-    let inner = part.strip_prefix('[')?.strip_suffix(']')?;
-    let missing = || format!("list path element {part:?} must contain fieldName=fieldValue for element to match");
-    Some(inner.split_once('=').ok_or_else(missing))
 }

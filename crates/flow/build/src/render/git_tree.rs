@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use super::disk::LARGEST;
@@ -247,7 +247,7 @@ impl Tree for GitTree {
 
     fn on_disk(&self, path: &str) -> Result<PathBuf, TreeError> {
         let failed = |error: std::io::Error| TreeError::Other(path.to_owned(), error.to_string());
-        let mut exported = self.exported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exported = self.exported.lock();
         let folder = match &*exported {
             Some(folder) => folder.path().to_owned(),
             None => {

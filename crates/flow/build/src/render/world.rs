@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use url::Url;
 
 use super::git_tree::GitTree;
@@ -52,7 +53,7 @@ impl std::fmt::Debug for Fetches {
 }
 
 fn shared<K: Eq + Hash, T>(all: &Mutex<HashMap<K, Shared<T>>>, key: K) -> Shared<T> {
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = all.lock();
     Arc::clone(all.entry(key).or_default())
 }
 
@@ -227,7 +228,7 @@ impl<M: Mirrors> World for RealWorld<M> {
         let slot = shared(&self.fetches.repositories, key.clone());
         let fetched = slot.get_or_init(|| self.fetched(url).map(Mutex::new).map_err(WorldError::Other));
         let fetched = fetched.as_ref().map_err(Clone::clone)?;
-        let fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let fetched = fetched.lock();
         // Objects of a mirror are cached per thread; a build has one thread.
         #[allow(clippy::arc_with_non_send_sync)]
         let tree = Arc::new(fetched.for_thread());

@@ -1,6 +1,8 @@
 //! Logins at Git servers by a provider: identities at clouds and GitHub Apps, shared by the automations of a run.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::clouds::{CloudRoute, Clouds};
 use bumpwright_cloud::{CloudError, GitIdentity, GitLogin, Requester, TokenCache};
@@ -48,7 +50,7 @@ impl GitIdentities {
             return Err(format!("failed to configure authentication options: {why}"));
         }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
-        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.lock();
         let known = all.iter().find(|known| {
             known.peer == peer && known.identity == identity && known.url == url && known.requester == requester
         });

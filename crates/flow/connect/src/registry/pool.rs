@@ -1,7 +1,9 @@
 //! Connected registries, and logins at those of clouds, shared by all users with the same settings.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::clouds::Clouds;
 use bumpwright_cloud::{CloudError, Provider, Requester, TokenCache, WorkloadIdentity};
@@ -57,7 +59,7 @@ impl Registries {
             insecure,
             peer: peer.clone(),
         };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(known) = known.iter().find(|known| known.key == key) {
             return Arc::clone(&known.registry);
         }
@@ -154,6 +156,6 @@ mod tests {
             assert!(Arc::ptr_eq(registry, &of("apps", &format!("own-{n}.example"))), "{n}");
         }
         assert!(!Arc::ptr_eq(&shared, &of("apps", "shared.example")));
-        assert_eq!(registries.known.lock().unwrap().len(), MOST);
+        assert_eq!(registries.known.lock().len(), MOST);
     }
 }

@@ -122,10 +122,12 @@ pub(super) fn exposure(key: &str, text: &str, is_encoded: bool) -> Exposure {
 /// What a file is that is no text.
 pub(super) fn of_binary(key: &str, bytes: &[u8]) -> Exposure {
     let stores = [".jks", ".p12", ".pfx", ".keystore", ".kdbx"];
-    match stores.iter().any(|end| key.ends_with(end)) {
-        true => Exposure::Credential,
-        false if bytes.is_empty() => Exposure::Public,
-        false => Exposure::Unclear,
+    if stores.iter().any(|end| key.ends_with(end)) {
+        Exposure::Credential
+    } else if bytes.is_empty() {
+        Exposure::Public
+    } else {
+        Exposure::Unclear
     }
 }
 

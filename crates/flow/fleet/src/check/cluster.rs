@@ -17,7 +17,7 @@ use bumpwright_nearest::nearest;
 pub(crate) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 pub(crate) const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 pub(crate) const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
-pub(crate) use crate::release::GROUP as HELM_GROUP;
+pub(crate) use crate::release::spec::GROUP as HELM_GROUP;
 
 /// Kustomizations that are named when objects may be in those that were not built.
 const FEW: usize = 3;

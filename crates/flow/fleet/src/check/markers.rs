@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::accept::{AcceptingComment, comments};
 use super::automations::Automation;
@@ -63,7 +64,7 @@ pub(super) fn all(
             };
             let some = rest.iter().take(HANDFUL).filter_map(|path| of_file(&*tree, path));
             let some: Vec<MarkedFile> = some.collect();
-            found.lock().unwrap_or_else(PoisonError::into_inner).extend(some);
+            found.lock().extend(some);
         }
     };
     match threads.min(paths.len().div_ceil(HANDFUL)) {
@@ -74,7 +75,7 @@ pub(super) fn all(
             }
         }),
     }
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut found = found.into_inner();
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::CheckSettings;
@@ -105,7 +105,7 @@ fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) 
             let some = rest.iter().take(HANDFUL).enumerate();
             let some = some.map(|(at, (_, object))| (start + at, of_object(&object.value, schemas)));
             let some: Vec<_> = some.filter(|(_, faults)| !faults.is_empty()).collect();
-            all.lock().unwrap_or_else(PoisonError::into_inner).extend(some);
+            all.lock().extend(some);
         }
     };
     match threads.min(objects.len().div_ceil(HANDFUL)) {
@@ -116,7 +116,7 @@ fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) 
             }
         }),
     }
-    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut all = all.into_inner();
     all.sort_by_key(|(at, _)| *at);
     all
 }

@@ -11,26 +11,16 @@ use bumpwright_helm::{Chart, Dependency, UnreadValue, ValueReads, Values};
 use bumpwright_kustomize::tree::Tree;
 use serde_json::Value;
 
+use super::super::repository::{ChartError, RepositoryChart};
 use super::inputs::{OfRepository, of_chart};
 use super::spec::{ChartSpec, ReleaseSpec};
-use crate::entry::clean;
+use crate::files::clean;
 use crate::memo::Digest;
 use crate::reads::{BuildFiles, Reads, Recorder};
 use crate::repository::Outside;
 use crate::source::SourceObject;
 use crate::sources::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
 use crate::view::Fleet;
-
-/// A chart of a HelmRepository.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RepositoryChart {
-    /// The HelmRepository, with its object.
-    pub repository: SourceObject,
-    /// The name of the chart.
-    pub name: String,
-    /// A version or a range; empty for the newest one.
-    pub version: String,
-}
 
 /// Sources that releases have in common, by kind and name.
 pub(super) type Plans = BTreeMap<(String, ObjectName), (SourceObject, Plan)>;
@@ -230,17 +220,6 @@ impl ChartPlan {
         }
         Ok(chart)
     }
-}
-
-/// Why a release has no chart.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChartError {
-    /// It cannot be had here, though it may exist.
-    #[error("{0}")]
-    Unavailable(String),
-    /// It does not exist, or is not valid.
-    #[error("{0}")]
-    Broken(String),
 }
 
 fn broken(error: impl std::fmt::Display) -> ChartError {

@@ -7,10 +7,10 @@
 //!
 //! A chart is read once for all releases of it, and parsed once by each thread.
 
-mod chart;
-mod inputs;
+pub(crate) mod chart;
+pub(crate) mod inputs;
 mod render;
-mod spec;
+pub(crate) mod spec;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,6 +22,7 @@ use bumpwright_budget::Share;
 use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
 use serde_json::Value;
 
+use super::repository::ChartError;
 use crate::beside::beside;
 use crate::memo::{Digest, Memo};
 use crate::repository::Outside;
@@ -29,13 +30,11 @@ use crate::settings::{Charts, RenderedReleases, Settings};
 use crate::source::Source;
 use crate::sources::{SourceTree, Sources};
 use crate::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
-pub use chart::{ChartError, RepositoryChart};
 use chart::{ChartPlan, From, Loaded, Plans, Until};
-pub use inputs::differing;
-pub(crate) use inputs::{ReleaseInputs, changed};
+use inputs::ReleaseInputs;
 use render::{Cluster, Scopes};
 use spec::ReleaseSpec;
-pub(crate) use spec::{GROUP, is_release};
+use spec::is_release;
 use values::Merged;
 
 /// The most charts that are fetched at a time.

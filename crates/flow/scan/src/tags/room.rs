@@ -107,8 +107,9 @@ impl Usage {
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
+    use parking_lot::Mutex;
     use redb::Database;
 
     use super::super::store::{FILE, Scanned, TAGS, TagStore, TagsError};
@@ -123,7 +124,7 @@ mod tests {
     fn small(folder: &Path) -> (TagStore, Arc<Mutex<Vec<String>>>) {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let notice = Arc::clone(&told);
-        let store = TagStore::open(folder, move |what| notice.lock().unwrap().push(what.to_owned()));
+        let store = TagStore::open(folder, move |what| notice.lock().push(what.to_owned()));
         (store.unwrap().within(1 << 20), told)
     }
 
@@ -153,7 +154,7 @@ mod tests {
         );
         store.set(&first, &of_size(90_000, 9)).unwrap();
         store.set(&scan("other", "0"), &of_size(500_000, 0)).unwrap();
-        assert!(told.lock().unwrap().is_empty());
+        assert!(told.lock().is_empty());
     }
 
     #[test]
@@ -168,7 +169,7 @@ mod tests {
             }
         }
         store.set(&scan("c", "0"), &of_size(100_000, 0)).unwrap();
-        assert!(told.lock().unwrap().is_empty());
+        assert!(told.lock().is_empty());
         store.set(&scan("d", "0"), &of_size(200_000, 0)).unwrap();
         let gone = scan("b", "1");
         assert!(store.tags(&gone).unwrap().is_empty() && store.made_room(&gone).unwrap());
@@ -178,7 +179,7 @@ mod tests {
             assert!(!store.tags(&kept).unwrap().is_empty() && !store.made_room(&kept).unwrap());
         }
         assert_eq!(
-            *told.lock().unwrap(),
+            *told.lock(),
             [
                 "the tags of ImageRepository b/1 made room for those of other namespaces, and are scanned again; \
                  --tags-size raises the bound"

@@ -5,8 +5,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use redb::{
     Database, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, TableDefinition, TableHandle as _,
 };
@@ -276,7 +276,7 @@ impl TagStore {
     fn with<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, TagsError> {
         self.reopen()?;
         let done = {
-            let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+            let database = self.database.read();
             let Some(database) = database.as_ref() else {
                 return Err(self.failed(&"it was closed by an error at the same time"));
             };
@@ -297,15 +297,15 @@ impl TagStore {
     }
 
     fn close(&self) {
-        *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.database.write() = None;
     }
 
     fn reopen(&self) -> Result<(), TagsError> {
         let is_open = |database: &Option<Database>| database.is_some();
-        if is_open(&self.database.read().unwrap_or_else(PoisonError::into_inner)) {
+        if is_open(&self.database.read()) {
             return Ok(());
         }
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let mut database = self.database.write();
         if is_open(&database) {
             return Ok(());
         }
@@ -552,10 +552,10 @@ mod tests {
     fn what_is_set_aside_is_told() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), vec![7; 1 << 16]).unwrap();
-        let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = std::sync::Arc::new(parking_lot::Mutex::new(Vec::new()));
         let telling = std::sync::Arc::clone(&told);
-        TagStore::open(folder.path(), move |what| telling.lock().unwrap().push(what.to_owned())).unwrap();
-        let told = told.lock().unwrap();
+        TagStore::open(folder.path(), move |what| telling.lock().push(what.to_owned())).unwrap();
+        let told = told.lock();
         assert!(told.len() == 1 && told[0].contains("tags.redb is damaged"), "{told:?}");
     }
 

@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bumpwright_storage::{Limits, Storage, limits, listen, serve};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
@@ -40,8 +41,7 @@ impl Serving {
                 .unwrap();
             runtime.block_on(async {
                 let listener = listen("127.0.0.1:0").await.unwrap();
-                let on_fault =
-                    move |fault: &bumpwright_storage::StorageError| told.lock().unwrap().push(fault.to_string());
+                let on_fault = move |fault: &bumpwright_storage::StorageError| told.lock().push(fault.to_string());
                 ready.send(listener.local_addr().unwrap()).unwrap();
                 let stop = async { drop(stopped.await) };
                 serve(listener, storage, limits, on_fault, stop).await;
@@ -57,7 +57,7 @@ impl Serving {
 
     /// The reported faults of files.
     pub fn faults(&self) -> Vec<String> {
-        self.faults.lock().unwrap().clone()
+        self.faults.lock().clone()
     }
 
     pub fn connect(&self) -> Client {

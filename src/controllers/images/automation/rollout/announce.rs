@@ -2,8 +2,9 @@
 //! follows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::keeper::Keeper;
@@ -54,7 +55,7 @@ impl Announcer {
 
     /// The record that was written last.
     pub(super) fn announced(&self) -> Option<Record> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.written.lock().take()
     }
 
     /// Waits until the HelmReleases are listed, if the commit changes some. They need rights that older installations do not have: without
@@ -70,7 +71,7 @@ impl Announcer {
     fn write(&self, record: Record) -> Result<(), String> {
         let written = self.runtime.block_on(self.keeper.write(Some(&record)));
         written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
-        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
+        *self.written.lock() = Some(record);
         Ok(())
     }
 }

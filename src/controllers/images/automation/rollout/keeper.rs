@@ -1,9 +1,12 @@
 //! Keeps the record of one automation during a reconciliation.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{RECORD, RETRY};
+use parking_lot::Mutex;
+
+use super::RETRY;
+use crate::controllers::images::annotations::RECORD;
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_kube::{ClusterError, IMAGE_UPDATE_AUTOMATION, Object};
 use bumpwright_rollout::{Record, TooLarge};
@@ -53,7 +56,7 @@ impl Keeper {
 
     /// The object after the last write; none before the first one.
     pub(super) fn written(&self) -> Option<Object> {
-        self.lock().clone()
+        self.written.lock().clone()
     }
 
     /// Writes the record, or removes it.
@@ -66,11 +69,7 @@ impl Keeper {
         let kind = (&IMAGE_UPDATE_AUTOMATION, MANAGER);
         let cluster = &self.context.shared.cluster;
         let after = cluster.annotate(kind, &known, RECORD, text.as_deref()).await?;
-        *self.lock() = Some(after);
+        *self.written.lock() = Some(after);
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Object>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,14 +18,12 @@ use announce::Announcer;
 use keeper::Keeper;
 
 use super::context::AutomationContext;
+use crate::controllers::images::annotations::RECORD;
 use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
 use bumpwright_kube::Object;
 use bumpwright_rollout::{Record, Step, Summary};
 use bumpwright_runtime::{ReconcileRequest, Status, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
-
-/// The annotation with the record, which triggers no reconciliation.
-pub(in crate::controllers::images) const RECORD: &str = "state.bumpwright.dev/rollout";
 
 /// When to look again after a step failed.
 const RETRY: Duration = Duration::from_secs(30);
