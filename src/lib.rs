@@ -1,5 +1,5 @@
-//! bumpwright keeps Kubernetes clusters up to date from Git: its command line, its controllers and its pages for browsers. Everything else is in crates below
-//! `crates/`, on five floors (ARCHITECTURE.md).
+//! bumpwright keeps Kubernetes clusters up to date from Git: its command line, its controllers and its pages for
+//! browsers. Everything else is in crates below `crates/`, on five floors (ARCHITECTURE.md).
 
 pub mod cli;
 pub mod controllers;

@@ -6,7 +6,8 @@ use std::alloc::System as Allocator;
 use tikv_jemallocator::Jemalloc as Allocator;
 use zeroizing_alloc::ZeroAlloc;
 
-/// What is given back is wiped: whichever library had a key or a decrypted value in its hands, no copy outlives its use.
+/// What is given back is wiped: whichever library had a key or a decrypted value in its hands, no
+/// copy outlives its use.
 #[global_allocator]
 static ALLOCATOR: ZeroAlloc<Allocator> = ZeroAlloc(Allocator);
 

@@ -47,8 +47,8 @@ pub struct Known<'a> {
 ///
 /// # Errors
 ///
-/// A missing or invalid entry of a Secret, in Flux's words where it has some (docs/behaviour/image-automation-controller.md,
-/// *Reasons and messages*).
+/// A missing or invalid entry of a Secret, in Flux's words where it has some
+/// (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 pub fn of_repository(
     url: &str,
     repository: &GitRepository,
@@ -100,8 +100,8 @@ pub fn of_repository(
     Ok(remote)
 }
 
-/// Returns whether credentials for the second URL may be sent to the first: the same host, and not in clear text if they were
-/// meant for TLS.
+/// Returns whether credentials for the second URL may be sent to the first: the same host, and not in clear text if
+/// they were meant for TLS.
 pub(super) fn same_server(url: &str, known: &str) -> bool {
     if url == known {
         return true;

@@ -134,8 +134,8 @@ pub struct Access {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
     pub token_file: Option<PathBuf>,
 
-    /// Server that the credentials are for where only manifests name repositories, such as https://git.example.com; file:// for folders of
-    /// this machine [default: those of the clone's remotes]
+    /// Server that the credentials are for where only manifests name repositories, such as https://git.example.com;
+    /// file:// for folders of this machine [default: those of the clone's remotes]
     #[arg(long, value_name = "URL", env = "BUMPWRIGHT_GIT_SERVER", value_delimiter = ',')]
     pub git_server: Vec<String>,
 

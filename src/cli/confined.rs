@@ -6,7 +6,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 /// Enough open files for all connections that servers and peers allow.
 const FILES: u64 = 1 << 16;
 
-/// Disables core dumps and reading by other processes of the same user. Kernels without these limits are left as they are.
+/// Disables core dumps and reading by other processes of the same user. Kernels without these limits are
+/// left as they are.
 pub(super) fn memory() {
     let nothing = Rlimit {
         current: Some(0),

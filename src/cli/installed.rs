@@ -1,4 +1,5 @@
-//! What is installed in a cluster: Deployments and StatefulSets of bumpwright and of Flux, and the kinds that they serve.
+//! What is installed in a cluster: Deployments and StatefulSets of bumpwright and of Flux, and the
+//! kinds that they serve.
 
 use serde_json::Value;
 

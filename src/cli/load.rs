@@ -13,7 +13,8 @@ const FLUX: &str = ".toolkit.fluxcd.io";
 ///
 /// # Errors
 ///
-/// A file that cannot be read or does not match the schema, or two different objects of one name: in words for the user.
+/// A file that cannot be read or does not match the schema, or two different objects of one name: in
+/// words for the user.
 pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, String> {
     let mut objects = Objects::default();
     for filename in filenames {
@@ -44,8 +45,8 @@ pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, St
     Ok(objects)
 }
 
-/// Folders have more than manifests: charts with templates, values, pipelines. Files without objects of our kinds need not even
-/// parse. A Secret that does not parse is reported as missing when it is needed.
+/// Folders have more than manifests: charts with templates, values, pipelines. Files without objects of our kinds need
+/// not even parse. A Secret that does not parse is reported as missing when it is needed.
 fn is_none_of_ours(text: &[u8]) -> bool {
     let holds = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
     let core = ["Secret", "ServiceAccount", "Namespace"].into_iter().any(holds);

@@ -1,5 +1,5 @@
-//! The servers that the user's flags and environment are for, where manifests say where repositories are: whoever writes those, in a pull
-//! request too, must not choose who gets the credentials of a job.
+//! The servers that the user's flags and environment are for, where manifests say where repositories are: whoever
+//! writes those, in a pull request too, must not choose who gets the credentials of a job.
 
 use std::path::{Path, PathBuf};
 

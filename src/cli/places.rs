@@ -16,8 +16,8 @@ pub struct Places {
     cache: Option<PathBuf>,
     /// Limits on fetches.
     budget: Budget,
-    /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a transport of its
-    /// own.
+    /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a
+    /// transport of its own.
     open: HashMap<String, Vec<(Remote, Place)>>,
 }
 

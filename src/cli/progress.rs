@@ -13,7 +13,8 @@ use super::console::say;
 /// After this time the log of a program has a line about what is waited for, once.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A line on standard error: on a terminal it is removed when it is dropped; elsewhere it is written once, if the wait is long.
+/// A line on standard error: on a terminal it is removed when it is dropped; elsewhere it is written once, if
+/// the wait is long.
 pub struct Line(Option<Shown>);
 
 enum Shown {

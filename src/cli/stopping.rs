@@ -30,8 +30,8 @@ pub(super) async fn scale_down(cluster: &Cluster, kind: &'static Kind, namespace
     scaled.map(drop).map_err(StopError::Refused)
 }
 
-/// Waits until the pods of bumpwright have ended, but for those of the workload of a kind: then they have released their leases,
-/// and put no finalizer back. Tells which are left, whenever that changes.
+/// Waits until the pods of bumpwright have ended, but for those of the workload of a kind: then they have released
+/// their leases, and put no finalizer back. Tells which are left, whenever that changes.
 pub(super) async fn await_end(
     cluster: &Cluster,
     namespace: &str,

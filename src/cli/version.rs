@@ -1,5 +1,5 @@
-//! `bumpwright version`: what this binary was built from. Commit and date come from the environment of the build, where a packager
-//! sets `BUMPWRIGHT_COMMIT` and `BUMPWRIGHT_COMMIT_DATE`; other builds do not know them.
+//! `bumpwright version`: what this binary was built from. Commit and date come from the environment of the build, where
+//! a packager sets `BUMPWRIGHT_COMMIT` and `BUMPWRIGHT_COMMIT_DATE`; other builds do not know them.
 
 use std::process::ExitCode;
 

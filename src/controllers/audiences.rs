@@ -15,8 +15,8 @@ const CLOUDS: [&str; 4] = [
 /// The API server from inside its cluster.
 const API_SERVER: &str = "kubernetes.default.svc";
 
-/// The audience and the issuer of a token, which stands in for a missing audience (RFC 7519, *"aud" (Audience) Claim*). None
-/// for other texts, and for a token without either.
+/// The audience and the issuer of a token, which stands in for a missing audience (RFC 7519, *"aud" (Audience) Claim*).
+/// None for other texts, and for a token without either.
 pub(crate) fn audiences_of(token: &str) -> Option<Vec<String>> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
@@ -33,8 +33,8 @@ pub(crate) fn audiences_of(token: &str) -> Option<Vec<String>> {
     Some(audiences)
 }
 
-/// Returns whether an audience is the API server, which accepts `taken`, or a cloud. Spellings that a lenient server might
-/// accept as the same count as the same.
+/// Returns whether an audience is the API server, which accepts `taken`, or a cloud. Spellings that a lenient server
+/// might accept as the same count as the same.
 pub(crate) fn is_kept(audience: &str, taken: &[String]) -> bool {
     let plain = |text: &str| {
         let text = text.trim().to_ascii_lowercase();

@@ -1,4 +1,5 @@
-//! The browser's view of this process: its own caches are lent to it, and whatever else it needs is watched while somebody looks.
+//! The browser's view of this process: its own caches are lent to it, and whatever else it needs is
+//! watched while somebody looks.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::ui::{Auth, Fields, Start, TagReader, UiSettings, Watches, serve};
 use bumpwright_kube::{Cluster, Connect, Pace, Scope};
 use bumpwright_runtime::{Log, Recorder, Server};
 
-/// Requests for pages: a person's rights may take hundreds of questions. They wait for each other, never for those of reconciliations.
+/// Requests for pages: a person's rights may take hundreds of questions. They wait for each other, never
+/// for those of reconciliations.
 const PACE: Pace = Pace {
     per_second: 100.0,
     burst: 200,

@@ -1,4 +1,5 @@
-//! Secrets and ConfigMaps that objects refer to: read on demand, or from watches with the gate `CacheSecretsAndConfigMaps`.
+//! Secrets and ConfigMaps that objects refer to: read on demand, or from watches
+//! with the gate `CacheSecretsAndConfigMaps`.
 
 use std::sync::Arc;
 
@@ -64,8 +65,8 @@ impl Configs {
         self.get(known, &CONFIG_MAP, name).await
     }
 
-    /// Objects that the watch lacks, because it is not there yet or they are elsewhere, too large or not watched, are read from
-    /// the API server.
+    /// Objects that the watch lacks, because it is not there yet or they are elsewhere, too large or not watched, are
+    /// read from the API server.
     async fn get(
         &self,
         known: Option<&Arc<Cache>>,

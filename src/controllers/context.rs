@@ -66,8 +66,8 @@ impl Context {
         }
     }
 
-    /// An object of a watched kind. The API server is asked only for objects that the watch does not have (yet): they may be
-    /// outside of its scope.
+    /// An object of a watched kind. The API server is asked only for objects that the watch does not have (yet): they
+    /// may be outside of its scope.
     ///
     /// # Errors
     /// As [`Cluster::get`]. A missing object is named by its kind, as in Go's cache of watched objects.

@@ -1,5 +1,5 @@
-//! Uses of mirrors by objects, and the mirrors to remove: unused ones, and, above the limit on disk space, the least recently
-//! used ones of the namespace that takes the most.
+//! Uses of mirrors by objects, and the mirrors to remove: unused ones, and, above the limit on disk space, the least
+//! recently used ones of the namespace that takes the most.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Mirrors of remotes in the storage folder, one for each identity at a remote (`git/src/identity.rs`), shared by all objects
-//! with that identity.
+//! Mirrors of remotes in the storage folder, one for each identity at a remote (`git/src/identity.rs`), shared by all
+//! objects with that identity.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use bumpwright_http::Deadline;
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Index, Lanes, Place};
 
-/// Number of open mirrors; beyond it unused ones are closed, and stay on disk. An open mirror takes a tenth of a megabyte and
-/// its index; opening it is quick.
+/// Number of open mirrors; beyond it unused ones are closed, and stay on disk. An open mirror takes a tenth of a
+/// megabyte and its index; opening it is quick.
 const MOST: usize = 8;
 
 /// The open mirrors.
@@ -67,8 +67,8 @@ fn is_idle(slot: &Arc<Slot>) -> bool {
 }
 
 impl Mirrors {
-    /// Mirrors below the storage folder, with counted requests; `shallow` ones fetch tips without history. All together may
-    /// take `most` bytes on disk.
+    /// Mirrors below the storage folder, with counted requests; `shallow` ones fetch tips without history. All together
+    /// may take `most` bytes on disk.
     pub(crate) fn new(storage: &Path, shallow: bool, counters: GitCounters, fetches: Budgets, most: u64) -> Self {
         Self {
             folder: storage.join("mirrors"),
@@ -113,7 +113,8 @@ impl Mirrors {
         })
     }
 
-    /// What the mirrors have that an object has used, for a look at it: nothing is fetched, and what is missing stays missing.
+    /// What the mirrors have that an object has used, for a look at it: nothing is fetched, and what
+    /// is missing stays missing.
     pub(crate) fn look(&self, owner: &Owner, until: Deadline) -> Vec<Objects> {
         let used = self.uses.lock().of(owner);
         let budget = self.fetches.of(&owner.name.namespace);

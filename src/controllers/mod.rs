@@ -4,8 +4,8 @@
 //! watches ─▶ cache ─▶ queue ─▶ reconcile (finalizer, status, event) ─▶ one file for each kind
 //! ```
 //!
-//! A kind's reconciler returns an [`bumpwright_runtime::Outcome`]; conditions, events, retries and requeues follow from it in
-//! one place.
+//! A kind's reconciler returns an [`bumpwright_runtime::Outcome`]; conditions, events, retries and requeues follow from
+//! it in one place.
 
 mod artifact_trees;
 mod audiences;

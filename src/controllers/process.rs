@@ -257,7 +257,8 @@ fn warn(settings: &Settings, setup: &Log) {
 /// What is shared with other processes, and the kinds that are.
 type Shared = (Arc<Shards>, Vec<DealtKind>);
 
-/// Each controller waits for its lease and works, or all of them as a member of a group; one that ends with a name has lost it.
+/// Each controller waits for its lease and works, or all of them as a member of a group; one that ends with a
+/// name has lost it.
 fn lead_all(
     (context, dealt): (&Arc<Context>, Option<Shared>),
     controllers: Vec<(&'static str, Vec<Workers>)>,
@@ -290,7 +291,8 @@ async fn webhooks(parts: &Parts, background: &mut JoinSet<()>) -> Result<(), Sta
     Ok(())
 }
 
-/// What `/readyz` waits for: listed kinds, and where artifacts are served the lease (source-controller 1.10, `main.go`).
+/// What `/readyz` waits for: listed kinds, and where artifacts are served the
+/// lease (source-controller 1.10, `main.go`).
 fn checks(
     settings: &Settings,
     listed: impl Fn() -> Result<(), String> + Send + Sync + 'static,
@@ -384,7 +386,8 @@ async fn lead(
     None
 }
 
-/// Runs the workers of a controller, which leads from now on, until the process ends and their work in progress is finished.
+/// Runs the workers of a controller, which leads from now on, until the process ends and their work
+/// in progress is finished.
 pub(crate) async fn run_workers(
     context: &Context,
     controller: &'static str,

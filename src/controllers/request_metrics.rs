@@ -66,8 +66,8 @@ impl TokenCacheEvents for Tokens {
     }
 }
 
-/// Counters of the requests to Git servers: over HTTP each request except its repetition with credentials, over SSH each message
-/// with an answer.
+/// Counters of the requests to Git servers: over HTTP each request except its repetition with credentials, over SSH
+/// each message with an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct GitCounters {
     requests: Counter,

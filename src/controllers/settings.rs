@@ -134,7 +134,8 @@ pub struct KustomizeSettings {
     pub default_account: Option<String>,
     /// The ServiceAccount whose identity decrypts when none is named (`--default-decryption-service-account`).
     pub default_decryption_account: Option<String>,
-    /// The ServiceAccount whose identity reaches other clusters when none is named (`--default-kubeconfig-service-account`).
+    /// The ServiceAccount whose identity reaches other clusters when none is named
+    /// (`--default-kubeconfig-service-account`).
     pub default_kubeconfig_account: Option<String>,
     /// The Secret with age keys for Kustomizations that have none (`--sops-age-secret`).
     pub age_secret: Option<ObjectName>,

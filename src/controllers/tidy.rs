@@ -23,8 +23,8 @@ use bumpwright_storage::Storage;
 /// The interval of cleanups.
 const TIDY: Duration = Duration::from_secs(600);
 
-/// How long after a deal what has moved is removed. A process that was only restarted has its objects back by then, and uses what it kept
-/// for them.
+/// How long after a deal what has moved is removed. A process that was only restarted has its objects back by then, and
+/// uses what it kept for them.
 const MOVED: Duration = Duration::from_secs(30);
 
 /// State of objects on disk.
@@ -83,8 +83,8 @@ impl Tidied {
         }
     }
 
-    /// The owner of a source removes its artifacts before it is gone; but another process may still have some, as one that had it before, and
-    /// did not run then.
+    /// The owner of a source removes its artifacts before it is gone; but another process may still have some, as one
+    /// that had it before, and did not run then.
     fn remove_artifacts_of_the_gone(&self) {
         let (Some(storage), true) = (&self.storage, self.shards.is_some()) else {
             return;
@@ -111,8 +111,8 @@ impl Tidied {
     }
 }
 
-/// Cleans up periodically, and after each deal. Mirrors wait until all objects had time to be reconciled, since those of earlier processes
-/// are not known to be used before.
+/// Cleans up periodically, and after each deal. Mirrors wait until all objects had time to be reconciled, since those
+/// of earlier processes are not known to be used before.
 pub(crate) async fn tidy(kept: Tidied) {
     let mut next = Instant::now() + TIDY;
     loop {

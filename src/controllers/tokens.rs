@@ -64,15 +64,16 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
 /// Flux's prefix for errors of this process's token.
 pub(crate) const OWN: &str = "failed to create provider access token for the controller";
 
-/// The ServiceAccount of this process. Flux reads its name from the Pod's token; the API server also knows it outside of Pods.
-/// `field` can name another one.
+/// The ServiceAccount of this process. Flux reads its name from the Pod's token; the API server also knows it outside
+/// of Pods. `field` can name another one.
 pub(crate) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, String> {
     let own = cluster.own_account().await;
     let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
     own.ok_or_else(|| format!("{OWN}: its identity is not a ServiceAccount; name one by {field}"))
 }
 
-/// The identity of the ServiceAccount `given` in `namespace`, by its current annotations; as [`ServiceAccounts::identity`].
+/// The identity of the ServiceAccount `given` in `namespace`, by its
+/// current annotations; as [`ServiceAccounts::identity`].
 ///
 /// # Errors
 /// The error `unread` for an answer that does not tell whether the ServiceAccount exists.

@@ -1,4 +1,5 @@
-//! What a person may change: as that person, never with the rights of this process. Each action is an event on its object, with the name.
+//! What a person may change: as that person, never with the rights of this process. Each action is an event on its
+//! object, with the name.
 
 use http::{Response, StatusCode};
 use serde_json::{Value, json};

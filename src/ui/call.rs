@@ -88,8 +88,8 @@ impl Call {
             .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
     }
 
-    /// Whether a page of ours has sent it, as far as the browser tells. What is no browser tells nothing. A proxy may send another `Host`
-    /// than its own, and says so; a page of another site can say nothing of that kind.
+    /// Whether a page of ours has sent it, as far as the browser tells. What is no browser tells nothing. A proxy may
+    /// send another `Host` than its own, and says so; a page of another site can say nothing of that kind.
     pub(super) fn is_from_here(&self) -> bool {
         let hosts = [HOST.as_str(), "x-forwarded-host"]
             .into_iter()

@@ -1,6 +1,8 @@
-//! How the objects of a Kustomization or HelmRelease are: read when somebody opens its page, as far as that person may `get` them.
+//! How the objects of a Kustomization or HelmRelease are: read when somebody opens its page, as far as that
+//! person may `get` them.
 //!
-//! What one look costs is bounded, and its result is kept for some seconds, so that loading a page again and again asks nothing.
+//! What one look costs is bounded, and its result is kept for some seconds, so that loading a page again
+//! and again asks nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,7 +79,8 @@ impl Healths {
         let slot = self.slot((person.user.clone(), object.clone()));
         let (all, person, world) = (Arc::clone(self), person.clone(), Arc::clone(world));
         let id = object.clone();
-        // Not cut off with the page that waits for it: a page that is loaded again gets what the first one has asked for.
+        // Not cut off with the page that waits for it: a page that is loaded again gets what the first
+        // one has asked for.
         let looking = tokio::spawn(async move { all.kept(&slot, &person, &world, &id).await });
         looking.await.unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! Server-sent events: a message whenever what a person sees has changed. A stream ends after some minutes, and the browser asks again.
+//! Server-sent events: a message whenever what a person sees has changed. A stream ends after some minutes, and
+//! the browser asks again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +51,8 @@ pub(super) fn stream(ui: &Arc<Ui>, call: &Call, person: Person) -> Response<Body
     reply::events(Body::streamed(receive))
 }
 
-/// What the client knows: the last message before the connection broke, else the page itself, after which something may have changed.
+/// What the client knows: the last message before the connection broke, else the page itself, after which
+/// something may have changed.
 fn last_seen(call: &Call) -> Option<String> {
     let told = call.headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let seen = told.map_or_else(|| call.parameter("seen"), str::to_owned);

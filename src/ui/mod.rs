@@ -5,8 +5,8 @@
 //! request ─▶ auth (who is it?) ─▶ rights (which kinds, in which namespaces?) ────┘
 //! ```
 //!
-//! Data flows one way: nothing that renders can reach the snapshot. The model is `bumpwright_overview`, the HTML `bumpwright_pages`.
-//! While nobody looks there are no watches, no snapshot and no views.
+//! Data flows one way: nothing that renders can reach the snapshot. The model is `bumpwright_overview`, the HTML
+//! `bumpwright_pages`. While nobody looks there are no watches, no snapshot and no views.
 
 mod actions;
 mod auth;

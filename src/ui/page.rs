@@ -1,4 +1,5 @@
-//! From a request of somebody who is known to the answer: what the page needs is read, and the page is made in its turn.
+//! From a request of somebody who is known to the answer: what the page needs is read, and the page is
+//! made in its turn.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Who may see what: SubjectAccessReviews (`list` of a kind in a namespace), cached for a minute. Whatever is not answered is denied.
+//! Who may see what: SubjectAccessReviews (`list` of a kind in a namespace), cached for a minute. Whatever is
+//! not answered is denied.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -89,7 +90,8 @@ impl Rights {
         }
     }
 
-    /// What `user` may see of these places. Where a kind may be listed in all namespaces, nothing more is asked about it.
+    /// What `user` may see of these places. Where a kind may be listed in all namespaces, nothing more
+    /// is asked about it.
     pub(super) async fn sight(&self, user: &User, places: &BTreeSet<Place>) -> Sight {
         let answers = self.answers(user);
         let (cluster, user, asked) = (self.cluster.clone(), user.clone(), Arc::clone(&answers));

@@ -1,4 +1,5 @@
-//! What the objects of pages take of memory, by the bytes of their texts: what is kept of an object is a few times its text at most.
+//! What the objects of pages take of memory, by the bytes of their texts: what is kept of an object is a few times
+//! its text at most.
 //!
 //! A tenant may have thousands of large objects. Those beyond the bound are not on pages, which say so.
 
@@ -46,7 +47,8 @@ impl Room {
         refused.is_some_and(|(_, bytes)| !self.has(id, *bytes))
     }
 
-    /// Takes the bytes of an object, in the place of those that it had. False where there is no room for it: it has none then.
+    /// Takes the bytes of an object, in the place of those that it had. False where there is no room for it:
+    /// it has none then.
     pub(super) fn take(&mut self, id: &Id, version: &str, bytes: u64) -> bool {
         self.release(id);
         if !self.has(id, bytes) {

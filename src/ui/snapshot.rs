@@ -1,5 +1,5 @@
-//! All objects at one time, made of the caches. It is made again when something changed, at most once a second, and forgotten when
-//! nobody has looked for a while.
+//! All objects at one time, made of the caches. It is made again when something changed, at most once a second, and
+//! forgotten when nobody has looked for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};

@@ -1,5 +1,5 @@
-//! The tags of a repository as a policy sees them: each with its place, or why it is left out, and its age and signature as far as a choice has
-//! asked for them. No registry is asked.
+//! The tags of a repository as a policy sees them: each with its place, or why it is left out, and its age and
+//! signature as far as a choice has asked for them. No registry is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

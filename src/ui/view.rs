@@ -1,4 +1,5 @@
-//! What one person sees: a snapshot without everything else, and what is told of it. People with equal rights share a view.
+//! What one person sees: a snapshot without everything else, and what is told of it. People with equal
+//! rights share a view.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The caches that pages are made of: those that this process has anyway, and others that are filled while somebody looks.
+//! The caches that pages are made of: those that this process has anyway, and others that are
+//! filled while somebody looks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,8 +69,9 @@ impl Watches {
         }
     }
 
-    /// All caches, the kinds that the cluster does not have, and what is left out for now; begins the watches that do not run anyway. Older
-    /// installations of Flux serve older versions of their kinds alone, so the server is asked which it has.
+    /// All caches, the kinds that the cluster does not have, and what is left out for now; begins the watches that
+    /// do not run anyway. Older installations of Flux serve older versions of their kinds alone, so the server is
+    /// asked which it has.
     pub(super) async fn begin(&self) -> (Vec<Arc<Cache>>, BTreeSet<&'static str>, Vec<String>) {
         let missing = KINDS.into_iter().filter(|kind| self.find(kind).is_none());
         let asked = missing.map(|kind| async move {
@@ -178,8 +180,8 @@ fn count(cache: &Cache, changed: &watch::Sender<u64>) {
     cache.listen(move |_| changed.send_modify(|count| *count += 1));
 }
 
-/// Waits so long until all are listed or have failed. Returns what is left out and why, a line for each kind. Those that the cluster does not
-/// have are no loss, whatever it says of them: it may refuse to list what is not there.
+/// Waits so long until all are listed or have failed. Returns what is left out and why, a line for each kind. Those
+/// that the cluster does not have are no loss, whatever it says of them: it may refuse to list what is not there.
 pub(super) async fn listed(caches: &[Arc<Cache>], absent: &BTreeSet<&'static str>, patience: Duration) -> Vec<String> {
     let end = Instant::now() + patience;
     let waits = |cache: &&Arc<Cache>| cache.is_listed().is_err() && cache.failure().is_none();

@@ -93,8 +93,8 @@ pub struct Flux {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR", requires = "kustomization")]
     pub filenames: Vec<PathBuf>,
 
-    /// With -k: whether undefined variables are errors, as with the gate StrictPostBuildSubstitutions; false: they are empty
-    /// [default: true]
+    /// With -k: whether undefined variables are errors, as with the gate StrictPostBuildSubstitutions; false: they
+    /// are empty [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", requires = "kustomization")]
     pub strict_substitute: Option<bool>,
 

@@ -139,7 +139,8 @@ async fn account(cluster: &Cluster, workload: &Value, controller: &Controller, f
     }
 }
 
-/// The requests of the process to the API server: of the kinds that it watches, and of those that it reconciles, with their status.
+/// The requests of the process to the API server: of the kinds that it watches, and of those that it
+/// reconciles, with their status.
 fn questions<'a>(
     watched: &[&'a Kind],
     reconciled: &'a [(&'a Kind, String)],

@@ -174,7 +174,8 @@ fn variables(controllers: &[Controller], findings: &mut Findings) {
     }
 }
 
-/// Whether kustomize-controller of this image refuses undefined variables by default: since 1.9.0, and where no version is known.
+/// Whether kustomize-controller of this image refuses undefined variables by default: since 1.9.0, and where
+/// no version is known.
 fn is_strict(image: &str) -> bool {
     let version = image.rsplit_once(":v").map_or("", |(_, version)| version);
     let mut parts = version.split(['.', '-', '@']).map(str::parse::<u64>);

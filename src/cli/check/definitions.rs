@@ -125,7 +125,8 @@ fn is_needed(kind: &Kind, components: Components) -> bool {
     }
 }
 
-/// Definitions of others that are too old: an installation leaves them as they are, and bumpwright would wait for a newer one for ever.
+/// Definitions of others that are too old: an installation leaves them as they are, and bumpwright would wait for a
+/// newer one for ever.
 pub(super) async fn before(cluster: &Cluster, components: Components, findings: &mut Findings) {
     // Those of images are replaced.
     for kind in needed(components).filter(|kind| kind.group != IMAGE_POLICY.group) {

@@ -1,4 +1,5 @@
-//! The flags of `controller`: those of Flux's controllers under their names, so that a Deployment can keep its arguments.
+//! The flags of `controller`: those of Flux's controllers under their names, so that a Deployment
+//! can keep its arguments.
 
 use std::path::PathBuf;
 
@@ -111,8 +112,8 @@ pub struct Controller {
     #[arg(long, value_name = "ADDR", default_value = ":9440")]
     pub health_addr: String,
 
-    /// Requests per second to the API server; -1 for no limit [default: none for servers with priority and fairness, otherwise
-    /// 50]
+    /// Requests per second to the API server; -1 for no limit [default: none for servers with priority
+    /// and fairness, otherwise 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub kube_api_qps: Option<f32>,
 
@@ -124,9 +125,10 @@ pub struct Controller {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,
 
-    /// Feature gates; several add up. GitSparseCheckout: spec.update.path is taken as it is written, no link of the repository is
-    /// followed on the way to it. GitAllBranchReferences=false says something together with GitForcePushBranch=false: a push branch
-    /// that is there is not continued. CacheSecretsAndConfigMaps needs list and watch for them, and memory for all that there are
+    /// Feature gates; several add up. GitSparseCheckout: spec.update.path is taken as it is written, no link of the
+    /// repository is followed on the way to it. GitAllBranchReferences=false says something together with
+    /// GitForcePushBranch=false: a push branch that is there is not continued. CacheSecretsAndConfigMaps needs list and
+    /// watch for them, and memory for all that there are
     #[arg(long, value_name = "A=true,B=false")]
     pub feature_gates: Vec<String>,
 
@@ -138,8 +140,8 @@ pub struct Controller {
     #[arg(long, value_name = "SELECTOR", default_value = "")]
     pub watch_label_selector: String,
 
-    /// Share the objects with the other processes that have this flag, by leases; needs --enable-leader-election. N: how many are
-    /// expected, which the first deal waits for
+    /// Share the objects with the other processes that have this flag, by leases; needs --enable-leader-election. N:
+    /// how many are expected, which the first deal waits for
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     pub shards: Option<usize>,
 
@@ -212,7 +214,8 @@ pub struct Controller {
     pub spiffe: Spiffe,
 }
 
-/// Flags of Flux for SPIFFE (docs/decisions.md, *SPIFFE*): known, so that a Deployment that relies on them is told why it does not start.
+/// Flags of Flux for SPIFFE (docs/decisions.md, *SPIFFE*): known, so that a Deployment that relies on them is told why
+/// it does not start.
 #[derive(Debug, Args)]
 pub struct Spiffe {
     /// Refused: SPIFFE is not supported
@@ -351,8 +354,8 @@ pub struct Kustomize {
     #[arg(long, value_name = "NAME")]
     pub override_manager: Vec<String>,
 
-    /// A field manager whose fields are taken over before the dry run, by its whole name; may be repeated. Only to recover objects
-    /// that the dry run refuses because of it
+    /// A field manager whose fields are taken over before the dry run, by its whole name; may be repeated. Only to
+    /// recover objects that the dry run refuses because of it
     #[arg(long, value_name = "NAME")]
     pub override_manager_before_dry_run: Vec<String>,
 

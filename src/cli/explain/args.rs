@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub struct Explain {
-    /// A reason, a type of condition, the HTTP status of a webhook, or a rule of findings, in any case [default: list all]
+    /// A reason, a type of condition, the HTTP status of a webhook, or a rule of findings, in any
+    /// case [default: list all]
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
 

@@ -1,5 +1,5 @@
-//! The explanations: reasons are read from their texts (`# GROUP`, an introduction, and a `## CODE` for each), findings are the rules
-//! of their crate.
+//! The explanations: reasons are read from their texts (`# GROUP`, an introduction, and a `## CODE` for each), findings
+//! are the rules of their crate.
 
 use bumpwright_findings::Rule;
 

@@ -1,5 +1,5 @@
-//! `bumpwright explain`: the meaning of a reason or a finding, and what to do. The explanations are in `texts/`, a file for each group,
-//! and in the `findings` crate; every reason has one (`tests/cli/explain.rs`).
+//! `bumpwright explain`: the meaning of a reason or a finding, and what to do. The explanations are in `texts/`, a file
+//! for each group, and in the `findings` crate; every reason has one (`tests/cli/explain.rs`).
 
 pub mod args;
 mod groups;

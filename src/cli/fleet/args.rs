@@ -38,7 +38,8 @@ pub enum FleetCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = REVIEW_HELP)]
 pub struct Review {
-    /// The revision that the change is for, such as origin/main: compared is from the last commit that both have in common
+    /// The revision that the change is for, such as origin/main: compared is from the last commit that
+    /// both have in common
     #[arg(long, value_name = "REV")]
     pub from: String,
 
@@ -184,7 +185,8 @@ pub struct Show {
 /// What is read, and how.
 #[derive(Debug, Args)]
 pub struct Reading {
-    /// Entries: folders or files that clusters reconcile, such as clusters/production, or https://host/org/repo//clusters/production?ref=main [default: those that sync themselves]
+    /// Entries: folders or files that clusters reconcile, such as clusters/production, or
+    /// https://host/org/repo//clusters/production?ref=main [default: those that sync themselves]
     #[arg(value_name = "PATH|URL")]
     pub entries: Vec<String>,
 

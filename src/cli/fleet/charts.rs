@@ -1,4 +1,5 @@
-//! Charts of HelmRepositories: given in a folder, kept on disk, or fetched with the logins that the manifests name, else the user's.
+//! Charts of HelmRepositories: given in a folder, kept on disk, or fetched with the logins that the manifests
+//! name, else the user's.
 //!
 //! A version of a chart never changes: one that is kept is not asked for again.
 

@@ -118,7 +118,8 @@ impl Given {
         })
     }
 
-    /// The root of the repository as a path from the folder in which one types: empty where that is it, or where there is none on disk.
+    /// The root of the repository as a path from the folder in which one types: empty where that is it, or where there
+    /// is none on disk.
     pub(super) fn root_from_here(&self) -> PathBuf {
         let here = std::env::current_dir().and_then(fs::canonicalize);
         let (Some(root), Ok(here)) = (&self.root, here) else {
@@ -139,8 +140,8 @@ impl Given {
             .collect()
     }
 
-    /// The clusters that the repository itself names, as far as they are found until the deadline: folders with a Kustomization that
-    /// reconciles them, or else those below a folder `clusters` that come out of their own build.
+    /// The clusters that the repository itself names, as far as they are found until the deadline: folders with a
+    /// Kustomization that reconciles them, or else those below a folder `clusters` that come out of their own build.
     pub(super) fn own_fleets(mut self, deadline: Instant) -> Vec<Fleet> {
         self.settings.deadline = Some(deadline);
         // For a note, other servers are not waited for.
@@ -174,7 +175,8 @@ impl Given {
         self.entries.iter().map(view).collect()
     }
 
-    /// The objects of our kinds that the clusters have, besides those that are `given` by hand, and what is not known of them.
+    /// The objects of our kinds that the clusters have, besides those that are `given` by hand, and what is
+    /// not known of them.
     ///
     /// # Errors
     /// An entry does not exist, or two clusters differ in an object.
@@ -190,7 +192,8 @@ impl Given {
         })
     }
 
-    /// Verifies edits of the repository against the clusters; with `helm` what HelmReleases install, on this version of Kubernetes.
+    /// Verifies edits of the repository against the clusters; with `helm` what HelmReleases install, on
+    /// this version of Kubernetes.
     ///
     /// # Errors
     /// A version of Kubernetes whose kinds are not known.
@@ -219,7 +222,8 @@ impl Given {
 pub(in crate::cli) struct Known {
     pub(in crate::cli) objects: Objects,
     pub(in crate::cli) notes: Vec<String>,
-    /// The Kustomizations that could not be built, with the reason of the first: objects that are not known may be theirs.
+    /// The Kustomizations that could not be built, with the reason of the first: objects that are not
+    /// known may be theirs.
     pub(in crate::cli) unbuilt: Option<String>,
 }
 

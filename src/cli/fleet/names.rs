@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use bumpwright_fleet::{Fleet, FleetObject, Node};
 
-/// `NAMESPACE/NAME<TAB>group/version/Kind/namespace/name` for each object; cluster-scoped objects have an empty namespace, the core
-/// group is empty.
+/// `NAMESPACE/NAME<TAB>group/version/Kind/namespace/name` for each object; cluster-scoped objects have an empty
+/// namespace, the core group is empty.
 pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> String {
     let mut out = String::new();
     for fleet in fleets {

@@ -30,8 +30,9 @@ pub(super) struct Collected {
     pub(super) notes: Vec<String>,
 }
 
-/// Collects the objects of fleets. Those that are also `given` by hand are left out, and so are automations of other repositories and
-/// Secrets whose values are encrypted. Of an object that several Kustomizations of a cluster have, the first one counts.
+/// Collects the objects of fleets. Those that are also `given` by hand are left out, and so are automations of other
+/// repositories and Secrets whose values are encrypted. Of an object that several Kustomizations of a cluster have,
+/// the first one counts.
 ///
 /// # Errors
 /// Two clusters have different objects of one kind and name.
@@ -99,8 +100,8 @@ struct Seen<'f> {
 }
 
 impl Seen<'_> {
-    /// The same object in another cluster. Of credentials that differ the first ones are used, with a note for their namespace; anything
-    /// else that differs is an error.
+    /// The same object in another cluster. Of credentials that differ the first ones are used, with a note for their
+    /// namespace; anything else that differs is an error.
     fn meet(&self, other: &Self) -> Result<Option<(String, String)>, String> {
         let object = &self.document.object;
         let (kind, name) = (object.kind(), object.metadata().object_name());
@@ -190,8 +191,8 @@ fn place(origin: &str) -> (String, Place) {
     }
 }
 
-/// Whether an automation edits the repository that the fleet is read from: its source is the one that reconciles the entry, has the same
-/// address, or is not in the fleet at all.
+/// Whether an automation edits the repository that the fleet is read from: its source is the one that reconciles the
+/// entry, has the same address, or is not in the fleet at all.
 fn is_of_this_repository(automation: &ImageUpdateAutomation, fleet: &Fleet, identity: &Identity) -> bool {
     let name = automation.source_name();
     let url = |name: &ObjectName| {

@@ -181,7 +181,8 @@ impl Opened {
         self.repository.tree().canonical(&format!("/{entry}")).is_ok()
     }
 
-    /// The same for a comparison: an entry that does not exist has nothing. `releases` says which of an entry are rendered.
+    /// The same for a comparison: an entry that does not exist has nothing. `releases` says which of
+    /// an entry are rendered.
     ///
     /// # Errors
     /// An entry cannot be read.
@@ -228,7 +229,8 @@ impl Opened {
     pub(super) fn known_for(&self, builds: &Memo, other: &Self) -> Memo {
         match (&self.commit, &other.commit) {
             (Some(one), Some(other)) => builds.after(&one.changed(other)),
-            // Git's own comparison with the files on disk sees them through filters, and leaves out what it was told not to look at.
+            // Git's own comparison with the files on disk sees them through filters, and leaves out what it was told
+            // not to look at.
             _ => builds.after_state(Arc::clone(&self.repository)),
         }
     }
@@ -363,7 +365,8 @@ pub(super) fn root_above(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(has_git).map(Path::to_owned)
 }
 
-/// An entry as a path from the root. The part of it that exists is resolved; a bare repository has no files, so paths begin at its root.
+/// An entry as a path from the root. The part of it that exists is resolved; a bare repository has no files, so paths
+/// begin at its root.
 pub(super) fn below(root: &Path, entry: &str) -> Result<String, String> {
     let is_bare = !root.join(".git").exists() && root.join("HEAD").is_file() && root.join("objects").is_dir();
     if is_bare {

@@ -43,7 +43,8 @@ fn review(args: &Review) -> Result<fleet::Review, String> {
     Ok(fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION")))
 }
 
-/// The revision to compare from: the last commit that it and the other one have in common, so that what was merged meanwhile is no change.
+/// The revision to compare from: the last commit that it and the other one have in common, so that what was merged
+/// meanwhile is no change.
 fn base(args: &Review) -> Result<String, String> {
     let Some(root) = open::disk(&args.reading)? else {
         return Ok(args.from.clone());

@@ -92,7 +92,8 @@ impl States {
 }
 
 impl States {
-    /// The same where both states have the same entries, which are walked once each; none if they do not, or if that is not enough.
+    /// The same where both states have the same entries, which are walked once each; none if they do not, or if
+    /// that is not enough.
     fn side_by_side(&self) -> Result<Option<Both>, String> {
         if self.old.entries != self.new.entries {
             return Ok(None);

@@ -98,7 +98,8 @@ fn generated(file: &Parsed<'_>) -> Vec<GeneratedValues> {
     found
 }
 
-/// The GitRepository of the repository: the only one, or that of `flux bootstrap`. One with the address of a remote is known anyway.
+/// The GitRepository of the repository: the only one, or that of `flux bootstrap`. One with the address of a
+/// remote is known anyway.
 fn own_source(objects: &[FleetObject]) -> ObjectName {
     let mut sources = objects.iter().filter(|object| is_of(&object.value, "GitRepository"));
     match (sources.next(), sources.next()) {

@@ -24,7 +24,8 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, args_override_self = true)]
 pub struct Template {
-    /// The name of the release, then the chart: a folder, a .tgz, an oci:// URL, or with --repo its name. The name may be left out
+    /// The name of the release, then the chart: a folder, a .tgz, an oci:// URL, or with --repo its name. The name
+    /// may be left out
     #[arg(value_name = "[NAME] CHART", num_args = 1.., required = true)]
     pub name_and_chart: Vec<String>,
 
@@ -185,7 +186,8 @@ pub struct RemoteArgs {
     pub plain_http: bool,
 }
 
-/// Flags of Helm that are refused with the reason, or that change nothing here: no cluster is asked, and nothing is installed.
+/// Flags of Helm that are refused with the reason, or that change nothing here: no cluster is asked,
+/// and nothing is installed.
 #[derive(Debug, Args)]
 pub struct Unsupported {
     #[arg(long, hide = true)]

@@ -19,7 +19,8 @@ pub struct Init {
     #[arg(long)]
     pub write: bool,
 
-    /// The new file for the objects, or its folder [default: image-automation.yaml, beside the folder flux-system if there is one; below .bumpwright where there is no Flux]
+    /// The new file for the objects, or its folder [default: image-automation.yaml, beside the folder flux-system if
+    /// there is one; below .bumpwright where there is no Flux]
     #[arg(long, value_name = "FILE|DIR")]
     pub export_to: Option<PathBuf>,
 
@@ -43,7 +44,8 @@ pub struct Init {
     #[arg(long, value_name = "IMAGE")]
     pub image: Vec<String>,
 
-    /// The Secret with the login for the registries of new ImageRepositories [default: as those in use for the same host]
+    /// The Secret with the login for the registries of new ImageRepositories [default: as those in use
+    /// for the same host]
     #[arg(long, value_name = "NAME")]
     pub secret_ref: Option<String>,
 

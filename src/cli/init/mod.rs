@@ -1,4 +1,5 @@
-//! `bumpwright init`: policies, an automation and markers for the images that a folder uses, from the tags that their registries have.
+//! `bumpwright init`: policies, an automation and markers for the images that a folder uses, from the tags
+//! that their registries have.
 
 pub mod args;
 mod ask;

@@ -30,8 +30,8 @@ pub struct Install {
     #[arg(long)]
     pub beside_flux: bool,
 
-    /// What to install: image-reflector, image-automation, source, kustomize; all for the four of them; helm for HelmRepositories and HelmCharts beside source; webhooks to listen for
-    /// forges and registries as well
+    /// What to install: image-reflector, image-automation, source, kustomize; all for the four of them; helm for
+    /// HelmRepositories and HelmCharts beside source; webhooks to listen for forges and registries as well
     #[arg(
         long,
         visible_alias = "controllers",
@@ -66,7 +66,8 @@ pub struct Install {
     #[arg(long, requires = "ui")]
     pub ui_actions: bool,
 
-    /// So many processes, 2 or more, share the objects: a StatefulSet, with a volume for each, in the place of a Deployment
+    /// So many processes, 2 or more, share the objects: a StatefulSet, with a volume for each, in the
+    /// place of a Deployment
     #[arg(long, value_name = "N")]
     pub shards: Option<u32>,
 

@@ -1,5 +1,5 @@
-//! The manifests of an installation: the files of `deploy/`, modified by the flags of `install`. `tests/install/deploy.rs`
-//! checks that kustomize creates the same objects from that folder.
+//! The manifests of an installation: the files of `deploy/`, modified by the flags of `install`.
+//! `tests/install/deploy.rs` checks that kustomize creates the same objects from that folder.
 //!
 //! The files are kept as text, so that printed manifests have their comments; every change replaces whole known lines.
 
@@ -151,7 +151,8 @@ fn definition(resource: &CustomResource) -> Manifest {
             "\n"
         ));
     }
-    // If Flux's own manifests drop these definitions, its kustomize-controller would delete them, with all their objects.
+    // If Flux's own manifests drop these definitions, its kustomize-controller would delete them,
+    // with all their objects.
     let annotations = if own {
         "  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n"
     } else {

@@ -1,7 +1,7 @@
 //! `bumpwright install`: the manifests of `deploy/`, printed or applied.
 //!
-//! One process is a Deployment, several are a `StatefulSet`: `shards` makes the one manifest of the other, `switch` goes from one to
-//! the other in a cluster.
+//! One process is a Deployment, several are a `StatefulSet`: `shards` makes the one manifest of the other, `switch`
+//! goes from one to the other in a cluster.
 
 pub mod args;
 pub(super) mod components;

@@ -1,5 +1,5 @@
-//! Whether the Deployment or StatefulSet is ready, by the rules of `kubectl rollout status`; and if not, why, by its conditions, its
-//! ReplicaSets or events, and its pods.
+//! Whether the Deployment or StatefulSet is ready, by the rules of `kubectl rollout status`; and if not, why, by its
+//! conditions, its ReplicaSets or events, and its pods.
 
 use serde_json::Value;
 
@@ -88,7 +88,8 @@ async fn list_reasons(
     }
 }
 
-/// Why a StatefulSet cannot make pods: quotas, admission. It has no condition for that, only events, and the last one counts.
+/// Why a StatefulSet cannot make pods: quotas, admission. It has no condition for that, only events, and
+/// the last one counts.
 async fn refusal(cluster: &Cluster, namespace: &str, set: &Value) -> Option<String> {
     if number(set, "/status/replicas").unwrap_or(0) >= number(set, "/spec/replicas").unwrap_or(1) {
         return None;

@@ -1,5 +1,5 @@
-//! Several processes in the place of one: the component `deploy/shards`, put over the manifests of one process by the rules of
-//! kustomize. So it is written once, and what is printed here has no comments where it changes something.
+//! Several processes in the place of one: the component `deploy/shards`, put over the manifests of one process by the
+//! rules of kustomize. So it is written once, and what is printed here has no comments where it changes something.
 
 use super::manifests::{Installation, Manifest, manifest, moved, written};
 use bumpwright_kube::{DEPLOYMENT, Kind, ROLE, SERVICE, STATEFUL_SET};

@@ -1,5 +1,6 @@
-//! From one process to several and back: an installation is a Deployment or a `StatefulSet`, and what was there ends before the
-//! other begins. Leases keep two processes from an object in any case; without the wait they would hold up the new ones.
+//! From one process to several and back: an installation is a Deployment or a `StatefulSet`, and what was there ends
+//! before the other begins. Leases keep two processes from an object in any case; without the wait they would hold
+//! up the new ones.
 
 use tokio::time::Instant;
 

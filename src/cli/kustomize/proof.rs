@@ -114,8 +114,8 @@ impl Prover {
         })
     }
 
-    /// The folders whose builds say whether a file may be changed: its own, or where that is no build, such as a component, those
-    /// that read it.
+    /// The folders whose builds say whether a file may be changed: its own, or where that is no build, such as a
+    /// component, those that read it.
     fn users(&mut self, file: &str) -> Vec<String> {
         let own = Path::new(file).parent().and_then(real).unwrap_or_default();
         // A component, and what only changes the objects of others, has no objects by itself.

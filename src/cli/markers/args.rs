@@ -38,7 +38,8 @@ pub enum Change {
 /// Where markers are looked for.
 #[derive(Debug, Args)]
 pub struct PlaceFlags {
-    /// Files, and folders that are searched: for YAML, and files of other formats where they are read [default: the current folder]
+    /// Files, and folders that are searched: for YAML, and files of other formats where they are read
+    /// [default: the current folder]
     #[arg(value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
 }
@@ -76,11 +77,13 @@ pub struct Add {
     #[arg(long, value_name = "NS:POLICY")]
     pub policy: String,
 
-    /// Fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
+    /// Fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml,
+    /// or all; with commas
     #[arg(long, value_name = "FORMATS")]
     pub formats: Option<Formats>,
 
-    /// Render the charts of HelmReleases with --image, to see which of their values are images; without, their keys are believed
+    /// Render the charts of HelmReleases with --image, to see which of their values are images; without,
+    /// their keys are believed
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub helm: bool,
 
@@ -105,7 +108,8 @@ pub struct Remove {
     #[arg(long, value_name = "NS:POLICY")]
     pub policy: Option<String>,
 
-    /// Files of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
+    /// Files of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml,
+    /// or all; with commas
     #[arg(long, value_name = "FORMATS")]
     pub formats: Option<Formats>,
 

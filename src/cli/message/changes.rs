@@ -93,8 +93,8 @@ impl Recorded {
         Read { data, unknown_images }
     }
 
-    /// The image of each policy: from its manifest, as in the run; otherwise from a field with the whole image, or from fields
-    /// with its parts.
+    /// The image of each policy: from its manifest, as in the run; otherwise from a field with the whole image, or from
+    /// fields with its parts.
     fn images(&self, objects: &Objects) -> BTreeMap<&str, Reference> {
         let mut written: BTreeMap<&str, Written<'_>> = BTreeMap::new();
         for change in &self.changes {

@@ -172,7 +172,8 @@ fn show(items: &[Item]) -> Result<(), String> {
             1 => String::new(),
             _ => format!("==> {} <==\n", words::inline(&item.heading)),
         };
-        // Verbatim, so that it can be compared or hashed; only on a terminal or before another message a line end is added.
+        // Verbatim, so that it can be compared or hashed; only on a terminal or before another message a
+        // line end is added.
         let ends = (items.len() > 1 || out.is_terminal()) && !rendered.ends_with(b"\n");
         let written = out
             .write_all(heading.as_bytes())

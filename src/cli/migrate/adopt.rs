@@ -98,7 +98,8 @@ struct Output<'a> {
     adoption: &'a Adoption,
     sources: &'a [SourceFile],
     changes: Vec<FileChange>,
-    /// Where the new objects go: a file that is not there yet; none when they are printed, there are none or they are added.
+    /// Where the new objects go: a file that is not there yet; none when they are printed, there are none
+    /// or they are added.
     new: Option<&'a Path>,
     /// The file that they are added to.
     added: Option<&'a str>,

@@ -24,7 +24,8 @@ pub struct Migrate {
     #[arg(long, value_name = "FILE", default_value = "image-updates.yaml", requires = "from")]
     pub manifests: PathBuf,
 
-    /// With --from: the namespace of the new objects [default: that of the Application, else argocd; flux-system with flux-v1]
+    /// With --from: the namespace of the new objects [default: that of the Application, else
+    /// argocd; flux-system with flux-v1]
     #[arg(long, value_name = "NS", requires = "from")]
     pub namespace: Option<String>,
 }

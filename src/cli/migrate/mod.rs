@@ -1,5 +1,5 @@
-//! `bumpwright migrate`: rewrites manifests of older API versions to v1, and adopts what other programs were told (docs/cli.md, *Other
-//! commands*).
+//! `bumpwright migrate`: rewrites manifests of older API versions to v1, and adopts what other programs were
+//! told (docs/cli.md, *Other commands*).
 
 mod adopt;
 pub mod args;
@@ -34,8 +34,8 @@ struct File {
     migration: Migration,
 }
 
-/// Runs the command. An object that cannot be migrated is a failure: a script that continues would assume that everything is
-/// v1.
+/// Runs the command. An object that cannot be migrated is a failure: a script that continues would assume
+/// that everything is v1.
 pub fn run(args: &Migrate) -> ExitCode {
     if let Some(program) = args.from {
         return adopt::run(args, program);

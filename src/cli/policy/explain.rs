@@ -11,8 +11,8 @@ use bumpwright_scan::Asked;
 pub struct Explained {
     /// The tag.
     pub tag: String,
-    /// Whether the repository has it; if not, the rest is hypothetical. None when the exclusion list drops it: scans do not
-    /// keep such tags.
+    /// Whether the repository has it; if not, the rest is hypothetical. None when the exclusion list drops it: scans do
+    /// not keep such tags.
     pub listed: Option<bool>,
     /// The exclusion pattern that drops it.
     pub excluded_by: Option<String>,

@@ -94,14 +94,15 @@ struct ErrorView<'a> {
 /// - `policy` and `repository` are null for the policy that flags made; `repository` also for one that names none.
 /// - `image` is the repository's `spec.image`, or the status' where the repository is not known; `canonical` names
 ///   registry and repository in full. Both are null when there is nothing to tell.
-/// - `choice` is what rule, filter and ages choose, with the digest if the policy reflects it; with `--offline`, and for what
-///   is suspended, the status'. It is written only if `guards` is empty: `Held`, `TooYoung`, `NotProven`, `Unsigned`, `Failed`,
-///   `OutsideWindow`, `WouldDowngrade` (judged against `previous`). It is null when there is an `error`.
+/// - `choice` is what rule, filter and ages choose, with the digest if the policy reflects it; with `--offline`,
+///   and for what is suspended, the status'. It is written only if `guards` is empty: `Held`, `TooYoung`,
+///   `NotProven`, `Unsigned`, `Failed`, `OutsideWindow`, `WouldDowngrade` (judged against `previous`). It is null
+///   when there is an `error`.
 /// - `previous` is what the status names, or null.
 /// - `tags` is null when they are not known. `total` is `excluded` (by the exclusion list) + `counted` (taking part in
 ///   the choice) + all of `dropped`, by the names of [`Verdict`](bumpwright_policy::Verdict).
-/// - `explanation` is null without `--explain`, and where the tags are not known. Its `listed` and `verdict` are null for
-///   a tag that the exclusion list leaves out; `value` is what is compared; `place` counts from 1.
+/// - `explanation` is null without `--explain`, and where the tags are not known. Its `listed` and `verdict` are null
+///   for a tag that the exclusion list leaves out; `value` is what is compared; `place` counts from 1.
 /// - `error` has a reason of `update`'s skips: `PolicyNotReady` or `ScanFailed`. Another reason may come to be.
 #[must_use]
 pub fn render(findings: &[Finding]) -> String {

@@ -1,4 +1,5 @@
-//! What Git says of policies that promote by path (`bumpwright.dev/promote-path`), where their manifests are in a repository.
+//! What Git says of policies that promote by path (`bumpwright.dev/promote-path`), where their manifests
+//! are in a repository.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,8 @@ pub(super) fn folder(given: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Judges the choices by the first of these folders whose repository has the paths, at the commit that is checked out there.
+/// Judges the choices by the first of these folders whose repository has the paths, at the commit that
+/// is checked out there.
 pub(super) fn judge(findings: &mut [Finding], subjects: &[Subject], folders: &[PathBuf], now: &Time) {
     let chosen: Vec<(&ImagePolicy, LatestRef)> = (findings.iter().zip(subjects))
         .filter_map(|(finding, subject)| Some((&subject.policy, finding.choice.clone()?)))

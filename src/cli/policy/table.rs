@@ -22,8 +22,8 @@ const HEADINGS: [&str; 5] = ["POLICY", "IMAGE", "CHOICE", "RUNNER-UPS", "TAGS"];
 /// The column whose texts have the colour of their row.
 const CHOICE: usize = 2;
 
-/// A line for each policy; below it the guards that hold its choice back, or why there is none. Empty columns are left out.
-/// Colours are always included: the output stream removes them.
+/// A line for each policy; below it the guards that hold its choice back, or why there is none. Empty columns are left
+/// out. Colours are always included: the output stream removes them.
 #[must_use]
 pub fn table(findings: &[Finding]) -> String {
     let rows: Vec<[String; 5]> = findings.iter().map(cells).collect();

@@ -13,8 +13,8 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, HELM_RELEASE, Kind};
 use object::Target;
 
-/// The annotations for a release that is installed or upgraded without a change, and for one whose failures are forgotten. They have the
-/// value of the request.
+/// The annotations for a release that is installed or upgraded without a change, and for one whose failures are
+/// forgotten. They have the value of the request.
 const FORCE_AT: &str = "reconcile.fluxcd.io/forceAt";
 const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 

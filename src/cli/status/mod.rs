@@ -78,7 +78,8 @@ async fn nothing(cluster: &Cluster, namespace: Option<&str>, overview: &Overview
     })
 }
 
-/// Shows it again and again until the reader is gone. What was shown stays in sight where there is no screen to be cleared.
+/// Shows it again and again until the reader is gone. What was shown stays in sight where there is no
+/// screen to be cleared.
 async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), ViewError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, &seen, namespace);

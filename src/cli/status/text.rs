@@ -129,8 +129,8 @@ impl Screen<'_> {
         }
     }
 
-    /// A message of several lines, each with as many lines of the screen as it takes: the words of a server and the place in a file are
-    /// often the last ones.
+    /// A message of several lines, each with as many lines of the screen as it takes: the words of a server and the
+    /// place in a file are often the last ones.
     fn message(&mut self, message: &str) {
         let room = self
             .columns

@@ -1,4 +1,5 @@
-//! `bumpwright trace`: from an object back to the HelmRelease, Kustomization, commit, automation, policy and tag that it comes from.
+//! `bumpwright trace`: from an object back to the HelmRelease, Kustomization, commit, automation, policy and tag
+//! that it comes from.
 
 pub mod args;
 mod kind;

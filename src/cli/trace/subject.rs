@@ -21,7 +21,8 @@ pub(super) struct Subject {
     pub chain: Vec<String>,
     /// The HelmReleases that the last of them comes from, the nearest first; itself where it is one.
     pub releases: Vec<Id>,
-    /// What a Kustomization may have: the last of the releases, or else the last of the objects where an inventory has it.
+    /// What a Kustomization may have: the last of the releases, or else the last of the objects where
+    /// an inventory has it.
     pub applied: Option<Entry>,
     /// The images of that one; none when it could not be read.
     pub images: Option<Vec<String>>,
@@ -161,7 +162,8 @@ fn owner(object: &Value) -> Option<&Value> {
     owners().find(controls).or_else(|| owners().next())
 }
 
-/// The images of containers, wherever a pod or its template is in the object; those that the values of a HelmRelease name.
+/// The images of containers, wherever a pod or its template is in the object; those that the values
+/// of a HelmRelease name.
 fn images(object: &Value) -> Vec<String> {
     let pods = ["/spec", "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
     let lists = ["initContainers", "containers"];
@@ -178,7 +180,8 @@ fn images(object: &Value) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// The images of values as most charts have them: `repository` with `registry` and `tag` beside it, or `image` with a text.
+/// The images of values as most charts have them: `repository` with `registry` and `tag` beside it, or
+/// `image` with a text.
 fn images_of_values(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| images_of_values(item, found)),

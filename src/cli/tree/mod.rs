@@ -1,4 +1,5 @@
-//! `bumpwright tree`: what a Kustomization or HelmRelease has applied, with what the Kustomizations and HelmReleases among that have.
+//! `bumpwright tree`: what a Kustomization or HelmRelease has applied, with what the Kustomizations and
+//! HelmReleases among that have.
 
 pub mod args;
 mod health;

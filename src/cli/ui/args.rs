@@ -64,7 +64,8 @@ pub struct Ui {
     #[arg(long, value_name = "HEADER", default_value = "X-Forwarded-Groups")]
     pub ui_groups_header: String,
 
-    /// With --ui-auth=header: what is put before the names of users, as in `sso:`, so that they are not those of the cluster's own users
+    /// With --ui-auth=header: what is put before the names of users, as in `sso:`, so that they are not those of
+    /// the cluster's own users
     #[arg(long, value_name = "PREFIX", default_value = "")]
     pub ui_user_prefix: String,
 

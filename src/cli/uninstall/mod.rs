@@ -253,7 +253,8 @@ impl Removal<'_> {
         }
     }
 
-    /// Who serves a kind although the pods have ended, as a process outside of the cluster does: the lease and its holder.
+    /// Who serves a kind although the pods have ended, as a process outside of the cluster does: the
+    /// lease and its holder.
     async fn server_of(&self, kind: &Kind, plan: &Plan) -> Option<(String, String)> {
         if self.args.dry_run {
             return None;

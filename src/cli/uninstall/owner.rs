@@ -24,8 +24,8 @@ pub(in crate::cli) fn of(object: &Value) -> Owner {
     }
 }
 
-/// The owner of an object that several installations may need: a definition, the namespace. It is not ours once another client
-/// manages it as well.
+/// The owner of an object that several installations may need: a definition, the namespace. It is not ours once another
+/// client manages it as well.
 pub(super) fn of_shared(object: &Value, field: &str) -> Owner {
     let mut others = managers(object, |entry| entry.pointer(&format!("/fieldsV1/f:{field}")).is_some());
     others.remove(MANAGER);

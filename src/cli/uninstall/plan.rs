@@ -188,7 +188,8 @@ fn serves(controller: &Controller, kind: &Kind) -> bool {
     installed::controller_of(kind).is_some_and(|name| controller.serves_kinds_of(name))
 }
 
-/// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.
+/// All objects that any installation in a namespace has, but for definitions: the last to be applied is
+/// the first to go.
 pub(super) fn candidates(namespace: &str) -> Vec<Manifest> {
     let mut seen = BTreeSet::new();
     let mut all: Vec<Manifest> = [everything(namespace, true), everything(namespace, false)]

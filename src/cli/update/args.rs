@@ -14,17 +14,18 @@ use bumpwright_api::GoDuration;
 #[derive(Debug, Args)]
 #[command(after_long_help = UPDATE_HELP)]
 pub struct Update {
-    /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh) [default: ., or the repositories of the
-    /// automations in -f]
+    /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh) [default: ., or the repositories of
+    /// the automations in -f]
     pub target: Option<String>,
 
-    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a file, a
-    /// folder, or - for standard input
+    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a
+    /// file, a folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
-    /// Clusters: policies, repositories, automations and Secrets as builds of these folders give them, instead of those in the
-    /// files of TARGET, and what the edits change there. Paths are on disk for a folder, and from the root for a Git URL
+    /// Clusters: policies, repositories, automations and Secrets as builds of these folders give them, instead of
+    /// those in the files of TARGET, and what the edits change there. Paths are on disk for a folder, and from the
+    /// root for a Git URL
     #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), help_heading = "Clusters")]
     pub fleet: Vec<String>,
 
@@ -97,19 +98,19 @@ pub struct Update {
     #[arg(long, value_name = "DIR", help_heading = "Edits")]
     pub path: Option<String>,
 
-    /// Edit marked fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
-    /// [default: as the automation's annotation says]
+    /// Edit marked fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml,
+    /// or all; with commas [default: as the automation's annotation says]
     #[arg(long, value_name = "FORMATS", help_heading = "Edits")]
     pub formats: Option<bumpwright_edit::Formats>,
 
-    /// Do not write a value again that somebody has taken back in Git, until the policy chooses something newer; the number of
-    /// commits to look at is 500 if it is left out [default: as the automation's annotation says]
+    /// Do not write a value again that somebody has taken back in Git, until the policy chooses something newer; the
+    /// number of commits to look at is 500 if it is left out [default: as the automation's annotation says]
     #[arg(long, value_name = "COMMITS", num_args = 0..=1, require_equals = true, default_missing_value = "500",
         value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Edits")]
     pub respect_reverts: Option<u32>,
 
-    /// Write marked fields whatever they hold, and whatever becomes of a digest, as Flux does; without it a field that holds something else
-    /// than its marker writes is left, and tag and digest change together
+    /// Write marked fields whatever they hold, and whatever becomes of a digest, as Flux does; without it a field that
+    /// holds something else than its marker writes is left, and tag and digest change together
     #[arg(long, help_heading = "Edits")]
     pub overwrite_mismatches: bool,
 
@@ -125,7 +126,8 @@ pub struct Update {
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub branch: Option<String>,
 
-    /// Push to this branch instead: it is replaced by one commit on the start branch, whatever others have committed there
+    /// Push to this branch instead: it is replaced by one commit on the start branch, whatever
+    /// others have committed there
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_branch: Option<String>,
 
@@ -180,8 +182,8 @@ pub struct Update {
 pub enum Strict {
     /// Whatever was not edited
     All,
-    /// What went wrong: wrong markers, policies without an image, missing digests and signatures; but nothing that is held on purpose,
-    /// such as by a window, a hold, an age or a suspension
+    /// What went wrong: wrong markers, policies without an image, missing digests and signatures; but nothing that is
+    /// held on purpose, such as by a window, a hold, an age or a suspension
     Problems,
     /// Markers that have to be corrected, but no images that are held, too young or not known yet
     Markers,
@@ -194,7 +196,8 @@ pub enum Verify {
     None,
     /// Every Kustomization that can be built without the edits can be built with them
     Build,
-    /// The same, and the cluster of the kubeconfig takes the objects that change, in dry runs as the account of their Kustomization
+    /// The same, and the cluster of the kubeconfig takes the objects that change, in dry runs as the
+    /// account of their Kustomization
     Server,
 }
 

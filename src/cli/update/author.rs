@@ -23,8 +23,8 @@ pub fn parse(text: &str) -> Result<Author, String> {
     })
 }
 
-/// The author that git would use: the environment first, then `user.name` and `user.email` as set for `folder` (default: the
-/// current one). None when git is missing or has no address.
+/// The author that git would use: the environment first, then `user.name` and `user.email` as set for `folder`
+/// (default: the current one). None when git is missing or has no address.
 #[must_use]
 pub fn from_git(folder: Option<&Path>) -> Option<Author> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -33,8 +33,8 @@ pub fn from_git(folder: Option<&Path>) -> Option<Author> {
     Some(Author { name, email })
 }
 
-/// A git setting for `folder` (default: the current one); its name may follow `--type`. None when it is not set, and without
-/// git.
+/// A git setting for `folder` (default: the current one); its name may follow `--type`. None when it is not
+/// set, and without git.
 pub(super) fn setting(folder: Option<&Path>, key: &[&str]) -> Option<String> {
     git(folder, &[&["config", "--get"], key].concat())
 }

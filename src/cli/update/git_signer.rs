@@ -1,4 +1,5 @@
-//! Signing with the programs and settings that git itself would use (git-config, `commit.gpgSign`, `gpg.*`, `user.signingKey`).
+//! Signing with the programs and settings that git itself would use
+//! (git-config, `commit.gpgSign`, `gpg.*`, `user.signingKey`).
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

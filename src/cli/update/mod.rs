@@ -216,7 +216,8 @@ fn unasked(run: &Run) -> Option<String> {
     Some(format!("{of_them} could not be asked for (ScanFailed)"))
 }
 
-/// 2 any error, also of a registry that a field depends on > 3 with `--strict` and a skip > 1 with `--exit-code` and changes > 0.
+/// 2 any error, also of a registry that a field depends on > 3 with `--strict` and a skip > 1 with `--exit-code`
+/// and changes > 0.
 fn exit_code(args: &Update, runs: &[Run]) -> u8 {
     if runs.iter().any(|run| run.error.is_some() || unasked(run).is_some()) {
         FAILED

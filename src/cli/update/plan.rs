@@ -149,8 +149,8 @@ impl Typed<'_> {
         bumpwright_rules::of_config_map(&name.to_string(), entry).map(Some)
     }
 
-    /// `--respect-reverts`, or the automation's annotation. Commits are known by the author that is given, not by the one that git
-    /// has: that may be the person who reverts.
+    /// `--respect-reverts`, or the automation's annotation. Commits are known by the author that is given, not by the
+    /// one that git has: that may be the person who reverts.
     fn respect_reverts(&self, automation: Option<&ImageUpdateAutomation>) -> Option<RespectReverts> {
         let said = automation.and_then(|it| AutomationAnnotations::read(&it.metadata.annotations).ok());
         let commits = self

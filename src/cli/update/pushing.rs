@@ -1,4 +1,5 @@
-//! A push: told before it is made, asked for where only a manifest says so to a person, and waited for when the run is interrupted.
+//! A push: told before it is made, asked for where only a manifest says so to a person, and waited for when
+//! the run is interrupted.
 
 use std::fmt;
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin};
@@ -26,8 +27,8 @@ pub(super) struct Pushes {
 }
 
 impl Pushes {
-    /// As the flags say, and the terminal. A repository that is typed is meant to be pushed to; where only a manifest names it, people
-    /// at a terminal are asked, and programs are not (docs/decisions.md, *asking before a push*).
+    /// As the flags say, and the terminal. A repository that is typed is meant to be pushed to; where only a manifest
+    /// names it, people at a terminal are asked, and programs are not (docs/decisions.md, *asking before a push*).
     pub(super) fn new(args: &Update) -> Arc<Self> {
         let is_manual = stdin().is_terminal() && stderr().is_terminal();
         Arc::new(Self {

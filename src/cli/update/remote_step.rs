@@ -1,4 +1,5 @@
-//! The job of a plain run against a remote, or of one automation with its GitRepository (docs/cli.md, *TARGET*, rules 3 to 6).
+//! The job of a plain run against a remote, or of one automation with its GitRepository (docs/cli.md, *TARGET*,
+//! rules 3 to 6).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -141,7 +142,8 @@ impl Typed<'_> {
         }
     }
 
-    /// The settings for a server that only a manifest names: without credentials that are not for it, and no folder of this machine.
+    /// The settings for a server that only a manifest names: without credentials that are not for it, and no
+    /// folder of this machine.
     fn bound(&self, repository: &GitRepository, notes: &mut Vec<String>) -> Result<Access, String> {
         let access = &self.args.access;
         let url = RemoteUrl::parse(&repository.spec.url).map_err(|error| error.to_string())?;

@@ -28,7 +28,8 @@ pub struct Request {
     #[arg(long)]
     pub pull_request_overwrite: bool,
 
-    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN) [default: Git's credentials for the same server]
+    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN) [default: Git's credentials
+    /// for the same server]
     #[arg(long, value_name = "FILE")]
     pub pull_request_token_file: Option<PathBuf>,
 

@@ -1,4 +1,5 @@
-//! The signer of commits: `--sign-key`, the automation's `signingKey`, or the user's own git (docs/cli.md, *TARGET*, rule 6).
+//! The signer of commits: `--sign-key`, the automation's `signingKey`, or the user's own git
+//! (docs/cli.md, *TARGET*, rule 6).
 
 use std::cell::RefCell;
 use std::collections::HashMap;

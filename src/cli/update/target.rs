@@ -69,8 +69,8 @@ fn is_short(text: &str) -> bool {
     text.contains(':') && !Path::new(text).exists() && instead_of(text).is_some()
 }
 
-/// The working folder of a `.git` folder, when `path` is one or inside one. A bare repository may have that name too (with
-/// linked work trees beside it); its configuration says so.
+/// The working folder of a `.git` folder, when `path` is one or inside one. A bare repository may have that name too
+/// (with linked work trees beside it); its configuration says so.
 fn inside_git_folder(path: &Path) -> Option<PathBuf> {
     let real = std::fs::canonicalize(path).ok()?;
     let git = real.ancestors().find(|above| above.ends_with(".git"))?;

@@ -204,8 +204,8 @@ fn set(text: &str, objects: &Objects) -> Result<(PolicyName, LatestRef), String>
     Ok((policy, found?))
 }
 
-/// The version of a chart or a Git repository, if that is what the policy is about. Of a policy whose repository is not known yet it is one
-/// that could be no slip in a tag: with build metadata, a path or a package.
+/// The version of a chart or a Git repository, if that is what the policy is about. Of a policy whose repository is not
+/// known yet it is one that could be no slip in a tag: with build metadata, a path or a package.
 fn version(policy: &PolicyName, text: &str, objects: &Objects) -> Option<LatestRef> {
     let version = LatestRef::of_version(text)?;
     let name = ObjectName::new(policy.namespace.as_str(), policy.name.as_str());
@@ -216,8 +216,8 @@ fn version(policy: &PolicyName, text: &str, objects: &Objects) -> Option<LatestR
     }
 }
 
-/// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are. The
-/// grammar is that of the OCI distribution specification, *Pulling manifests*, as far as it catches mistakes.
+/// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are.
+/// The grammar is that of the OCI distribution specification, *Pulling manifests*, as far as it catches mistakes.
 fn image_reference(text: &str) -> Result<LatestRef, String> {
     let (name, tag, digest) = LatestRef::split(text);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');

@@ -12,7 +12,8 @@ use bumpwright_overview::{Controller, Id, Leadership};
 /// Where Flux's controllers and ours are usually.
 const USUAL: &str = "flux-system";
 
-/// Flux's controllers, with what they reconcile. Processes of bumpwright hold the same leases; it has none for HelmReleases.
+/// Flux's controllers, with what they reconcile. Processes of bumpwright hold the same leases; it
+/// has none for HelmReleases.
 const CONTROLLERS: [(&str, &[&str]); 5] = [
     (
         "source-controller",

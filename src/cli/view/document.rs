@@ -19,7 +19,8 @@ pub(in crate::cli) fn json(value: &impl Serialize) -> Result<String, ViewError> 
     Ok(format!("{}\n", words::json(&text)))
 }
 
-/// As YAML. Texts that are not safe for a terminal have escapes in JSON alone, and a document of JSON is one of YAML too.
+/// As YAML. Texts that are not safe for a terminal have escapes in JSON alone, and a document of JSON is
+/// one of YAML too.
 ///
 /// # Errors
 /// A value that JSON does not have.

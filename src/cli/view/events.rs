@@ -7,8 +7,8 @@ use futures::future::try_join_all;
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Resource};
 use bumpwright_overview::EventFacts;
 
-/// The events about objects of some kinds, in a namespace or in all. The server looks at their kinds: most events of a cluster are about
-/// pods.
+/// The events about objects of some kinds, in a namespace or in all. The server looks at their kinds: most events of a
+/// cluster are about pods.
 ///
 /// # Errors
 /// Whatever the server says.

@@ -1,4 +1,5 @@
-//! What commands that look at a cluster have in common: the objects, read once; kinds as people spell them; tables and documents.
+//! What commands that look at a cluster have in common: the objects, read once; kinds as people spell
+//! them; tables and documents.
 //!
 //! ```text
 //! cluster ─▶ read (a World of bumpwright_overview, and notes) ─▶ overview of a namespace ─▶ table, or document

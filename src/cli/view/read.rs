@@ -40,8 +40,8 @@ enum Listed {
     Denied(String),
 }
 
-/// Reads all objects, with their events in the namespace, or in all. What is told of an object depends on those of other namespaces,
-/// so they are read too where the reader may.
+/// Reads all objects, with their events in the namespace, or in all. What is told of an object depends on those of
+/// other namespaces, so they are read too where the reader may.
 ///
 /// # Errors
 /// None of the kinds is there, or may be read; or another error of the server.
@@ -88,7 +88,8 @@ pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) 
     Ok(seen)
 }
 
-/// Lists a kind. Each object is made facts before the next page is read: a whole list of automations takes hundreds of megabytes.
+/// Lists a kind. Each object is made facts before the next page is read: a whole list of automations
+/// takes hundreds of megabytes.
 struct Reader<'a> {
     cluster: &'a Cluster,
     kind: &'static Kind,

@@ -1,4 +1,5 @@
-//! Tables as kubectl prints them: columns three spaces apart, the last one as long as it is, or as the terminal is wide.
+//! Tables as kubectl prints them: columns three spaces apart, the last one as long as it is, or as
+//! the terminal is wide.
 
 use anstyle::Style;
 

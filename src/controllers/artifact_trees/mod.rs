@@ -1,7 +1,8 @@
-//! Artifacts of sources as trees of files in memory, each fetched and unpacked once for all Kustomizations and HelmCharts that are built from it.
+//! Artifacts of sources as trees of files in memory, each fetched and unpacked once for all Kustomizations and
+//! HelmCharts that are built from it.
 //!
-//! A tree in use is accounted to the build memory of the namespace that requested it first. Unused trees are cached within a
-//! bound of their own.
+//! A tree in use is accounted to the build memory of the namespace that requested it first. Unused trees are cached
+//! within a bound of their own.
 
 mod download;
 mod unpack;
@@ -35,7 +36,8 @@ pub(crate) enum FetchError {
     /// The source has not made it, or has removed it.
     #[error("file not found")]
     Absent,
-    /// It differs from the source's digest: the source may have another one by now. In Flux's words (`fluxcd/pkg/http/fetch`).
+    /// It differs from the source's digest: the source may have another one by now.
+    /// In Flux's words (`fluxcd/pkg/http/fetch`).
     #[error("{0}")]
     Changed(String),
     /// It cannot be downloaded. In Flux's words where it has any (`fluxcd/pkg/http/fetch`).
@@ -70,8 +72,8 @@ pub(crate) struct ArtifactTrees {
     builds: Budgets,
 }
 
-/// The longest time without a byte of an awaited archive. It is on the disk of its server: who says nothing for so long is paused, or its node
-/// is lost, and the time limit of the Kustomization may be an hour.
+/// The longest time without a byte of an awaited archive. It is on the disk of its server: who says nothing for so long
+/// is paused, or its node is lost, and the time limit of the Kustomization may be an hour.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// The files of a Kustomization's artifact, unless `is_replaced` says meanwhile that the source has another one.

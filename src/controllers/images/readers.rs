@@ -1,7 +1,7 @@
 //! Which automations name policies of other namespaces in their markers: they run again when such a policy changes.
 //!
-//! Only Git has the markers, so that each run tells what it found. A policy that allows all namespaces would otherwise wake the automations
-//! of all tenants whenever its owner likes.
+//! Only Git has the markers, so that each run tells what it found. A policy that allows all namespaces would otherwise
+//! wake the automations of all tenants whenever its owner likes.
 
 use std::collections::{BTreeSet, HashMap};
 

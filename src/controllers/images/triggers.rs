@@ -31,9 +31,10 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
     });
 }
 
-/// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has the markers.
-/// Those with `spec.policySelector` run for the policies that it selects, those with `settle` or `spec.policyChangeDelay` wait for further
-/// changes. Of other namespaces, those run whose markers name a policy that allows them, or did.
+/// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has
+/// the markers. Those with `spec.policySelector` run for the policies that it selects, those with `settle` or
+/// `spec.policyChangeDelay` wait for further changes. Of other namespaces, those run whose markers name a policy that
+/// allows them, or did.
 pub(crate) fn automations_of_policy(
     policies: &Cache,
     automations: &Arc<Cache>,
@@ -181,7 +182,8 @@ impl Runs {
         automation.spec().unwrap_or_default()
     }
 
-    /// Whether a change of the policy can be one of the automation. An invalid selector is reported by the reconciliation.
+    /// Whether a change of the policy can be one of the automation. An invalid selector is
+    /// reported by the reconciliation.
     fn for_policy(&self, policy: &Object) -> bool {
         let selector = self.policy_selector.as_ref();
         selector.is_none_or(|selector| selector.matches(&policy.labels).unwrap_or(true))

@@ -36,7 +36,8 @@ pub(crate) fn desired(built: Vec<Object>) -> Vec<Desired> {
     objects.collect()
 }
 
-/// Applies the objects of a Kustomization, which was asked for at a moment. `store` receives the inventory before new objects are written.
+/// Applies the objects of a Kustomization, which was asked for at a moment. `store` receives the inventory before
+/// new objects are written.
 ///
 /// # Errors
 /// [`Failed`], with the actions until then.

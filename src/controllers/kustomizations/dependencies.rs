@@ -1,4 +1,5 @@
-//! Readiness of the Kustomizations that another one depends on (kustomize-controller, `checkDependencies`; K-062 … K-072).
+//! Readiness of the Kustomizations that another one depends on (kustomize-controller,
+//! `checkDependencies`; K-062 … K-072).
 
 use super::dereference::Source;
 use super::error::Error;

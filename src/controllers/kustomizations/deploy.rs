@@ -103,8 +103,8 @@ impl Reconciliation<'_> {
         Ok(changes)
     }
 
-    /// Counts a correction: the build is the one of last time, and objects were different all the same. A Job that is made again may
-    /// have reached the end of its time to live.
+    /// Counts a correction: the build is the one of last time, and objects were different all the same. A Job that is
+    /// made again may have reached the end of its time to live.
     fn count_drift(&mut self, deployment: &Deployment, changed: &ChangeSet) {
         let name = &self.request.object.name;
         let metrics = &self.shared.metrics;
@@ -153,7 +153,8 @@ impl Reconciliation<'_> {
         if !self.kustomization.spec.prune || stale.is_empty() {
             return Ok(());
         }
-        // They stay in the inventory until they are gone: the status may be written meanwhile, and this process may end.
+        // They stay in the inventory until they are gone: the status may be written meanwhile, and
+        // this process may end.
         let mut known = now.clone();
         known.merge(stale.iter().cloned());
         self.progress.set_inventory(&known);

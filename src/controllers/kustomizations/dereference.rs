@@ -81,8 +81,8 @@ pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kust
 /// The pause between two looks at whether a source was reconciled.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The pause of a Kustomization whose source this process serves and has not reconciled yet: its status says where another process served the
-/// artifact, which has ended. That lasts `--requeue-dependency` at most.
+/// The pause of a Kustomization whose source this process serves and has not reconciled yet: its status says where
+/// another process served the artifact, which has ended. That lasts `--requeue-dependency` at most.
 pub(crate) fn postponed(context: &KustomizationsContext, object: &Object) -> Option<Duration> {
     let (shared, settings) = (&context.shared, &context.shared.settings);
     let since = shared.serving.since()?;
@@ -100,8 +100,8 @@ pub(crate) fn postponed(context: &KustomizationsContext, object: &Object) -> Opt
     (!is_suspended && !shared.first_rounds.is_over(kind.kind, &name)).then_some(LOOK)
 }
 
-/// Whether the source has another artifact by now, or the same one at another address: where a process that served it has ended or is paused,
-/// another one has taken the source over.
+/// Whether the source has another artifact by now, or the same one at another address: where a process that served it
+/// has ended or is paused, another one has taken the source over.
 pub(crate) fn is_replaced(context: &KustomizationsContext, source: &Source) -> bool {
     // The cache may be older than what was read past it.
     if context.shared.settings.gates.direct_source_fetch {

@@ -1,4 +1,5 @@
-//! Artifacts that cannot be fetched for a moment: a controller of sources that begins anew serves none until it has fetched again.
+//! Artifacts that cannot be fetched for a moment: a controller of sources that begins anew serves none until
+//! it has fetched again.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -19,8 +20,8 @@ impl Grace {
         self.0.lock().remove(name);
     }
 
-    /// The time until the next attempt for a Kustomization that stays as it is; none once its artifact could not be fetched for longer than
-    /// the grace.
+    /// The time until the next attempt for a Kustomization that stays as it is; none once its artifact could not be
+    /// fetched for longer than the grace.
     pub(crate) fn pause(&self, name: &ObjectName, grace: Duration, now: Instant) -> Option<Duration> {
         let mut since = self.0.lock();
         let first = since.entry(name.clone()).or_insert(now);

@@ -79,8 +79,8 @@ pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Res
     Ok(all.into_iter().filter(|checked| !is_own(&checked.id)).collect())
 }
 
-/// The object of a reference, which in v1beta1 needed no `apiVersion` (kustomize-controller, `ReferenceToObjMetadataSet`;
-/// apimachinery, `ParseGroupVersion`).
+/// The object of a reference, which in v1beta1 needed no `apiVersion`
+/// (kustomize-controller, `ReferenceToObjMetadataSet`; apimachinery, `ParseGroupVersion`).
 fn named(reference: &bumpwright_api::ObjectReference) -> Result<Checked, String> {
     let api_version = match reference.api_version.as_str() {
         "" => "apps/v1",
@@ -164,7 +164,8 @@ pub(crate) async fn wait(
     }
 }
 
-/// Refuses objects that can never exist. An unknown kind may be defined meanwhile (fluxcd/cli-utils, `validateIdentifiers`).
+/// Refuses objects that can never exist. An unknown kind may be defined meanwhile (fluxcd/cli-utils,
+/// `validateIdentifiers`).
 async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), String> {
     for checked in objects.iter().filter(|checked| checked.id.name.namespace.is_empty()) {
         let resource = cluster.resource_at_any_version(&checked.kind()).await;

@@ -24,7 +24,8 @@ pub(crate) fn folder(storage: &Path) -> MemoryFolder {
     MemoryFolder::new(storage.join("applied"), env!("CARGO_PKG_VERSION"))
 }
 
-/// Removes the memories of Kustomizations that are gone, or have moved to another process; what fails is tried again by the next cleanup.
+/// Removes the memories of Kustomizations that are gone, or have moved to another process; what fails is tried again
+/// by the next cleanup.
 pub(crate) fn tidy(folder: &MemoryFolder, kustomizations: &Cache, has_moved: impl Fn(&Object) -> bool) {
     if kustomizations.is_listed().is_ok() {
         let owners = kustomizations.list(|object| !has_moved(object));
@@ -79,8 +80,8 @@ impl Memories {
         Arc::clone(known.entry(object.name.clone()).or_insert_with(memory))
     }
 
-    /// Drops the memory of a Kustomization that another process owns. What is on the disk stays for a while: it is as good as the day it was
-    /// written, should this process own the Kustomization again.
+    /// Drops the memory of a Kustomization that another process owns. What is on the disk stays for a while: it is as
+    /// good as the day it was written, should this process own the Kustomization again.
     pub(crate) fn drop_of(&self, name: &ObjectName) {
         self.known.lock().remove(name);
     }

@@ -1,4 +1,5 @@
-//! `Kustomization`: the objects that a source describes, kept in a cluster (kustomize-controller v1.9, Kustomization v1 and v1beta1).
+//! `Kustomization`: the objects that a source describes, kept in a cluster (kustomize-controller v1.9,
+//! Kustomization v1 and v1beta1).
 //!
 //! ```text
 //! source ─▶ dependencies ─▶ artifact ─▶ build ─▶ apply ─▶ prune ─▶ health
@@ -367,8 +368,8 @@ impl Reconciliation<'_> {
     }
 }
 
-/// The build and its target cluster. A missing path takes precedence over an unreachable cluster, and that over all other build
-/// errors.
+/// The build and its target cluster. A missing path takes precedence over an unreachable cluster, and that over
+/// all other build errors.
 fn built_for_target(
     built: Result<Built, BuildFailure>,
     target: Result<Target, String>,

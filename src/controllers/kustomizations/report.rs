@@ -1,5 +1,5 @@
-//! Messages beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`), and
-//! objects that are left out.
+//! Messages beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile:
+//! report`), and objects that are left out.
 
 use std::fmt::Display;
 

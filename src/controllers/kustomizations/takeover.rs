@@ -1,5 +1,5 @@
-//! Takeover from controllers of v1beta1, which left a snapshot of kinds instead of an inventory: their objects are looked up
-//! once (KB-050, docs/decisions.md C03).
+//! Takeover from controllers of v1beta1, which left a snapshot of kinds instead of an inventory: their objects are
+//! looked up once (KB-050, docs/decisions.md C03).
 
 use super::status::Before;
 use bumpwright_api::Reason;

@@ -23,7 +23,8 @@ use controllers::{ControllerLease, Taken};
 /// Others wait for a tenth longer than a Lease is good for.
 const MARGIN: u32 = 10;
 
-/// The most attempts to release what the process has: a renewal may still be under way, and change it after it was looked at.
+/// The most attempts to release what the process has: a renewal may still be under way, and change it after
+/// it was looked at.
 const RELEASES: u32 = 5;
 
 /// This process in its group.
@@ -290,7 +291,8 @@ impl Process {
         }
     }
 
-    /// Acquires or renews the leases of controllers, which stay where they are: this may be dropped while it waits, and [`Self::release`] needs them.
+    /// Acquires or renews the leases of controllers, which stay where they are: this may be dropped while it waits,
+    /// and [`Self::release`] needs them.
     async fn keep_controllers(&mut self, leases: &[Object]) -> Result<(), Lost> {
         let mut due = Vec::new();
         for one in &mut self.controllers {
@@ -323,7 +325,8 @@ impl Process {
         Ok(())
     }
 
-    /// Gives back what the process has, once its work is done: the member's Lease, and with the last member the leases of controllers.
+    /// Gives back what the process has, once its work is done: the member's Lease, and with the last member
+    /// the leases of controllers.
     pub(super) async fn release(&mut self) {
         let cluster = &self.context.cluster;
         for _ in 0..RELEASES {

@@ -1,7 +1,8 @@
-//! Shards: several processes share the objects (`bumpwright_shards` has the rules, and why an object never has two owners).
+//! Shards: several processes share the objects (`bumpwright_shards` has the rules, and why an object
+//! never has two owners).
 //!
-//! `place` says what an object's bucket follows from, `leases` how the group is written down, `member` is this process' part, `lead` starts
-//! and ends the work. [`Shards`] is what the drivers ask.
+//! `place` says what an object's bucket follows from, `leases` how the group is written down, `member` is this process'
+//! part, `lead` starts and ends the work. [`Shards`] is what the drivers ask.
 
 mod lead;
 mod leases;
@@ -176,7 +177,8 @@ impl Dealt for Shards {
 }
 
 impl DealtKind {
-    /// The objects in work that the others have to know of: those that are not this process' own, and those that may move by themselves.
+    /// The objects in work that the others have to know of: those that are not this process' own, and those that
+    /// may move by themselves.
     fn busy<'a>(&'a self, shards: &'a Shards) -> impl Iterator<Item = u64> + 'a {
         let names = self.queue.in_work().into_iter();
         let named = names.filter(move |name| {

@@ -133,8 +133,8 @@ pub(crate) async fn remove_all(
     Ok(())
 }
 
-/// Removes the artifacts of an object of another process, once its status names one that is served elsewhere. Failures are
-/// retried by the next cleanup.
+/// Removes the artifacts of an object of another process, once its status names one that is served elsewhere. Failures
+/// are retried by the next cleanup.
 pub(crate) async fn remove_moved(kind: &'static Kind, object: &Object, storage: &Storage) {
     let artifact = object.status().get("artifact").and_then(read);
     let is_elsewhere = artifact.is_some_and(|artifact| artifact.url != storage.url(&artifact.path));

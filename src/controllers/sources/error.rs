@@ -1,5 +1,5 @@
-//! How errors of steps show in a source's status, and the errors that all kinds have in common. Those of a kind are in its
-//! folder.
+//! How errors of steps show in a source's status, and the errors that all kinds have in common. Those of a kind
+//! are in its folder.
 
 use std::io;
 use std::path::PathBuf;

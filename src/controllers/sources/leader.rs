@@ -10,9 +10,9 @@ use bumpwright_kube::lease::{holder, renewed};
 /// The pause between two looks at the lease.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Waits until it is known who serves the sources that Kustomizations use: this process, or another one, which is seen to renew its lease. A process
-/// that ends gives up both leases at once, and a lease that nobody renews has a holder that is gone: its address has no artifacts any more.
-/// It takes no longer than such a lease is good for.
+/// Waits until it is known who serves the sources that Kustomizations use: this process, or another one, which is seen
+/// to renew its lease. A process that ends gives up both leases at once, and a lease that nobody renews has a holder
+/// that is gone: its address has no artifacts any more. It takes no longer than such a lease is good for.
 pub(crate) async fn known(context: &Context) {
     let settings = &context.settings;
     let (true, Some(election)) = (settings.kinds.source, &settings.election) else {

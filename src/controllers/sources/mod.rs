@@ -1,5 +1,5 @@
-//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from; indexes of chart repositories
-//! and their charts become artifacts, too.
+//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from; indexes of chart
+//! repositories and their charts become artifacts, too.
 
 pub(crate) mod archive;
 pub(crate) mod artifacts;

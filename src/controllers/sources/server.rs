@@ -1,5 +1,5 @@
-//! Serves artifacts once this process leads (source-controller v1.9, `main.go`): before that another one may still write to the
-//! folder.
+//! Serves artifacts once this process leads (source-controller v1.9, `main.go`): before that another one may still
+//! write to the folder.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,9 +53,10 @@ impl Serving {
         *self.leader.lock() = Some(holder.to_owned());
     }
 
-    /// Whether a Service may send requests for artifacts to this process, `own`. While it waits for another pod of its ReplicaSet it
-    /// refuses connections that the other one would answer. Waiting for others it is ready all the same: for a controller of Flux,
-    /// whose artifacts have another address, and for the pod that a rolling update ends once this one is ready.
+    /// Whether a Service may send requests for artifacts to this process, `own`. While it waits for another pod of its
+    /// ReplicaSet it refuses connections that the other one would answer. Waiting for others it is ready all the same:
+    /// for a controller of Flux, whose artifacts have another address, and for the pod that a rolling update ends once
+    /// this one is ready.
     ///
     /// # Errors
     /// Why not.

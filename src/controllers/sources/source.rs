@@ -1,8 +1,8 @@
-//! The reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): check the existing
-//! artifact, run the steps of the kind, record an event.
+//! The reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): check the
+//! existing artifact, run the steps of the kind, record an event.
 //!
-//! The steps of a kind are in its folder and return values; [`Source::run`] lists them. Their results are put into the status
-//! by `status.rs` here and in the folder, and by [`SourceRequest`].
+//! The steps of a kind are in its folder and return values; [`Source::run`] lists them. Their results are put into the
+//! status by `status.rs` here and in the folder, and by [`SourceRequest`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The status of a source (source-controller v1.9, `internal/reconcile/summarize`): Ready summarises the other conditions
-//! instead of being set.
+//! The status of a source (source-controller v1.9, `internal/reconcile/summarize`): Ready summarises the other
+//! conditions instead of being set.
 
 use serde_json::json;
 
@@ -134,9 +134,8 @@ pub(crate) fn failed(status: &mut Status, error: &impl SourceError) -> Outcome {
     error.failure().outcome(error.to_string())
 }
 
-/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure; that of a
-/// success is recorded already.
-/// that of a success is recorded already.
+/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure; that of
+/// a success is recorded already. that of a success is recorded already.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
     status.mark_handled();
     if !matches!(outcome, Outcome::Ready { .. }) {

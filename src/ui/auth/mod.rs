@@ -52,7 +52,8 @@ impl Person {
     }
 }
 
-/// Those who share one person's part of what is bounded: who can make ServiceAccounts in a namespace can make any number of them.
+/// Those who share one person's part of what is bounded: who can make ServiceAccounts in a namespace can make
+/// any number of them.
 fn party(name: &str) -> &str {
     match name.strip_prefix("system:serviceaccount:") {
         Some(_) => name.rsplit_once(':').map_or(name, |(namespace, _)| namespace),
@@ -140,8 +141,8 @@ impl Csrf {
         Some(Self(key))
     }
 
-    /// A token for a person's forms, bound to the session: another one for each page, since compressed pages tell by their length what stays
-    /// the same in them (BREACH).
+    /// A token for a person's forms, bound to the session: another one for each page, since compressed pages tell by
+    /// their length what stays the same in them (BREACH).
     pub(super) fn token(&self, person: &Person) -> String {
         let mut salt = [0; SALT / 2];
         // Without random bytes it is still one that nobody else can know.

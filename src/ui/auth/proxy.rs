@@ -1,4 +1,5 @@
-//! People whom a proxy has signed in: it sends their name and groups in headers, and a secret that proves it is the proxy.
+//! People whom a proxy has signed in: it sends their name and groups in headers, and a secret that proves
+//! it is the proxy.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -129,8 +130,8 @@ impl ProxyAuth {
     }
 }
 
-/// A name as the cluster has it; none of one that is not text, is empty or too long, or that only the cluster itself may give. With a
-/// prefix it is the whole name that counts.
+/// A name as the cluster has it; none of one that is not text, is empty or too long, or that only the cluster itself
+/// may give. With a prefix it is the whole name that counts.
 fn named(prefix: &str, text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let name = format!("{prefix}{text}");

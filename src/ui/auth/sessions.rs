@@ -1,5 +1,5 @@
-//! Sessions of people who signed in with a token. They are in memory alone, end after eight hours, and keep the token sealed with a key
-//! that only the cookie has: it is checked again while the session is used.
+//! Sessions of people who signed in with a token. They are in memory alone, end after eight hours, and keep the token
+//! sealed with a key that only the cookie has: it is checked again while the session is used.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Where recorded truth is, its rows, and the figures of the suites over it. For tests only.
 //!
-//! What is in the repository is in `fixtures`. The corpora are outside: `BUMPWRIGHT_CORPORA` names their folder, by default
-//! `../shared` beside the project. A suite whose corpus is missing prints `absent` and passes; `BUMPWRIGHT_FLOORS=off` prints the
-//! figures without failing. Generated documents are in [`ugly_yaml`].
+//! What is in the repository is in `fixtures`. The corpora are outside: `BUMPWRIGHT_CORPORA` names their folder, by
+//! default `../shared` beside the project. A suite whose corpus is missing prints `absent` and passes;
+//! `BUMPWRIGHT_FLOORS=off` prints the figures without failing. Generated documents are in [`ugly_yaml`].
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt as _;
 
-/// Leaves bytes that are nowhere else, in a frame of 4 KiB that is so many frames deep that no later call comes there; its address.
+/// Leaves bytes that are nowhere else, in a frame of 4 KiB that is so many frames deep that no later call
+/// comes there; its address.
 #[inline(never)]
 #[must_use]
 pub fn leave(deep: usize) -> u64 {

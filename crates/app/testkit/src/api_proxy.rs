@@ -1,5 +1,5 @@
-//! A proxy between a controller and its API server, over plain HTTP: answers in place of the server, and breaks or freezes the
-//! connections of watches.
+//! A proxy between a controller and its API server, over plain HTTP: answers in place of the server, and breaks or
+//! freezes the connections of watches.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};

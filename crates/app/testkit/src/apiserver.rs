@@ -63,8 +63,8 @@ fn at_version(mut definition: Json, version: &str) -> Option<Json> {
 
 /// Additional trust of a cluster.
 pub struct Trust<'a> {
-    /// Trusts ServiceAccounts of this cluster, as `first:system:serviceaccount:NAMESPACE:NAME`, with tokens for the cluster's
-    /// address. Its keys have to be public: [`Cluster::show_keys`].
+    /// Trusts ServiceAccounts of this cluster, as `first:system:serviceaccount:NAMESPACE:NAME`, with tokens for the
+    /// cluster's address. Its keys have to be public: [`Cluster::show_keys`].
     pub issuer: &'a Cluster,
     /// The webhook for other tokens (Kubernetes, *Webhook Token Authentication*).
     pub webhook: String,
@@ -88,8 +88,8 @@ impl Cluster {
         Self::start_with(None, None, &[])
     }
 
-    /// Starts a separate cluster that logs writes, for [`Cluster::audit`], with a token for each of these administrators. None when a program
-    /// is missing.
+    /// Starts a separate cluster that logs writes, for [`Cluster::audit`], with a token for each of these
+    /// administrators. None when a program is missing.
     pub fn audited(users: &[&str]) -> Option<Self> {
         Self::start_with(None, None, users)
     }
@@ -340,8 +340,8 @@ impl Cluster {
         Some(())
     }
 
-    /// Applies the definitions of `crds/` with this version alone, and of what has no such version nothing: as an older installation of
-    /// Flux.
+    /// Applies the definitions of `crds/` with this version alone, and of what has no such version nothing: as an
+    /// older installation of Flux.
     pub fn define_at(&self, version: &str) {
         let older = definitions()
             .into_iter()

@@ -1,5 +1,5 @@
-//! AWS' signature, version 4: verified on received requests, and put on those of a test (IAM User Guide, *Create a signed AWS API
-//! request*).
+//! AWS' signature, version 4: verified on received requests, and put on those of a test (IAM User Guide, *Create a
+//! signed AWS API request*).
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -92,8 +92,8 @@ impl AwsKey<'_> {
 }
 
 impl AwsKey<'_> {
-    /// Checks whether this key presigned an address for a request with these headers (lower case, in order, without `host`)
-    /// (IAM User Guide, *Query parameters*).
+    /// Checks whether this key presigned an address for a request with these headers (lower case, in order, without
+    /// `host`) (IAM User Guide, *Query parameters*).
     pub fn check_presigned(&self, address: &str, headers: &[(&str, &str)]) -> Result<(), String> {
         let (unsigned, signature) = address.rsplit_once("&X-Amz-Signature=").ok_or("no signature")?;
         let url = url::Url::parse(unsigned).map_err(|error| error.to_string())?;

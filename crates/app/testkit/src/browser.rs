@@ -28,7 +28,8 @@ impl Browser {
         })
     }
 
-    /// Plays a scene with these arguments, among them `url`. `act` does what the scene asks for, and returns its answer.
+    /// Plays a scene with these arguments, among them `url`. `act` does what the scene asks for,
+    /// and returns its answer.
     pub fn play(&self, scene: &str, mut arguments: Json, mut act: impl FnMut(&str, &Json) -> Json) {
         arguments["chromium"] = json!(self.chromium);
         arguments["output"] = json!(output());

@@ -156,7 +156,8 @@ impl Controller {
         started.recv().unwrap()
     }
 
-    /// With its storage on a disk of its own of this many bytes, at [`Controller::disk`]. None where users may not mount.
+    /// With its storage on a disk of its own of this many bytes, at [`Controller::disk`]. None where
+    /// users may not mount.
     pub fn ours_on_disk(size: usize, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
         const SCRIPT: &str = r#"mkdir -p "$1" && mount -t tmpfs -o size="$2" none "$1" && shift 2 && exec "$@""#;
         let mounting = || {
@@ -180,8 +181,8 @@ impl Controller {
         Starter::new(program, true, kubeconfig, namespace, folder).flags(&[storage])
     }
 
-    /// One of Flux's controllers, built by `tests/tools/prepare`, with its leases in `namespace`. The flags of its storage
-    /// are up to the caller. None when it is missing.
+    /// One of Flux's controllers, built by `tests/tools/prepare`, with its leases in `namespace`. The flags of its
+    /// storage are up to the caller. None when it is missing.
     pub fn of_flux(name: &str, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
         let program = Command::new(crate::tool(name)?);
         Some(Starter::new(program, false, kubeconfig, namespace, folder))
@@ -267,7 +268,8 @@ impl Controller {
         until("the controller ends", || self.child.lock().try_wait().unwrap()).code()
     }
 
-    /// Terminates it, as the kubelet does when a Deployment is scaled down, and waits for its exit. It releases its leases.
+    /// Terminates it, as the kubelet does when a Deployment is scaled down, and waits for its exit.
+    /// It releases its leases.
     pub fn stop(self) -> Option<i32> {
         self.signal("TERM");
         self.ended()

@@ -1,4 +1,5 @@
-//! A stand-in for the controllers of Deployments and StatefulSets, and the kubelet, which the API server of a test lacks.
+//! A stand-in for the controllers of Deployments and StatefulSets, and the kubelet, which the API server
+//! of a test lacks.
 
 use serde_json::{Value as Json, json};
 

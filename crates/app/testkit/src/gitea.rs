@@ -1,4 +1,5 @@
-//! A real Gitea or Forgejo on loopback, one of each for all tests of a binary; each test has users and repositories of its own.
+//! A real Gitea or Forgejo on loopback, one of each for all tests of a binary; each test has users and
+//! repositories of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

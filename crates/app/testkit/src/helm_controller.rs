@@ -1,5 +1,6 @@
-//! Stands in for Flux's helm-controller in a namespace: plays the statuses of its documents (*Helm Releases* of 1.6.4) for
-//! releases of one chart, which has a Deployment with the image of `values.image`. What it installs is healthy when the Deployment is.
+//! Stands in for Flux's helm-controller in a namespace: plays the statuses of its documents (*Helm Releases* of 1.6.4)
+//! for releases of one chart, which has a Deployment with the image of `values.image`. What it installs is healthy
+//! when the Deployment is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,8 +5,8 @@
 //! hostile.answer("/v2/app/tags/list", Pour::json(r#"{"tags":["#, |number, out| write!(out, "\"1.0.{number}\",").unwrap()));
 //! ```
 //!
-//! A path has the answer of the longest beginning that was given one; other paths have none (404). Each connection has one request: what is
-//! poured ends with it.
+//! A path has the answer of the longest beginning that was given one; other paths have none (404). Each connection has
+//! one request: what is poured ends with it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

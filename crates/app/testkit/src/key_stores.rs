@@ -1,5 +1,5 @@
-//! Real key services: Vault and OpenBao in their development mode, unsealed and in memory, and local-kms (AWS KMS); built by
-//! `tests/tools/prepare-real`.
+//! Real key services: Vault and OpenBao in their development mode, unsealed and in memory, and local-kms (AWS
+//! KMS); built by `tests/tools/prepare-real`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -113,8 +113,8 @@ impl Vault {
         said
     }
 
-    /// A key of a transit engine, which is mounted if need be, and a policy `NAME-decryptor` that allows to decrypt with it. The
-    /// namespace is empty or `name/`.
+    /// A key of a transit engine, which is mounted if need be, and a policy `NAME-decryptor` that allows to decrypt
+    /// with it. The namespace is empty or `name/`.
     pub fn make_key(&self, namespace: &str, engine: &str, name: &str, kind: &str) {
         let mount = format!("{namespace}sys/mounts/{engine}");
         self.send("POST", &mount, ROOT, &json!({"type": "transit"}));

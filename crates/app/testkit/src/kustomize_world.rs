@@ -121,8 +121,8 @@ impl<'a> KustomizeWorld<'a> {
         self.patch_status(GIT_REPOSITORY, source, &json!({ "artifact": artifact }));
     }
 
-    /// Adds a Kustomization of the source with its name, for this namespace; `spec` is merged into the default one, with null
-    /// for removed fields.
+    /// Adds a Kustomization of the source with its name, for this namespace; `spec` is merged into the default one,
+    /// with null for removed fields.
     pub fn kustomize(&self, name: &str, spec: Json) {
         let mut whole = json!({
             "interval": "1h", "retryInterval": "1s", "path": "./", "prune": true,

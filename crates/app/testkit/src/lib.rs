@@ -1,6 +1,6 @@
-//! Real servers for tests and benches: repositories, a smart HTTP server, an SSH server, a registry; and stubs for behaviour that
-//! real ones do not have. A suite about controllers begins with a cluster ([`apiserver`]) and a namespace in it ([`world`]);
-//! delayed effects are waited for ([`waiting`]).
+//! Real servers for tests and benches: repositories, a smart HTTP server, an SSH server, a registry; and stubs for
+//! behaviour that real ones do not have. A suite about controllers begins with a cluster ([`apiserver`]) and a
+//! namespace in it ([`world`]); delayed effects are waited for ([`waiting`]).
 //!
 //! For tests of the root package Cargo builds the program: see [`program`]. Benchmarks start the servers by
 //! `src/bin/servers.rs`.
@@ -71,7 +71,8 @@ use std::process::Command;
 
 pub use bumpwright_corpora::{self as corpora, root};
 
-/// The program under test. Before a test of the root package runs, Cargo builds it and puts it two folders above the test.
+/// The program under test. Before a test of the root package runs, Cargo builds it and puts it two
+/// folders above the test.
 pub fn program() -> PathBuf {
     built("bumpwright")
 }
@@ -91,8 +92,8 @@ fn target() -> PathBuf {
     built("..")
 }
 
-/// A folder for this process, and none any more for those that have ended. In memory where possible: on a busy disk each
-/// transaction takes seconds.
+/// A folder for this process, and none any more for those that have ended. In memory where possible: on a busy disk
+/// each transaction takes seconds.
 pub(crate) fn fresh_folder(server: &str) -> PathBuf {
     let prefix = format!("bumpwright-{server}-");
     let memory = PathBuf::from("/dev/shm");
@@ -121,7 +122,8 @@ pub fn has(program: &str, package: &str) -> bool {
     Path::new(program).exists() || found_in_path(program).is_some() || skipped(program, &format!("install {package}"))
 }
 
-/// A program built by `tests/tools/prepare`, or the user's own. Without it the test is skipped, but fails when `CI` is set.
+/// A program built by `tests/tools/prepare`, or the user's own. Without it the test is skipped, but fails
+/// when `CI` is set.
 pub fn tool(program: &str) -> Option<PathBuf> {
     let tools = match (std::env::var_os("BUMPWRIGHT_TOOLS"), std::env::var_os("HOME")) {
         (Some(tools), _) => Some(PathBuf::from(tools)),

@@ -1,5 +1,5 @@
-//! A bound on memory that the kernel holds, as that of a pod: a process that needs more is killed. It is a control group made by hand
-//! where this process may make one, else a scope of systemd; it is `None` where neither can be had.
+//! A bound on memory that the kernel holds, as that of a pod: a process that needs more is killed. It is a control
+//! group made by hand where this process may make one, else a scope of systemd; it is `None` where neither can be had.
 
 use std::fs;
 use std::path::{Path, PathBuf};

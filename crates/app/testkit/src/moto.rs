@@ -1,5 +1,5 @@
-//! moto, a mock of AWS' services (PyPI: `moto[s3,server]`, fetched by `tests/tools/prepare`). It checks no signatures: put
-//! `StubHttp` in front.
+//! moto, a mock of AWS' services (PyPI: `moto[s3,server]`, fetched by `tests/tools/prepare`). It checks no signatures:
+//! put `StubHttp` in front.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Stands in for the controllers of Deployments and the kubelets: sets the statuses of the Deployments of a namespace as they would, healthy
-//! unless an image is broken. If asked for, each Deployment has a pod, with a status too.
+//! Stands in for the controllers of Deployments and the kubelets: sets the statuses of the Deployments of a namespace
+//! as they would, healthy unless an image is broken. If asked for, each Deployment has a pod, with a status too.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -123,7 +123,8 @@ impl Place {
         serde_json::from_value(answer.body["items"].take()).unwrap_or_default()
     }
 
-    /// Keeps one pod of the current template, ready unless its image is broken. Returns whether it is there, with its status.
+    /// Keeps one pod of the current template, ready unless its image is broken. Returns whether it is
+    /// there, with its status.
     fn keep_pod(&self, deployment: &Json, is_broken: bool) -> bool {
         let owner = &deployment["metadata"]["name"];
         let name = format!("{}-{}", owner.as_str().unwrap(), deployment["metadata"]["generation"]);

@@ -1,5 +1,5 @@
-//! Real object stores, empty at first, built by `tests/tools/prepare-real`: versitygw (S3), fake-gcs-server (Google Cloud Storage) and
-//! Azurite (Azure Blob Storage).
+//! Real object stores, empty at first, built by `tests/tools/prepare-real`: versitygw (S3), fake-gcs-server (Google
+//! Cloud Storage) and Azurite (Azure Blob Storage).
 
 use std::fs;
 use std::net::SocketAddr;
@@ -201,8 +201,8 @@ impl<'a> Access<'a> {
 }
 
 impl Azurite {
-    /// The account of [`Azurite::endpoint`]: the first label of its host, and the first part of its path, since the host is an
-    /// address.
+    /// The account of [`Azurite::endpoint`]: the first label of its host, and the first part of its path, since the
+    /// host is an address.
     pub const ACCOUNT: &'static str = "127";
     /// An account with a host of its own, to which a proxy has to lead.
     pub const OTHER: (&'static str, &'static str) = ("fleet", "fleet.blob.core.windows.net");

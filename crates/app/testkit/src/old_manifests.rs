@@ -105,7 +105,8 @@ impl Choices<'_> {
     }
 }
 
-/// A v1alpha1 automation in the style of the choices: order, indentation, comments, quotes, braces, block scalars, line ends.
+/// A v1alpha1 automation in the style of the choices: order, indentation, comments, quotes, braces,
+/// block scalars, line ends.
 pub fn automation_text(choices: &[u8]) -> String {
     let mut choices = Choices(choices.iter());
     let unit = 2 + choices.below(3);

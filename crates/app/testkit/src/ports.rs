@@ -11,9 +11,9 @@ const COUNT: u32 = 20_000;
 /// Browsers refuse to open it.
 const UNSAFE: u16 = 10_080;
 
-/// A free port of 127.0.0.1. Each is returned once in this process, to no other process that asks here while this one runs, and it is not
-/// in the kernel's ephemeral range (from 32768 on, unless the machine is set up differently): so it stays free until a program listens on
-/// it, or for a test without a listener.
+/// A free port of 127.0.0.1. Each is returned once in this process, to no other process that asks here while this one
+/// runs, and it is not in the kernel's ephemeral range (from 32768 on, unless the machine is set up differently): so it
+/// stays free until a program listens on it, or for a test without a listener.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     // Other test processes on this machine start elsewhere.
@@ -27,7 +27,8 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Takes a port for as long as this process runs, by a lock on a file: a program that is still starting does not listen yet.
+/// Takes a port for as long as this process runs, by a lock on a file: a program that is still starting
+/// does not listen yet.
 fn is_ours(port: u16) -> bool {
     static TAKEN: Mutex<Vec<File>> = Mutex::new(Vec::new());
     let folder = std::env::temp_dir().join("bumpwright-test-ports");

@@ -1,4 +1,5 @@
-//! The real Prometheus, built by `tests/tools/prepare-real`, on a free port with a temporary folder. It looks every second.
+//! The real Prometheus, built by `tests/tools/prepare-real`, on a free port with a temporary folder.
+//! It looks every second.
 
 use std::fs;
 use std::path::Path;

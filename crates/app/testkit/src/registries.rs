@@ -1,4 +1,5 @@
-//! Registries beside distribution's, in memory: go-containerregistry's and CUE's. And pushes over HTTP, which any registry takes.
+//! Registries beside distribution's, in memory: go-containerregistry's and CUE's. And pushes over HTTP,
+//! which any registry takes.
 
 use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
@@ -17,13 +18,14 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// go-containerregistry's (`crane registry serve`): without the API of referrers, with pages of tags that no link leads on from.
-    /// None when the program is missing.
+    /// go-containerregistry's (`crane registry serve`): without the API of referrers, with pages of tags that no link
+    /// leads on from. None when the program is missing.
     pub fn crane() -> Option<Self> {
         Self::start("crane", &["registry", "serve", "--address=127.0.0.1:0"])
     }
 
-    /// CUE's, built by `tests/tools/prepare-real`: with the API of referrers. Flags say what it lacks: see `tests/tools/ociserver`.
+    /// CUE's, built by `tests/tools/prepare-real`: with the API of referrers. Flags say what
+    /// it lacks: see `tests/tools/ociserver`.
     pub fn cue(flags: &[&str]) -> Option<Self> {
         Self::start("ociserver", flags)
     }

@@ -1,5 +1,5 @@
-//! The real registry (distribution v3, or v2) on a free port, with a temporary folder, built by `tests/tools/prepare`. Others are
-//! in [`crate::registries`].
+//! The real registry (distribution v3, or v2) on a free port, with a temporary folder, built by `tests/tools/prepare`.
+//! Others are in [`crate::registries`].
 
 use std::fs::{self, File};
 use std::net::SocketAddr;

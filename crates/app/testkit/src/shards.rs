@@ -1,4 +1,5 @@
-//! A fleet for several controllers that share its objects: repositories with Kustomizations and automations, whose counts a test chooses.
+//! A fleet for several controllers that share its objects: repositories with Kustomizations and automations, whose
+//! counts a test chooses.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
-//! A reverse proxy that signs people in by name and password (HTTP Basic), and tells the server behind it in headers who they are, with a
-//! secret that proves it. Answers are passed on as they come, streams too. As nginx does unless told otherwise, the server behind it gets
-//! its own address as `Host`.
+//! A reverse proxy that signs people in by name and password (HTTP Basic), and tells the server behind it in headers
+//! who they are, with a secret that proves it. Answers are passed on as they come, streams too. As nginx does unless
+//! told otherwise, the server behind it gets its own address as `Host`.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

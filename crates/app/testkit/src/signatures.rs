@@ -18,7 +18,8 @@ pub fn bundles(images: &Images, repository: &str, digest: &str, bundles: &[Json]
     referrers(images, repository, digest, &entries.collect::<Vec<_>>());
 }
 
-/// Stores a signature of cosign 2 below its tag: a small text about the image, with the signature in the annotations of its layer.
+/// Stores a signature of cosign 2 below its tag: a small text about the image, with the signature in the
+/// annotations of its layer.
 pub fn simple(images: &Images, repository: &str, digest: &str, content: &str, annotations: &Json) {
     let media = "application/vnd.dev.cosign.simplesigning.v1+json";
     let blob = images.blob(repository, content.as_bytes());

@@ -1,6 +1,6 @@
-//! A Sigstore of one's own, with real cryptography: an authority for certificates, a log of certificates, a transparency log with a
-//! tree, a timestamp authority; and signatures of images with what they come with, as cosign 2 and 3 store them. Keys are made from
-//! names. `crates/engine/verify/tests/keyless.rs` has this file, too.
+//! A Sigstore of one's own, with real cryptography: an authority for certificates, a log of certificates, a
+//! transparency log with a tree, a timestamp authority; and signatures of images with what they come with, as cosign 2
+//! and 3 store them. Keys are made from names. `crates/engine/verify/tests/keyless.rs` has this file, too.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -5,7 +5,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// The block before an entry. `kind` is `b'0'` for a file, `b'1'` for a hard link and `b'2'` for a symbolic link to `target`.
+/// The block before an entry. `kind` is `b'0'` for a file, `b'1'` for a hard link and `b'2'` for a
+/// symbolic link to `target`.
 pub fn header(name: &str, size: usize, kind: u8, target: &str) -> [u8; 512] {
     let mut block = [0; 512];
     block[..name.len()].copy_from_slice(name.as_bytes());

@@ -43,8 +43,8 @@ pub fn wait_for<F: Awaited>(look: impl FnMut() -> F, say: impl Fn() -> String) -
     wait(TIMEOUT, look, say)
 }
 
-/// Waits until nothing is left of many things. Gives up when there has been no progress for [`TIMEOUT`], however long all of them take; looks
-/// seldom, since each look is at many of them.
+/// Waits until nothing is left of many things. Gives up when there has been no progress for [`TIMEOUT`], however long
+/// all of them take; looks seldom, since each look is at many of them.
 pub fn until_none_left(mut left: impl FnMut() -> usize, say: impl Fn() -> String) {
     let (mut least, mut last) = (usize::MAX, Instant::now());
     loop {

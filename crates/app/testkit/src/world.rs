@@ -1,5 +1,5 @@
-//! A namespace in a test's cluster, with a folder, a Git server and the objects of a test: the base of every suite about
-//! controllers. Suites wrap it with more parts, as in [`crate::image_world`].
+//! A namespace in a test's cluster, with a folder, a Git server and the objects of a test: the base of every suite
+//! about controllers. Suites wrap it with more parts, as in [`crate::image_world`].
 //!
 //! ```ignore
 //! let Some(cluster) = Cluster::shared() else { return };

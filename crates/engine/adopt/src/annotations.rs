@@ -16,8 +16,8 @@ pub(crate) struct Removal {
     pub(crate) keys: Vec<String>,
 }
 
-/// The text without annotations, how many are gone, and for each object that keeps them why: its layout does not permit it. Offsets are
-/// those of `old`, to which `new` has added comments alone.
+/// The text without annotations, how many are gone, and for each object that keeps them why: its layout does not permit
+/// it. Offsets are those of `old`, to which `new` has added comments alone.
 pub(crate) fn without(old: &str, new: &str, removals: &[Removal]) -> (String, usize, Vec<String>) {
     let documents = match parsed(old) {
         Ok(documents) => documents,

@@ -8,8 +8,8 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Splits `registry/name:constraint@digest`; the digest says nothing about updates. A colon belongs to the constraint unless a slash
-    /// follows it, as in the port of a registry.
+    /// Splits `registry/name:constraint@digest`; the digest says nothing about updates. A colon belongs to the
+    /// constraint unless a slash follows it, as in the port of a registry.
     pub(crate) fn split(text: &str) -> Self {
         let text = text.split('@').next().unwrap_or_default().trim();
         let slash = text.rfind('/').map_or(0, |at| at + 1);

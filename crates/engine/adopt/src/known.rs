@@ -1,4 +1,5 @@
-//! Objects that are there already: those that say what is wanted are used, and automations that commit in the same repository are known.
+//! Objects that are there already: those that say what is wanted are used, and automations that commit in the
+//! same repository are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Policies, repositories, automations and markers from what argocd-image-updater and Flux v1 were told: annotations of Applications, of
-//! workloads and of HelmReleases, and `ImageUpdater` objects.
+//! Policies, repositories, automations and markers from what argocd-image-updater and Flux v1 were told: annotations of
+//! Applications, of workloads and of HelmReleases, and `ImageUpdater` objects.
 //!
 //! ```text
 //! files ─▶ trees ─▶ what an image was told (argocd, flux_v1) ─▶ objects (policies …) ─▶ render: one readable YAML file
@@ -9,9 +9,9 @@
 //!
 //! What files, names and objects are, and how they are written, is shared with the `propose` crate.
 //!
-//! Nothing is guessed in silence. What bumpwright has no words for is a [`Remark`] with its place, the reason and the way out; the
-//! annotations of an object that has such remarks stay where they are. An edited file is parsed again, and has to be the tree of before
-//! without those annotations.
+//! Nothing is guessed in silence. What bumpwright has no words for is a [`Remark`] with its place, the reason and the
+//! way out; the annotations of an object that has such remarks stay where they are. An edited file is parsed again, and
+//! has to be the tree of before without those annotations.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

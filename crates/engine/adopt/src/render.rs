@@ -8,7 +8,8 @@ use bumpwright_policy::PolicyName;
 
 use super::objects::{Access, Git, Objects, Policy, Repository, Rule};
 
-/// Of ImageRepositories without an exclusion list; one with a list has it besides, so that signatures are no tags there either.
+/// Of ImageRepositories without an exclusion list; one with a list has it besides, so that signatures are
+/// no tags there either.
 const SIGNATURES: &str = r"^.*\.sig$";
 
 /// Entries that an exclusion list may have.

@@ -1,5 +1,5 @@
-//! The `bumpwright.dev/…` annotations of each kind (docs/cli.md, *Annotations*). An unknown key is misspelt or belongs to another kind: its
-//! author relies on something that would not happen, so the object is not acted upon.
+//! The `bumpwright.dev/…` annotations of each kind (docs/cli.md, *Annotations*). An unknown key is misspelt or belongs
+//! to another kind: its author relies on something that would not happen, so the object is not acted upon.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,8 @@ pub struct Artifact {
     pub url: String,
     /// Revision that it was made from: `main@sha1:…`, `latest@sha256:…`.
     pub revision: String,
-    /// Digest of the archive: `sha256:…`. Empty in statuses from before digests, and until the archive has been written.
+    /// Digest of the archive: `sha256:…`. Empty in statuses from before digests, and until the
+    /// archive has been written.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// Time at which it was made, in RFC 3339 and UTC, to the second (`metav1.Time`).

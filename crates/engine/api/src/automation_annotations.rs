@@ -1,4 +1,5 @@
-//! Our annotations on automations (docs/cli.md, *Annotations*). They fail closed: an automation with an invalid one is not acted upon.
+//! Our annotations on automations (docs/cli.md, *Annotations*). They fail closed: an automation with an invalid one
+//! is not acted upon.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -162,9 +163,9 @@ impl AutomationAnnotations {
         })
     }
 
-    /// How long to wait when a policy has changed now, with the time since the first change after the last run. `delay` is
-    /// `spec.policyChangeDelay`, which counts from the first change: `settle` and `settle-at-most` of that length, for what the
-    /// annotations leave open. `None` where nothing is to be waited for.
+    /// How long to wait when a policy has changed now, with the time since the first change after the last run. `delay`
+    /// is `spec.policyChangeDelay`, which counts from the first change: `settle` and `settle-at-most` of that length,
+    /// for what the annotations leave open. `None` where nothing is to be waited for.
     #[must_use]
     pub fn pause(&self, delay: Option<Duration>, since_first: Duration) -> Option<Duration> {
         let settle = self.settle.or(delay)?;

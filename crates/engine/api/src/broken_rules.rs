@@ -7,8 +7,8 @@ use super::object_id::group_kind;
 use super::schema::{Rule, Schema};
 use bumpwright_cel::Expression;
 
-/// The rules that an object of ours breaks, each with the JSON pointer of its value and its message. An object of another kind, or a value
-/// with variables, breaks none.
+/// The rules that an object of ours breaks, each with the JSON pointer of its value and its message. An object of
+/// another kind, or a value with variables, breaks none.
 #[must_use]
 pub fn broken_rules(object: &Value) -> Vec<(String, String)> {
     let (group, kind) = group_kind(object);

@@ -1,8 +1,9 @@
-//! Validation of manifests against the schemas that `bumpwright crds` prints, as strict validation of an API server does it: unknown and
-//! missing fields, invalid values, failed rules; and annotations of ours that their kind does not have.
+//! Validation of manifests against the schemas that `bumpwright crds` prints, as strict validation of an API
+//! server does it: unknown and missing fields, invalid values, failed rules; and annotations of ours that their
+//! kind does not have.
 //!
-//! A value with a variable of post-build substitution (`${NAME}`) may become anything and is not checked. Nor is a status, which
-//! controllers write.
+//! A value with a variable of post-build substitution (`${NAME}`) may become anything and is not checked. Nor is a
+//! status, which controllers write.
 
 use std::sync::LazyLock;
 
@@ -23,7 +24,8 @@ use bumpwright_re2::{Budget, Regexp};
 /// Steps that matching one pattern may take: some milliseconds.
 const MAX_STEPS: u64 = 1 << 20;
 
-/// Values that only the command line supports, by kind, field and prefix: local folders as remotes, and the user's login at Google.
+/// Values that only the command line supports, by kind, field and prefix: local folders as remotes, and the
+/// user's login at Google.
 const COMMAND_LINE_ONLY: [(&str, &str, &str); 2] = [
     ("GitRepository", "spec.url", "file://"),
     ("GitRepository", "spec.provider", "gcp"),
@@ -42,7 +44,8 @@ pub enum UnknownFields {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strictness {
     pub(super) unknown: UnknownFields,
-    /// Whether required fields must be present: an object in a folder may be the base of a kustomization that adds the rest.
+    /// Whether required fields must be present: an object in a folder may be the base of a kustomization
+    /// that adds the rest.
     pub(super) complete: bool,
 }
 

@@ -130,8 +130,8 @@ impl Conditions {
         self.set(READY, ConditionStatus::False, reason, message);
     }
 
-    /// Sets Ready from other conditions (`conditions.SetSummary`), failures first. Among equals the first in `order` counts;
-    /// conditions in `bad` are failures when they hold. Without any of them Ready stays as it is.
+    /// Sets Ready from other conditions (`conditions.SetSummary`), failures first. Among equals the first in `order`
+    /// counts; conditions in `bad` are failures when they hold. Without any of them Ready stays as it is.
     pub fn summarise(&mut self, order: &[&str], bad: &[&str]) {
         let weight = |condition: &Condition| match (condition.status.as_str(), bad.contains(&condition.kind.as_str())) {
             ("True", true) => (0, ConditionStatus::False),

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::meta::Metadata;
 
-/// A ConfigMap. Among manifests only those with a trusted root ([`TRUSTED_ROOT`]) or rules ([`bumpwright_edit::RULE_FILE`]) are read.
+/// A ConfigMap. Among manifests only those with a trusted root ([`TRUSTED_ROOT`]) or
+/// rules ([`bumpwright_edit::RULE_FILE`]) are read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ConfigMap {
     /// Name and namespace.

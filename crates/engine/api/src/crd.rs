@@ -1,10 +1,10 @@
 //! The `CustomResourceDefinition`s of the kinds, from which `crds/` is generated.
 //!
 //! Every kind serves all its versions, without conversion and stored as v1, with ONE schema: the superset of the
-//! versions' fields, so that none are lost whichever version an object is read or written in (docs/decisions.md *versions*).
-//! Where versions contradict each other, the schema is the laxest that still rejects what all reject; each such choice
-//! is a comment at its field. A version is what the last Flux release that served it accepts; fields that only
-//! earlier releases wrote into a status are kept too, for objects that are still stored with them.
+//! versions' fields, so that none are lost whichever version an object is read or written in (docs/decisions.md
+//! *versions*). Where versions contradict each other, the schema is the laxest that still rejects what all reject; each
+//! such choice is a comment at its field. A version is what the last Flux release that served it accepts; fields that
+//! only earlier releases wrote into a status are kept too, for objects that are still stored with them.
 
 use super::emit::Yaml;
 use super::schema::{Schema, object, string};

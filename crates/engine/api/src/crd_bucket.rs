@@ -24,8 +24,8 @@ pub(super) fn definition() -> CustomResource {
     }
 }
 
-/// `accessFrom` is the betas'; `certSecretRef`, `prefix`, `proxySecretRef`, `sts` and provider `azure` are v1beta2's and
-/// v1's; `serviceAccountName` is v1's.
+/// `accessFrom` is the betas'; `certSecretRef`, `prefix`, `proxySecretRef`, `sts` and provider `azure` are v1beta2's
+/// and v1's; `serviceAccountName` is v1's.
 ///
 /// v1beta1 has no pattern for `interval` and `timeout`, v1 has no hours in `timeout`: [`go_duration`].
 fn spec() -> Schema {

@@ -26,8 +26,9 @@ pub(super) fn definition() -> CustomResource {
 
 /// `certSecretRef`, `insecure`, `provider` and `type` are v1beta2's and v1's.
 ///
-/// v1beta1 has no pattern for `interval`, `timeout` and `url`, and requires `interval`, which v1 does not; with other URLs no
-/// version ever fetched anything. v1 has no hours in `timeout`, and alone no default for it: the same as with one.
+/// v1beta1 has no pattern for `interval`, `timeout` and `url`, and requires `interval`, which v1 does not; with
+/// other URLs no version ever fetched anything. v1 has no hours in `timeout`, and alone no default for it: the
+/// same as with one.
 fn spec() -> Schema {
     object()
         .field(

@@ -85,7 +85,8 @@ fn filter() -> Schema {
         )
 }
 
-/// `latestImage` is v1beta1's, `observedPreviousImage` that of the first releases of v1beta2 (N-043, docs/decisions.md C36).
+/// `latestImage` is v1beta1's, `observedPreviousImage` that of the first releases of
+/// v1beta2 (N-043, docs/decisions.md C36).
 fn status() -> Schema {
     reconciled_status()
         .field("latestRef", image_ref().about("The image that was chosen last"))

@@ -101,8 +101,8 @@ fn with_build(spec: Schema) -> Schema {
     )
 }
 
-/// `kubeConfig`: v1beta1 requires its `secretRef`, the others either that or a `configMapRef`. `validation` is the betas'
-/// (docs/decisions.md C05); `wait` is v1beta2's and v1's; `deletionPolicy` and `healthCheckExprs` are v1's.
+/// `kubeConfig`: v1beta1 requires its `secretRef`, the others either that or a `configMapRef`. `validation` is the
+/// betas' (docs/decisions.md C05); `wait` is v1beta2's and v1's; `deletionPolicy` and `healthCheckExprs` are v1's.
 fn with_apply(spec: Schema) -> Schema {
     spec.field(
         "prune",

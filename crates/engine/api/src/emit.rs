@@ -111,7 +111,8 @@ fn scalar(text: &str) -> String {
     }
 }
 
-/// Whether the text can be plain, stricter than YAML: a letter, `^`, `/` or `.` and a letter first, and nothing that could end a plain scalar.
+/// Whether the text can be plain, stricter than YAML: a letter, `^`, `/` or `.` and a letter first, and nothing that
+/// could end a plain scalar.
 fn is_plain(text: &str) -> bool {
     let mut chars = text.chars();
     let begins = match chars.next() {

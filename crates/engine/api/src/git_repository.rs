@@ -1,4 +1,5 @@
-//! `GitRepository` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): a remote, its credentials, and the artifact to make.
+//! `GitRepository` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): a remote, its credentials, and
+//! the artifact to make.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,8 +57,8 @@ pub struct GitRepositorySpec {
     pub sparse_checkout: Vec<String>,
 }
 
-/// What to check out. Order of precedence: `commit` (with `branch`), `name`, `tag`, `semver`, `branch`; automations take `semver`
-/// before `tag`, as the document says it.
+/// What to check out. Order of precedence: `commit` (with `branch`), `name`, `tag`, `semver`, `branch`; automations
+/// take `semver` before `tag`, as the document says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct GitRef {
     /// A branch.

@@ -1,4 +1,5 @@
-//! `ImageRepository` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): the tags to scan, and the connection settings.
+//! `ImageRepository` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): the tags to scan,
+//! and the connection settings.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! `Kustomization` of `kustomize.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): a build from a source, kept applied in a cluster.
+//! `Kustomization` of `kustomize.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): a build from a source, kept
+//! applied in a cluster.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

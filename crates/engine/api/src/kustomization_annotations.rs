@@ -1,4 +1,5 @@
-//! Our annotations on Kustomizations (docs/cli.md, *Annotations*). They fail closed: a Kustomization with an invalid one is not acted upon.
+//! Our annotations on Kustomizations (docs/cli.md, *Annotations*). They fail closed: a Kustomization with an invalid
+//! one is not acted upon.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -8,8 +8,8 @@
 //! schema (builder) ─▶ crd_<kind> (one document each) ─▶ crd (versions, names, columns) ─▶ emit (YAML): crds/
 //! ```
 //!
-//! One type serves all versions of a kind: it has the superset of their fields, and behaviour depends on the fields that
-//! are present, never on `apiVersion` (docs/decisions.md, *versions*). Fields that no version has are dropped.
+//! One type serves all versions of a kind: it has the superset of their fields, and behaviour depends on the fields
+//! that are present, never on `apiVersion` (docs/decisions.md, *versions*). Fields that no version has are dropped.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -197,7 +197,8 @@ pub fn read(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Docum
     )
 }
 
-/// Reads a file of a folder of manifests: its objects may be bases of a kustomization, and may lack fields that patches add.
+/// Reads a file of a folder of manifests: its objects may be bases of a kustomization, and may lack
+/// fields that patches add.
 ///
 /// # Errors
 /// As [`read`].
@@ -221,7 +222,8 @@ fn read_strictly(path: &str, text: &[u8], strictness: Strictness) -> Result<Vec<
     }
 }
 
-/// Violations of the schema in those Kustomizations of a file that are `wanted` by namespace, if they have one, and name.
+/// Violations of the schema in those Kustomizations of a file that are `wanted` by namespace, if they
+/// have one, and name.
 #[must_use]
 pub fn check_kustomizations(
     path: &str,
@@ -253,8 +255,8 @@ pub fn check_kustomizations(
     faults
 }
 
-/// Violations of the schema in every object of a file whose kind has one, and the file's syntax error. Only a `complete` object has to
-/// have all fields that its kind requires.
+/// Violations of the schema in every object of a file whose kind has one, and the file's syntax error. Only a
+/// `complete` object has to have all fields that its kind requires.
 #[must_use]
 pub fn check_all(path: &str, text: &str, complete: bool) -> Vec<ManifestError> {
     let strictness = Strictness {
@@ -299,7 +301,8 @@ fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Stric
         .collect()
 }
 
-/// Reads the image policies and image repositories of a file in a repository: violations of the schemas are problems to report.
+/// Reads the image policies and image repositories of a file in a repository: violations of the schemas
+/// are problems to report.
 ///
 /// Other kinds are ignored: automations in a repository are never run (docs/cli.md, *TARGET*, rule 5), and
 /// a Secret that is committed there must never become a credential.

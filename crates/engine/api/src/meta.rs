@@ -66,7 +66,8 @@ impl ObjectName {
         is_it.then(|| Self::new(namespace, name))
     }
 
-    /// The object that an object in the namespace `own` refers to: in `own`, unless the reference names another namespace.
+    /// The object that an object in the namespace `own` refers to: in `own`, unless the
+    /// reference names another namespace.
     #[must_use]
     pub fn referred_from(own: &str, namespace: Option<&str>, name: &str) -> Self {
         let given = namespace.filter(|namespace| !namespace.is_empty());

@@ -138,8 +138,8 @@ impl ImageUpdateAutomation {
     /// Reads the annotations about a pull request.
     ///
     /// # Errors
-    /// [`InvalidAnnotation`] for the first one, in the order of the keys, that does not parse: the automation is not to be
-    /// acted upon then (docs/cli.md, *Annotations*).
+    /// [`InvalidAnnotation`] for the first one, in the order of the keys, that does not parse: the automation is not to
+    /// be acted upon then (docs/cli.md, *Annotations*).
     pub fn pull_request(&self) -> Result<PullRequestAnnotations, InvalidAnnotation> {
         let mut found = PullRequestAnnotations::default();
         for (key, value) in &self.metadata.annotations {

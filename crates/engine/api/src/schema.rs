@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Only what Kubernetes calls *structural* can be built (API document *Extend the Kubernetes API with
-//! CustomResourceDefinitions*): each value has one type, fields that are not named are dropped. Fields keep their order.
+//! CustomResourceDefinitions*): each value has one type, fields that are not named are dropped.
+//! Fields keep their order.
 
 use super::emit::Yaml;
 

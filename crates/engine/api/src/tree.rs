@@ -3,9 +3,9 @@
 //! A tree between text and types is what lets an error name line, column and field, lets `kind: List` be unwrapped,
 //! and keeps the spelling of a scalar: `tag: 1.10` is the text `1.10`, not the number 1.1.
 //!
-//! [`parse`] is for readers of objects: aliases and merge keys are written out, within a bound, and keys are scalars that
-//! occur once. [`parse_as_written`] is for those that rewrite a text: it keeps aliases and merge keys, since what moves must
-//! not be written out, keeps documents that are empty, and refuses only what is not YAML.
+//! [`parse`] is for readers of objects: aliases and merge keys are written out, within a bound, and keys are scalars
+//! that occur once. [`parse_as_written`] is for those that rewrite a text: it keeps aliases and merge keys, since what
+//! moves must not be written out, keeps documents that are empty, and refuses only what is not YAML.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -31,8 +31,8 @@ const MAX_ALIASED_NODES: usize = 1_000_000;
 pub struct Node {
     /// Where it starts. An empty value is where its key is.
     pub place: Place,
-    /// From its first byte to behind its last one; trailing blank lines are part of a block scalar that keeps them only. An alias
-    /// that is written out has those of what it stands for.
+    /// From its first byte to behind its last one; trailing blank lines are part of a block scalar that keeps them
+    /// only. An alias that is written out has those of what it stands for.
     pub span: Range<usize>,
     /// Whether it has an anchor or a tag.
     pub bound: bool,
@@ -210,7 +210,8 @@ impl Entry {
     }
 }
 
-/// The documents of a stream that are not empty, as objects. After an error the documents that precede it are still there.
+/// The documents of a stream that are not empty, as objects. After an error the documents that precede
+/// it are still there.
 #[must_use]
 pub fn parse(text: &str) -> (Vec<Rc<Node>>, Option<SyntaxError>) {
     let mut builder = Builder::new(text, Aliases::WrittenOut);
@@ -432,8 +433,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     }
 }
 
-/// Merges the mappings of the `<<` keys into the entries of a mapping; how many nodes these brought. The mapping's own keys win,
-/// then the earlier merge.
+/// Merges the mappings of the `<<` keys into the entries of a mapping; how many nodes these brought. The mapping's own
+/// keys win, then the earlier merge.
 fn merge(entries: &mut Vec<Entry>) -> Result<usize, SyntaxError> {
     let mut seen = HashSet::with_capacity(entries.len());
     let (merges, own): (Vec<_>, Vec<_>) = std::mem::take(entries).into_iter().partition(is_merge);

@@ -1,6 +1,7 @@
 //! Digests in the form of `status.artifact.digest`, `<algorithm>:<hex>`, and their calculation.
 //!
-//! The algorithms are those of source-controller's `--artifact-digest-algo`; validity is that of opencontainers' go-digest.
+//! The algorithms are those of source-controller's `--artifact-digest-algo`; validity is
+//! that of opencontainers' go-digest.
 
 use bumpwright_gostd::quote;
 use sha2::Digest as _;

@@ -1,13 +1,13 @@
-//! Artifacts of sources as Flux's source-controller makes them: archives, ignore rules, digests and revisions, without a file
-//! system.
+//! Artifacts of sources as Flux's source-controller makes them: archives, ignore rules, digests and revisions,
+//! without a file system.
 //!
 //! ```text
 //! files ─▶ ignore (which of them) ─▶ archive::Writer ─▶ tar.gz, its digest
 //! tar.gz (ours, a layer, of another controller) ─▶ archive::Reader (guarded) ─▶ files, one at a time
 //! ```
 //!
-//! [`digest`] and [`revision`] are for the fields of `status.artifact`. Names of files are bytes throughout, as in Git and
-//! tar.
+//! [`digest`] and [`revision`] are for the fields of `status.artifact`. Names of files are bytes throughout, as
+//! in Git and tar.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(

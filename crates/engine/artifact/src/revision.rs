@@ -17,8 +17,8 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// Parses either form; `None` when the text is not a revision. The hash is after the last `@` (in the old form: `/`), so
-    /// that names may contain these characters.
+    /// Parses either form; `None` when the text is not a revision. The hash is after the last `@` (in the old form:
+    /// `/`), so that names may contain these characters.
     ///
     /// ```
     /// use bumpwright_artifact::Revision;

@@ -1,4 +1,5 @@
-//! Ignore rules against the files that source-controller's own code keeps of the same tree (`fixtures/artifact/ignore.jsonl`).
+//! Ignore rules against the files that source-controller's own code keeps of
+//! the same tree (`fixtures/artifact/ignore.jsonl`).
 //!
 //! `BUMPWRIGHT_IGNORES=file` tries the rule sets of another file, as `fixtures/artifact/generate/ignore` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -171,7 +172,8 @@ fn what_is_kept_is_what_source_controller_keeps() {
     assert!(faults.is_empty(), "{}", faults[..faults.len().min(5)].join("\n\n"));
 }
 
-/// 16,000 paths, fifty patterns of the kinds that there are. Only measured: `cargo test -p bumpwright-artifact --test ignore -- --ignored --nocapture`.
+/// 16,000 paths, fifty patterns of the kinds that there are. Only measured: `cargo test -p bumpwright-artifact --test
+/// ignore -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn sixteen_thousand_paths() {

@@ -7,7 +7,8 @@ use crate::{Reservation, Share};
 /// Disk space is taken in steps of this many bytes.
 const STEP: u64 = 1 << 20;
 
-/// A writer that takes disk space for what it writes, and releases it on drop unless it is passed on by [`BudgetedWriter::into_parts`].
+/// A writer that takes disk space for what it writes, and releases it on drop unless it is
+/// passed on by [`BudgetedWriter::into_parts`].
 #[derive(Debug)]
 pub struct BudgetedWriter<W> {
     out: W,

@@ -1,5 +1,5 @@
-//! Lists and maps of others, of which no more is kept than their reader can use: an entry of three bytes may take fifty times that in memory,
-//! and objects of tenants may have a hundred thousand of them.
+//! Lists and maps of others, of which no more is kept than their reader can use: an entry of three bytes may take fifty
+//! times that in memory, and objects of tenants may have a hundred thousand of them.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,6 @@
-//! Bounds on the resources of jobs, so that none of them ends the process or starves others: memory and disk space that all jobs share,
-//! and counts for each job. Both are checked while a job runs, and errors name the flag that raises the bound.
+//! Bounds on the resources of jobs, so that none of them ends the process or starves others: memory and disk
+//! space that all jobs share, and counts for each job. Both are checked while a job runs, and errors name the
+//! flag that raises the bound.
 //!
 //! A tenant (a namespace) gets at most half of the memory, so that there is always some for others.
 

@@ -47,8 +47,8 @@ impl HealthExprs {
         })
     }
 
-    /// The health of an object. It is in progress while its `status.observedGeneration` differs from its generation; else
-    /// the first expression that holds decides: in progress, failed, current. When none does, it is in progress.
+    /// The health of an object. It is in progress while its `status.observedGeneration` differs from its generation;
+    /// else the first expression that holds decides: in progress, failed, current. When none does, it is in progress.
     ///
     /// # Errors
     /// When an expression that is evaluated has no boolean value.

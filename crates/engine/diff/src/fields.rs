@@ -18,7 +18,8 @@ pub struct Field {
     pub new: Option<String>,
 }
 
-/// The fields that differ: in each mapping those of the new object by name, then removed ones. Values of a Secret are hidden.
+/// The fields that differ: in each mapping those of the new object by name, then removed ones. Values of
+/// a Secret are hidden.
 #[must_use]
 pub fn fields(old: &Node, new: &Node, is_secret: bool) -> Vec<Field> {
     let mut walk = FieldWalk {

@@ -68,8 +68,8 @@ impl SecretMask {
         shown
     }
 
-    /// Hides the values of an object's fields: all of a hidden object, else both values of a field if either has a hidden text,
-    /// since the other may have been one at another time.
+    /// Hides the values of an object's fields: all of a hidden object, else both values of a field if either has a
+    /// hidden text, since the other may have been one at another time.
     pub fn hide_fields(&self, (group, kind, name): (&str, &str, &str), fields: &mut [Field]) {
         let object = [group, kind, name].map(str::to_owned);
         let is_hidden = self.0.objects.contains(&object);

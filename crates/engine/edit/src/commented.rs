@@ -6,8 +6,8 @@ use super::file::{almost_keys, keys};
 use super::marker;
 use super::walk::options;
 
-/// Whether a marker's comment, alone on its line, is a field that is commented out, `# image: x # {…}`, or is the marker of
-/// such a field directly above it.
+/// Whether a marker's comment, alone on its line, is a field that is commented out, `# image: x # {…}`, or is the
+/// marker of such a field directly above it.
 pub(super) fn is_commented_out(comment: &str, above: Option<&str>) -> bool {
     let bytes = comment.as_bytes();
     let key = keys(bytes, b"\"'").next().or_else(|| almost_keys(bytes).next());

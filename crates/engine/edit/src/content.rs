@@ -1,5 +1,5 @@
-//! What a field holds, and whether its marker writes the same kind of thing: what is more than that would be lost, and what was
-//! made of it would be broken.
+//! What a field holds, and whether its marker writes the same kind of thing: what is more than that would be lost, and
+//! what was made of it would be broken.
 
 use std::borrow::Cow;
 
@@ -167,7 +167,8 @@ fn more(value: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a text has no other special characters than a tag has that is no image's: tags of Git repositories have more.
+/// Whether a text has no other special characters than a tag has that is no image's: tags of
+/// Git repositories have more.
 fn is_as_odd(value: &str, tag: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     let begins = value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || tag.starts_with(c));

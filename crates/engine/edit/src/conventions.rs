@@ -1,5 +1,5 @@
-//! Mappings whose keys say that they hold an image: entries of `images` of kustomizations, and `repository` and `tag` in values of charts.
-//! Markers are put there, and rules without markers find them there.
+//! Mappings whose keys say that they hold an image: entries of `images` of kustomizations, and `repository` and `tag`
+//! in values of charts. Markers are put there, and rules without markers find them there.
 
 use super::model::Part;
 
@@ -39,8 +39,8 @@ impl Default for ImageKeys {
     }
 }
 
-/// The fields of an entry of `images` of a kustomization that has a tag or a digest. It is of the image that it results in: of `newName` if
-/// it has one. A mapping is what gives text and number of a scalar that is not empty.
+/// The fields of an entry of `images` of a kustomization that has a tag or a digest. It is of the image that it results
+/// in: of `newName` if it has one. A mapping is what gives text and number of a scalar that is not empty.
 #[must_use]
 pub fn of_images_entry<'v>(scalar: impl Fn(&str) -> Option<(&'v str, usize)>) -> Vec<ImageField> {
     let Some((image, _)) = scalar("newName").or_else(|| scalar("name")) else {
@@ -94,9 +94,10 @@ pub fn has_host(name: &str) -> bool {
     host.is_some_and(|host| host.contains(['.', ':']) || host == "localhost") && !name.contains("://")
 }
 
-/// The keys of a mapping that may hold the parts of an image, those that are used most first: `repository` and `tag`, `image` and `tag`
-/// with the registry in `registry` or `hub`, `imageName` and `imageTag`, `name` and `version` where they can be nothing else. `key` is that of
-/// the mapping itself, `names` are its own, and `text` gives the texts that are not empty.
+/// The keys of a mapping that may hold the parts of an image, those that are used most first: `repository` and `tag`,
+/// `image` and `tag` with the registry in `registry` or `hub`, `imageName` and `imageTag`, `name` and `version` where
+/// they can be nothing else. `key` is that of the mapping itself, `names` are its own, and `text` gives the texts
+/// that are not empty.
 #[must_use]
 pub fn image_keys<'v>(key: &str, names: &[&str], text: impl Fn(&str) -> Option<&'v str>) -> Vec<ImageKeys> {
     let has = |name: &str| names.contains(&name);

@@ -142,8 +142,9 @@ impl fmt::Display for UnknownFormat {
     }
 }
 
-/// The kind of the file at `path` (with `/`), by its name as in Flux: `*.yaml`, `*.yml` and the base name `Kustomization`,
-/// including hidden files, case-sensitive (docs/behaviour/image-automation-controller.md, *Files and markers*).
+/// The kind of the file at `path` (with `/`), by its name as in Flux: `*.yaml`, `*.yml` and the base name
+/// `Kustomization`, including hidden files, case-sensitive
+/// (docs/behaviour/image-automation-controller.md, *Files and markers*).
 pub fn file_kind(path: &str) -> FileKind {
     kind_of(path, Formats::default())
 }
@@ -200,8 +201,8 @@ pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the bytes may contain a marker: one search, for `$imagepolicy` in quotes and for what is almost that in a comment. A file without it
-/// has neither sites nor skips.
+/// Whether the bytes may contain a marker: one search, for `$imagepolicy` in quotes and for what is almost that in a
+/// comment. A file without it has neither sites nor skips.
 ///
 /// Single quotes are accepted, too, so that a marker with them is reported.
 pub fn looks_marked(bytes: &[u8]) -> bool {
@@ -224,8 +225,8 @@ pub(super) fn keys<'a>(bytes: &'a [u8], quotes: &'a [u8]) -> impl Iterator<Item 
     names(bytes).filter_map(move |start| key_at(bytes, start, quotes))
 }
 
-/// The offsets of `imagepolicy`, and of what differs from it in the case of `i` and `p`. The end of it is searched for, which all spellings
-/// share, and which is rarer in manifests than `image`.
+/// The offsets of `imagepolicy`, and of what differs from it in the case of `i` and `p`. The end of it is searched for,
+/// which all spellings share, and which is rarer in manifests than `image`.
 fn names(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     const END: &[u8] = b"olicy";
     memmem::find_iter(bytes, END).filter_map(|at| {

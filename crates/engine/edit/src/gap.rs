@@ -1,7 +1,7 @@
 //! Comments between two tokens: decides which of them belong to the following token.
 //!
-//! go-yaml's rules (`yaml_parser_scan_comments`): comments on lines of their own are the head of the following token, unless
-//! a blank line, a dedent or the end of a flow collection makes them the foot of the preceding one.
+//! go-yaml's rules (`yaml_parser_scan_comments`): comments on lines of their own are the head of the following token,
+//! unless a blank line, a dedent or the end of a flow collection makes them the foot of the preceding one.
 
 /// A comment of the scanner.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,8 @@ use std::cell::Cell;
 pub(super) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
-    /// The last place: offset and column. The next one mostly follows on the same line, which may be as long as the text.
+    /// The last place: offset and column. The next one mostly follows on the same line, which may be as
+    /// long as the text.
     last: Cell<(usize, usize)>,
 }
 

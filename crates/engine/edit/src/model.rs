@@ -220,7 +220,8 @@ impl Reason {
         self == Self::Commented
     }
 
-    /// Whether the field stays as somebody wants it to, for now or for ever: no wrong marker, policy or registry is the cause.
+    /// Whether the field stays as somebody wants it to, for now or for ever: no wrong marker, policy or
+    /// registry is the cause.
     #[must_use]
     pub fn is_on_purpose(self) -> bool {
         matches!(

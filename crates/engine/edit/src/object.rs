@@ -58,8 +58,9 @@ impl Objects {
         slot.get_or_insert_with(|| value.to_owned());
     }
 
-    /// The object that a field below object `index` belongs to: the item if the document is a list, else the root
-    /// (docs/behaviour/image-automation-controller.md, *Files and markers*: `kind: List` and ResourceList are unwrapped).
+    /// The object that a field below object `index` belongs to: the item if the document is a list,
+    /// else the root (docs/behaviour/image-automation-controller.md, *Files and markers*: `kind: List`
+    /// and ResourceList are unwrapped).
     pub(super) fn identify(&self, index: usize) -> DocumentId {
         let root = self.found.first();
         let is_list = matches!(

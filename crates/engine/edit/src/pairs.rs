@@ -1,5 +1,5 @@
-//! Tag and digest of one image, in fields beside each other: they change together or not at all, since a digest decides which image
-//! runs, whatever its tag says.
+//! Tag and digest of one image, in fields beside each other: they change together or not at all, since a digest decides
+//! which image runs, whatever its tag says.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,8 @@ const DIGESTS: [&str; 4] = ["digest", "sha256", "sha512", "sha"];
 /// How the keys of other parts end.
 const OTHERS: [&str; 6] = ["tag", "version", "image", "repository", "name", "ref"];
 
-/// What is before such an end of a key, which says of which image it is: `web` of `webTag`, nothing of `imageTag` and `newTag`.
+/// What is before such an end of a key, which says of which image it is: `web` of `webTag`, nothing
+/// of `imageTag` and `newTag`.
 fn split_key(key: &str, ends: &[&str]) -> Option<String> {
     let key = key.to_ascii_lowercase();
     let stem = ends.iter().find_map(|end| key.strip_suffix(end))?;

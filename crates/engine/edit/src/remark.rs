@@ -1,8 +1,8 @@
 //! Binds comments to tokens as go-yaml does.
 //!
-//! The rules are go-yaml's (`scannerc.go`): a comment after a token on its line is that token's line comment; after `:` in
-//! block context and `,` in flow context it is the line comment of the token before; after `-` it is a head. The remarks
-//! are taken by events in [`super::walk`], as in go-yaml's parser.
+//! The rules are go-yaml's (`scannerc.go`): a comment after a token on its line is that token's line comment; after `:`
+//! in block context and `,` in flow context it is the line comment of the token before; after `-` it is a head. The
+//! remarks are taken by events in [`super::walk`], as in go-yaml's parser.
 
 use granit_parser::{Options, ScalarStyle, Scanner, StrInput, Token, TokenType};
 

@@ -1,4 +1,5 @@
-//! Repairs of YAML that go-yaml accepts and granit does not: bytes are replaced, without moving others, until it parses.
+//! Repairs of YAML that go-yaml accepts and granit does not: bytes are replaced, without moving
+//! others, until it parses.
 //!
 //! The repaired text is only parsed, never written: values and spellings are those of the original.
 

@@ -28,8 +28,9 @@ impl<'a> Content<'a> {
     }
 }
 
-/// For each field of `from`, its index among those of `to`: the one of the same object whose line stayed, as a diff has it. Those whose lines
-/// changed are paired in their order, if as many of the same object and with the same marker are left in both.
+/// For each field of `from`, its index among those of `to`: the one of the same object whose line stayed, as a diff
+/// has it. Those whose lines changed are paired in their order, if as many of the same object and with the same marker
+/// are left in both.
 #[must_use]
 pub fn carried(from: Content<'_>, to: Content<'_>) -> Vec<Option<usize>> {
     let kept = kept_lines(from.bytes, to.bytes);
@@ -96,8 +97,8 @@ fn kept_lines(old: &[u8], new: &[u8]) -> Vec<Option<usize>> {
     kept
 }
 
-/// The edits that give the field `site` of `now` what the field `was` of `then` holds: to the byte where its style is still the one that
-/// was written last, `wrote`, or the same. None if it cannot be written there.
+/// The edits that give the field `site` of `now` what the field `was` of `then` holds: to the byte where its style is
+/// still the one that was written last, `wrote`, or the same. None if it cannot be written there.
 #[must_use]
 pub fn restored(site: &Site, now: &[u8], was: &Site, then: &[u8], wrote: &Site) -> Vec<Edit> {
     let is_as_written = site.text == wrote.text && is_alike(site, wrote);

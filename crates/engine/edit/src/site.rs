@@ -16,8 +16,8 @@ pub type Choice = BTreeMap<usize, Vec<(Setter, ByRule)>>;
 pub struct Site {
     /// What it is set to.
     pub setter: Setter,
-    /// The bytes of the spelling, with quotes, without tag and anchor; for a block scalar its content, from the line after
-    /// the header to the end of the last significant line.
+    /// The bytes of the spelling, with quotes, without tag and anchor; for a block scalar its content, from the line
+    /// after the header to the end of the last significant line.
     pub span: Range<usize>,
     /// Line of the scalar (of a block scalar's header), from 1.
     pub line: usize,

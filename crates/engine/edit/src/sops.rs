@@ -1,4 +1,5 @@
-//! Files of SOPS whose MAC is over all of their values: SOPS refuses them once a plain value was changed by anybody else.
+//! Files of SOPS whose MAC is over all of their values: SOPS refuses them once a plain value was
+//! changed by anybody else.
 
 use memchr::memmem;
 

@@ -11,8 +11,8 @@ pub(super) enum Before {
     Token,
 }
 
-/// Offset of the first tab that go-yaml refuses in the gap between two tokens. Comments may contain tabs, and so may the
-/// indentation of a comment below another; in flow context only the lines below a plain scalar are checked.
+/// Offset of the first tab that go-yaml refuses in the gap between two tokens. Comments may contain tabs, and so may
+/// the indentation of a comment below another; in flow context only the lines below a plain scalar are checked.
 pub(super) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize> {
     memchr::memchr(b'\t', gap.as_bytes())?;
     let mut leads = before == Before::Indicator;

@@ -1,6 +1,6 @@
-//! The spelling of a version in its field: registries take no `+` in a tag, so Helm writes `_` for the one of a chart's version, and back.
-//! Fields with a version have the one, fields with a tag the other, whichever of them a policy has. In the query of an address a `+` is a
-//! blank, so that it is `%2B` there.
+//! The spelling of a version in its field: registries take no `+` in a tag, so Helm writes `_` for the one of a chart's
+//! version, and back. Fields with a version have the one, fields with a tag the other, whichever of them a policy has.
+//! In the query of an address a `+` is a blank, so that it is `%2B` there.
 
 use std::borrow::Cow;
 

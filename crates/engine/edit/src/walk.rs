@@ -1,8 +1,8 @@
 //! From YAML events to sites: binds markers to scalars.
 //!
-//! The remarks of [`super::remark`] wait in a queue; an event that has comments in go-yaml takes those that are bound to
-//! its offset or before it (`yaml_parser_set_event_comments`). A scalar value with exactly one comment, a marker, is a
-//! site.
+//! The remarks of [`super::remark`] wait in a queue; an event that has comments in go-yaml takes those that are
+//! bound to its offset or before it (`yaml_parser_set_event_comments`). A scalar value with exactly one comment, a
+//! marker, is a site.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

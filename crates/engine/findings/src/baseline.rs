@@ -1,6 +1,7 @@
 //! A baseline: the findings of one day, which are accepted until they are gone.
 //!
-//! A finding is recognised by its rule, object, file and message, not by its line. If its file is renamed, it is the same one still.
+//! A finding is recognised by its rule, object, file and message, not by its line. If its file is renamed, it is
+//! the same one still.
 
 use std::collections::BTreeMap;
 
@@ -133,8 +134,8 @@ impl Baseline {
         terminal::json(&format!("{text}\n")).into_owned()
     }
 
-    /// Accepts what it has of these findings, each as often as it has it; `name` is that of the file. Returns the number of those
-    /// that are not there any more.
+    /// Accepts what it has of these findings, each as often as it has it; `name` is that of the file. Returns the
+    /// number of those that are not there any more.
     pub fn accept(&self, findings: &mut [Finding], name: &str) -> usize {
         let mut left: BTreeMap<Known, usize> = BTreeMap::new();
         for known in &self.known {

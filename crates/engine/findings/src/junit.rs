@@ -1,5 +1,5 @@
-//! JUnit XML, as Jenkins and GitLab read it: a test suite for each Kustomization, and in it a test for each finding, or one that
-//! passed. Errors are failures; warnings and notes are the output of tests that passed.
+//! JUnit XML, as Jenkins and GitLab read it: a test suite for each Kustomization, and in it a test for each finding, or
+//! one that passed. Errors are failures; warnings and notes are the output of tests that passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,8 +18,8 @@ pub struct Report {
 impl Report {
     /// The report of these findings in the Kustomizations that were `checked`, by this version of bumpwright.
     ///
-    /// Findings are sorted by path, line, column and rule; those without a place come last. Findings of several Kustomizations
-    /// or clusters that say the same of the same place are merged.
+    /// Findings are sorted by path, line, column and rule; those without a place come last. Findings of several
+    /// Kustomizations or clusters that say the same of the same place are merged.
     #[must_use]
     pub fn new(findings: Vec<Finding>, checked: impl IntoIterator<Item = Origin>, version: impl Into<String>) -> Self {
         let mut findings: Vec<Finding> = findings.into_iter().map(short).collect();
@@ -34,7 +34,8 @@ impl Report {
         }
     }
 
-    /// The same where what a baseline has is accepted, too; `name` is that of its file. What it has and what is not there any more is told.
+    /// The same where what a baseline has is accepted, too; `name` is that of its file. What it has and what is not
+    /// there any more is told.
     #[must_use]
     pub fn accepting(mut self, baseline: &Baseline, name: &str) -> Self {
         let gone = baseline.accept(&mut self.findings, name);

@@ -1,4 +1,5 @@
-//! The rules: a closed set. Their ids are stable: people write them into their CI, and code scanning tracks alerts by them.
+//! The rules: a closed set. Their ids are stable: people write them into their CI, and code scanning
+//! tracks alerts by them.
 
 use std::fmt;
 

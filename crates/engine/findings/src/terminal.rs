@@ -14,8 +14,8 @@ pub fn inline(text: &str) -> Cow<'_, str> {
     spelled(text, commands)
 }
 
-/// A JSON document made safe for a terminal: control characters that serde leaves as they are become escapes, which do not
-/// change the JSON's value.
+/// A JSON document made safe for a terminal: control characters that serde leaves as they are become escapes, which do
+/// not change the JSON's value.
 #[must_use]
 pub fn json(document: &str) -> Cow<'_, str> {
     // Line breaks are those of the document: those in texts are escaped already.

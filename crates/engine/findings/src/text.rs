@@ -1,4 +1,5 @@
-//! Text for people, with colours where the terminal has them. Each finding begins a line; what belongs to it is indented.
+//! Text for people, with colours where the terminal has them. Each finding begins a line; what belongs
+//! to it is indented.
 
 use anstyle::{AnsiColor, Style};
 
@@ -40,8 +41,8 @@ fn below(finding: &Finding) -> String {
     [origins, help].into_iter().flatten().collect()
 }
 
-/// Text whose further lines are below its first, behind a bar: without one, a line that begins with `::` would be a workflow command
-/// in the log of a GitHub Action, which ignores blanks before it.
+/// Text whose further lines are below its first, behind a bar: without one, a line that begins with `::` would be a
+/// workflow command in the log of a GitHub Action, which ignores blanks before it.
 fn indented(text: &str) -> String {
     let text = printable(text.trim_end());
     text.replace('\n', &format!("\n{INDENT}| "))

@@ -87,8 +87,8 @@ pub struct Wait {
 
 impl Wait {
     /// A wait for `objects`; errors name them in this order. With `fail_fast` the first failure ends it
-    /// (`DisableFailFastBehavior` turns that off). `jobs_with_ttl` are Jobs with `spec.ttlSecondsAfterFinished`: they have
-    /// ended when they are gone.
+    /// (`DisableFailFastBehavior` turns that off). `jobs_with_ttl` are Jobs with `spec.ttlSecondsAfterFinished`: they
+    /// have ended when they are gone.
     pub fn new(
         objects: impl IntoIterator<Item = ObjectId>,
         fail_fast: bool,

@@ -6,9 +6,9 @@
 //! chart + values   ─▶ render (context, functions, templates) ─▶ manifest (documents, hooks, order of kinds) ─▶ text
 //! ```
 //!
-//! [`Chart::from_files`] and [`Chart::from_archive`] read a chart, which any number of releases may share;
-//! [`render`] makes the documents of one release. Nothing is fetched, and no file, clock or random number is used besides
-//! those that the caller passes.
+//! [`Chart::from_files`] and [`Chart::from_archive`] read a chart, which any number of releases may share; [`render`]
+//! makes the documents of one release. Nothing is fetched, and no file, clock or random number is used besides those
+//! that the caller passes.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(

@@ -139,7 +139,8 @@ impl Default for Settings {
     }
 }
 
-/// The name of a release that is named after its chart, a path or a URL, and the time in seconds since 1970-01-01T00:00:00Z.
+/// The name of a release that is named after its chart, a path or a URL, and the time
+/// in seconds since 1970-01-01T00:00:00Z.
 #[must_use]
 pub fn generated_name(chart: &str, seconds: i64) -> String {
     let base = chart.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Limits on what a build copies, since each of a few patches that double an object doubles it again; and its share of the
-//! memory budget of all builds.
+//! Limits on what a build copies, since each of a few patches that double an object doubles it again; and its share of
+//! the memory budget of all builds.
 //!
 //! Texts are set from tables and closures all over the engine. So the account of the current build is thread-local:
 //! [`build`](crate::build()) sets and removes it.

@@ -1,4 +1,5 @@
-//! JSON patches compared with the results of kustomize's filter for the same pairs (`fixtures/kustomize/jsonpatch.jsonl`).
+//! JSON patches compared with the results of kustomize's filter for the same pairs
+//! (`fixtures/kustomize/jsonpatch.jsonl`).
 //!
 //! `BUMPWRIGHT_JSONPATCHES=file` tries the pairs of another file, as `fixtures/kustomize/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

@@ -28,8 +28,8 @@ impl<'a> DataBuilder<'a> {
         }
     }
 
-    /// Adds a change whose `file` is relative to the root of the repository. `image` returns the whole image of the policy,
-    /// even if the field has only a part of it.
+    /// Adds a change whose `file` is relative to the root of the repository. `image` returns the whole image of the
+    /// policy, even if the field has only a part of it.
     pub fn add(&mut self, change: FieldChange, policy: ObjectName, image: impl FnOnce() -> Option<Reference>) {
         let file = relative(&change.file, self.below).to_owned();
         let change = FieldChange { file, ..change };

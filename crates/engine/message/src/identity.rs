@@ -2,8 +2,8 @@
 
 use bumpwright_template::Value;
 
-/// Appends all texts of a struct, in the order of its fields. The order of the bytes is that of the fields: an end sorts before
-/// every byte, and NULs are escaped.
+/// Appends all texts of a struct, in the order of its fields. The order of the bytes is that of the fields: an end
+/// sorts before every byte, and NULs are escaped.
 pub(super) fn put_texts(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::String(text) => {

@@ -1,4 +1,5 @@
-//! What a commit changes in the clusters of a fleet when it is applied: `.Impact` of a template, and a section of every report.
+//! What a commit changes in the clusters of a fleet when it is applied: `.Impact` of a template, and a
+//! section of every report.
 
 use super::data::ObjectIdentifier;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Commit messages: the data of templates, and their rendering.
 //!
-//! A message is Go's `text/template` with Sprig's functions over the results of an update, with the fields of every version
-//! of the API (docs/decisions.md C32), byte for byte as by image-automation-controller: a Gerrit Change-Id is a hash over
-//! parts of it.
+//! A message is Go's `text/template` with Sprig's functions over the results of an update, with the fields of every
+//! version of the API (docs/decisions.md C32), byte for byte as by image-automation-controller: a Gerrit Change-Id is a
+//! hash over parts of it.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -92,8 +92,8 @@ struct Image {
     policy: Name,
 }
 
-/// Reads data: `automationObject`, `values`, `changes`, `images` and `impact`, all optional. The presence of `changes` and `images`
-/// decides the era: v1 has only changes, v1beta1 only images, v1beta2 both.
+/// Reads data: `automationObject`, `values`, `changes`, `images` and `impact`, all optional. The presence of `changes`
+/// and `images` decides the era: v1 has only changes, v1beta1 only images, v1beta2 both.
 ///
 /// # Errors
 /// [`DataError`]

@@ -11,8 +11,8 @@ pub(super) fn field(args: Args<'_>, name: &str) -> Result<Value, Failure> {
     .ok_or_else(|| Failure::new(format!("internal: the receiver has no {name}")))
 }
 
-/// The value of the receiver `index` places after its declared fields, which is not printed: the data of its methods, or a
-/// field of another era.
+/// The value of the receiver `index` places after its declared fields, which is not printed: the data of its methods,
+/// or a field of another era.
 pub(super) fn beyond(args: Args<'_>, index: usize) -> Result<Value, Failure> {
     match args.value(0)? {
         Value::Struct(receiver) => receiver.fields().get(receiver.of.fields.len() + index).cloned(),

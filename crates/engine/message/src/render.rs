@@ -53,8 +53,8 @@ pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) ->
     execute(&parsed, template, data, limits, world).map_err(not_run)
 }
 
-/// Checks that a text is a template, and that the fields which it names exist: it is rendered for [`EXAMPLE`]. What else may go
-/// wrong depends on the bump, and is not looked for.
+/// Checks that a text is a template, and that the fields which it names exist: it is rendered for [`EXAMPLE`]. What
+/// else may go wrong depends on the bump, and is not looked for.
 ///
 /// # Errors
 /// [`MessageError`] when it is not a template, or names a field or function that does not exist.

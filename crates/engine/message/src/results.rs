@@ -1,7 +1,7 @@
 //! Results of an update in templates: `.Updated` and `.Changed`.
 //!
-//! Where Flux iterates over Go maps in random order (`.Updated.Images`, `.Changed.Changes`, and the lists of `.Objects`),
-//! the order here is that of files, objects in a file, and changes of an object.
+//! Where Flux iterates over Go maps in random order (`.Updated.Images`, `.Changed.Changes`, and the lists of
+//! `.Objects`), the order here is that of files, objects in a file, and changes of an object.
 
 use super::{
     data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier},

@@ -1,7 +1,8 @@
-//! `ImageUpdateAutomation` of v1alpha1: its fields move (ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*; IUA-111 to IUA-116).
+//! `ImageUpdateAutomation` of v1alpha1: its fields move (ImageUpdateAutomation v1beta1, *Migrating from
+//! v1alpha1*; IUA-111 to IUA-116).
 //!
-//! `sourceRef` replaces `checkout`; `git` replaces `commit`, with `checkout`, `commit` and `push` in it. Lines keep their
-//! comments, and are reindented.
+//! `sourceRef` replaces `checkout`; `git` replaces `commit`, with `checkout`, `commit` and `push` in it. Lines keep
+//! their comments, and are reindented.
 
 use bumpwright_api::Place;
 

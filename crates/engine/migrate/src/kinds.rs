@@ -5,7 +5,8 @@
 pub(super) enum Rule {
     /// Only the version changes.
     Version,
-    /// `ImageUpdateAutomation`: fields move when the object is of v1alpha1 (ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*).
+    /// `ImageUpdateAutomation`: fields move when the object is of v1alpha1 (ImageUpdateAutomation
+    /// v1beta1, *Migrating from v1alpha1*).
     Automation,
     /// `Kustomization`: patches and `validation` (Kustomization v1beta1 against v1).
     Kustomization,
@@ -47,8 +48,8 @@ const KINDS: &[MigratedKind] = &[
         Rule::Automation,
         SOURCE_REF,
     ),
-    // `gitImplementation` is ignored (ImageUpdateAutomation v1beta1, *Specification*); `accessFrom` of sources was never implemented
-    // (source-controller, api/v1beta2).
+    // `gitImplementation` is ignored (ImageUpdateAutomation v1beta1, *Specification*); `accessFrom` of sources was
+    // never implemented (source-controller, api/v1beta2).
     kind(
         SOURCE,
         "GitRepository",

@@ -1,8 +1,8 @@
 //! `Kustomization` of v1beta1 and v1beta2: fields that v1 does not have any more.
 //!
-//! `validation` is removed (docs/decisions.md C05: the server validates every apply). `patchesStrategicMerge` and `patchesJson6902`
-//! become `patches` (C10), in the order in which kustomize applies them: merges, `patches`, JSON patches. An inline object
-//! becomes the text that v1 requires: the same bytes after `|-`, reindented.
+//! `validation` is removed (docs/decisions.md C05: the server validates every apply). `patchesStrategicMerge` and
+//! `patchesJson6902` become `patches` (C10), in the order in which kustomize applies them: merges, `patches`, JSON
+//! patches. An inline object becomes the text that v1 requires: the same bytes after `|-`, reindented.
 
 use super::lines::{
     Change, Region, before, distance, line_break, line_end, line_start, moved, moved_below, region, spaces,
@@ -235,7 +235,8 @@ impl Layout<'_> {
     }
 }
 
-/// Checks the name of a target, which is literal; in `patches` it is a regular expression, in which a dot is any character.
+/// Checks the name of a target, which is literal; in `patches` it is a regular expression, in which a
+/// dot is any character.
 fn literal_target(item: &Node) -> Result<(), ObjectError> {
     let Some(target) = item.get("target") else {
         return Ok(());

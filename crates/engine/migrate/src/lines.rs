@@ -107,8 +107,8 @@ fn region_end(text: &str, entry: &Entry) -> usize {
     end
 }
 
-/// The lines below the key of a region, divided among the entries of its mapping: each gets the lines from the end of the
-/// one before it, the last one all that remain.
+/// The lines below the key of a region, divided among the entries of its mapping: each gets the lines from the end of
+/// the one before it, the last one all that remain.
 pub(super) fn shares(text: &str, map: &Node, end: usize) -> Option<Vec<Range<usize>>> {
     let entries = map.entries();
     let mut at = line_start(text, entries.first()?.key.span.start);
@@ -152,8 +152,8 @@ pub(super) fn moved(text: &str, range: Range<usize>, changes: &[Change], delta: 
     out
 }
 
-/// The comment lines above a key in this column, moved by `delta` columns, and not deeper than the key: below a block scalar they
-/// would become part of it.
+/// The comment lines above a key in this column, moved by `delta` columns, and not deeper than the key: below a block
+/// scalar they would become part of it.
 pub(super) fn comments_moved(text: &str, range: Range<usize>, column: usize, delta: isize) -> String {
     let mut out = String::new();
     for line in text.get(range).unwrap_or_default().split_inclusive('\n') {
@@ -177,8 +177,8 @@ pub(super) fn changed(text: &str, range: Range<usize>, changes: &[Change]) -> St
     out
 }
 
-/// Appends a reindented line. Empty lines stay empty; lines of blanks are moved, too, since they may be content of a block
-/// scalar.
+/// Appends a reindented line. Empty lines stay empty; lines of blanks are moved, too, since they may be content
+/// of a block scalar.
 fn push_line(out: &mut String, line: &str, delta: isize) {
     if line.trim_end_matches(['\r', '\n']).is_empty() {
         return out.push_str(line);

@@ -5,8 +5,9 @@
 /// Longer names, in bytes, are not compared: the time is the product of the lengths.
 const LONGEST: usize = 200;
 
-/// The known name that differs least from `name`, ignoring case: by one letter in a short name, by a third in a long one, since
-/// `tag` is not `map`. Swapped letters count as one (optimal string alignment). Of equally near ones the first in the alphabet.
+/// The known name that differs least from `name`, ignoring case: by one letter in a short name, by a third in a long
+/// one, since `tag` is not `map`. Swapped letters count as one (optimal string alignment). Of equally near ones the
+/// first in the alphabet.
 #[must_use]
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let lower = name.to_lowercase();

@@ -7,7 +7,8 @@ use bumpwright_budget::Exceeded;
 use bumpwright_kustomize::tree::Tree;
 use bumpwright_kustomize::{BuildError, Cause};
 
-/// An error between the artifact of a Kustomization and its objects. Messages begin with the words of kustomize-controller.
+/// An error between the artifact of a Kustomization and its objects. Messages begin with
+/// the words of kustomize-controller.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
     /// `spec.path` is not in the artifact (K-191).

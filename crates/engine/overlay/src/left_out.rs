@@ -25,8 +25,8 @@ impl LeftOut {
         }
     }
 
-    /// Whether it may have been an object of this kind before. Its name and its namespace do not matter: they may have been
-    /// different.
+    /// Whether it may have been an object of this kind before. Its name and its namespace do not matter: they
+    /// may have been different.
     fn may_be(&self, group: &str, kind: &str) -> bool {
         let is = |known: &Option<String>, text: &str| known.as_ref().is_none_or(|known| known == text);
         is(&self.group, group) && is(&self.kind, kind)

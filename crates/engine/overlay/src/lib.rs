@@ -6,13 +6,15 @@
 //! ```
 //!
 //! - [`Overlay`]: the fields of a Kustomization's spec that decide what is built.
-//! - [`prepare`]: finds the path, finds or generates its `kustomization.yaml` and puts the spec's fields into it. The tree
-//!   is not changed and not copied: replaced files are kept beside it, so one tree serves any number of Kustomizations.
+//! - [`prepare`]: finds the path, finds or generates its `kustomization.yaml` and puts the spec's fields
+//!   into it. The tree is not changed and not copied: replaced files are kept beside it, so one tree serves
+//!   any number of Kustomizations.
 //! - [`Prepared::build`]: the objects and the digest of their YAML. Decryption and substitution come in as
 //!   [`Decrypt`] and [`Substitute`]: this crate decides when they run.
 //! - [`Object`]: an object with the file and line that it comes from.
 //! - [`LeftOut`]: an object that is no longer valid after variable substitution.
-//! - [`NotText`]: a label, an annotation or a namespace that no API server takes; [`Built::without`] makes an error of it.
+//! - [`NotText`]: a label, an annotation or a namespace that no API server takes; [`Built::without`] makes
+//!   an error of it.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(

@@ -1,4 +1,5 @@
-//! A directory without a kustomization: which files below it are its resources (*Generating a kustomization.yaml file*).
+//! A directory without a kustomization: which files below it are its resources
+//! (*Generating a kustomization.yaml file*).
 
 use super::mount::Mount;
 use bumpwright_kustomize::kustomization::NAMES;
@@ -19,7 +20,8 @@ pub(super) fn is_file(tree: &Mount<'_>, path: &str) -> bool {
 /// The manifests below a directory.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
-    /// Files that end in `.yaml` or `.yml`, and directories with a kustomization of their own, in the order of their paths.
+    /// Files that end in `.yaml` or `.yml`, and directories with a kustomization of their own, in the
+    /// order of their paths.
     pub paths: Vec<String>,
     /// Whether a link with the name of a file leads to a directory: a build could use it, Flux fails.
     pub has_disguised: bool,

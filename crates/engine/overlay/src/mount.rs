@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-/// The shown location of artifacts: as in the messages of kustomize-controller, with a fixed number for a random one of the
-/// same length, since some messages are cut at a length. Two directories deep, so that a path leaves the artifact after
-/// as many `..` as with Flux.
+/// The shown location of artifacts: as in the messages of kustomize-controller, with a fixed number for a random one of
+/// the same length, since some messages are cut at a length. Two directories deep, so that a path leaves the artifact
+/// after as many `..` as with Flux.
 pub(super) const ROOT: &str = "/tmp/kustomization-0000000000";
 
 /// A tree below [`ROOT`], with replacements for some of its files. Nothing is beside it.

@@ -5,8 +5,8 @@ use std::fmt;
 use bumpwright_yaml::{Files, Node};
 use serde_json::Value;
 
-/// A label, an annotation or the namespace of an object that is a number, a boolean, a list or a mapping, which no API server
-/// takes.
+/// A label, an annotation or the namespace of an object that is a number, a boolean, a list or a mapping, which
+/// no API server takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotText {
     /// Its place in the artifact, as `path:line:column`; `None` in a generated object.

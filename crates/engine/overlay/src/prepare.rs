@@ -29,8 +29,8 @@ pub struct Prepared<'t> {
     pub(super) reservations: Vec<Reservation>,
 }
 
-/// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with the spec's fields
-/// added.
+/// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with
+/// the spec's fields added.
 ///
 /// # Errors
 ///

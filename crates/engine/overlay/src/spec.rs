@@ -20,7 +20,8 @@ pub struct Overlay {
     pub components: Vec<String>,
     pub ignore_missing_components: bool,
     pub build_metadata: Vec<String>,
-    /// The flag `--no-remote-bases`: directories of repositories are rejected, and files behind URLs, which Flux fetches.
+    /// The flag `--no-remote-bases`: directories of repositories are rejected, and files behind
+    /// URLs, which Flux fetches.
     pub no_remote_bases: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The stages of a build that the caller provides: decryption of files before it, decryption and substitution of objects
-//! after it.
+//! The stages of a build that the caller provides: decryption of files before it, decryption and substitution
+//! of objects after it.
 
 use bumpwright_budget::Share;
 use bumpwright_yaml::Node;
@@ -25,8 +25,8 @@ pub struct PlacedError(pub String);
 
 /// Decrypts files and objects: several at once, in any order, from several threads.
 pub trait Decrypt: Sync {
-    /// The plain bytes of a file that a kustomization names as a source of a Secret or as a patch; `None` where it is not
-    /// encrypted. Called once for a file that it decrypts.
+    /// The plain bytes of a file that a kustomization names as a source of a Secret or as a patch; `None` where it is
+    /// not encrypted. Called once for a file that it decrypts.
     ///
     /// # Errors
     ///
@@ -81,8 +81,8 @@ impl SourceFormat {
 /// Replaces variables.
 pub trait Substitute {
     /// An object with its variables replaced; `None` where it stays as it is. Not called for objects that opt out by
-    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` (K-093). Where memory is measured, the stage reserves what it needs
-    /// in it.
+    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` (K-093). Where memory is measured, the stage reserves what
+    /// it needs in it.
     ///
     /// # Errors
     ///

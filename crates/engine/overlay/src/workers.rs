@@ -9,8 +9,8 @@ use bumpwright_secret::wipe_stack;
 /// The number of items that justifies a thread.
 const SHARE: usize = 4;
 
-/// The results of `work` for the items, in their order, up to and including the first failure. Some items after that may
-/// have been processed as well.
+/// The results of `work` for the items, in their order, up to and including the first failure. Some items after that
+/// may have been processed as well.
 pub(super) fn each<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,
@@ -46,7 +46,8 @@ struct WorkQueue<'i, T, F> {
 }
 
 impl<T, F> WorkQueue<'_, T, F> {
-    /// As [`WorkQueue::run`], for a thread of its own: its stack is kept for other threads, with what decrypting has left there.
+    /// As [`WorkQueue::run`], for a thread of its own: its stack is kept for other threads, with what
+    /// decrypting has left there.
     fn run_and_wipe<R, E>(&self) -> Vec<(usize, Result<R, E>)>
     where
         F: Fn(&T) -> Result<R, E>,

@@ -1,5 +1,5 @@
-//! The stages around a build: which files are decrypted before it, the order in which objects are decrypted and their variables
-//! replaced, and the resulting names, places and digests.
+//! The stages around a build: which files are decrypted before it, the order in which objects are decrypted and their
+//! variables replaced, and the resulting names, places and digests.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -66,7 +66,8 @@ pub struct Attention {
     pub since: Option<i64>,
     /// The objects that wait for it, directly or not.
     pub blocks: Vec<Id>,
-    /// Other objects of which the same is to be said: they miss the same Secret, wait for each other, or nobody looks at them either.
+    /// Other objects of which the same is to be said: they miss the same Secret, wait for each other, or nobody
+    /// looks at them either.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Id>,
 }
@@ -151,8 +152,8 @@ impl World {
         }
     }
 
-    /// When what is said of an object began. Ready changes with each attempt, and the records of earlier ones are in the history of a
-    /// Kustomization.
+    /// When what is said of an object began. Ready changes with each attempt, and the records of earlier ones are in
+    /// the history of a Kustomization.
     fn since(&self, id: &Id, readiness: &Readiness) -> Option<i64> {
         let one = self.kustomizations.get(&id.name).filter(|_| id.kind == KUSTOMIZATION);
         let failed = one
@@ -194,7 +195,8 @@ impl World {
         of_kind.collect()
     }
 
-    /// Fields that the cluster does not have, which the last apply of a Kustomization left out: only an event tells of them.
+    /// Fields that the cluster does not have, which the last apply of a Kustomization left out: only an
+    /// event tells of them.
     fn unknown_fields(&self) -> Vec<Attention> {
         let mut last: BTreeMap<ObjectName, &EventFacts> = BTreeMap::new();
         for event in self.events.iter().filter(|event| event.reason == "UnknownFields") {

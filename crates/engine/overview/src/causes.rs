@@ -38,7 +38,8 @@ impl Causes {
         Self { because, waiting }
     }
 
-    /// Whether it waits for something that is told: each way from it ends at an object that waits for nothing, or in a circle.
+    /// Whether it waits for something that is told: each way from it ends at an object that waits for nothing,
+    /// or in a circle.
     pub(crate) fn is_consequence(&self, id: &Id) -> bool {
         self.because.contains_key(id)
     }
@@ -49,7 +50,8 @@ impl Causes {
         waiting.into_iter().filter(|one| *one != id).cloned().collect()
     }
 
-    /// Circles of objects that wait for each other: of each set of objects that lead to each other one, which begins at the first of them.
+    /// Circles of objects that wait for each other: of each set of objects that lead to each other one, which begins at
+    /// the first of them.
     pub(crate) fn circles(&self) -> Vec<Vec<Id>> {
         let mut known: BTreeSet<&Id> = BTreeSet::new();
         let mut circles = Vec::new();
@@ -66,8 +68,8 @@ impl Causes {
         circles
     }
 
-    /// The objects from which a way leads into a circle: what is left when those go that wait for nothing, again and again. Long chains, which
-    /// are usual, are left in one walk.
+    /// The objects from which a way leads into a circle: what is left when those go that wait for nothing, again and
+    /// again. Long chains, which are usual, are left in one walk.
     fn endless(&self) -> Vec<&Id> {
         let unready = |id: &&Id| self.because.contains_key(*id);
         let causes = self.because.iter();
@@ -189,8 +191,8 @@ fn is_about_server(reason: &str) -> bool {
     )
 }
 
-/// The HelmReleases that a failed health check names, as in `[HelmRelease/apps/web status: 'Failed': its message]`; none where it names
-/// something else too.
+/// The HelmReleases that a failed health check names, as in `[HelmRelease/apps/web status: 'Failed': its message]`;
+/// none where it names something else too.
 pub(crate) fn unhealthy_releases(message: &str) -> Vec<Id> {
     let before = message.split(" status: '").collect::<Vec<_>>();
     let named = before.split_last().map(|(_, before)| before).unwrap_or_default();
@@ -202,7 +204,8 @@ pub(crate) fn unhealthy_releases(message: &str) -> Vec<Id> {
     named.iter().map(one).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The Secret that a message says is missing, without its namespace: the wordings of Flux's controllers and of the API server.
+/// The Secret that a message says is missing, without its namespace: the wordings of Flux's controllers and
+/// of the API server.
 pub(crate) fn missing_secret(message: &str) -> Option<&str> {
     let (before, _) = message
         .split_once("' not found")

@@ -89,7 +89,8 @@ impl World {
         told
     }
 
-    /// What an automation did, the latest first: in the last day, and the older commits that its status and record have.
+    /// What an automation did, the latest first: in the last day, and the older commits that its
+    /// status and record have.
     #[must_use]
     pub fn runs(&self, automation: &ObjectName) -> Vec<Change> {
         let mut told = self.all_changes();

@@ -22,7 +22,8 @@ pub struct Differences {
 }
 
 impl World {
-    /// The last differences of a Kustomization. The API server keeps events for an hour, as a rule; drift that is there stays in the status.
+    /// The last differences of a Kustomization. The API server keeps events for an hour, as a rule; drift that is there
+    /// stays in the status.
     #[must_use]
     pub fn differences(&self, name: &ObjectName) -> Differences {
         let id = Id::new(KUSTOMIZATION, name.clone());

@@ -403,7 +403,8 @@ impl Entry {
 }
 
 impl InventoryEntry {
-    /// The object that is meant; none of an id that has not four parts. A colon in the name of an object of RBAC is written `__`.
+    /// The object that is meant; none of an id that has not four parts. A colon in the name of an object of
+    /// RBAC is written `__`.
     #[must_use]
     pub fn entry(&self) -> Option<Entry> {
         let (namespace, rest) = self.id.split_once('_')?;

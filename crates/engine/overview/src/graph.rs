@@ -68,8 +68,8 @@ pub struct Edge {
 }
 
 impl World {
-    /// Kustomizations by their dependencies. Where they are more than `most`: those that are not ready, each with what is next to it (its
-    /// source, what it depends on, and what depends on it), as far as they are no more than that.
+    /// Kustomizations by their dependencies. Where they are more than `most`: those that are not ready, each with what
+    /// is next to it (its source, what it depends on, and what depends on it), as far as they are no more than that.
     #[must_use]
     pub fn graph(&self, most: usize) -> Graph {
         let mut links = Vec::<Link>::new();
@@ -184,8 +184,8 @@ fn ends(links: &[Link]) -> impl Iterator<Item = &Id> {
     links.iter().flat_map(|(from, to)| [from, to])
 }
 
-/// The column of each: one after the last of its dependencies. Where they form a cycle, which never becomes ready, its first one is
-/// taken as if nothing were before it.
+/// The column of each: one after the last of its dependencies. Where they form a cycle, which never becomes ready, its
+/// first one is taken as if nothing were before it.
 fn columns(count: usize, edges: &[Edge]) -> Vec<usize> {
     let mut columns = vec![0; count];
     let mut open = vec![0_usize; count];

@@ -1,5 +1,5 @@
-//! What is behind, what is stuck and what changed, from the objects of a cluster: the model of `bumpwright status` and of the pages in
-//! the browser.
+//! What is behind, what is stuck and what changed, from the objects of a cluster: the model of `bumpwright status` and
+//! of the pages in the browser.
 //!
 //! ```text
 //! objects ─▶ facts (the fields that views need) ─▶ World (by name) ─▶ images, automations, kustomizations, releases, sources
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The caller reads the objects, from its caches or from an API server, and leaves out what the reader may not see:
-//! [`World::only`]. It answers [`World::doubts`] by more objects, as far as they can be read. Everything here comes from those objects; the
-//! statuses of Flux's controllers and of ours are read alike.
+//! [`World::only`]. It answers [`World::doubts`] by more objects, as far as they can be read. Everything here comes
+//! from those objects; the statuses of Flux's controllers and of ours are read alike.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]

@@ -339,8 +339,8 @@ impl World {
         }
     }
 
-    /// The HelmReleases that an object comes from, the nearest first, itself where it is one: by their inventories; else, where its metadata
-    /// is given, by the labels of helm-controller or the annotations of Helm.
+    /// The HelmReleases that an object comes from, the nearest first, itself where it is one: by their inventories;
+    /// else, where its metadata is given, by the labels of helm-controller or the annotations of Helm.
     #[must_use]
     pub fn releases_above(&self, object: &Entry, metadata: Option<&Meta>) -> Vec<Id> {
         let own = is_release(object).then(|| object_id(object));

@@ -124,7 +124,8 @@ impl<'a> Standings<'a> {
         waits.map(|(name, _)| *name)
     }
 
-    /// Why what an automation pushed is not reconciled everywhere, by those Kustomizations of its source whose objects have the image.
+    /// Why what an automation pushed is not reconciled everywhere, by those Kustomizations of its source whose
+    /// objects have the image.
     fn reconciled(&self, policy: &ObjectName, automation: &AutomationFacts) -> Option<String> {
         let (id, source) = self.world.source_of(automation);
         let source = source?;

@@ -48,9 +48,9 @@ pub struct TracedImage {
 }
 
 impl World {
-    /// Where an object comes from: one for each Kustomization that has it in its inventory. For what Helm installed that is asked of the
-    /// last of [`World::releases_above`], whose labels count where no inventory has it. `images` are those that the object has,
-    /// `name:tag`, where somebody has read it; else what is known of rollouts counts.
+    /// Where an object comes from: one for each Kustomization that has it in its inventory. For what Helm installed
+    /// that is asked of the last of [`World::releases_above`], whose labels count where no inventory has it. `images`
+    /// are those that the object has, `name:tag`, where somebody has read it; else what is known of rollouts counts.
     #[must_use]
     pub fn trace(&self, object: &Entry, images: Option<&[String]>) -> Vec<Trace> {
         let mut found = Vec::new();
@@ -78,16 +78,16 @@ impl World {
         found
     }
 
-    /// The object as inventories have it, with its version, and the Kustomization or HelmRelease that has it: one that applies to this
-    /// cluster, if any does. None when nobody has applied it.
+    /// The object as inventories have it, with its version, and the Kustomization or HelmRelease that has it: one that
+    /// applies to this cluster, if any does. None when nobody has applied it.
     #[must_use]
     pub fn applied(&self, object: &Entry) -> Option<(Entry, Id)> {
         let is_same = |one: &Entry| is_same(one, object) && one.group == object.group;
         self.nearest(is_same).map(|(entry, id, _)| (entry, id))
     }
 
-    /// An object of an inventory, whose it is, and whether it is in another cluster: one of this cluster where there is one, and that of
-    /// a Kustomization where both have it.
+    /// An object of an inventory, whose it is, and whether it is in another cluster: one of this cluster where there is
+    /// one, and that of a Kustomization where both have it.
     #[must_use]
     pub fn nearest(&self, is_meant: impl Fn(&Entry) -> bool) -> Option<(Entry, Id, bool)> {
         let meant = self.inventories().filter(|(_, _, entry)| is_meant(entry));

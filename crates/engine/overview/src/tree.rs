@@ -1,4 +1,5 @@
-//! The objects of a Kustomization or HelmRelease as a tree, with those of the Kustomizations and HelmReleases among them.
+//! The objects of a Kustomization or HelmRelease as a tree, with those of the Kustomizations
+//! and HelmReleases among them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,7 +20,8 @@ const DEPTH: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
-    /// In a word, as kstatus has it: `Current`, `InProgress`, `Failed`, `NotFound`, `Terminating`, `Unknown`; or [`Health::UNREAD`].
+    /// In a word, as kstatus has it: `Current`, `InProgress`, `Failed`, `NotFound`,
+    /// `Terminating`, `Unknown`; or [`Health::UNREAD`].
     pub status: String,
     /// Why.
     pub message: String,
@@ -87,8 +89,8 @@ impl World {
         }
     }
 
-    /// The health checks of a Kustomization or HelmRelease by expressions. Those that are not valid count for nothing: its Ready condition
-    /// tells of them.
+    /// The health checks of a Kustomization or HelmRelease by expressions. Those that are not valid count for nothing:
+    /// its Ready condition tells of them.
     #[must_use]
     pub fn health_checks(&self, id: &Id) -> HealthChecks {
         let expressions = match id.kind.as_str() {
@@ -102,8 +104,9 @@ impl World {
         compiled.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The objects of a tree that somebody has to look at, the nearest first, each once, with the health checks of what applied them:
-    /// those that do not tell how they stand, and those with an expression for it. What is in another cluster is left out.
+    /// The objects of a tree that somebody has to look at, the nearest first, each once, with the health checks of what
+    /// applied them: those that do not tell how they stand, and those with an expression for it. What is in another
+    /// cluster is left out.
     #[must_use]
     pub fn silent(&self, tree: &Branch) -> Vec<(Entry, Arc<HealthChecks>)> {
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());

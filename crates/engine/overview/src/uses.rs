@@ -1,4 +1,5 @@
-//! Which Kustomizations have an image in their objects: one that waits holds back no image that none of its objects has.
+//! Which Kustomizations have an image in their objects: one that waits holds back no image that none
+//! of its objects has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,8 +140,8 @@ impl KustomizationFacts {
 }
 
 impl World {
-    /// What is to be read before [`World::images`] can tell which Kustomizations hold an image back; the answers go into
-    /// [`World::uses`]. Empty when no written image waits.
+    /// What is to be read before [`World::images`] can tell which Kustomizations hold an image back; the answers go
+    /// into [`World::uses`]. Empty when no written image waits.
     #[must_use]
     pub fn doubts(&self) -> BTreeMap<ObjectName, Doubt> {
         let mut doubts = BTreeMap::<ObjectName, Doubt>::new();

@@ -112,14 +112,15 @@ pub struct World {
 }
 
 impl World {
-    /// Leaves the objects of the namespaces for which `may_see` is true. Call it before anything is told to somebody: what is told of
-    /// an object is made of all the others that are there.
+    /// Leaves the objects of the namespaces for which `may_see` is true. Call it before anything is told to somebody:
+    /// what is told of an object is made of all the others that are there.
     #[must_use]
     pub fn only(self, may_see: impl Fn(&str) -> bool) -> Self {
         self.visible(|_, namespace| may_see(namespace))
     }
 
-    /// As [`World::only`], by kind and namespace. Events are of the kind `Event`; marked fields belong to their repository.
+    /// As [`World::only`], by kind and namespace. Events are of the kind `Event`; marked fields
+    /// belong to their repository.
     #[must_use]
     pub fn visible(mut self, may_see: impl Fn(&str, &str) -> bool) -> Self {
         self.policies.retain(|name, _| may_see(POLICY, &name.namespace));

@@ -1,7 +1,7 @@
 //! What a person can ask for with a form.
 
-/// What a person can ask for. A form is sent by POST to [`crate::Route::Act`] with the fields `csrf`, `action` ([`Action::word`]), `kind`,
-/// `namespace`, `name` and `back` (the path to return to).
+/// What a person can ask for. A form is sent by POST to [`crate::Route::Act`] with the fields `csrf`, `action`
+/// ([`Action::word`]), `kind`, `namespace`, `name` and `back` (the path to return to).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reconcile an object now.

@@ -2,8 +2,8 @@
 
 use std::io::{Result, Write};
 
-/// Writes text so that it is text, in elements and in quoted attributes. Characters that are invisible or change the direction of the text
-/// around them are written as Rust writes them, `\u{202e}`: what is seen is what is there.
+/// Writes text so that it is text, in elements and in quoted attributes. Characters that are invisible or change the
+/// direction of the text around them are written as Rust writes them, `\u{202e}`: what is seen is what is there.
 pub fn html(text: &str, out: &mut dyn Write) -> Result<()> {
     let mut done = 0;
     for (at, character) in text.char_indices() {

@@ -18,7 +18,8 @@ pub struct Frame<'a> {
     pub csrf: Option<&'a str>,
     /// Whether actions are on. They need `csrf`.
     pub has_actions: bool,
-    /// What the page shows, as [`crate::Route::Events`] calls it, which tells of changes since; none where it tells nothing.
+    /// What the page shows, as [`crate::Route::Events`] calls it, which tells of changes since; none
+    /// where it tells nothing.
     pub live: Option<&'a str>,
     /// The path and query of this page, as requested.
     pub path: &'a str,

@@ -1,5 +1,5 @@
-//! The pages of the browser's view as HTML. The caller serves them, and has left out what the reader may not see; here nothing is read and
-//! nobody is asked.
+//! The pages of the browser's view as HTML. The caller serves them, and has left out what the reader may not see; here
+//! nothing is read and nobody is asked.
 //!
 //! ```text
 //! path  ─▶ Route::parse ─▶ the caller reads objects ─▶ Page ─┐
@@ -7,8 +7,9 @@
 //!                  Frame: who, when, which page ─────────────┘
 //! ```
 //!
-//! Templates are in `templates/ui`; those of [`report`]s, which commands write, in `templates/report`. Whatever comes from objects is escaped, also where it would change the direction of text or is
-//! invisible (`escape`); links lead to paths of [`Route`] or, by HTTPS, to a forge.
+//! Templates are in `templates/ui`; those of [`report`]s, which commands write, in `templates/report`. Whatever comes
+//! from objects is escaped, also where it would change the direction of text or is invisible (`escape`); links lead to
+//! paths of [`Route`] or, by HTTPS, to a forge.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(

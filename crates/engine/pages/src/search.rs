@@ -29,8 +29,8 @@ pub enum Found {
     Elsewhere(Entry),
 }
 
-/// The objects whose name, image, URL, path, revision, reason or message contains each of the words: those that are looked at, by name
-/// first, then those of inventories. At most a page of them; none where nothing is looked for.
+/// The objects whose name, image, URL, path, revision, reason or message contains each of the words: those that are
+/// looked at, by name first, then those of inventories. At most a page of them; none where nothing is looked for.
 #[must_use]
 pub fn search(world: &World, words: &str) -> Vec<Hit> {
     let words = Words::new(words);

@@ -116,16 +116,16 @@ impl ImagePolicy {
         })
     }
 
-    /// The same policy, for lists that may be of a chart: where no tag is a version in the range, `1.0.1_up2.0.1` is the version
-    /// `1.0.1+up2.0.1`, as Helm has it. The controller chooses nothing then.
+    /// The same policy, for lists that may be of a chart: where no tag is a version in the range, `1.0.1_up2.0.1` is
+    /// the version `1.0.1+up2.0.1`, as Helm has it. The controller chooses nothing then.
     #[must_use]
     pub fn or_charts(self) -> Self {
         let reading = Reading::TagsOrCharts;
         Self { reading, ..self }
     }
 
-    /// The same policy, for versions that are not tags of a registry: of versions that differ in their build metadata alone the last one in
-    /// natural order counts, `v1.31.2+k3s10` before `v1.31.2+k3s9`.
+    /// The same policy, for versions that are not tags of a registry: of versions that differ in their build metadata
+    /// alone the last one in natural order counts, `v1.31.2+k3s10` before `v1.31.2+k3s9`.
     #[must_use]
     pub fn of_versions(self) -> Self {
         let reading = Reading::Versions;
@@ -198,8 +198,8 @@ impl ImagePolicy {
         self.latest(&[tag.to_owned()]).is_ok()
     }
 
-    /// The order of two tags, regardless of the range. `None` if one of them does not match the filter, or is not a version
-    /// or number.
+    /// The order of two tags, regardless of the range. `None` if one of them does not match the filter, or is not
+    /// a version or number.
     pub fn compare(&self, this: &str, other: &str) -> Option<Ordering> {
         let mut budget = budget(2);
         let mut keyed = |tag: &str| {

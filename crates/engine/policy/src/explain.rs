@@ -16,8 +16,8 @@ pub struct Survey {
     pub latest: Result<String, NoTag>,
     /// Every tag in the order of the list.
     pub tags: Vec<Judgement>,
-    /// The tags that take part, as indexes of `tags`, the newest first. When there is no choice because of a tag that is
-    /// not a number, the first is the one that would have won.
+    /// The tags that take part, as indexes of `tags`, the newest first. When there is no choice because of a tag that
+    /// is not a number, the first is the one that would have won.
     pub ranking: Vec<usize>,
 }
 
@@ -141,7 +141,8 @@ impl Survey {
         *candidates = kept;
     }
 
-    /// Sorts the candidates. The first is the policy's choice, which without a filter may depend on the order of the list.
+    /// Sorts the candidates. The first is the policy's choice, which without a filter may depend on the
+    /// order of the list.
     fn rank(&mut self, policy: &ImagePolicy, mut candidates: Vec<(usize, Candidate<'_>)>) {
         let mut newest = 0;
         for (at, (_, candidate)) in candidates.iter().enumerate().skip(1) {

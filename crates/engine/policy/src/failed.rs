@@ -1,5 +1,5 @@
-//! The versions of a policy's image that failed in a cluster (docs/guides/rollouts.md): they are not written again until a newer one
-//! appears, or a person releases them (`bumpwright.dev/release`).
+//! The versions of a policy's image that failed in a cluster (docs/guides/rollouts.md): they are not written again
+//! until a newer one appears, or a person releases them (`bumpwright.dev/release`).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Filters of tags: `spec.filterTags` of a policy, with the extraction of the compared value, and `spec.exclusionList` of
-//! an `ImageRepository`.
+//! Filters of tags: `spec.filterTags` of a policy, with the extraction of the compared value, and
+//! `spec.exclusionList` of an `ImageRepository`.
 
 use std::borrow::Cow;
 
@@ -26,8 +26,9 @@ pub struct InvalidPattern {
     pub error: PatternError,
 }
 
-/// An extraction that takes the same from every tag, or nothing for a part of it: Go's regular expressions replace a group that is
-/// not there by the empty text. A policy would then choose by chance, so it is not used (docs/decisions.md, *extracted groups*).
+/// An extraction that takes the same from every tag, or nothing for a part of it: Go's regular expressions
+/// replace a group that is not there by the empty text. A policy would then choose by chance, so it is not
+/// used (docs/decisions.md, *extracted groups*).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}; {ways}")]
 pub struct UnknownGroup {
@@ -57,8 +58,8 @@ impl UnknownGroup {
     }
 }
 
-/// What an extraction may name in the place of this one. A name is as long as possible in Go: `$tsx` is not the group `ts` with an `x`
-/// behind it.
+/// What an extraction may name in the place of this one. A name is as long as possible in Go: `$tsx` is not the group
+/// `ts` with an `x` behind it.
 fn ways(groups: &[String], name: &str) -> String {
     let of_number = |number: usize, group: &String| match group.as_str() {
         "" => format!("${number}"),
@@ -168,8 +169,8 @@ impl Exclusions {
         })
     }
 
-    /// The tags that no pattern matches, in the controller's order: descending by the alphabet. Policies get them in this
-    /// order, which decides among equal tags.
+    /// The tags that no pattern matches, in the controller's order: descending by the alphabet. Policies get them in
+    /// this order, which decides among equal tags.
     ///
     /// # Errors
     /// [`Exhausted`] when the patterns take too long.

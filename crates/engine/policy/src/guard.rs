@@ -1,4 +1,5 @@
-//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades, promotion, signatures, failures, windows.
+//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades,
+//! promotion, signatures, failures, windows.
 //!
 //! They are off by default, and fail closed: a policy with an invalid annotation is not acted upon.
 
@@ -222,9 +223,9 @@ impl Guards {
         }
     }
 
-    /// Checks that a change of tags is not a downgrade. Tags that cannot be compared, such as `latest` with a version, are
-    /// not. With a minimum age a tag that the policy takes is never given up for a lower one: that one may be chosen only because the
-    /// newer ones are too young.
+    /// Checks that a change of tags is not a downgrade. Tags that cannot be compared, such as `latest` with a version,
+    /// are not. With a minimum age a tag that the policy takes is never given up for a lower one: that one may be
+    /// chosen only because the newer ones are too young.
     ///
     /// # Errors
     /// [`GuardRefusal::WouldDowngrade`] for a downgrade that the policy forbids.

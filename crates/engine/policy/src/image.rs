@@ -61,8 +61,8 @@ impl LatestRef {
         }
     }
 
-    /// Checks that this is a valid image reference, or the version of a chart or a tag of a Git repository (`bumpwright.dev/kind`), which
-    /// no registry need accept as a tag.
+    /// Checks that this is a valid image reference, or the version of a chart or a tag of a Git repository
+    /// (`bumpwright.dev/kind`), which no registry need accept as a tag.
     ///
     /// # Errors
     ///
@@ -88,8 +88,8 @@ impl LatestRef {
             .map(|address| address.with_version(&self.tag))
     }
 
-    /// Whether the tag is a version that can be no slip in a tag of a registry: it has build metadata, or is that of a package
-    /// (`app/v1.1.0`, `app@1.1.0`).
+    /// Whether the tag is a version that can be no slip in a tag of a registry: it has build metadata, or is that of
+    /// a package (`app/v1.1.0`, `app@1.1.0`).
     #[must_use]
     pub fn is_clear(&self) -> bool {
         if !self.tag.contains(['+', '/', '@']) {
@@ -99,7 +99,8 @@ impl LatestRef {
         Version::parse(last).is_ok()
     }
 
-    /// `NAME:VERSION` of a chart or a Git repository, whose version may have `/` and `@`: a colon in the path is not that of a port.
+    /// `NAME:VERSION` of a chart or a Git repository, whose version may have `/` and `@`: a colon in the path is not
+    /// that of a port.
     #[must_use]
     pub fn of_version(text: &str) -> Option<Self> {
         let slash = text.find('/')?;

@@ -6,8 +6,8 @@
 //! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, promotion, signatures, failures, windows)
 //! ```
 //!
-//! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md, *Annotations*). Tags and digests
-//! are arguments: `crates/flow/scan` fetches them from registries.
+//! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md,
+//! *Annotations*). Tags and digests are arguments: `crates/flow/scan` fetches them from registries.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,5 +1,5 @@
-//! Promotion (`bumpwright.dev/promote-from`): a policy takes only what a Kustomization, usually of another stage, has run in good health
-//! for some time.
+//! Promotion (`bumpwright.dev/promote-from`): a policy takes only what a Kustomization, usually of another stage, has
+//! run in good health for some time.
 
 use std::fmt;
 

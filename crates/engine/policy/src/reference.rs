@@ -1,5 +1,5 @@
-//! Image references, parsed as by go-containerregistry's `name.ParseReference`: image-automation-controller validates with it
-//! before it writes, and templates of commit messages show the parts.
+//! Image references, parsed as by go-containerregistry's `name.ParseReference`: image-automation-controller validates
+//! with it before it writes, and templates of commit messages show the parts.
 
 use std::net::Ipv6Addr;
 
@@ -51,8 +51,8 @@ impl Reference {
             .ok_or_else(|| NoReference(text.to_owned()))
     }
 
-    /// The address of a chart of a Helm repository, or of a Git repository, without its scheme: a host and a path, which may have
-    /// capitals.
+    /// The address of a chart of a Helm repository, or of a Git repository, without its scheme: a host and a path,
+    /// which may have capitals.
     #[must_use]
     pub fn of_address(text: &str) -> Option<Self> {
         let (registry, repository) = text.split_once('/')?;

@@ -85,7 +85,8 @@ impl Rule {
     pub(super) fn rank_key(&self, value: &str, of_charts: bool) -> Result<RankKey, Mismatch> {
         match self {
             Self::Semver(constraint) => {
-                // What has a variant behind it, such as `21.0.2_13-jre-alpine`, is an image's: the order of such tags says nothing.
+                // What has a variant behind it, such as `21.0.2_13-jre-alpine`, is an image's: the order of
+                // such tags says nothing.
                 let is_variant = |version: &String| version.rsplit('+').next().is_some_and(|last| last.contains('-'));
                 let chart = of_charts.then(|| version_of_tag(value)).flatten();
                 let chart = chart.filter(|version| !is_variant(version));

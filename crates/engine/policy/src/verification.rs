@@ -1,4 +1,5 @@
-//! Verification of a policy's images by their signatures (`bumpwright.dev/verify-…`): which, by whom, and what becomes of others.
+//! Verification of a policy's images by their signatures (`bumpwright.dev/verify-…`): which, by whom, and
+//! what becomes of others.
 
 use super::annotation::{InvalidAnnotation, PREFIX};
 use bumpwright_re2::Regexp;

@@ -5,7 +5,8 @@ use bumpwright_semver::Version;
 /// The longest version, in bytes.
 const LONGEST: usize = 250;
 
-/// The version of a chart whose tag this is: registries allow no `+`, so Helm writes `_`. None where that makes no version of it.
+/// The version of a chart whose tag this is: registries allow no `+`, so Helm writes `_`. None where that makes
+/// no version of it.
 #[must_use]
 pub fn version_of_tag(tag: &str) -> Option<String> {
     let version = tag.replace('_', "+");
@@ -19,7 +20,8 @@ pub fn tag_of_version(version: &str) -> Option<String> {
     (tag != version && Version::parse_flux(version).is_ok()).then_some(tag)
 }
 
-/// Whether a text may be a version: what Git takes for a tag's name, without what shells and templates take for more than a text.
+/// Whether a text may be a version: what Git takes for a tag's name, without what shells and templates take for
+/// more than a text.
 pub(super) fn is_version(text: &str) -> bool {
     const NEVER: &str = "~^:?*[\\\"'`$;&|<>(){}";
     let is_refused = |c: char| c.is_whitespace() || c.is_control() || NEVER.contains(c);

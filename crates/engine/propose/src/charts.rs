@@ -1,5 +1,5 @@
-//! Versions that are no tags of containers' images: of charts in HelmReleases, `Chart.yaml`, `helmCharts` of kustomizations and Applications
-//! of Argo CD, and the tags of Flux's sources.
+//! Versions that are no tags of containers' images: of charts in HelmReleases, `Chart.yaml`, `helmCharts` of
+//! kustomizations and Applications of Argo CD, and the tags of Flux's sources.
 
 use bumpwright_adopt::{Access, Files, object};
 use bumpwright_api::RepositoryKind;

@@ -1,4 +1,5 @@
-//! The fields of a document that hold an image, by their names: references, entries of `images`, name and tag beside each other.
+//! The fields of a document that hold an image, by their names: references, entries of `images`, name and
+//! tag beside each other.
 
 use std::collections::BTreeMap;
 

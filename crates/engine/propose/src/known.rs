@@ -61,8 +61,8 @@ impl Known {
         .collect()
     }
 
-    /// A policy of the image that takes the tag in use, and chooses one that is not older; and that one. The namespace is empty where none
-    /// is written.
+    /// A policy of the image that takes the tag in use, and chooses one that is not older; and that one. The namespace
+    /// is empty where none is written.
     pub(crate) fn policy(
         &self,
         listing: &Listing,

@@ -1,5 +1,5 @@
-//! Policies, repositories, an automation and markers for images and charts that no policy follows yet, from the files that use them and the tags
-//! that registries have.
+//! Policies, repositories, an automation and markers for images and charts that no policy follows yet, from the files
+//! that use them and the tags that registries have.
 //!
 //! ```text
 //! files ─▶ uses, charts (fields with a version, without a marker) ─▶ survey ─▶ listings: what to ask for tags, and how
@@ -7,8 +7,9 @@
 //! survey + tags ─▶ proposal: objects (written by `adopt`), markers (by `edit`), a reason for each, and for all that was left
 //! ```
 //!
-//! Nothing is guessed in silence. A policy is proposed only if it chooses, evaluated by the `policy` crate over the very tags, one of the
-//! series of the tag in use that is not older; else the image is left, with the reason and the way out.
+//! Nothing is guessed in silence. A policy is proposed only if it chooses, evaluated by the `policy` crate over
+//! the very tags, one of the series of the tag in use that is not older; else the image is left, with the reason
+//! and the way out.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

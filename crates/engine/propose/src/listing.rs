@@ -1,4 +1,5 @@
-//! Where versions are listed: images of registries, charts of Helm repositories, tags of Git repositories; and how their hosts are reached.
+//! Where versions are listed: images of registries, charts of Helm repositories, tags of Git repositories; and how
+//! their hosts are reached.
 
 use std::collections::BTreeMap;
 use std::fmt;

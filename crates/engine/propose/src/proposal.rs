@@ -558,7 +558,8 @@ fn is_of_flux(node: &Node) -> bool {
         .is_some_and(|group| group.ends_with(".toolkit.fluxcd.io"))
 }
 
-/// The GitRepository that automations commit to: the one that was named, the only one, or the one that Flux reconciles itself from.
+/// The GitRepository that automations commit to: the one that was named, the only one, or the one that
+/// Flux reconciles itself from.
 fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, String> {
     if let Some(source) = &options.source {
         return Ok(within(source.clone(), options));

@@ -1,4 +1,5 @@
-//! Values of Helm releases whose charts were rendered: it is known which of them are images, whatever their keys are called.
+//! Values of Helm releases whose charts were rendered: it is known which of them are images, whatever
+//! their keys are called.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,8 +128,8 @@ pub fn image_fields(file: &Parsed<'_>, rendered: &Rendered, image: &str) -> Imag
     all
 }
 
-/// Corrects what the fields of a document seem to hold by what charts make of the values in it. Returns whose values are guessed and why,
-/// where they are.
+/// Corrects what the fields of a document seem to hold by what charts make of the values in it. Returns whose values
+/// are guessed and why, where they are.
 pub(super) fn correct(
     document: &Node,
     path: &str,
@@ -195,7 +196,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// What a field seems to hold is corrected: the image is that of the containers, and a name that the chart completes gets no marker.
+    /// What a field seems to hold is corrected: the image is that of the containers, and a name that the chart
+    /// completes gets no marker.
     fn correct(&self, raw: &mut Raw) {
         let starts: Vec<usize> = raw.fields().keys().copied().chain([raw.start()]).collect();
         if starts.iter().any(|start| self.unclear.contains(start)) {

@@ -109,7 +109,8 @@ impl Tag {
         self.numbers().next().is_none() && self.time().is_none()
     }
 
-    /// Whether both are of one series: all that stays is the same. A release is of the series of what comes before it, too.
+    /// Whether both are of one series: all that stays is the same. A release is of the series of what
+    /// comes before it, too.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let fits = |pair: (&Piece, &Piece)| match pair {
             (Piece::Literal(one), Piece::Literal(other)) => one == other,
@@ -445,7 +446,8 @@ impl<'t, 'w> Reader<'t, 'w> {
     }
 }
 
-/// The words of build metadata right behind a version: a word with a version of its own, as the chart `105.0.1+up2.10.2` is tagged.
+/// The words of build metadata right behind a version: a word with a version of its own, as the
+/// chart `105.0.1+up2.10.2` is tagged.
 fn metadata(words: &[Word<'_>], version: &std::ops::Range<usize>) -> std::ops::Range<usize> {
     let none = 0..0;
     let Some(first) = words

@@ -71,8 +71,8 @@ pub struct Survey {
     pub(crate) known: Known,
 }
 
-/// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the images to look at, all
-/// when there are none; `rendered` is what is known of the values of releases.
+/// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the
+/// images to look at, all when there are none; `rendered` is what is known of the values of releases.
 #[must_use]
 pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String], rendered: &Rendered) -> Survey {
     let mut guesses = BTreeMap::new();

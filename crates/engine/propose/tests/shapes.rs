@@ -20,7 +20,8 @@ fn rule(shape: &Shape) -> String {
     }
 }
 
-/// What is in the registry, the tag in use, the rule, the tag that is chosen; for an image that is left, a part of the reason.
+/// What is in the registry, the tag in use, the rule, the tag that is chosen; for an image that is left, a
+/// part of the reason.
 const SHAPES: &[(&str, &str, &str, &str, &str)] = &[
     (
         "nginx",

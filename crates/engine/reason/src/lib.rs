@@ -1,5 +1,5 @@
-//! The reasons of conditions and events. Conditions and events take no other text, so that [`Reason::ALL`] is complete and
-//! `bumpwright explain` can explain each (`src/cli/explain`).
+//! The reasons of conditions and events. Conditions and events take no other text, so that [`Reason::ALL`] is complete
+//! and `bumpwright explain` can explain each (`src/cli/explain`).
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -13,8 +13,8 @@ pub enum Blame {
     Policies(BTreeSet<String>),
 }
 
-/// The workloads (`Kind/namespace/name`) of a follower that the message of its Ready condition names: kustomize-controller and ours list
-/// the objects that are not healthy.
+/// The workloads (`Kind/namespace/name`) of a follower that the message of its Ready condition names:
+/// kustomize-controller and ours list the objects that are not healthy.
 pub(super) fn named(follower: &Follower, message: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '.' | '_' | ':');
     let words: BTreeSet<&str> = message.split(|c| !is_part(c)).collect();
@@ -33,7 +33,8 @@ pub fn failing_workloads(follower: &Follower) -> impl Iterator<Item = &str> {
 }
 
 impl Record {
-    /// The policies whose images the unhealthy workloads of a Kustomization got; all when its message names none of them.
+    /// The policies whose images the unhealthy workloads of a Kustomization got; all when its message
+    /// names none of them.
     #[must_use]
     pub fn blamed(&self, kustomization: &str) -> Blame {
         let Some(follower) = self.followers.get(kustomization) else {

@@ -1,10 +1,11 @@
-//! The rollout of the images that an automation pushed: how far its Kustomizations are, which of them failed, and what may be put back
-//! (docs/guides/rollouts.md).
+//! The rollout of the images that an automation pushed: how far its Kustomizations are, which of them failed, and what
+//! may be put back (docs/guides/rollouts.md).
 //!
-//! A [`Record`] is kept on the automation. Each look at the cluster ([`Seen`]) takes it a step further ([`Record::step`]); what Git says of
-//! a revision comes from the caller ([`Revisions`]).
+//! A [`Record`] is kept on the automation. Each look at the cluster ([`Seen`]) takes it a step further
+//! ([`Record::step`]); what Git says of a revision comes from the caller ([`Revisions`]).
 //!
-//! What the workloads of a Kustomization run in good health, and since when, is a [`Proof`] for other stages (docs/guides/promotion.md).
+//! What the workloads of a Kustomization run in good health, and since when, is a [`Proof`]
+//! for other stages (docs/guides/promotion.md).
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

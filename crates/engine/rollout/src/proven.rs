@@ -1,4 +1,5 @@
-//! What a Kustomization proves: the version that all of its workloads run, and since when they have been healthy with it.
+//! What a Kustomization proves: the version that all of its workloads run, and since when they have
+//! been healthy with it.
 //!
 //! All times are of the objects' own statuses, so that the answer does not depend on who looks, or how often.
 
@@ -248,8 +249,8 @@ impl Inventory {
         self
     }
 
-    /// Entries are `namespace_name_group_Kind`; the names of these kinds have no underscores. The cluster may be a tenant's own, with
-    /// names that no API server takes.
+    /// Entries are `namespace_name_group_Kind`; the names of these kinds have no underscores. The cluster may be a
+    /// tenant's own, with names that no API server takes.
     fn of_inventory(status: &Value) -> Self {
         let entries = status.pointer("/inventory/entries").and_then(Value::as_array);
         let mut inventory = Self::default();
@@ -376,8 +377,8 @@ impl Workload<'_> {
         times.collect()
     }
 
-    /// Since when all pods are ready and none of their containers has been restarted; none without pods. Those that are on their way
-    /// out do not count: others take their place.
+    /// Since when all pods are ready and none of their containers has been restarted; none without pods. Those that are
+    /// on their way out do not count: others take their place.
     fn pods_since(&self, repository: &str, version: &Version) -> Result<Option<Time>, String> {
         if self.pods.len() > MOST_PODS {
             return Err(format!("it has more than {MOST_PODS} pods, which are not looked at"));

@@ -40,7 +40,8 @@ pub struct Record {
     /// The images that were put back, of earlier rollouts too, oldest first: `namespace/policy=image`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reverted: Vec<String>,
-    /// The images of other namespaces' policies that are held by this automation alone, of earlier rollouts too, by `namespace/policy`.
+    /// The images of other namespaces' policies that are held by this automation alone, of earlier
+    /// rollouts too, by `namespace/policy`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<String, HeldImage>,
     /// When the rollout was over: all healthy, given up, or overtaken by other commits.
@@ -247,7 +248,8 @@ impl Record {
         self.commits.last()
     }
 
-    /// The record with a commit that is about to be pushed. It joins the rollout if that is still open; else a new one begins.
+    /// The record with a commit that is about to be pushed. It joins the rollout if that is still open; else
+    /// a new one begins.
     #[must_use]
     pub fn with(&self, pushed: Pushed, followers: BTreeMap<String, Follower>, failing: BTreeSet<String>) -> Self {
         let is_same = |known: &Pushed| known.commit == pushed.commit;
@@ -288,7 +290,8 @@ impl Record {
         next
     }
 
-    /// Adds a follower. One that is known keeps the commit at which it was ready before the images that it has not got yet.
+    /// Adds a follower. One that is known keeps the commit at which it was ready before the images that it
+    /// has not got yet.
     fn join(&mut self, name: String, follower: Follower) {
         match self.followers.get_mut(&name) {
             Some(known) => {

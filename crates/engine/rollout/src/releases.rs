@@ -1,13 +1,13 @@
-//! HelmReleases in a rollout: what the statuses of helm-controller say of the values and the chart that a commit has brought
-//! (its document *Helm Releases*).
+//! HelmReleases in a rollout: what the statuses of helm-controller say of the values and the chart that a commit has
+//! brought (its document *Helm Releases*).
 
 use bumpwright_api::{Condition, ConditionStatus, Conditions, READY, STALLED};
 use bumpwright_gostd::{RFC_3339, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How long after its Kustomization a release may still show its status of before, in seconds. After that its spec did not change: the
-/// cluster had the values already.
+/// How long after its Kustomization a release may still show its status of before, in seconds. After that its spec did
+/// not change: the cluster had the values already.
 const STALE: i64 = 60;
 
 /// Reasons of a Ready condition after an action of Helm that did not go well.
@@ -134,8 +134,8 @@ impl ReleaseState {
         }
     }
 
-    /// Whether its last attempt did not go well, and no other is worth to be waited for. One that was taken back has failed, whatever else
-    /// is tried.
+    /// Whether its last attempt did not go well, and no other is worth to be waited for. One that was taken back has
+    /// failed, whatever else is tried.
     fn fails(&self) -> bool {
         let is_back = self.reason.starts_with("Rollback") || self.reason.starts_with("Uninstall");
         self.ready == Some(false) && FAILURES.contains(&self.reason.as_str()) && (self.is_final || is_back)
@@ -165,8 +165,9 @@ impl FollowedRelease {
     }
 }
 
-/// Whether an attempt of a bounded number is left. There is always another one without a bound, by the strategy `RetryOnFailure`, and after
-/// a failure that Helm has not stored, such as one of a template, which helm-controller does not count: each of these counts here.
+/// Whether an attempt of a bounded number is left. There is always another one without a bound, by the strategy
+/// `RetryOnFailure`, and after a failure that Helm has not stored, such as one of a template, which helm-controller
+/// does not count: each of these counts here.
 fn has_retries(spec: &Value, status: &Value) -> bool {
     let action = match text(status, "lastAttemptedReleaseAction") {
         "install" => "install",

@@ -22,15 +22,16 @@ pub struct KustomizationState {
     pub is_current: bool,
     /// Whether it is suspended.
     pub suspended: bool,
-    /// Whether the newest build in its history was applied and became healthy; without a history, whether what was attempted is applied.
+    /// Whether the newest build in its history was applied and became healthy; without a history, whether what
+    /// was attempted is applied.
     pub succeeded: bool,
     /// The HelmReleases that it has applied, by `namespace/name`, as far as they are looked at.
     pub releases: BTreeMap<String, ReleaseState>,
 }
 
 impl KustomizationState {
-    /// Whether it did well with what is applied. During a reconciliation the one before counts, and so it does when no object has
-    /// failed: an artifact that cannot be fetched for a moment, a dependency that is not ready.
+    /// Whether it did well with what is applied. During a reconciliation the one before counts, and so it does when no
+    /// object has failed: an artifact that cannot be fetched for a moment, a dependency that is not ready.
     #[must_use]
     pub fn was_ready(&self) -> bool {
         match self.ready {

@@ -79,7 +79,8 @@ pub struct Step {
     pub overtaken: bool,
 }
 
-/// Reasons of a Ready condition that tell of a failed build, apply or health check, in the words of kustomize-controller.
+/// Reasons of a Ready condition that tell of a failed build, apply or health check, in
+/// the words of kustomize-controller.
 pub(crate) const FAILURES: [&str; 6] = [
     "BuildFailed",
     "ReconciliationFailed",
@@ -130,8 +131,8 @@ impl Record {
         step
     }
 
-    /// The images are gone. If a commit of ours took them away, and the process ended before that was noted, or it was proposed only, it is
-    /// noted now.
+    /// The images are gone. If a commit of ours took them away, and the process ended before that was noted, or it was
+    /// proposed only, it is noted now.
     fn settle(&mut self) {
         let is_open = |put_back: &&mut PutBack| !put_back.pushed && !put_back.declined;
         let Some(put_back) = self.put_back.as_mut().filter(is_open) else {
@@ -162,8 +163,8 @@ impl Record {
         self.commits.iter().filter_map(|pushed| pushed.appeared).min()
     }
 
-    /// Whether the branch had the images and has none of them any more. A branch that is not known, or that a merge has not reached, says
-    /// nothing.
+    /// Whether the branch had the images and has none of them any more. A branch that is not known, or that a merge has
+    /// not reached, says nothing.
     fn is_overtaken(&mut self, seen: &Seen, revisions: &dyn Revisions) -> bool {
         if seen.tip.is_empty() {
             return false;
@@ -189,8 +190,8 @@ impl Record {
         }
     }
 
-    /// Whether the cluster rather than the images is to blame: more than half of all Kustomizations turned unhealthy, and not only those
-    /// whose objects change.
+    /// Whether the cluster rather than the images is to blame: more than half of all Kustomizations turned unhealthy,
+    /// and not only those whose objects change.
     fn cluster_failure(&self, seen: &Seen) -> Option<String> {
         let turned: Vec<&String> = seen
             .kustomizations
@@ -275,7 +276,8 @@ impl Follower {
         }
     }
 
-    /// Sees the states of its releases, once it has applied the images. Those that are not there any more are not waited for.
+    /// Sees the states of its releases, once it has applied the images. Those that are not there any more
+    /// are not waited for.
     fn see_releases(&mut self, state: &KustomizationState, now: i64) -> Progress {
         let Some(applied) = self.applied else {
             return Progress::Waits;

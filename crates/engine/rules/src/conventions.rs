@@ -1,4 +1,5 @@
-//! Fields whose names say what they are: `images` of kustomizations, and `repository` and `tag` in the values of charts.
+//! Fields whose names say what they are: `images` of kustomizations, and `repository` and `tag` in
+//! the values of charts.
 
 use bumpwright_edit::{ImageField, ImageKeys, Value, of_images_entry, of_values_mapping};
 

@@ -22,7 +22,8 @@
 //!     reason: only for tests
 //! ```
 //!
-//! [`Rules::read`] reads such a file, [`Rules::scan`] finds the fields of a file that they name. What it finds is edited like a marked field.
+//! [`Rules::read`] reads such a file, [`Rules::scan`] finds the fields of a file that they name. What it finds is
+//! edited like a marked field.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

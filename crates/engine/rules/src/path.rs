@@ -60,8 +60,8 @@ impl Path {
 /// How many times a path may find the same field: each list of selectors multiplies what those before it have found.
 const MOST_SELECTED: usize = 64;
 
-/// Refuses what costs more than a walk over the document for each of its values: a second `..`, `$` and functions within a filter, and
-/// selectors upon selectors.
+/// Refuses what costs more than a walk over the document for each of its values: a second `..`, `$` and functions
+/// within a filter, and selectors upon selectors.
 fn check(text: &str) -> Result<(), String> {
     let mut quote: Option<char> = None;
     let mut descents = 0;

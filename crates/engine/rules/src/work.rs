@@ -1,4 +1,5 @@
-//! How much work rules may make: a pull request decides what patterns are searched for in how many files, and must not hold up a job for ever.
+//! How much work rules may make: a pull request decides what patterns are searched for in how many files, and must not
+//! hold up a job for ever.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,8 @@ use crate::Rule;
 /// Steps of all searches of a run together, each of some nanoseconds: some seconds.
 const MOST: u64 = 1_000_000_000;
 
-/// The work that the rules of a run may make and have made. Copies share it. It is counted, not timed: what is too much is so on all machines.
+/// The work that the rules of a run may make and have made. Copies share it. It is counted, not timed: what is too much
+/// is so on all machines.
 #[derive(Clone, Debug)]
 pub struct Work(Arc<Account>);
 

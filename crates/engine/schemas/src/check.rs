@@ -26,7 +26,8 @@ const MAX_LIST_DEPTH: usize = 8;
 pub struct Violation {
     /// The value as a JSON pointer: `/spec/replicas`. Of a field that is missing, the object that should have it.
     pub pointer: String,
-    /// The fault in the server's words: `spec.replicas: Invalid value: "two": must be of type integer`. Values of Secrets are not in it.
+    /// The fault in the server's words: `spec.replicas: Invalid value: "two": must be of type integer`. Values of
+    /// Secrets are not in it.
     pub text: String,
 }
 
@@ -379,7 +380,8 @@ impl<'s, 'v> Check<'s, 'v> {
     }
 }
 
-/// Whether an object lacks a field. Go takes a null for none, and so it takes an empty text where it wants one of several.
+/// Whether an object lacks a field. Go takes a null for none, and so it takes an empty text where it
+/// wants one of several.
 fn is_missing(field: &Field, entries: &Map<String, Value>, shapes: &Shapes) -> bool {
     let of = shapes.get(field.of);
     match entries.get(field.name.as_ref()) {

@@ -1,5 +1,5 @@
-//! The formats of texts that API servers validate in custom resources, as strfmt of k8s.io/kube-openapi does. Other formats (`int32`,
-//! `email` and more) are not checked: the server ignores them, or they are rare.
+//! The formats of texts that API servers validate in custom resources, as strfmt of k8s.io/kube-openapi does. Other
+//! formats (`int32`, `email` and more) are not checked: the server ignores them, or they are rare.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,5 +1,5 @@
-//! The schemas of Kubernetes' own kinds, bundled, and those that CustomResourceDefinitions bring; objects checked against them, as an
-//! API server does it that decodes strictly (`fieldValidation: Strict`).
+//! The schemas of Kubernetes' own kinds, bundled, and those that CustomResourceDefinitions bring; objects checked
+//! against them, as an API server does it that decodes strictly (`fieldValidation: Strict`).
 //!
 //! ```text
 //! kubernetes.txt ─(once for each minor version)─▶ Table ─┐

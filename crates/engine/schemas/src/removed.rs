@@ -1,4 +1,5 @@
-//! Versions of Kubernetes' own kinds that the bundled minor versions no longer know: *Deprecated API Migration Guide* of Kubernetes.
+//! Versions of Kubernetes' own kinds that the bundled minor versions no longer know: *Deprecated API
+//! Migration Guide* of Kubernetes.
 
 /// A version of kinds that a minor version ceased to serve.
 struct Removal {

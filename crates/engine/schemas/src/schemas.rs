@@ -99,8 +99,8 @@ impl Schemas {
         Ok(())
     }
 
-    /// Whether a kind is served in a version of its group; the core group is empty. Versions that a server has switched off
-    /// unless told otherwise (alpha and beta) count as served.
+    /// Whether a kind is served in a version of its group; the core group is empty. Versions that a server has switched
+    /// off unless told otherwise (alpha and beta) count as served.
     #[must_use]
     pub fn knows(&self, group: &str, version: &str, kind: &str) -> Known {
         match self.crd(group, kind) {
@@ -109,8 +109,8 @@ impl Schemas {
         }
     }
 
-    /// Why a server refuses the version of a kind, and what to write instead. None if it serves it, and if nothing is known of
-    /// the kind in a group that is not Kubernetes' own.
+    /// Why a server refuses the version of a kind, and what to write instead. None if it serves it, and if nothing is
+    /// known of the kind in a group that is not Kubernetes' own.
     #[must_use]
     pub fn unserved(&self, group: &str, version: &str, kind: &str) -> Option<String> {
         let known = self.knows(group, version, kind);
@@ -128,8 +128,8 @@ impl Schemas {
         of_group.next().map(|one| one.namespaced)
     }
 
-    /// All that an API server would find wrong with an object, by its schema. Lists are looked into. An object of a kind or version
-    /// that is not served has no violations: [`Schemas::unserved`].
+    /// All that an API server would find wrong with an object, by its schema. Lists are looked into. An object of a
+    /// kind or version that is not served has no violations: [`Schemas::unserved`].
     #[must_use]
     pub fn check(&self, object: &Value) -> Vec<Violation> {
         check::check(self, object)

@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 /// How much of a stack is wiped, in bytes; decrypting and building take some 25 KB of it.
 const STACK: usize = 64 << 10;
 
-/// Overwrites what earlier calls have left on the stack below the caller: copies that were moved, and the blocks of ciphers and hashers.
+/// Overwrites what earlier calls have left on the stack below the caller: copies that were moved, and the blocks
+/// of ciphers and hashers.
 #[inline(never)]
 pub fn wipe_stack() {
     let mut below = [0_u8; STACK];

@@ -14,9 +14,9 @@ const UNEVEN: u64 = 20;
 /// Objects count this much, so that buckets without any are spread too.
 const OBJECT: u64 = BUCKETS as u64;
 
-/// The next deal among members. `weights` has the number of objects of each bucket. A bucket stays where it is, unless its
-/// owner is gone or has too much; of those that move each goes to a member that has room, and of these to the one that prefers it
-/// the most: a member that comes back gets about the buckets that it had. None without members.
+/// The next deal among members. `weights` has the number of objects of each bucket. A bucket stays where it is, unless
+/// its owner is gone or has too much; of those that move each goes to a member that has room, and of these to the one
+/// that prefers it the most: a member that comes back gets about the buckets that it had. None without members.
 #[must_use]
 pub fn next<'a>(
     epoch: u64,
@@ -56,7 +56,8 @@ pub fn loads<'a>(deal: &'a Deal, weights: &[u64; BUCKETS]) -> BTreeMap<&'a str, 
     loads
 }
 
-/// Whether a member of the deal has so much more or less than the mean that buckets should move for that, and moving them helps.
+/// Whether a member of the deal has so much more or less than the mean that buckets should move for that,
+/// and moving them helps.
 #[must_use]
 pub fn is_uneven(deal: &Deal, weights: &[u64; BUCKETS]) -> bool {
     let count = deal.members().len() as u64;
@@ -147,8 +148,8 @@ impl<'a> Table<'a> {
         liked.or_else(least).unwrap_or_default()
     }
 
-    /// Moves buckets to the member with the least, until all are about the mean. Each move makes the sum of squares of the loads
-    /// smaller, so that ends.
+    /// Moves buckets to the member with the least, until all are about the mean. Each move makes the sum of squares of
+    /// the loads smaller, so that ends.
     fn even_out(&mut self) {
         while let Some((bucket, to)) = self.next_move() {
             self.give(bucket, to);
@@ -169,8 +170,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The bucket of `from` that moves to `to`: the largest of at most half of the difference; else the smallest that is less than
-    /// all of it. By preference among equals.
+    /// The bucket of `from` that moves to `to`: the largest of at most half of the difference; else the smallest that
+    /// is less than all of it. By preference among equals.
     fn best_move(&self, from: usize, to: usize, difference: u64) -> Option<usize> {
         let owned = self
             .owners

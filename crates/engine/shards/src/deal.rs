@@ -33,8 +33,8 @@ struct Written {
 }
 
 impl Deal {
-    /// A deal of these owners; a bucket that has the same one in `old` has it since the same epoch. None without members, or
-    /// with an owner for not all buckets.
+    /// A deal of these owners; a bucket that has the same one in `old` has it since the same epoch. None without
+    /// members, or with an owner for not all buckets.
     pub(crate) fn new(epoch: u64, owners: &[&str], old: Option<&Self>) -> Option<Self> {
         if owners.is_empty() || owners.len() != BUCKETS {
             return None;

@@ -3,7 +3,8 @@
 /// The number of buckets. More would be finer, and fewer shorter to write down.
 pub const BUCKETS: usize = 256;
 
-/// FNV-1a, and a finalizer that spreads it over all bits (MurmurHash3). It must never change: members of two versions share a deal.
+/// FNV-1a, and a finalizer that spreads it over all bits (MurmurHash3). It must never change: members of two
+/// versions share a deal.
 pub(crate) fn hash(text: &str) -> u64 {
     let mixed = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -24,7 +25,8 @@ pub fn bucket(key: &str) -> usize {
     usize::try_from(hash(key) % BUCKETS as u64).unwrap_or_default()
 }
 
-/// A number for an object, short enough for every reader of JSON. Two objects with one number would wait for each other, no more.
+/// A number for an object, short enough for every reader of JSON. Two objects with one number would wait for
+/// each other, no more.
 #[must_use]
 pub fn id(object: &str) -> u64 {
     hash(object) >> 16

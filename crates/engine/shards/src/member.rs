@@ -10,8 +10,8 @@ use super::deal::Deal;
 use super::key::BUCKETS;
 use super::view::{SETTLED, Verdict, View};
 
-/// How many epochs are left out when the Lease with the deal was deleted: a member may have adopted later ones than it has
-/// acknowledged, and no number may stand for two deals.
+/// How many epochs are left out when the Lease with the deal was deleted: a member may have adopted later ones than it
+/// has acknowledged, and no number may stand for two deals.
 const LOST: u64 = 1000;
 
 /// All Leases of a group, as one consistent list has them.
@@ -63,7 +63,8 @@ pub struct Rules {
     pub expected: usize,
 }
 
-/// A write that a member should make. Both have a version as their precondition, and may fail: the next snapshot shows what came of it.
+/// A write that a member should make. Both have a version as their precondition, and may fail: the next snapshot shows
+/// what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Deletes the Lease of a member that has not renewed it in time.
@@ -184,7 +185,8 @@ impl Member {
         self.leaving = true;
     }
 
-    /// Learns from a snapshot that was asked for after the member's Lease was there. `weights` has the number of objects of each bucket.
+    /// Learns from a snapshot that was asked for after the member's Lease was there. `weights` has the number of
+    /// objects of each bucket.
     ///
     /// # Errors
     /// [`Deposed`] when the Lease is gone, or another process has it.
@@ -279,8 +281,8 @@ impl Member {
         }
     }
 
-    /// Takes the dealt buckets that all others have let go of. Only by a deal that is there: after one that was deleted, nobody knows
-    /// how far the others got.
+    /// Takes the dealt buckets that all others have let go of. Only by a deal that is there: after one that was
+    /// deleted, nobody knows how far the others got.
     fn take_buckets(&mut self, snapshot: &Snapshot) {
         let Some(deal) = self.deal.as_deref().filter(|deal| snapshot.current() == Some(*deal)) else {
             return;

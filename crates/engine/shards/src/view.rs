@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::key::BUCKETS;
 
-/// How many rounds after it was learned a key has settled. The list that ends the first round may have been under way when that was, and
-/// the next one may show renewals from before; in each of two further rounds every other member has renewed once more.
+/// How many rounds after it was learned a key has settled. The list that ends the first round may have been under way
+/// when that was, and the next one may show renewals from before; in each of two further rounds every other member
+/// has renewed once more.
 pub(crate) const SETTLED: u64 = 4;
 
 /// Whether a member may work at an object now.

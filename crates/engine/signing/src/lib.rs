@@ -1,8 +1,8 @@
 //! Signatures over commits with OpenPGP and SSH keys, behind a small trait.
 //!
 //! A signer has its key unlocked: deriving a key from a passphrase takes a third of a second, so it is done once, and
-//! the key is wiped when the signer is dropped. The same commit and key give the same signature, so that a change at Gerrit gets no new
-//! patch set. Errors, `Debug` and names of signers contain no part of a secret.
+//! the key is wiped when the signer is dropped. The same commit and key give the same signature, so that a change at
+//! Gerrit gets no new patch set. Errors, `Debug` and names of signers contain no part of a secret.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -44,8 +44,8 @@ pub fn openpgp(armoured: &Secret, passphrase: Option<&Secret>, now: i64) -> Resu
     tried(openpgp::OpenPgp::open(armoured, passphrase, now)?, now)
 }
 
-/// Reads an SSH private key, in OpenSSH's format or as PEM, and unlocks it (N-010, N-011). A passphrase for a key without
-/// one is ignored.
+/// Reads an SSH private key, in OpenSSH's format or as PEM, and unlocks it (N-010, N-011). A passphrase for a key
+/// without one is ignored.
 ///
 /// # Errors
 /// [`SigningError`] for an unusable text, key or passphrase.
@@ -54,8 +54,8 @@ pub fn ssh(key: &Secret, passphrase: Option<&Secret>) -> Result<Arc<dyn Signer>,
     tried(ssh::Ssh::open(key, passphrase)?, 0)
 }
 
-/// Reads an SSH private key in one of the formats of Go's `ssh.ParsePrivateKey`: OpenSSH, PKCS#1, PKCS#8 and SEC1, the old
-/// ones also with OpenSSL's encryption.
+/// Reads an SSH private key in one of the formats of Go's `ssh.ParsePrivateKey`: OpenSSH, PKCS#1, PKCS#8 and SEC1, the
+/// old ones also with OpenSSL's encryption.
 ///
 /// # Errors
 /// [`SigningError`], without the key.

@@ -93,8 +93,8 @@ impl OpenPgp {
         }
     }
 
-    /// The signature packet. Built here, since the library would add a random salt: Gerrit identifies a change by the same
-    /// commit.
+    /// The signature packet. Built here, since the library would add a random salt: Gerrit identifies a change
+    /// by the same commit.
     fn packet(&self, payload: &[u8], made: u32) -> pgp::Result<Packet> {
         let mut pair = self.pair.clone();
         let hash = HashAlgorithm::SHA512;

@@ -86,7 +86,8 @@ impl Cipher {
         let part = |name, text, out: &mut Vec<u8>| {
             decode_base64(text, Base64::Standard, out).map_err(|error| CipherError::Base64(name, error))
         };
-        // SOPS authenticates data and tag as one, so the boundary does not matter. One buffer holds both: it must not grow.
+        // SOPS authenticates data and tag as one, so the boundary does not matter. One buffer holds both:
+        // it must not grow.
         let mut data = Zeroizing::new(Vec::with_capacity((parts.data.len() + parts.tag.len()) / 4 * 3 + 6));
         let mut iv = Vec::new();
         part("data", parts.data, &mut data)?;

@@ -39,9 +39,9 @@ pub(crate) enum WalkError {
 pub(crate) struct Digests {
     /// As SOPS computes it when it decrypts.
     pub(crate) decrypted: String,
-    /// As it was computed when the file was encrypted. SOPS 3.13 turns comments in lists into items, which it counts when
-    /// it decrypts and not when it encrypts; so it rejects such files of its own, and kustomize-controller, which ignores
-    /// the MAC, accepts them.
+    /// As it was computed when the file was encrypted. SOPS 3.13 turns comments in lists into items, which it counts
+    /// when it decrypts and not when it encrypts; so it rejects such files of its own, and kustomize-controller, which
+    /// ignores the MAC, accepts them.
     pub(crate) encrypted: Option<String>,
 }
 
@@ -185,7 +185,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The error for the value at the current path. Where nothing but its looks says that it is encrypted, its path is told.
+    /// The error for the value at the current path. Where nothing but its looks says that it is encrypted,
+    /// its path is told.
     fn undecryptable(&self, error: CipherError) -> WalkError {
         if !self.decider.goes_by_envelopes() {
             return WalkError::Value(error);

@@ -21,13 +21,14 @@ use zeroize::Zeroizing;
 pub enum Integrity {
     /// The MAC must be present and match: the bytes are those that were encrypted (K-134).
     Checked,
-    /// Ignore the MAC. Values are still authenticated, each at its place; additions, removals and moves are not detected. A
-    /// build adds names, labels and namespaces to objects and sorts their keys, so that no MAC over the whole matches.
+    /// Ignore the MAC. Values are still authenticated, each at its place; additions, removals and moves are
+    /// not detected. A build adds names, labels and namespaces to objects and sorts their keys, so that no MAC
+    /// over the whole matches.
     ValuesOnly,
 }
 
-/// Why a file cannot be decrypted, in the words of SOPS and kustomize-controller. Neither plain text nor keys are included,
-/// even where those two would include them.
+/// Why a file cannot be decrypted, in the words of SOPS and kustomize-controller. Neither plain text nor keys are
+/// included, even where those two would include them.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct DecryptError(Box<Reason>);

@@ -1,5 +1,5 @@
-//! Parses INI as the Go library of SOPS does: sections that may come twice, quotes, continued lines, and comments, which
-//! belong to what follows them or stands before them on the line.
+//! Parses INI as the Go library of SOPS does: sections that may come twice, quotes, continued lines, and comments,
+//! which belong to what follows them or stands before them on the line.
 
 use super::tree::{Branch, Comment, Entry, Text, Value};
 use bumpwright_gostd::unicode::is_space;

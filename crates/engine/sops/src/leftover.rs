@@ -17,8 +17,8 @@ pub struct Ciphertext {
     pub is_file: bool,
 }
 
-/// The first field of a core `Secret` that holds ciphertext: as it is, within a text, or in base64. Other kinds have none: their
-/// texts may be about SOPS.
+/// The first field of a core `Secret` that holds ciphertext: as it is, within a text, or in base64. Other kinds have
+/// none: their texts may be about SOPS.
 #[must_use]
 pub fn ciphertext(object: &Json) -> Option<Ciphertext> {
     if !is_secret(object) {

@@ -27,9 +27,9 @@
 //! | `yaml_store`, `wiped`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
 //! | `secret`, `object`, `leftover`, `sources` | the inputs of a Kustomization's decryption |
 //!
-//! Plain text and keys are wiped from memory where this crate holds them, including the tree that YAML is printed from; JSON
-//! objects that it returns are not. Types that hold either cannot be printed, and errors contain neither, even where the
-//! words of SOPS would.
+//! Plain text and keys are wiped from memory where this crate holds them, including the tree that YAML is printed from;
+//! JSON objects that it returns are not. Types that hold either cannot be printed, and errors contain neither, even
+//! where the words of SOPS would.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,4 +1,5 @@
-//! Objects of a build: those that are encrypted as a whole, and Secrets with encrypted files in their data (K-150 … K-155).
+//! Objects of a build: those that are encrypted as a whole, and Secrets with encrypted files in their
+//! data (K-150 … K-155).
 
 use super::file::{DecryptError, Integrity, Reason, decrypt, open};
 use super::format::Format;
@@ -75,8 +76,8 @@ pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<boo
     }
 }
 
-/// What SOPS encrypted and its decryption has left as it was: values that a rule of the file does not name, which were encrypted
-/// under another one or pasted, and those that were encrypted twice.
+/// What SOPS encrypted and its decryption has left as it was: values that a rule of the file does not name, which were
+/// encrypted under another one or pasted, and those that were encrypted twice.
 fn left(before: &Json, after: &Json, rule: &Rule) -> Option<Fault> {
     let field = if is_secret(after) {
         ciphertext(after)?.field
@@ -98,8 +99,9 @@ pub fn is_encrypted_secret(object: &Json) -> bool {
     is_secret(object) && object.get("sops").is_some()
 }
 
-/// Whether this is an object of another kind that was encrypted with SOPS, and that would be applied with ciphertext: Kubernetes'
-/// own kinds and those of Flux have no field `sops`. Other kinds may be meant for a program that decrypts them.
+/// Whether this is an object of another kind that was encrypted with SOPS, and that would be applied with
+/// ciphertext: Kubernetes' own kinds and those of Flux have no field `sops`. Other kinds may be meant for a
+/// program that decrypts them.
 #[must_use]
 pub fn is_encrypted_object(object: &Json) -> bool {
     let api_version = text(object, "/apiVersion");

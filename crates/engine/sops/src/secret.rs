@@ -18,8 +18,8 @@ pub struct SecretError {
 }
 
 impl SecretError {
-    /// The error for an entry of the decryption Secret `namespace/name`, such as an invalid credential for a service. The
-    /// problem must not contain the entry.
+    /// The error for an entry of the decryption Secret `namespace/name`, such as an invalid credential for a service.
+    /// The problem must not contain the entry.
     pub fn new(entry: &str, secret: &str, problem: impl ToString) -> Self {
         Self {
             entry: entry.to_owned(),
@@ -36,8 +36,8 @@ impl SecretError {
     }
 }
 
-/// Reads the keys of the Secret that a Kustomization names (`.spec.decryption.secretRef`). `secret` is its `namespace/name`. Its
-/// credentials for key services are left to the clients of those.
+/// Reads the keys of the Secret that a Kustomization names (`.spec.decryption.secretRef`). `secret` is its
+/// `namespace/name`. Its credentials for key services are left to the clients of those.
 ///
 /// # Errors
 /// For the first entry, by name, without a valid key.

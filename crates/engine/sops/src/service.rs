@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-/// A master key of a file's metadata, with the data key (or its Shamir part) encrypted by it. Nothing in here is secret.
+/// A master key of a file's metadata, with the data key (or its Shamir part) encrypted by it. Nothing
+/// in here is secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MasterKey {
     /// `age`.
@@ -31,7 +32,8 @@ pub enum MasterKey {
         arn: String,
         /// The ARN of a role to assume; empty for none.
         role: String,
-        /// The encryption context, a part of the authenticated data. A value may be null in the file; AWS gets an empty one.
+        /// The encryption context, a part of the authenticated data. A value may be null in the file; AWS
+        /// gets an empty one.
         context: BTreeMap<String, Option<String>>,
         /// A profile of the AWS configuration; empty for none.
         profile: String,

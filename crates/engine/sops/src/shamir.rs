@@ -1,6 +1,7 @@
 //! Shamir's secret sharing over GF(256), as HashiCorp's library has it: a part is the values, then its x.
 //!
-//! Its arithmetic is ours, two functions over bytes without branches on them: parts have the field and the form of that library.
+//! Its arithmetic is ours, two functions over bytes without branches on them: parts have the field and the
+//! form of that library.
 
 use zeroize::Zeroizing;
 

@@ -102,7 +102,8 @@ fn shown(outcome: &Result<Vec<u8>, String>) -> String {
     }
 }
 
-/// A character that is none of base64 ends the message there, within a packet: the library for OpenPGP panics at some of these.
+/// A character that is none of base64 ends the message there, within a packet: the library for OpenPGP panics
+/// at some of these.
 #[test]
 fn a_message_for_pgp_that_ends_too_early_is_an_error() {
     let case = case_named("keys pgp-ecc json");

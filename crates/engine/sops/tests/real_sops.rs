@@ -1,7 +1,8 @@
-//! Files encrypted by the current sops: each format, each kind of key that decrypts here, each option, decrypted as sops
-//! itself decrypts them (K-128, K-134 … K-136). The keys are made by age-keygen, ssh-keygen and gpg.
+//! Files encrypted by the current sops: each format, each kind of key that decrypts here, each option, decrypted as
+//! sops itself decrypts them (K-128, K-134 … K-136). The keys are made by age-keygen, ssh-keygen and gpg.
 //!
-//! sops and age-keygen are built by `tests/tools/prepare`; without them these tests are skipped, but fail when `CI` is set.
+//! sops and age-keygen are built by `tests/tools/prepare`; without them these tests are skipped, but fail
+//! when `CI` is set.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -122,8 +122,8 @@ pub enum Undefined {
     Kept,
 }
 
-/// Substitutes variables in a text: `${name}`, with bash's operators, of which all that set a default are one; `$${` is a
-/// plain `${`, and `$name` is left alone. `lookup` returns values. A missing one counts as empty, unless `strict`
+/// Substitutes variables in a text: `${name}`, with bash's operators, of which all that set a default are one; `$${` is
+/// a plain `${`, and `$name` is left alone. `lookup` returns values. A missing one counts as empty, unless `strict`
 /// rejects those without a default (K-085, K-090 to K-092).
 ///
 /// # Errors
@@ -133,7 +133,8 @@ pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, stric
     eval_within(text, lookup, |_| {}, undefined, None)
 }
 
-/// As [`eval`], with memory reserved for all values and the text. `missing` is told the names of missing variables without a default.
+/// As [`eval`], with memory reserved for all values and the text. `missing` is told the names of missing
+/// variables without a default.
 ///
 /// # Errors
 /// As [`eval`], and [`EvalError::Memory`].

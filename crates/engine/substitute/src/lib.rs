@@ -11,9 +11,9 @@
 //! | the variables of a Kustomization, in order of precedence | [`Variables`] |
 //! | one object of a build | [`substitute`] |
 //!
-//! Rules and texts are those of fluxcd/pkg/envsubst v1.7 and of `SubstituteVariables` in fluxcd/pkg/kustomize; document:
-//! *Post build variable substitution* (K-082 to K-098). The object is printed and parsed again as there, so an
-//! unquoted value may turn a text into a number, and numbers are then floating point. Three things differ on
+//! Rules and texts are those of fluxcd/pkg/envsubst v1.7 and of `SubstituteVariables` in fluxcd/pkg/kustomize;
+//! document: *Post build variable substitution* (K-082 to K-098). The object is printed and parsed again as there, so
+//! an unquoted value may turn a text into a number, and numbers are then floating point. Three things differ on
 //! purpose: the size of a text and the cost of its evaluation are limited ([`EvalError::TooLarge`],
 //! [`EvalError::TooSlow`]); a length that is too large for its addition takes the rest of the value where Go panics;
 //! and errors of YAML do not quote what may come from a Secret.

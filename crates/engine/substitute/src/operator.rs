@@ -58,8 +58,8 @@ fn default<'v>(
     Ok(Cow::Owned(arguments.concat()))
 }
 
-/// All of a value, or its first character, in the other case. Bytes that are not UTF-8 become U+FFFD, as in Go, unless the
-/// whole value is ASCII.
+/// All of a value, or its first character, in the other case. Bytes that are not UTF-8 become U+FFFD, as in Go, unless
+/// the whole value is ASCII.
 fn cased<'v>(
     value: &'v [u8],
     only_first: bool,

@@ -1,5 +1,5 @@
-//! An object as Flux has it after its conversion through text: JSON to Go's maps, where all numbers are floating point, and
-//! from there to kyaml's nodes.
+//! An object as Flux has it after its conversion through text: JSON to Go's maps, where all numbers are floating point,
+//! and from there to kyaml's nodes.
 
 use super::object::SubstituteError;
 use bumpwright_gostd::format_float;

@@ -1,7 +1,7 @@
 //! The scanner of envsubst, including its oddities: converts characters to tokens.
 //!
-//! A NUL ends the text; the character after an escaping `$` or backslash is taken as it is; one step back goes as far as
-//! the last character read is wide, even if that was only peeked at.
+//! A NUL ends the text; the character after an escaping `$` or backslash is taken as it is; one step back goes as far
+//! as the last character read is wide, even if that was only peeked at.
 
 use bumpwright_gostd::first_rune;
 use std::borrow::Cow;

@@ -90,7 +90,8 @@ impl Variables {
         self.values.insert(name.to_owned(), Variable { value, secret });
     }
 
-    /// Whether there are none: then Flux substitutes nothing, not even defaults, unless it is configured to do so always.
+    /// Whether there are none: then Flux substitutes nothing, not even defaults, unless it is configured
+    /// to do so always.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

@@ -1,4 +1,5 @@
-//! Armour: detects the kind of a signature, and decodes OpenPGP's armour as ProtonMail/go-crypto v1.4.1 (`openpgp/armor`) does.
+//! Armour: detects the kind of a signature, and decodes OpenPGP's armour as
+//! ProtonMail/go-crypto v1.4.1 (`openpgp/armor`) does.
 
 use std::fmt;
 

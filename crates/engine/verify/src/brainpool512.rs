@@ -1,5 +1,5 @@
-//! brainpoolP512r1 (RFC 5639, 3.7) as parameters for RustCrypto's arithmetic, which has crates for the shorter curves (bp256,
-//! bp384) only. gpg makes such keys: `brainpoolP512r1` in `fixtures/verify/git.jsonl`.
+//! brainpoolP512r1 (RFC 5639, 3.7) as parameters for RustCrypto's arithmetic, which has crates for the shorter curves
+//! (bp256, bp384) only. gpg makes such keys: `brainpoolP512r1` in `fixtures/verify/git.jsonl`.
 
 use ecdsa::elliptic_curve::bigint::{Odd, U512};
 use ecdsa::elliptic_curve::consts::U64;

@@ -48,7 +48,8 @@ impl Hash {
 mod tests {
     use super::*;
 
-    /// The `DigestInfo` of hashes that no recorded RSA signature has, with the identifiers 2.16.840.1.101.3.4.2.8 and 10.
+    /// The `DigestInfo` of hashes that no recorded RSA signature has, with the
+    /// identifiers 2.16.840.1.101.3.4.2.8 and 10.
     #[test]
     fn padding_of_sha3_names_the_function() {
         for (hash, start) in [

@@ -1,5 +1,5 @@
-//! Fingerprints of the keys that a source trusts (source-controller v1.10, `verificationFingerprint`): what was verified is verified
-//! again when they change. Names of Secrets and of their entries do not count.
+//! Fingerprints of the keys that a source trusts (source-controller v1.10, `verificationFingerprint`): what was
+//! verified is verified again when they change. Names of Secrets and of their entries do not count.
 
 use sha2::{Digest as _, Sha256};
 

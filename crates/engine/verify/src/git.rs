@@ -142,8 +142,8 @@ pub enum GitMode {
 }
 
 impl GitMode {
-    /// Parses the mode. `None` if it is empty: nothing is verified then. `head` of older API versions and any other text
-    /// mean HEAD, as upstream.
+    /// Parses the mode. `None` if it is empty: nothing is verified then. `head` of older API versions and any other
+    /// text mean HEAD, as upstream.
     #[must_use]
     pub fn read(mode: &str) -> Option<Self> {
         match mode {
@@ -164,8 +164,8 @@ impl GitMode {
         }
     }
 
-    /// Whether an otherwise unchanged source that was verified in mode `observed` (of its status) has to be verified again
-    /// (`requiresVerification`).
+    /// Whether an otherwise unchanged source that was verified in mode `observed` (of its status) has to
+    /// be verified again (`requiresVerification`).
     #[must_use]
     pub fn is_due(self, observed: Option<&str>) -> bool {
         match observed {

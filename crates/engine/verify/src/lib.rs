@@ -1,9 +1,9 @@
-//! Verification of signatures of Git commits and tags (OpenPGP, SSH) and of OCI artifacts (cosign with public keys, and keyless;
-//! Notation).
+//! Verification of signatures of Git commits and tags (OpenPGP, SSH) and of OCI artifacts (cosign with public
+//! keys, and keyless; Notation).
 //!
 //! Functions of bytes and keys, with the messages of Flux's source-controller v1.9.3. The time of verification is an
-//! argument, in seconds since 1970-01-01 UTC. Keys are public, but no error quotes an entry of a Secret, which may hold a
-//! private key by mistake.
+//! argument, in seconds since 1970-01-01 UTC. Keys are public, but no error quotes an entry of a Secret, which may hold
+//! a private key by mistake.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

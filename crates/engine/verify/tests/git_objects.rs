@@ -1,4 +1,5 @@
-//! Commits and tags signed by gpg and ssh-keygen, with the verdicts of Flux's own libraries (`fixtures/verify/git.jsonl`).
+//! Commits and tags signed by gpg and ssh-keygen, with the verdicts of
+//! Flux's own libraries (`fixtures/verify/git.jsonl`).
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use base64::Engine as _;

@@ -1,5 +1,5 @@
-//! Signatures of Notation, made by hand: each check has one that fails it alone. What Notation's own library makes is in
-//! `tests/real/notation.rs` of the program.
+//! Signatures of Notation, made by hand: each check has one that fails it alone. What Notation's own library makes is
+//! in `tests/real/notation.rs` of the program.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use base64::Engine as _;

@@ -33,8 +33,8 @@ const DEFAULT_TAG: &str = "latest";
 impl GitReference<'_> {
     /// Whether a change of `reference`, a full name, can change the checkout. `None` is any reference.
     ///
-    /// As in source-controller, a commit takes precedence over a name, a range, a tag and a branch, in this order. A commit
-    /// never changes; for a range every tag counts, even a deleted one.
+    /// As in source-controller, a commit takes precedence over a name, a range, a tag and a branch, in this order. A
+    /// commit never changes; for a range every tag counts, even a deleted one.
     pub(crate) fn follows(&self, reference: Option<&str>) -> bool {
         if given(self.commit).is_some() {
             return false;

@@ -31,8 +31,9 @@ pub(crate) struct Tagged {
 }
 
 impl ImageName {
-    /// Parses `[REGISTRY/]PATH[:TAG][@DIGEST]`, optionally after `oci://`; the tag and the digest are dropped. As in the image
-    /// controllers, the first part is a registry if it contains a dot or a colon, and otherwise the image is at Docker Hub.
+    /// Parses `[REGISTRY/]PATH[:TAG][@DIGEST]`, optionally after `oci://`; the tag and the digest are dropped. As in
+    /// the image controllers, the first part is a registry if it contains a dot or a colon, and otherwise the image
+    /// is at Docker Hub.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         tagged(text).map(|tagged| tagged.name)

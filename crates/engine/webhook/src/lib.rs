@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Nothing here listens, reads a Secret or writes an annotation. A request is authenticated before its body is parsed,
-//! except that Gitea's signature is over the JSON in a form. Events are only hints: they never contain what is applied, but
-//! cause the reconciliation of objects from the place in their own spec. So a match that is too wide costs one
+//! except that Gitea's signature is over the JSON in a form. Events are only hints: they never contain what is applied,
+//! but cause the reconciliation of objects from the place in their own spec. So a match that is too wide costs one
 //! reconciliation, and one that is too narrow costs an interval; where spellings may differ, the wider match is used.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]

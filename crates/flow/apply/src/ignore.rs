@@ -1,5 +1,5 @@
-//! Ignored fields (`.spec.ignore`): they do not count as drift, and keep their values when the object is applied for other
-//! reasons (fluxcd/pkg `ssa/jsondiff`, *selector*; `ssa`, *manager_apply*).
+//! Ignored fields (`.spec.ignore`): they do not count as drift, and keep their values when the object is applied for
+//! other reasons (fluxcd/pkg `ssa/jsondiff`, *selector*; `ssa`, *manager_apply*).
 
 use serde_json::{Map, Value};
 
@@ -121,8 +121,8 @@ pub(super) fn without(object: &Value, paths: &[&str]) -> Value {
     object
 }
 
-/// Keeps the cluster's values of ignored fields where applying would change them: a field that another manager applies as well
-/// is left out, a field that is only ours gets its current value.
+/// Keeps the cluster's values of ignored fields where applying would change them: a field that another manager applies
+/// as well is left out, a field that is only ours gets its current value.
 pub(super) fn yield_fields(object: &mut Value, existing: &Value, dry_run: &Value, paths: &[&str], manager: &str) {
     let managers = Managers::of(existing);
     for path in paths {

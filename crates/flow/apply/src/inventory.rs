@@ -76,8 +76,8 @@ impl Inventory {
         }
     }
 
-    /// The objects that `newer` lacks, in apply order. Versions do not count: an object whose `apiVersion` changed is the same
-    /// object.
+    /// The objects that `newer` lacks, in apply order. Versions do not count: an object whose `apiVersion` changed
+    /// is the same object.
     #[must_use]
     pub fn without(&self, newer: &Self) -> Vec<Entry> {
         let kept: BTreeSet<&ObjectId> = newer.entries.iter().map(|entry| &entry.id).collect();

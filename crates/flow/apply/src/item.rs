@@ -88,8 +88,8 @@ impl Item {
     }
 }
 
-/// Puts a manifest into the form in which it is applied: owner labels, normal form, common metadata. Returns the fields that are not
-/// applied. One that is refused stays as it is.
+/// Puts a manifest into the form in which it is applied: owner labels, normal form, common metadata. Returns the fields
+/// that are not applied. One that is refused stays as it is.
 pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String>, ApplyError> {
     if !DECRYPT_DISABLED.is_annotated(object) {
         refuse_ciphertext(object)?;
@@ -110,7 +110,8 @@ pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String
     Ok(dropped)
 }
 
-/// Refuses an object that is encrypted by SOPS, and a Secret with a value that is (docs/decisions.md, *ciphertext in objects*).
+/// Refuses an object that is encrypted by SOPS, and a Secret with a value that is
+/// (docs/decisions.md, *ciphertext in objects*).
 fn refuse_ciphertext(object: &Value) -> Result<(), ApplyError> {
     let subject = || ObjectId::of(object).to_string();
     if is_encrypted_secret(object) {

@@ -1,12 +1,12 @@
-//! Server-side apply of built objects: the part of Flux's kustomize-controller that applies, prunes and keeps the inventory
-//! (Kustomization v1 and v1beta1; fluxcd/pkg `ssa`).
+//! Server-side apply of built objects: the part of Flux's kustomize-controller that applies, prunes and keeps the
+//! inventory (Kustomization v1 and v1beta1; fluxcd/pkg `ssa`).
 //!
 //! ```text
 //! objects ─▶ item (labels, normalize) ─▶ stages: recall (memory) ─▶ look (dry run, drift) ─▶ inventory ─▶ write ─▶ readiness
 //! ```
 //!
-//! No object of a stage is written before the server has accepted all of them. A reconciliation without changes costs one list
-//! of versions per kind, and no request per object.
+//! No object of a stage is written before the server has accepted all of them. A reconciliation without changes costs
+//! one list of versions per kind, and no request per object.
 
 mod admission;
 mod change;

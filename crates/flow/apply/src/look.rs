@@ -163,8 +163,8 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Whether the server would take an object after the one of before is deleted, which a dry run cannot do. It is asked about a copy
-    /// under another name: what it says of that as well is not about immutable fields.
+    /// Whether the server would take an object after the one of before is deleted, which a dry run cannot do. It is
+    /// asked about a copy under another name: what it says of that as well is not about immutable fields.
     async fn admits_replacement(&self, item: &Item, resource: &Resource, refusal: Refusal) -> Result<(), Refusal> {
         let own = &item.id.name.name;
         let name = format!("{own}-anew");
@@ -316,8 +316,8 @@ impl<'a> Looker<'a> {
         self.settings.migrate_api_version || !self.settings.override_before_dry_run.is_empty()
     }
 
-    /// Takes over the fields of managers that are overridden before the dry run, and migrates the version of all; returns whether
-    /// that was needed.
+    /// Takes over the fields of managers that are overridden before the dry run, and migrates the version of all;
+    /// returns whether that was needed.
     async fn patch_managers(
         &self,
         item: &Item,
@@ -371,8 +371,8 @@ pub(super) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
     Refusal::of(&item.id, item.origin.clone(), error)
 }
 
-/// The object's name in messages: the server's, as it knows which kinds are namespaced. Other parts of its answer are not
-/// trusted.
+/// The object's name in messages: the server's, as it knows which kinds are namespaced. Other parts of its
+/// answer are not trusted.
 pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
     let (own, there) = (&item.id, ObjectId::of(object));
     let is_it = there.name.name == own.name.name && there.kind == own.kind && there.group == own.group;

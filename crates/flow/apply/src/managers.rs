@@ -25,7 +25,8 @@ impl Manager {
     }
 }
 
-/// `kubectl apply` in its two variants, the controllers before they applied server-side, and those of `--override-manager`.
+/// `kubectl apply` in its two variants, the controllers before they applied server-side,
+/// and those of `--override-manager`.
 pub(super) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
     let known = [
         ("kubectl", "Apply"),
@@ -47,7 +48,8 @@ pub(super) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
         .collect()
 }
 
-/// Those of `--override-manager-before-dry-run`: by their whole name, since a wrong one loses its fields before anything is checked.
+/// Those of `--override-manager-before-dry-run`: by their whole name, since a wrong one loses its fields
+/// before anything is checked.
 fn taken_over(names: &[String]) -> Vec<Manager> {
     let both = names
         .iter()
@@ -135,8 +137,8 @@ fn take_fields(into: &mut Value, from: &Value) {
     }
 }
 
-/// The union of two sets of fields (structured-merge-diff, `fieldpath.Set`). A field is in the set when it has no children, or
-/// has a dot among them.
+/// The union of two sets of fields (structured-merge-diff, `fieldpath.Set`). A field is in the set when it has no
+/// children, or has a dot among them.
 fn union(mut a: Map<String, Value>, b: Map<String, Value>) -> Map<String, Value> {
     for (key, theirs) in b {
         let Some(ours) = a.get_mut(&key) else {
@@ -155,7 +157,8 @@ fn union(mut a: Map<String, Value>, b: Map<String, Value>) -> Map<String, Value>
     a
 }
 
-/// Migrates the version of all entries, so that fields with defaults of a newer one can be applied (gate `MigrateAPIVersion`).
+/// Migrates the version of all entries, so that fields with defaults of a newer one can
+/// be applied (gate `MigrateAPIVersion`).
 pub(super) fn migrate(existing: &Value, api_version: &str) -> Option<Value> {
     let mut entries = entries(existing);
     let mut changed = false;

@@ -1,7 +1,8 @@
-//! The memory of applied objects of a Kustomization, so that a reconciliation without changes costs one list per kind and no
-//! request per object.
+//! The memory of applied objects of a Kustomization, so that a reconciliation without changes costs one list per kind
+//! and no request per object.
 //!
-//! It holds keyed digests only: small, and on a disk ([`super::MemoryFolder`]) they reveal neither names nor the data of a Secret.
+//! It holds keyed digests only: small, and on a disk ([`super::MemoryFolder`]) they reveal neither names nor the
+//! data of a Secret.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,8 +17,8 @@ use super::look::Version;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::Stamp;
 
-/// After this time a dry run is made even for unchanged versions: defaults and admission may have changed, which no version
-/// shows.
+/// After this time a dry run is made even for unchanged versions: defaults and admission may have changed,
+/// which no version shows.
 const TRUSTED: Duration = Duration::from_secs(3600);
 
 /// Results of a Kustomization's last reconciliations. Belongs to one Kustomization.
@@ -199,8 +200,8 @@ impl Memory {
         bytes
     }
 
-    /// What [`Memory::to_bytes`] wrote, without entries whose time is over; None for anything else. An entry from the future, as after
-    /// a change of the clock, is dropped as well.
+    /// What [`Memory::to_bytes`] wrote, without entries whose time is over; None for anything else. An entry from the
+    /// future, as after a change of the clock, is dropped as well.
     pub(super) fn of_bytes(key: Key, bytes: &[u8], now: u64) -> Option<Self> {
         let (settings, entries) = bytes.split_first_chunk()?;
         let (entries, []) = entries.as_chunks::<ENTRY>() else {

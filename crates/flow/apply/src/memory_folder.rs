@@ -1,9 +1,10 @@
 //! Memories on a disk, so that a process that was started again compares no object that is as the one before left it.
 //!
-//! A file for each Kustomization: `HEAD`, the version of the program, then the settings and entries of [`Memory`], then their HMAC. The
-//! key is a file beside them. The HMAC also covers the Kustomization's name and uid: what is damaged, cut off, of another version, of
-//! another folder or of another Kustomization counts as missing, and all objects are compared. An old file does no harm: an entry says
-//! that an object at one version of the server is as desired, which stays true.
+//! A file for each Kustomization: `HEAD`, the version of the program, then the settings and entries of [`Memory`],
+//! then their HMAC. The key is a file beside them. The HMAC also covers the Kustomization's name and uid: what is
+//! damaged, cut off, of another version, of another folder or of another Kustomization counts as missing, and all
+//! objects are compared. An old file does no harm: an entry says that an object at one version of the server is as
+//! desired, which stays true.
 //!
 //! Nothing is synchronised with the disk: what a crash of the machine loses is compared again.
 
@@ -27,8 +28,8 @@ const KEY: &str = "key";
 /// Bytes of the HMAC at the end.
 const MAC: usize = 32;
 
-/// Larger memories are not kept: the inventory of a Kustomization has to fit into one object of the API server, so none has as many
-/// objects.
+/// Larger memories are not kept: the inventory of a Kustomization has to fit into one object of the API server, so none
+/// has as many objects.
 const MOST: usize = 100_000;
 
 /// The Kustomization of a memory.

@@ -40,8 +40,8 @@ impl Wish {
     }
 }
 
-/// The labels or annotations of an object. As in apimachinery null is an empty text, and if one value is not a text there are
-/// none.
+/// The labels or annotations of an object. As in apimachinery null is an empty text, and if one value is not a
+/// text there are none.
 pub(super) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a str> {
     let fields = object.get("metadata").and_then(|metadata| metadata.get(field));
     let fields = fields.and_then(Value::as_object).into_iter().flatten();

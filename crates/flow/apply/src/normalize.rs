@@ -1,9 +1,9 @@
 //! Normal form of manifests before an apply (fluxcd/pkg `ssa/normalize`).
 //!
 //! Flux reads objects of Kubernetes' own kinds into Go's types and writes them again. The visible effects of that are
-//! reproduced here: `stringData` becomes `data`, empty fields (null) are dropped or zero, ports get their protocol and target.
-//! Effects without consequence, such as an added `strategy: {}`, are not (docs/decisions.md, *other effects of Flux's round
-//! trip*).
+//! reproduced here: `stringData` becomes `data`, empty fields (null) are dropped or zero, ports get their protocol
+//! and target. Effects without consequence, such as an added `strategy: {}`, are not (docs/decisions.md, *other
+//! effects of Flux's round trip*).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -168,8 +168,8 @@ fn set_protocols(ports: Option<&mut Value>) {
     }
 }
 
-/// The default target of a Service's port is the port itself. The server would default it as well, but not restore it after an
-/// edit.
+/// The default target of a Service's port is the port itself. The server would default it as well, but not restore
+/// it after an edit.
 fn set_targets(ports: Option<&mut Value>) {
     let ports = ports.and_then(Value::as_array_mut).into_iter().flatten();
     for port in ports.filter_map(Value::as_object_mut) {
@@ -188,8 +188,8 @@ fn set_pod_protocols(spec: Option<&mut Value>) {
     }
 }
 
-/// Removes a CA bundle that holds no certificate: newer API servers refuse the definition, since the bundle is meant to be
-/// injected later (fluxcd/pkg `ssa/utils`, `RemoveCABundleFromCRD`).
+/// Removes a CA bundle that holds no certificate: newer API servers refuse the definition, since the bundle is meant to
+/// be injected later (fluxcd/pkg `ssa/utils`, `RemoveCABundleFromCRD`).
 fn drop_bad_ca_bundle(object: &mut Value) {
     let client = object.pointer_mut("/spec/conversion/webhook/clientConfig");
     let Some(client) = client.and_then(Value::as_object_mut) else {

@@ -22,7 +22,8 @@ use bumpwright_kube::{Cluster, ClusterError, Resource};
 /// The effects of an apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preview {
-    /// The objects that would be created, changed or deleted, in apply order. One that would be recreated is listed twice.
+    /// The objects that would be created, changed or deleted, in apply order. One that would be
+    /// recreated is listed twice.
     pub differences: Vec<Difference>,
     /// The objects that the server refuses.
     pub refused: Vec<Refusal>,
@@ -30,7 +31,8 @@ pub struct Preview {
     pub objects: usize,
 }
 
-/// Puts an object into the form in which it is applied: owner labels, normal form, common metadata. One that is refused stays as it is.
+/// Puts an object into the form in which it is applied: owner labels, normal form, common metadata. One that is refused
+/// stays as it is.
 ///
 /// # Errors
 /// [`ApplyError::Encrypted`], [`ApplyError::EncryptedObject`], [`ApplyError::Ciphertext`]
@@ -38,8 +40,8 @@ pub fn as_applied(object: &mut Value, settings: &Settings) -> Result<(), ApplyEr
     form(object, settings).map(drop)
 }
 
-/// Computes the effects of applying objects by dry runs. `inventory` is what was applied before; if `prunes`, its objects that
-/// are missing now would be deleted.
+/// Computes the effects of applying objects by dry runs. `inventory` is what was applied before; if `prunes`, its
+/// objects that are missing now would be deleted.
 ///
 /// # Errors
 /// The objects cannot be applied for reasons of their own, or objects to delete cannot be read.

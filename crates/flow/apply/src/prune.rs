@@ -15,8 +15,8 @@ use super::order;
 use super::settings::Settings;
 use bumpwright_kube::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 
-/// Deletes objects in reverse apply order. Objects that ask to be kept, and those of other owners, are skipped; missing ones
-/// count as deleted. Does not wait for the deletions to finish.
+/// Deletes objects in reverse apply order. Objects that ask to be kept, and those of other owners, are skipped; missing
+/// ones count as deleted. Does not wait for the deletions to finish.
 ///
 /// # Errors
 /// [`PruneError`], after all deletions were tried.

@@ -1,4 +1,5 @@
-//! Finds unchanged objects: one list of versions per kind is compared with the memory. Kustomizations that ask at the same time share it.
+//! Finds unchanged objects: one list of versions per kind is compared with the memory. Kustomizations that ask at the
+//! same time share it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,12 +19,13 @@ use bumpwright_kube::{ClusterError, GroupVersionKind, Resource, StampQuery, Stam
 /// With more namespaces than this a kind is listed across all of them at once.
 const FEW: usize = 3;
 
-/// The pauses between the attempts at a list: a server that cannot answer now may in a moment. It is also asked again by the client, if it
-/// says that it is too busy.
+/// The pauses between the attempts at a list: a server that cannot answer now may in a moment. It is also asked again
+/// by the client, if it says that it is too busy.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 
 impl Looker<'_> {
-    /// The remembered entry of each item that needs no dry run; None for the others. `asked` is when the apply was asked for.
+    /// The remembered entry of each item that needs no dry run; None for the others. `asked` is when the
+    /// apply was asked for.
     pub(super) async fn recall(
         &self,
         items: &[Item],
@@ -59,7 +61,8 @@ impl Looker<'_> {
         Ok(recalled.collect())
     }
 
-    /// The versions of the objects of a kind, ours among them. Objects of kinds that cannot be listed are compared one by one.
+    /// The versions of the objects of a kind, ours among them. Objects of kinds that cannot be listed are
+    /// compared one by one.
     async fn stamps(
         &self,
         resource: &Resource,
@@ -80,7 +83,8 @@ impl Looker<'_> {
         Ok(all)
     }
 
-    /// None for what cannot be listed. A server that does not answer is not sent dry runs instead, which are many more requests.
+    /// None for what cannot be listed. A server that does not answer is not sent dry runs instead, which
+    /// are many more requests.
     async fn try_stamps(
         &self,
         resource: &Resource,

@@ -35,9 +35,9 @@ pub struct Applied {
     pub dropped: Vec<Dropped>,
 }
 
-/// Applies the objects of a Kustomization, in stages: definitions and namespaces, classes, custom kinds, the rest. `inventory`
-/// is what was applied before. No change is overlooked that was made before `asked`, when somebody asked for this apply; an object that
-/// changes after that may count as unchanged until the next one.
+/// Applies the objects of a Kustomization, in stages: definitions and namespaces, classes, custom kinds, the rest.
+/// `inventory` is what was applied before. No change is overlooked that was made before `asked`, when somebody asked
+/// for this apply; an object that changes after that may count as unchanged until the next one.
 ///
 /// # Errors
 /// [`Failed`], with the actions until then.

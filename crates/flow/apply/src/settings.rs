@@ -11,7 +11,8 @@ use bumpwright_diff::SecretMask;
 /// Settings of a Kustomization and the flags of its controller.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The Kustomization: its objects get its name and namespace as labels. Empty for a dry run of objects that none applies.
+    /// The Kustomization: its objects get its name and namespace as labels. Empty for a dry run of
+    /// objects that none applies.
     pub owner: ObjectName,
     /// The field manager, `kustomize-controller`.
     pub manager: String,

@@ -8,8 +8,8 @@ use bumpwright_gostd::Time;
 use bumpwright_health::{Health, Status, compute};
 use bumpwright_kube::{Cluster, ClusterError, Resource};
 
-/// The status of an object by the health checks of its Kustomization, or else as kstatus has it. Of Secrets and ConfigMaps nothing but
-/// the metadata is asked for.
+/// The status of an object by the health checks of its Kustomization, or else as kstatus has it. Of Secrets and
+/// ConfigMaps nothing but the metadata is asked for.
 ///
 /// # Errors
 /// Whatever the server says, except that the object does not exist.

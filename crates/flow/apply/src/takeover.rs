@@ -1,6 +1,6 @@
-//! Objects applied by a kustomize-controller of v1beta1 (Kustomization v1beta1, *Garbage collection*; KB-050, docs/decisions.md
-//! C03). It had no inventory: its objects are those of the kinds in `.status.snapshot` with the labels of their Kustomization
-//! and the annotation with its checksum.
+//! Objects applied by a kustomize-controller of v1beta1 (Kustomization v1beta1, *Garbage collection*; KB-050,
+//! docs/decisions.md C03). It had no inventory: its objects are those of the kinds in `.status.snapshot` with the
+//! labels of their Kustomization and the annotation with its checksum.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use super::order;
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind};
 
-/// The kinds of a snapshot, each with the namespace of its objects; empty for cluster-scoped ones, and for those whose manifest
-/// named none.
+/// The kinds of a snapshot, each with the namespace of its objects; empty for cluster-scoped ones, and for those
+/// whose manifest named none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     kinds: BTreeSet<(String, GroupVersionKind)>,
@@ -46,8 +46,8 @@ impl Snapshot {
         Self { kinds }
     }
 
-    /// Finds the existing objects. Objects with an owner that waits for them (`blockOwnerDeletion`), and those being deleted,
-    /// are not ours to delete.
+    /// Finds the existing objects. Objects with an owner that waits for them (`blockOwnerDeletion`), and those being
+    /// deleted, are not ours to delete.
     ///
     /// Objects that cannot be read are not deleted; this is reported, since nothing looks for them again.
     ///

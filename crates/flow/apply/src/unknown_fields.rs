@@ -1,12 +1,13 @@
-//! Fields that a built-in kind does not have. Flux drops them in silence, since Go's types do; server-side apply refuses them.
-//! Here they are dropped by the server's own schema, and reported (docs/decisions.md, *unknown fields in built-in kinds*).
+//! Fields that a built-in kind does not have. Flux drops them in silence, since Go's types do; server-side apply
+//! refuses them. Here they are dropped by the server's own schema, and reported (docs/decisions.md, *unknown
+//! fields in built-in kinds*).
 
 use serde_json::{Map, Value};
 
 use bumpwright_kube::GroupVersionKind;
 
-/// Removes the fields that the object's kind does not have; returns their paths. `document` is the server's OpenAPI document of
-/// the group and version.
+/// Removes the fields that the object's kind does not have; returns their paths. `document` is the server's OpenAPI
+/// document of the group and version.
 pub(super) fn drop_unknown(object: &mut Value, gvk: &GroupVersionKind, document: &Value) -> Vec<String> {
     let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
     let Some(schemas) = schemas else { return Vec::new() };

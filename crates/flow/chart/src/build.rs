@@ -1,5 +1,5 @@
-//! From a chart as it is to the archive of a HelmChart (source-controller v1.9, `internal/helm/chart`): as it is where nothing has to be
-//! changed, else packaged again with other values, another version, and the charts that it needs.
+//! From a chart as it is to the archive of a HelmChart (source-controller v1.9, `internal/helm/chart`): as it is where
+//! nothing has to be changed, else packaged again with other values, another version, and the charts that it needs.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! The charts that a chart of a folder needs and does not contain, as source-controller adds them (v1.9, `DependencyManager`): those of the
-//! chart alone and not theirs, each under its alias.
+//! The charts that a chart of a folder needs and does not contain, as source-controller adds them (v1.9,
+//! `DependencyManager`): those of the chart alone and not theirs, each under its alias.
 
 use bumpwright_budget::Reservation;
 use bumpwright_gostd as gostd;
@@ -18,8 +18,8 @@ pub trait Remotes {
     /// Why one cannot be had.
     type Error: std::error::Error;
 
-    /// The chart of a repository, on an account; the version may be a range. `url` is that of the repository in its usual form: `https`,
-    /// `http` or `oci`.
+    /// The chart of a repository, on an account; the version may be a range. `url` is that of the repository in its
+    /// usual form: `https`, `http` or `oci`.
     ///
     /// # Errors
     /// It cannot be had.
@@ -153,8 +153,8 @@ fn remote<R: Remotes>(
     })
 }
 
-/// The URL of a repository in its usual form: with one `/` at its end, and that of a registry without (source-controller v1.9,
-/// `NormalizeURL`, `ValidateDepURL`).
+/// The URL of a repository in its usual form: with one `/` at its end, and that of a registry without
+/// (source-controller v1.9, `NormalizeURL`, `ValidateDepURL`).
 ///
 /// # Errors
 /// It is none that charts are fetched from.

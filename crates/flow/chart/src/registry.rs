@@ -103,8 +103,8 @@ impl OciChart {
     }
 }
 
-/// The archive of a chart: of the image with this digest, which `chosen` (`:TAG`) names in errors. It has at most so many bytes, which are
-/// in `held` before they are read.
+/// The archive of a chart: of the image with this digest, which `chosen` (`:TAG`) names in errors. It has at most so
+/// many bytes, which are in `held` before they are read.
 ///
 /// # Errors
 /// In words for the user.
@@ -145,8 +145,8 @@ pub fn layer_within(
     read(remote, layer).map_err(failed)
 }
 
-/// The version that source-controller takes among the tags of a repository: the one that is wanted, if it is one; else the newest one in
-/// a range, which is any without a prerelease for an empty text.
+/// The version that source-controller takes among the tags of a repository: the one that is wanted, if it is one; else
+/// the newest one in a range, which is any without a prerelease for an empty text.
 ///
 /// # Errors
 /// In its words, but for those of the registry.

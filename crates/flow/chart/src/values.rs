@@ -1,5 +1,5 @@
-//! `valuesFiles`: files that replace the values of a chart, merged in their order (source-controller v1.9, `mergeFileValues` and
-//! `mergeChartValues`).
+//! `valuesFiles`: files that replace the values of a chart, merged in their order (source-controller
+//! v1.9, `mergeFileValues` and `mergeChartValues`).
 
 use bumpwright_helm::{Chart, Values, merge_tables, read_table};
 use bumpwright_kustomize::tree::{Tree, TreeError, path};

@@ -1,5 +1,5 @@
-//! Connections to Buckets: settings from the spec, its Secrets and its identity, with source-controller's errors in its order
-//! (v1.9, `setupCredentials`, `createBucketProvider`).
+//! Connections to Buckets: settings from the spec, its Secrets and its identity, with source-controller's errors in its
+//! order (v1.9, `setupCredentials`, `createBucketProvider`).
 
 use std::time::Duration;
 

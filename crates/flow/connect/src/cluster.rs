@@ -1,5 +1,5 @@
-//! Connections to other clusters: the kubeconfig of a Secret, or the place described by a ConfigMap (`spec.kubeConfig`; K-105,
-//! K-112 … K-121).
+//! Connections to other clusters: the kubeconfig of a Secret, or the place described by a ConfigMap (`spec.kubeConfig`;
+//! K-105, K-112 … K-121).
 
 use std::collections::BTreeMap;
 

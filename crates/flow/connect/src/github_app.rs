@@ -22,8 +22,8 @@ pub(crate) fn names_github_app(secret: &Secret) -> bool {
 /// The GitHub App; none when the Secret lacks both of its ids or its key, which Flux treats as a Secret without one.
 ///
 /// # Errors
-/// [`AccessError::Installation`] for no installation or two of them, [`AccessError::GitHubApp`] for invalid settings, and
-/// values that cannot be decoded.
+/// [`AccessError::Installation`] for no installation or two of them, [`AccessError::GitHubApp`] for invalid settings,
+/// and values that cannot be decoded.
 pub(crate) fn github_app(secret: &Secret) -> Result<Option<GitHubApp>, AccessError> {
     let (id, client) = (secret.text(ID)?, secret.text(CLIENT_ID)?);
     let (Some(_), Some(private_key)) = (id.or(client), secret.text(PRIVATE_KEY)?) else {

@@ -57,8 +57,8 @@ pub fn settings(repository: &HelmRepository, objects: &Objects) -> Result<ChartR
     })
 }
 
-/// The login at a registry with charts: a name and a password, or an entry of a Docker configuration (source-controller v1.9,
-/// `KeychainFromSecret`); none without a Secret.
+/// The login at a registry with charts: a name and a password, or an entry of a Docker configuration (source-controller
+/// v1.9, `KeychainFromSecret`); none without a Secret.
 ///
 /// # Errors
 /// [`ConnectError`]

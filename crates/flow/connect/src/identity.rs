@@ -23,8 +23,8 @@ impl<'a> ProviderAccount<'a> {
         }
     }
 
-    /// The account of that name in another namespace: an automation uses accounts of its own namespace, and gets no identity of
-    /// another one by naming a GitRepository there (image-automation-controller v1.2, `getAuthOpts`).
+    /// The account of that name in another namespace: an automation uses accounts of its own namespace, and gets no
+    /// identity of another one by naming a GitRepository there (image-automation-controller v1.2, `getAuthOpts`).
     #[must_use]
     pub fn within(self, namespace: &'a str) -> Self {
         Self { namespace, ..self }

@@ -1,7 +1,7 @@
 //! The key of a Secret that signs commits (ImageUpdateAutomation v1, *Signing Key*; N-009 to N-012).
 //!
-//! Errors are those of image-automation-controller v1.2 (`internal/source/signing.go`) and of the Go packages with which it
-//! reads keys, as recorded; others are in our words.
+//! Errors are those of image-automation-controller v1.2 (`internal/source/signing.go`) and of the Go packages with
+//! which it reads keys, as recorded; others are in our words.
 
 use std::sync::Arc;
 

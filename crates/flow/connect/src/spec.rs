@@ -1,5 +1,5 @@
-//! The connection settings that the specs of all kinds have in common: references to Secrets and ServiceAccounts, and the
-//! provider.
+//! The connection settings that the specs of all kinds have in common: references to Secrets and
+//! ServiceAccounts, and the provider.
 
 use bumpwright_api::{Bucket, GitRepository, HelmRepository, ImageRepository, LocalRef, Metadata, OciRepository};
 

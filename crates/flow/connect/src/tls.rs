@@ -14,8 +14,8 @@ pub fn older_keys(secret: &Secret) -> impl Iterator<Item = (&'static str, &'stat
     used.map(|(new, old)| (old, new))
 }
 
-/// `ca.crt`, `tls.crt`, `tls.key`, or if missing the older `caFile`, `certFile`, `keyFile`; none when the Secret has no such
-/// key.
+/// `ca.crt`, `tls.crt`, `tls.key`, or if missing the older `caFile`, `certFile`, `keyFile`; none when the Secret
+/// has no such key.
 ///
 /// # Errors
 /// [`AccessError::HalfPair`] for a certificate without its key or the reverse, and values that cannot be decoded.

@@ -1,5 +1,5 @@
-//! What is behind the values of HelmReleases: where a release is rendered before and after, its objects say what a change of its values does,
-//! and not the release itself.
+//! What is behind the values of HelmReleases: where a release is rendered before and after, its objects say what a
+//! change of its values does, and not the release itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,7 +78,8 @@ impl<'p> Behind<'p> {
         self.seen.is_empty()
     }
 
-    /// The releases of which a difference changes only the values; none if it changes anything else, or if one of them is not rendered.
+    /// The releases of which a difference changes only the values; none if it changes anything else, or if one of
+    /// them is not rendered.
     pub(super) fn releases(&self, entry: &str, difference: &Difference<'_>) -> Option<Names<'p>> {
         let (before, after) = (difference.before?, difference.after?);
         let id = after.id();

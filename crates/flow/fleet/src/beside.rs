@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-/// Does work for each item, on at most so many threads; each of them begins with something of its own. Results come in no order.
+/// Does work for each item, on at most so many threads; each of them begins with something of its own. Results
+/// come in no order.
 pub(super) fn beside<'t, T: Sync, S, R: Send>(
     threads: usize,
     items: &'t [T],

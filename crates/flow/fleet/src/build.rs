@@ -22,8 +22,8 @@ use bumpwright_substitute::Variables;
 /// The objects that `substituteFrom` names, as far as the fleet has them, in its order.
 pub(super) type References = Vec<Option<Arc<Value>>>;
 
-/// Builds a Kustomization from the files of its source. What these have answered is returned in any case: for a build that fails
-/// it says when it may succeed.
+/// Builds a Kustomization from the files of its source. What these have answered is returned in any case: for a build
+/// that fails it says when it may succeed.
 pub(super) fn build(
     kustomization: &Kustomization,
     references: &References,
@@ -126,8 +126,8 @@ pub fn is_sealed(object: &Value) -> bool {
     texts.any(|text| text.starts_with(MASK) || text.starts_with("ENC["))
 }
 
-/// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization that would is not
-/// known.
+/// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization
+/// that would is not known.
 pub(super) fn is_mask(value: &Value) -> bool {
     if value.as_str().is_some_and(|text| text.starts_with("ENC[")) {
         return true;

@@ -31,7 +31,8 @@ struct Reader<'p> {
     fields: Vec<usize>,
     /// Whether its objects differ before and after.
     differs: bool,
-    /// The new values in those of its objects that differ, but for values of releases that are rendered; none without such an object.
+    /// The new values in those of its objects that differ, but for values of releases that are rendered; none
+    /// without such an object.
     news: Option<Vec<String>>,
 }
 
@@ -57,7 +58,8 @@ impl Bounds {
     }
 }
 
-/// A field is dead if no Kustomization and no chart reads its file, or those that do give the same objects when only this field changes.
+/// A field is dead if no Kustomization and no chart reads its file, or those that do give the same objects when
+/// only this field changes.
 pub(super) fn markers(attempt: &Attempt<'_>, pairs: &[Pair<'_>], memo: &Memo) -> Dead {
     let changes = attempt.proposal.changes;
     let behind = Behind::of(pairs);

@@ -42,8 +42,8 @@ pub(super) fn plain(folder: &str) -> Kustomization {
     })
 }
 
-/// The Kustomization that reconciles the folder itself, among the objects that are built from it: the one that `flux bootstrap` writes
-/// into `gotk-sync.yaml`. Paths of a source whose files are a folder of the repository begin there.
+/// The Kustomization that reconciles the folder itself, among the objects that are built from it: the one that `flux
+/// bootstrap` writes into `gotk-sync.yaml`. Paths of a source whose files are a folder of the repository begin there.
 pub(super) fn own<'o>(
     objects: &'o [FleetObject],
     folder: &str,
@@ -66,8 +66,8 @@ pub(super) fn own<'o>(
     found.next()
 }
 
-/// As [`own`], from the files below the folder: what `flux bootstrap` has applied need not be in the kustomization of the folder.
-/// With its source, if that is in the same file.
+/// As [`own`], from the files below the folder: what `flux bootstrap` has applied need not be in the kustomization of
+/// the folder. With its source, if that is in the same file.
 pub(super) fn own_in_files(
     tree: &dyn Tree,
     folder: &str,
@@ -129,8 +129,9 @@ fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
 
 /// The entries of a repository: folders that a cluster reconciles, as `flux bootstrap` or Flux's operator sets it up.
 ///
-/// What makes a folder one is the object of a GitRepository beside a Kustomization from it that builds the folder: somebody has to apply both.
-/// Kustomizations that a cluster gets from its own folder name the GitRepository only, and may build a folder above their file as well.
+/// What makes a folder one is the object of a GitRepository beside a Kustomization from it that builds the folder:
+/// somebody has to apply both. Kustomizations that a cluster gets from its own folder name the GitRepository only, and
+/// may build a folder above their file as well.
 #[must_use]
 pub fn entries(tree: &dyn Tree) -> Vec<String> {
     let files = yaml_files(tree, "/");

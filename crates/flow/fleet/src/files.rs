@@ -75,8 +75,9 @@ impl SourceFiles {
         }
     }
 
-    /// The paths, without a leading slash, of files whose content may differ between two commits of a repository: those that the ignore
-    /// rules leave out as well, since a source may have rules of its own. Files that only one of them has need not be among them.
+    /// The paths, without a leading slash, of files whose content may differ between two commits of a repository: those
+    /// that the ignore rules leave out as well, since a source may have rules of its own. Files that only one of them
+    /// has need not be among them.
     #[must_use]
     pub fn changed(&self, other: &Self) -> Vec<String> {
         let mut changed = Vec::new();

@@ -10,7 +10,8 @@ use super::release::spec::{GROUP, is_release};
 use super::view::FleetObject;
 use bumpwright_api::ObjectName;
 
-/// The releases of pairs that install something else with the commit, and notes about those that do not although their files change.
+/// The releases of pairs that install something else with the commit, and notes about those that do not
+/// although their files change.
 pub(super) fn releases(pairs: &[Pair<'_>]) -> (Vec<ChangedRelease>, Vec<String>) {
     let mut own = BTreeSet::new();
     for pair in pairs
@@ -66,7 +67,8 @@ fn owner_is_elsewhere(pair: &Pair<'_>) -> bool {
         .is_some_and(|owner| owner.spec.kube_config.is_some())
 }
 
-/// Whether source-controller makes no new chart: one of a GitRepository or a Bucket, with other files and the same version.
+/// Whether source-controller makes no new chart: one of a GitRepository or a Bucket, with other files
+/// and the same version.
 fn keeps_version(pair: &Pair<'_>, name: &ObjectName) -> bool {
     let (before, after) = pair.fleets;
     let inputs = (before.releases.get(name), after.releases.get(name));

@@ -122,7 +122,8 @@ impl Generator {
 /// Values by the names of captures.
 type Captures = BTreeMap<String, String>;
 
-/// The values of `{name}`s in a template that a text has, each without a slash. `again` lets a name occur several times.
+/// The values of `{name}`s in a template that a text has, each without a slash. `again` lets a
+/// name occur several times.
 fn captures(template: &str, text: &str, again: bool) -> Option<Captures> {
     let Some((before, rest)) = template.split_once('{') else {
         return (template == text).then(Captures::new);

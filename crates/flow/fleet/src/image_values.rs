@@ -1,4 +1,5 @@
-//! Which values of HelmReleases are images: a value is changed, the release is rendered, and it is looked where that comes out.
+//! Which values of HelmReleases are images: a value is changed, the release is rendered, and it is looked
+//! where that comes out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,8 +44,8 @@ pub struct GeneratedValues {
     pub path: String,
 }
 
-/// The values of the releases among these objects that are images, as far as that is found until `end`: those in `spec.values`, those that
-/// `generated` has, and those of `valuesFiles` in the repository.
+/// The values of the releases among these objects that are images, as far as that is found until `end`: those in
+/// `spec.values`, those that `generated` has, and those of `valuesFiles` in the repository.
 #[must_use]
 pub fn image_values(
     (repository, generated): (&dyn Repository, &[GeneratedValues]),

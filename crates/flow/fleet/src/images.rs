@@ -42,8 +42,8 @@ impl Workload {
     }
 }
 
-/// The images of an object by container. In kinds that are not Kubernetes' own, an image is a field `image`, as text or as Helm charts
-/// have it in their values; without containers, its name is the path of the field.
+/// The images of an object by container. In kinds that are not Kubernetes' own, an image is a field `image`, as text or
+/// as Helm charts have it in their values; without containers, its name is the path of the field.
 pub(super) fn images(object: &Value, workload: Option<Workload>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     match workload {

@@ -18,8 +18,8 @@ use bumpwright_update::{
 /// In place of a confidential value.
 const HIDDEN: &str = "**";
 
-/// What differs between the Kustomizations of a repository before and after a commit. Those that were not built on one side are left out:
-/// what they have is not known.
+/// What differs between the Kustomizations of a repository before and after a commit. Those that were not built on one
+/// side are left out: what they have is not known.
 pub(super) fn impact(pairs: &[Pair<'_>]) -> Impact {
     let mut impact = Impact::default();
     for pair in pairs {
@@ -112,7 +112,8 @@ fn named(cluster: &str, fleet: &Fleet, node: &Node) -> KustomizationName {
 }
 
 impl<'f> Pair<'f> {
-    /// The builds of both sides. A side that has no such Kustomization has no objects, unless one above it could not be built.
+    /// The builds of both sides. A side that has no such Kustomization has no objects, unless one above it
+    /// could not be built.
     fn products(&self) -> Option<(Option<&'f Product>, Option<&'f Product>)> {
         let built = |node: Option<&'f Node>| match node.map(|node| &node.product) {
             Some(Ok(product)) => Some(Some(product.as_ref())),

@@ -1,5 +1,5 @@
-//! The source and the Kustomization that flux-operator makes of a FluxInstance (`spec.sync`). The instance may be one that a Helm release
-//! of the operator's chart `flux-instance` makes of its values.
+//! The source and the Kustomization that flux-operator makes of a FluxInstance (`spec.sync`). The instance may be one
+//! that a Helm release of the operator's chart `flux-instance` makes of its values.
 
 use serde_json::{Map, Value, json};
 

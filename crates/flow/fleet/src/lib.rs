@@ -1,8 +1,9 @@
-//! What a cluster would have that reconciles a folder of a repository: its Kustomizations, built as their controller does, those that
-//! come out of them, and so on to the end. No cluster and no checkout are needed.
+//! What a cluster would have that reconciles a folder of a repository: its Kustomizations, built as their controller
+//! does, those that come out of them, and so on to the end. No cluster and no checkout are needed.
 //!
 //! - [`view`]: from an entry to a [`Fleet`].
-//! - [`Repository`] and [`Outside`]: the files, and what comes from elsewhere; [`SourceFiles`] are those of a commit or an image.
+//! - [`Repository`] and [`Outside`]: the files, and what comes from elsewhere; [`SourceFiles`] are those of a
+//!   commit or an image.
 //! - [`check`]: what would go wrong in it.
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.

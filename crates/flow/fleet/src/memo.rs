@@ -16,7 +16,8 @@ use bumpwright_api::{Kustomization, ObjectName};
 #[derive(Debug, Default)]
 pub struct Memo {
     known: Mutex<Builds>,
-    /// Renders of HelmReleases, by digests of everything that they are made from: they are good in every state of the files.
+    /// Renders of HelmReleases, by digests of everything that they are made from: they are good in every
+    /// state of the files.
     rendered: Arc<Mutex<HashMap<Digest, Rendered>>>,
     /// Those of an earlier state of the files: each is good if its files give the same answers now.
     earlier: Option<Earlier>,
@@ -80,15 +81,16 @@ impl BuildInput<'_> {
 }
 
 impl Memo {
-    /// The builds for a state of the repository in which these files may have other bytes: paths from its root, without a leading slash.
-    /// Which files there are need not be the same either.
+    /// The builds for a state of the repository in which these files may have other bytes: paths from its root, without
+    /// a leading slash. Which files there are need not be the same either.
     #[must_use]
     pub fn after(&self, changed: &[String]) -> Self {
         let changed = changed.iter().map(|path| format!("/{}", path.trim_start_matches('/')));
         self.in_state(SameBytes::AllBut(changed.collect()))
     }
 
-    /// The builds for another state of the repository: files that a build has read are compared with those of this `earlier` state.
+    /// The builds for another state of the repository: files that a build has read are compared with those
+    /// of this `earlier` state.
     #[must_use]
     pub fn after_state(&self, earlier: Arc<dyn Repository>) -> Self {
         self.in_state(SameBytes::AsIn(earlier))

@@ -1,8 +1,9 @@
 //! What a build has looked at, and whether it would find the same in another state of the files.
 //!
-//! A build asks its tree three kinds of questions: whether a path exists, which names a directory has, and the content of a file. It gives
-//! the same again if all of its answers are the same. That the answers are compared, and not the names of changed files with those
-//! of the questions, makes this exact: a new file can bring a directory into being that was asked for far above it.
+//! A build asks its tree three kinds of questions: whether a path exists, which names a directory has, and the content
+//! of a file. It gives the same again if all of its answers are the same. That the answers are compared, and not the
+//! names of changed files with those of the questions, makes this exact: a new file can bring a directory into being
+//! that was asked for far above it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -46,13 +46,15 @@ pub trait Repository: Send + Sync {
     /// The files cannot be listed again; for users.
     fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String>;
 
-    /// The paths of the fleet's repository that a path, which need not exist, comes from; none for files from elsewhere.
+    /// The paths of the fleet's repository that a path, which need not exist, comes from; none
+    /// for files from elsewhere.
     fn origins(&self, path: &str) -> Vec<String> {
         let _ = path;
         Vec::new()
     }
 
-    /// The path of the fleet's repository whose bytes a file has; none for files from elsewhere and for those that are made of several.
+    /// The path of the fleet's repository whose bytes a file has; none for files from elsewhere and for those that
+    /// are made of several.
     fn copied_from(&self, path: &str) -> Option<String> {
         let _ = path;
         None
@@ -64,15 +66,15 @@ pub trait Outside: Sync {
     /// Remote bases of kustomizations. Each thread opens its own world.
     fn world(&self) -> Box<dyn World + '_>;
 
-    /// The files of a source other than the repository. `objects` are the Secrets and ServiceAccounts of its namespace. It is called from
-    /// several threads, and has to return in bounded time.
+    /// The files of a source other than the repository. `objects` are the Secrets and ServiceAccounts of its namespace.
+    /// It is called from several threads, and has to return in bounded time.
     ///
     /// # Errors
     /// The source is not available; for users.
     fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, String>;
 
-    /// A chart of a HelmRepository, which the fleet need not have. `objects` are the Secrets of its namespace; nobody waits after `until`. As
-    /// [`Outside::source`], it is called from several threads.
+    /// A chart of a HelmRepository, which the fleet need not have. `objects` are the Secrets of its namespace; nobody
+    /// waits after `until`. As [`Outside::source`], it is called from several threads.
     ///
     /// # Errors
     /// The chart cannot be had; for users.
@@ -90,8 +92,8 @@ pub trait Outside: Sync {
         }))
     }
 
-    /// The chart that an OCIRepository has, which the fleet need not have, where its files are not fetched; none where they are. As
-    /// [`Outside::chart`].
+    /// The chart that an OCIRepository has, which the fleet need not have, where its files are not fetched; none where
+    /// they are. As [`Outside::chart`].
     fn image(&self, source: &SourceObject, until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
         let _ = (source, until);
         None

@@ -14,8 +14,8 @@ impl Search {
         Self { left: trials, end }
     }
 
-    /// A minimal part of `all`, which fails, that fails as well: no change of it can be left out. When the bound is reached, it has more
-    /// than that. The algorithm is QuickXplain (Junker 2004).
+    /// A minimal part of `all`, which fails, that fails as well: no change of it can be left out. When the bound is
+    /// reached, it has more than that. The algorithm is QuickXplain (Junker 2004).
     pub(super) fn cause(&mut self, all: &[usize], fails: &mut dyn FnMut(&[usize]) -> bool) -> Vec<usize> {
         self.part(&[], false, all, fails)
     }

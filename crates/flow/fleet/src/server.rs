@@ -1,5 +1,5 @@
-//! The second half of a verification: the objects that a commit changes are sent to their API servers as dry runs, by the account that
-//! applies them.
+//! The second half of a verification: the objects that a commit changes are sent to their API servers as dry runs, by
+//! the account that applies them.
 
 use std::slice;
 use std::time::Instant;
@@ -26,7 +26,8 @@ const CONCURRENT: usize = 4;
 
 /// Dry runs at the API servers that Kustomizations are applied to.
 pub trait DryRuns: Send + Sync {
-    /// Sends the objects as an apply would, and changes nothing. There is an answer for each of `runs`, in their order, by `end`.
+    /// Sends the objects as an apply would, and changes nothing. There is an answer for each of `runs`, in
+    /// their order, by `end`.
     fn dry_runs(&self, runs: Vec<DryRun<'_>>, end: Instant) -> Vec<Result<Vec<Refusal>, NotAsked>>;
 }
 
@@ -190,8 +191,8 @@ impl Attempt<'_> {
         Ok(notes)
     }
 
-    /// Those of the refused that the server takes without the commit. A Kustomization whose objects of before are refused, too, was broken
-    /// already.
+    /// Those of the refused that the server takes without the commit. A Kustomization whose objects of before are
+    /// refused, too, was broken already.
     fn newly<'p>(
         &self,
         server: &dyn DryRuns,
@@ -348,7 +349,8 @@ fn shown(refusals: &[Refusal]) -> String {
     texts.join("; ")
 }
 
-/// Whether variables of a Kustomization have values that only the cluster knows: their expressions stay as they are written.
+/// Whether variables of a Kustomization have values that only the cluster knows: their expressions stay
+/// as they are written.
 fn lacks_variables(fleet: &Fleet, kustomization: &Kustomization) -> bool {
     let (references, missing) = fleet.references(kustomization);
     !missing.is_empty() || references.iter().flatten().any(|object| is_masked(object))

@@ -52,8 +52,8 @@ pub struct Charts {
     pub schemas: Schemas,
     /// Which of them.
     pub releases: RenderedReleases,
-    /// Whether charts and values are a tenant's: charts do not see the texts of Secrets, so that no error and no image can have them, and
-    /// charts and renders are on the account of [`Settings::memory`].
+    /// Whether charts and values are a tenant's: charts do not see the texts of Secrets, so that no error and no image
+    /// can have them, and charts and renders are on the account of [`Settings::memory`].
     pub is_tenant: bool,
 }
 

@@ -65,8 +65,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether an address is one of the repository's. Scheme, login, port and `.git` are ignored: GitRepositories and clones spell them
-    /// differently.
+    /// Whether an address is one of the repository's. Scheme, login, port and `.git` are ignored: GitRepositories and
+    /// clones spell them differently.
     #[must_use]
     pub fn has(&self, url: &str) -> bool {
         self.urls.iter().any(|own| is_same(own, url))

@@ -1,4 +1,5 @@
-//! The files of Kustomizations' sources: of the repository, of others that are fetched side by side, and of artifacts made of them.
+//! The files of Kustomizations' sources: of the repository, of others that are fetched side by side, and of
+//! artifacts made of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -294,8 +295,9 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Whether a source is the repository itself: the one that reconciles the entry, or one with the same address and reference.
-    /// Without a Kustomization that reconciles the entry, it is a GitRepository that is not among the objects: something else made it.
+    /// Whether a source is the repository itself: the one that reconciles the entry, or one with the same address and
+    /// reference. Without a Kustomization that reconciles the entry, it is a GitRepository that is not among the
+    /// objects: something else made it.
     fn is_this(&self, fleet: &Fleet, source: &SourceObject) -> bool {
         if self.is_own(source) {
             return true;
@@ -419,8 +421,8 @@ fn put<'a>(all: &mut Copied<'a>, files: &SourceTree<'a>, from: &str, to: &str) -
     Ok(())
 }
 
-/// The Secrets and ServiceAccounts of a source's namespace, and whether one that it names is not among them. Secrets that are encrypted
-/// count as missing.
+/// The Secrets and ServiceAccounts of a source's namespace, and whether one that it names is not among them. Secrets
+/// that are encrypted count as missing.
 pub(super) fn credentials(fleet: &Fleet, source: &SourceObject, object: &Value) -> (Vec<Value>, bool) {
     let fields = ["secretRef", "certSecretRef", "proxySecretRef", "serviceAccountName"];
     let spec = object.get("spec");

@@ -1,4 +1,5 @@
-//! The verification of a commit against a fleet: what it changes when it is applied, and whether everything still builds.
+//! The verification of a commit against a fleet: what it changes when it is applied, and
+//! whether everything still builds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -410,7 +411,8 @@ impl Attempt<'_> {
         VerifyError { message, fields }
     }
 
-    /// The fields that cause failures of Kustomizations: `fails` looks for the same one in a fleet with some of the fields.
+    /// The fields that cause failures of Kustomizations: `fails` looks for the same one in a fleet with
+    /// some of the fields.
     pub(super) fn causes<T: Copy>(
         &self,
         failures: &[(&Pair<'_>, T)],

@@ -26,8 +26,8 @@ pub struct Fleet {
     index: HashMap<ObjectId, Vec<(usize, usize)>>,
     /// Problems of the walk itself: bounds that were exceeded.
     pub problems: Vec<String>,
-    /// What the cluster has besides: the Kustomization that reconciles the entry and its source, where somebody has applied a file that no
-    /// Kustomization builds.
+    /// What the cluster has besides: the Kustomization that reconciles the entry and its source, where somebody has
+    /// applied a file that no Kustomization builds.
     pub(super) applied: Vec<FleetObject>,
     /// What its HelmReleases are rendered from, if they are looked at.
     pub(super) releases: BTreeMap<ObjectName, ReleaseInputs>,
@@ -340,8 +340,8 @@ impl Fleet {
         self.len() == 0
     }
 
-    /// The object of a group, kind and name in this cluster: the first one, if several Kustomizations have it. Objects without a
-    /// namespace are in `default`.
+    /// The object of a group, kind and name in this cluster: the first one, if several Kustomizations have it. Objects
+    /// without a namespace are in `default`.
     #[must_use]
     pub fn object(&self, group: &str, kind: &str, name: &ObjectName) -> Option<&FleetObject> {
         let found = |namespace: &str| {
@@ -361,7 +361,8 @@ impl Fleet {
         })
     }
 
-    /// The objects that a Kustomization takes variables from, in its order, and those of them that the fleet does not have.
+    /// The objects that a Kustomization takes variables from, in its order, and those of them that the
+    /// fleet does not have.
     pub(super) fn references(&self, kustomization: &Kustomization) -> (References, Vec<MissingReference>) {
         let namespace = kustomization.metadata.namespace_or_default();
         let (mut references, mut missing) = (References::new(), Vec::new());

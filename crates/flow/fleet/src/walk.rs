@@ -1,7 +1,7 @@
 //! From an entry to all Kustomizations that a cluster would have: each is built, and those among its objects go on.
 //!
-//! A Kustomization whose variables come from objects that are not known yet waits until nothing else is left to build: another
-//! one may give them.
+//! A Kustomization whose variables come from objects that are not known yet waits until nothing else is left to build:
+//! another one may give them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use super::view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, World};
 
-/// Reads the fleet of an entry, a folder or file of the repository. Nothing fails as a whole but for an entry that does not exist: what
-/// cannot be built is a [`Problem`] of its node.
+/// Reads the fleet of an entry, a folder or file of the repository. Nothing fails as a whole but for an entry that does
+/// not exist: what cannot be built is a [`Problem`] of its node.
 ///
 /// # Errors
 /// The repository does not have the entry; for users.
@@ -39,8 +39,8 @@ pub fn view(
     walked(repository, entry, outside, settings, memo).map(|Walked(walk)| walk.finish())
 }
 
-/// A fleet all of whose Kustomizations are built, and whose releases are not rendered yet ([`RenderedReleases::Compared`],
-/// [`RenderedReleases::None`]).
+/// A fleet all of whose Kustomizations are built, and whose releases are not
+/// rendered yet ([`RenderedReleases::Compared`], [`RenderedReleases::None`]).
 pub struct Walked<'a>(Walk<'a>);
 
 impl Walked<'_> {
@@ -54,7 +54,8 @@ impl Walked<'_> {
         self.0.finish()
     }
 
-    /// The fleet with these releases; none if what reconciles the entry comes out of one of them, so that everything has to be seen again.
+    /// The fleet with these releases; none if what reconciles the entry comes out of one of them, so that everything
+    /// has to be seen again.
     pub(super) fn rendered(self, releases: RenderedReleases) -> Option<Fleet> {
         let mut walk = self.0;
         walk.render(releases);
@@ -96,8 +97,8 @@ pub fn walked<'a>(
     }
 }
 
-/// Renders the releases of two states that are not made of the same. None if what reconciles the entry comes out of one of them, so that
-/// everything has to be seen again.
+/// Renders the releases of two states that are not made of the same. None if what reconciles the entry comes out of one
+/// of them, so that everything has to be seen again.
 #[must_use]
 pub fn both(before: Walked<'_>, after: Walked<'_>) -> Option<(Fleet, Fleet)> {
     let [old, new] = differing(before.fleet(), after.fleet());
@@ -243,8 +244,8 @@ impl<'a> Walk<'a> {
         self.fleet
     }
 
-    /// Begins with a folder: builds it as it is, and again as the Kustomization that reconciles it, which is among its objects unless it
-    /// is known.
+    /// Begins with a folder: builds it as it is, and again as the Kustomization that reconciles it, which is among its
+    /// objects unless it is known.
     fn folder(&mut self, folder: &str, known: Option<Own>) {
         self.push(None, None, folder, None);
         let plain = entry::plain(folder);

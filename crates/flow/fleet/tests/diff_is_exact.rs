@@ -1,5 +1,5 @@
-//! A law over random repositories and random edits of them: builds that are known of the state before give the same fleet as builds of
-//! all, and the comparison of two states is empty exactly when they have the same objects.
+//! A law over random repositories and random edits of them: builds that are known of the state before give the same
+//! fleet as builds of all, and the comparison of two states is empty exactly when they have the same objects.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,8 +1,9 @@
 //! The tags of a policy that are old enough, the newest first (`bumpwright.dev/minimum-age`).
 //!
-//! Every age is a request, so that not each of thousands of tags is asked for: the newest ones are, one by one, and below them some in steps
-//! that grow, until one is old enough; then those in between, by halves. What is taken is always old enough, and the next newer tag is not.
-//! That older versions were made earlier is assumed below the first ones only, where a few days make no difference any more.
+//! Every age is a request, so that not each of thousands of tags is asked for: the newest ones are, one by one, and
+//! below them some in steps that grow, until one is old enough; then those in between, by halves. What is taken is
+//! always old enough, and the next newer tag is not. That older versions were made earlier is assumed below the first
+//! ones only, where a few days make no difference any more.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,8 @@ impl Aged<'_> {
         made.map(|made| made.add(minimum)).min_by(Time::order)
     }
 
-    /// What is to be said of newer tags that were passed over. It does not change with the time, as it is in a condition of a status.
+    /// What is to be said of newer tags that were passed over. It does not change with the time, as it is in a
+    /// condition of a status.
     pub(super) fn passed_over(&self) -> Option<String> {
         let (place, (made, refusal)) = self.young.first_key_value()?;
         let image = self.image(*place)?;

@@ -31,7 +31,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch. `objects` has the Secrets and service accounts, `now` is the time against which ages are measured.
+    /// An empty batch. `objects` has the Secrets and service accounts, `now` is the time against
+    /// which ages are measured.
     #[must_use]
     pub fn new(scanner: Scanner, objects: Objects, now: Time) -> Self {
         Self {
@@ -84,7 +85,8 @@ impl Batch {
             .collect()
     }
 
-    /// The image of each policy, in their order, from scanned repositories. Digests and ages are requested several at a time.
+    /// The image of each policy, in their order, from scanned repositories. Digests and ages are requested
+    /// several at a time.
     ///
     /// # Errors
     /// In each place: why the policy has no image.

@@ -21,7 +21,8 @@ const MOST_TRIED: usize = 10;
 pub struct Chosen {
     /// The image, with its digest if the policy reflects it.
     pub image: LatestRef,
-    /// Why higher tags were passed over, with their images (`bumpwright.dev/minimum-age`, `bumpwright.dev/verify-fallback`).
+    /// Why higher tags were passed over, with their images (`bumpwright.dev/minimum-age`,
+    /// `bumpwright.dev/verify-fallback`).
     pub passed_over: Vec<String>,
     /// When the first of them is old enough.
     pub due: Option<Time>,

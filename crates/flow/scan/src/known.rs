@@ -1,4 +1,5 @@
-//! What choices have come to know of tags, for somebody who looks: when images were made, and whether their signatures count.
+//! What choices have come to know of tags, for somebody who looks: when images were made, and
+//! whether their signatures count.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,5 @@
-//! Versions that are not tags of a registry: those of a chart in the index of a Helm repository, and tags of a Git repository
-//! (`bumpwright.dev/kind` on an ImageRepository).
+//! Versions that are not tags of a registry: those of a chart in the index of a Helm repository, and tags of a Git
+//! repository (`bumpwright.dev/kind` on an ImageRepository).
 
 use std::time::Duration;
 
@@ -39,7 +39,8 @@ impl Asked<'_> {
     }
 }
 
-/// The versions of a chart: `spec.image` is the repository's address without its scheme, and the chart's name behind it.
+/// The versions of a chart: `spec.image` is the repository's address without its scheme, and the
+/// chart's name behind it.
 pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<TagList, ScanError> {
     let path = asked.reference.path();
     let (folder, chart) = path.rsplit_once('/').unwrap_or(("", path));

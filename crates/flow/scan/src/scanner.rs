@@ -204,8 +204,8 @@ impl Scanner {
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
     }
 
-    /// Verifies the signatures of an image, for a policy: of this digest, whatever a tag becomes. The inner error is why none
-    /// counts. What was verified by the same settings before is not asked about again.
+    /// Verifies the signatures of an image, for a policy: of this digest, whatever a tag becomes. The inner error is
+    /// why none counts. What was verified by the same settings before is not asked about again.
     ///
     /// # Errors
     /// As [`Scanner::tags`].
@@ -306,7 +306,8 @@ impl Scanner {
             }
             LoginSource::Unnamed | LoginSource::Missing(_) => self.own_login(reference),
             LoginSource::Cloud(provider, identity) => {
-                // A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.
+                // A person at the keyboard may have logged in with the provider's own tools, which is
+                // quicker to find out.
                 let own = self.own_login(reference)?;
                 if own != Login::Anonymous {
                     return Ok(own);

@@ -1,4 +1,5 @@
-//! Whose signatures a policy accepts: its annotations, with the Secrets and ConfigMaps that they name, which are of its own namespace.
+//! Whose signatures a policy accepts: its annotations, with the Secrets and ConfigMaps that they name, which are
+//! of its own namespace.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -33,7 +33,8 @@ const LONGEST_RULES: u64 = 1 << 20;
 /// Fixed size of an ignore file towards the limit.
 const RULES: u64 = 64;
 
-/// The ignore rules of a tree: those of its `.sourceignore` files, and `spec`, the `spec.ignore` (`LoadIgnorePatterns`).
+/// The ignore rules of a tree: those of its `.sourceignore` files, and
+/// `spec`, the `spec.ignore` (`LoadIgnorePatterns`).
 ///
 /// # Errors
 /// One of the files cannot be read.

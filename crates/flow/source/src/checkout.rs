@@ -166,8 +166,8 @@ impl Clone<'_> {
         self.seen(fetched, name, None, false)
     }
 
-    /// The tag with the highest version; of equal versions, the one with the latest commit. References are listed first, since
-    /// only commits have a time.
+    /// The tag with the highest version; of equal versions, the one with the latest commit. References are listed
+    /// first, since only commits have a time.
     fn semver(&self, range: &str) -> Result<Seen, CheckoutError> {
         let constraint =
             Constraint::parse(range).map_err(|error| CheckoutError::failed(format!("semver parse error: {error}")))?;

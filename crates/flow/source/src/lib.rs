@@ -6,9 +6,9 @@
 //! OCI reference ─▶ oci_pull (registry) ─▶ oci_evidence, oci_notation (signatures) ─▶ oci_layer ─▶ tree ─▶ archive
 //! ```
 //!
-//! There is no checkout on disk: a tree refers to its files by the ids of their blobs, or by their position in an unpacked
-//! layer, and the archive reads them one by one. Messages and odd rules are those of source-controller v1.9 and its Git
-//! library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
+//! There is no checkout on disk: a tree refers to its files by the ids of their blobs, or by their position in an
+//! unpacked layer, and the archive reads them one by one. Messages and odd rules are those of source-controller v1.9
+//! and its Git library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
 
 mod archive;
 mod checkout;

@@ -1,12 +1,13 @@
-//! Signatures of cosign: collected from the registry, judged by `verify` (source-controller v1.9, `CosignVerifier.Verify`).
+//! Signatures of cosign: collected from the registry, judged by `verify` (source-controller v1.9,
+//! `CosignVerifier.Verify`).
 
 use std::cell::RefCell;
 
 use super::oci_pull::{Kept, OciRemote};
 use bumpwright_verify::cosign::{self, CosignError, MAX_BLOB, MAX_LAYERS, SimpleSignature, Verifier};
 
-/// Verifies the content of a digest: by the bundles of cosign 3 and the signatures of cosign 2 among the referrers, then by those
-/// below the tag for signatures. One that counts is enough.
+/// Verifies the content of a digest: by the bundles of cosign 3 and the signatures of cosign 2 among the referrers,
+/// then by those below the tag for signatures. One that counts is enough.
 ///
 /// # Errors
 /// [`CosignError`]: why the first one does not count. Signatures that the registry fails to return do not.

@@ -81,8 +81,8 @@ impl<W: Write> Keeping<W> {
     }
 }
 
-/// Unpacks a layer (`tar.Untar`, links left out): its folders and files, with contents appended to `keeping`, and the budget
-/// that the names hold. A hard link is an empty file, as upstream has it.
+/// Unpacks a layer (`tar.Untar`, links left out): its folders and files, with contents appended to `keeping`, and the
+/// budget that the names hold. A hard link is an empty file, as upstream has it.
 ///
 /// # Errors
 /// [`ReadError`]. The stored contents are useless then.

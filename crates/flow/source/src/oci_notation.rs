@@ -1,4 +1,5 @@
-//! Signatures of Notation: collected from the registry, judged by `verify` (source-controller v1.9, `NotationVerifier.Verify`).
+//! Signatures of Notation: collected from the registry, judged by `verify` (source-controller v1.9,
+//! `NotationVerifier.Verify`).
 
 use super::oci_pull::OciRemote;
 use bumpwright_verify::notation::{
@@ -6,8 +7,8 @@ use bumpwright_verify::notation::{
     signatures,
 };
 
-/// Verifies the content of a digest by the signatures among its referrers; one that counts is enough. `now` is the time in seconds
-/// since 1970.
+/// Verifies the content of a digest by the signatures among its referrers; one that counts is enough. `now` is the time
+/// in seconds since 1970.
 ///
 /// # Errors
 /// [`NotationError`]: why the first signature does not count. Those that the registry fails to return are passed over.

@@ -9,7 +9,8 @@ use bumpwright_http::{Deadline, HeldBody, Job};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Blob, Image, Layer, Login, Registry, RegistryError};
 
-/// What a signature takes of memory while it is verified, by its own size: itself, its parts, those decoded, and what was signed.
+/// What a signature takes of memory while it is verified, by its own size: itself, its parts, those decoded,
+/// and what was signed.
 const COPIES: u64 = 4;
 
 /// A blob, on the account of the job.
@@ -91,8 +92,8 @@ impl OciRemote {
         self.registry.manifest(&image, &self.login, self.deadline).ok()
     }
 
-    /// A blob of at most so many bytes; none when it cannot be had, or is larger. It is on the account of the job, with the copies that are
-    /// made of it while it is verified.
+    /// A blob of at most so many bytes; none when it cannot be had, or is larger. It is on the account of the job, with
+    /// the copies that are made of it while it is verified.
     ///
     /// # Errors
     /// [`Exceeded`]: the account has too little memory left for it.

@@ -74,8 +74,8 @@ pub fn oci_repository(url: &str) -> Result<Reference, String> {
     Reference::parse(name, Validation::Weak).map_err(host_error)
 }
 
-/// The tag with the highest version in a range, among those that match the filter. Tags that are not versions are skipped; of
-/// equal versions the first in the list wins. `media_type` is that of the wanted layer.
+/// The tag with the highest version in a range, among those that match the filter. Tags that are not versions are
+/// skipped; of equal versions the first in the list wins. `media_type` is that of the wanted layer.
 ///
 /// # Errors
 /// In the words of the libraries that source-controller uses.

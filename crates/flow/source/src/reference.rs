@@ -4,8 +4,8 @@ use bumpwright_api::GitRef;
 use bumpwright_artifact::Revision;
 use bumpwright_git::ObjectId;
 
-/// The effective reference: the first that is set of commit, name, tag, range, branch (`Client.clone`; the API's documentation
-/// puts the range before the tag).
+/// The effective reference: the first that is set of commit, name, tag, range, branch (`Client.clone`; the API's
+/// documentation puts the range before the tag).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// A commit, optionally with the short name of its branch.

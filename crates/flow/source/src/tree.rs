@@ -230,8 +230,8 @@ impl Directory {
         }
     }
 
-    /// Resolves a path from this folder, following links; nothing leads out of it (`filepath-securejoin`). Missing parts are
-    /// taken as written. None for a link cycle.
+    /// Resolves a path from this folder, following links; nothing leads out of it (`filepath-securejoin`). Missing
+    /// parts are taken as written. None for a link cycle.
     #[must_use]
     pub fn resolve(&self, path: &str) -> Option<Vec<Vec<u8>>> {
         let split =

@@ -1,5 +1,5 @@
-//! Pull requests that pushes to `refs/for/…` open at Gitea and Forgejo (AGit). Git shows their commits; base, title and end are
-//! known from the API, where there is a login for it.
+//! Pull requests that pushes to `refs/for/…` open at Gitea and Forgejo (AGit). Git shows their commits; base, title and
+//! end are known from the API, where there is a login for it.
 
 use super::delivery::Made;
 use super::delivery::Standing;

@@ -90,8 +90,8 @@ impl Wanted<'_> {
         })
     }
 
-    /// Gerrit accepts an equal commit for a change only once, so its time must not come from the clock (docs/decisions.md,
-    /// *Gerrit*).
+    /// Gerrit accepts an equal commit for a change only once, so its time must not come from
+    /// the clock (docs/decisions.md, *Gerrit*).
     fn seconds(&self) -> Result<i64, GitError> {
         let mut specs = self.base.destinations.specs.iter();
         if !specs.any(|spec| is_review(&spec.reference)) {

@@ -13,8 +13,8 @@ use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Pack, Push, RefUp
 
 /// Whether a push of a commit for review is needed.
 pub(super) enum Standing {
-    /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no topics.
-    /// With the only open one for the same base.
+    /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no
+    /// topics. With the only open one for the same base.
     Push(Option<Numbered>),
     /// A request holds the commit.
     Held {
@@ -62,8 +62,8 @@ struct Delivery<'a> {
     declined: Option<String>,
 }
 
-/// The branch first, then the refspecs in a push of their own (IUA-082), and changes one by one, since Gerrit takes one in
-/// each push.
+/// The branch first, then the refspecs in a push of their own (IUA-082), and changes one by one, since Gerrit takes
+/// one in each push.
 pub(super) fn deliver(wanted: &Wanted<'_>, made: &Made) -> Delivered {
     let mut delivery = Delivery {
         job: wanted.job,
@@ -145,8 +145,9 @@ impl Delivery<'_> {
 
     /// Pushes a change.
     ///
-    /// AGit opens a pull request for a base and a topic; a push replaces what an earlier run pushed, as on a push branch (C30).
-    /// It would open a new request for a commit whose request was closed, so such a commit is not pushed again.
+    /// AGit opens a pull request for a base and a topic; a push replaces what an earlier run pushed, as on a
+    /// push branch (C30). It would open a new request for a commit whose request was closed, so such a commit
+    /// is not pushed again.
     fn propose(&mut self, target: &Target) -> Result<Option<Variant>, RunError> {
         let open = match self.standing(target)? {
             Standing::Push(open) => open,
@@ -167,7 +168,8 @@ impl Delivery<'_> {
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
-            // Somebody abandoned exactly this commit. A newer base or image makes another change, but not of what is put back.
+            // Somebody abandoned exactly this commit. A newer base or image makes another change, but not of
+            // what is put back.
             Answer::Closed if known || self.job.edits.put_back.is_some() => {
                 self.declined = Some(reason(&source).trim_end_matches(" closed").to_owned());
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
@@ -185,9 +187,9 @@ impl Delivery<'_> {
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
     }
 
-    /// Pushes a change with the push options that the answers call for. Gerrit accepts a commit once and answers with the same
-    /// words for a commit that is only on a branch, or in a closed change; it distinguishes them when the base is named
-    /// (`base`, *Selecting Merge Base*).
+    /// Pushes a change with the push options that the answers call for. Gerrit accepts a commit once and answers with
+    /// the same words for a commit that is only on a branch, or in a closed change; it distinguishes them when the base
+    /// is named (`base`, *Selecting Merge Base*).
     fn insist(&mut self, target: &Target) -> Result<Option<RefusedChange>, RunError> {
         let Some(mut source) = self.offer(target, Vec::new())? else {
             return Ok(None);
@@ -211,8 +213,8 @@ impl Delivery<'_> {
         Ok(Some(RefusedChange { source, known }))
     }
 
-    /// Looks for pull requests, open or closed, that hold the commit already. Gerrit has no such references, and changes of its
-    /// short form are handled elsewhere.
+    /// Looks for pull requests, open or closed, that hold the commit already. Gerrit has no such references, and
+    /// changes of its short form are handled elsewhere.
     fn standing(&self, target: &Target) -> Result<Standing, RunError> {
         if self.job.push.review.is_some() {
             return Ok(Standing::Push(None));

@@ -197,8 +197,8 @@ pub fn destinations(
     if let Some(checkout) = checkout.filter(|_| switched) {
         locals.push((checkout.to_owned(), Value::Tip));
     }
-    // As with Flux, a push branch is forced together with its refspecs. The checked-out branch is never forced: its lease is
-    // not the tip when a tag or an older commit was requested.
+    // As with Flux, a push branch is forced together with its refspecs. The checked-out branch is never forced: its
+    // lease is not the tip when a tag or an older commit was requested.
     let forces = |reference: &str| branch.as_ref().is_some_and(|branch| branch.force) && Some(reference) != checkout;
     let mut specs: Vec<Target> = Vec::new();
     for spec in refspecs {

@@ -1,5 +1,5 @@
-//! What a commit changed in marked fields, for somebody who looks at it: the lines of these fields, and nothing else of its files. Of fields
-//! of Secrets and of encrypted files only the place is told.
+//! What a commit changed in marked fields, for somebody who looks at it: the lines of these fields, and nothing else of
+//! its files. Of fields of Secrets and of encrypted files only the place is told.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -51,7 +51,8 @@ impl From<GitError> for NoDifference {
     }
 }
 
-/// The lines of marked fields that a commit changed against its first parent, as a unified diff without context. The id may be short.
+/// The lines of marked fields that a commit changed against its first parent, as a unified diff without context. The
+/// id may be short.
 ///
 /// # Errors
 /// [`NoDifference`]

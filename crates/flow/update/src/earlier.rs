@@ -1,4 +1,5 @@
-//! Previews of a queue one after the other: each starts from what the earlier ones would have pushed, as the real runs do.
+//! Previews of a queue one after the other: each starts from what the earlier ones would have pushed, as
+//! the real runs do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -78,8 +78,8 @@ fn fetch_with(job: &RemoteJob, mirror: &Arc<Mirror>, also: &[Also], earlier: &mu
     })
 }
 
-/// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of the push branch, if it exists and the gate
-/// `GitAllBranchReferences` lets it be listed (C30).
+/// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of the push branch, if it exists and
+/// the gate `GitAllBranchReferences` lets it be listed (C30).
 pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base, earlier: &Earlier) -> Result<Base, RunError> {
     let destinations = &mut base.destinations;
     if job.push.other_branch == OtherBranch::Replaced || !destinations.switched {
@@ -149,8 +149,8 @@ fn guessed(job: &RemoteJob) -> Vec<Also> {
         .collect()
 }
 
-/// The references whose values decide what has to be pushed; review servers list none. The checked-out branch comes with the
-/// checkout, but not when an older commit of it or a tag was requested.
+/// The references whose values decide what has to be pushed; review servers list none. The checked-out branch comes
+/// with the checkout, but not when an older commit of it or a tag was requested.
 fn wanted(job: &RemoteJob, destinations: &Destinations) -> Vec<Also> {
     let listed = destinations.switched || !job.starts_at_tip();
     let branch = destinations.branch.iter().filter(|_| listed);

@@ -42,8 +42,8 @@ pub struct FolderJob {
     pub commit: Option<WorktreeCommit>,
 }
 
-/// The results of earlier jobs' previews, so that a preview of several automations shows them one after the other, as the real
-/// run applies them.
+/// The results of earlier jobs' previews, so that a preview of several automations shows them one after the other, as
+/// the real run applies them.
 #[derive(Debug, Default)]
 pub struct Ahead {
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -323,8 +323,8 @@ fn named(marked: &[Marked<PathBuf>]) -> Named {
         .collect()
 }
 
-/// Visits a file, or all files below a folder in the order of their names. Links, Git's own folders and the roots of other
-/// repositories (submodules) are left out. Unreadable files become skips and stop nothing else.
+/// Visits a file, or all files below a folder in the order of their names. Links, Git's own folders and the roots of
+/// other repositories (submodules) are left out. Unreadable files become skips and stop nothing else.
 fn visit(at: &Path, path: Vec<u8>, reading: Reading<'_>, found: &mut Vec<Marked<PathBuf>>) {
     if let Err(error) = try_visit(at, &path, reading, found)
         // Files removed during the walk need no edits.
@@ -393,8 +393,8 @@ fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::
     }))
 }
 
-/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on manifests that
-/// could not be read.
+/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on manifests
+/// that could not be read.
 fn all_policies(
     job: &FolderJob,
     root: &Path,

@@ -1,4 +1,5 @@
-//! The program `git` in the user's working repository: as the user would run it, or read-only without starting other programs.
+//! The program `git` in the user's working repository: as the user would run it, or read-only
+//! without starting other programs.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -7,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use super::error::RunError;
 
-/// Settings by which a repository starts programs when files are looked at: its file system monitor and its hooks. Before Git
-/// 2.36 a monitor was always a program, so only an empty name disables it everywhere.
+/// Settings by which a repository starts programs when files are looked at: its file system monitor and its hooks.
+/// Before Git 2.36 a monitor was always a program, so only an empty name disables it everywhere.
 const OFF: [&str; 2] = ["core.fsmonitor=", "core.hooksPath=/dev/null"];
 
 /// Git, run in a folder.
@@ -30,8 +31,8 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Git without any program that the repository names, so that a preview of a foreign repository is as harmless as reading
-    /// it. Files that a filter would have to read are compared unfiltered.
+    /// Git without any program that the repository names, so that a preview of a foreign repository is as harmless as
+    /// reading it. Files that a filter would have to read are compared unfiltered.
     ///
     /// # Errors
     ///
@@ -132,8 +133,8 @@ fn git_in(folder: &Path) -> Command {
     command
 }
 
-/// `git` without arguments in the repository of a folder, without lazy fetches: a partial clone would fetch missing objects,
-/// with programs from its settings.
+/// `git` without arguments in the repository of a folder, without lazy fetches: a partial clone would fetch missing
+/// objects, with programs from its settings.
 #[must_use]
 pub fn git_without_fetches(folder: &Path) -> Command {
     let mut command = git_in(folder);

@@ -1,4 +1,5 @@
-//! The values that a repository's fields hold for a policy: they stand in for the status that a policy without a cluster lacks.
+//! The values that a repository's fields hold for a policy: they stand in for the status that a policy
+//! without a cluster lacks.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +49,8 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// The image with its digest that all fields of a policy hold; none when they differ or no digest is among them. `name` is
-    /// the image's name where no field has one.
+    /// The image with its digest that all fields of a policy hold; none when they differ or no digest is among them.
+    /// `name` is the image's name where no field has one.
     #[must_use]
     pub fn image(&self, policy: &PolicyName, name: &str) -> Option<LatestRef> {
         let fields = self.fields.get(policy)?;

@@ -1,9 +1,9 @@
 //! Facts about blobs and trees by their ids: an object is read once in its life.
 //!
-//! A known tree is not read again, however much is below it, so a run costs what changed and not the size of the repository.
-//! Ids name content, so entries never become wrong, only unused: an index that has doubled forgets what surveys do not use while it grows
-//! by an eighth more. Most files have nothing to report: so many of them are known one by one, and of a larger repository their folders
-//! only.
+//! A known tree is not read again, however much is below it, so a run costs what changed and not the size of the
+//! repository. Ids name content, so entries never become wrong, only unused: an index that has doubled forgets what
+//! surveys do not use while it grows by an eighth more. Most files have nothing to report: so many of them are known
+//! one by one, and of a larger repository their folders only.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ const MOST_KEPT: u64 = 16 << 20;
 /// A smaller index keeps what is unused. In bytes.
 const LEAST_SWEPT: u64 = 256 << 10;
 
-/// So many files with nothing to report are known: half of [`MOST_KEPT`]. Others are read again once their folder has changed.
+/// So many files with nothing to report are known: half of [`MOST_KEPT`]. Others are read again once
+/// their folder has changed.
 const MOST_PLAIN: usize = (MOST_KEPT / 2 / PLAIN) as usize;
 
 /// An object id as stored on disk: SHA-1 or SHA-256.
@@ -57,8 +58,8 @@ impl BlobFacts {
         FACT + sites.chain(skips).chain(neighbours).sum::<usize>() as u64
     }
 
-    /// Memory that a run needs for its results on a file with these facts, at a path of this many bytes: one entry for each
-    /// marker.
+    /// Memory that a run needs for its results on a file with these facts, at a path of this many bytes: one
+    /// entry for each marker.
     fn cost_at(&self, path: usize) -> u64 {
         let scan = self.scan.as_deref();
         let items = scan.map_or(0, |scan| scan.sites.len() + scan.skips.len());
@@ -149,8 +150,8 @@ struct IndexState {
     era: u32,
 }
 
-/// A fact, and the era of the last survey that used it. A folder is listed after all that is below it, so what was listed in an era
-/// can be forgotten without its parents, never the other way round.
+/// A fact, and the era of the last survey that used it. A folder is listed after all that is below it, so what was
+/// listed in an era can be forgotten without its parents, never the other way round.
 #[derive(Debug)]
 struct Used<T> {
     fact: T,
@@ -209,8 +210,8 @@ impl Index {
         }
     }
 
-    /// Forgets what is unused once the index has doubled, and all of a large one, unless others are using it. Returns whether what is
-    /// known is less than what was saved.
+    /// Forgets what is unused once the index has doubled, and all of a large one, unless others are using it. Returns
+    /// whether what is known is less than what was saved.
     fn forget(&self) -> bool {
         let Some(_alone) = self.surveys.try_write() else {
             return false;
@@ -247,7 +248,8 @@ impl Index {
         state.trees.contains_key(&folder) || state.plain.contains(&Plain::Folder(folder))
     }
 
-    /// The facts about a file's content; none for unknown files, such as those with nothing to report that there was no room for.
+    /// The facts about a file's content; none for unknown files, such as those with nothing to report that there
+    /// was no room for.
     pub(super) fn blob(&self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
         let mut state = self.state.lock();
         let known = state.use_blob(id, kind);
@@ -289,8 +291,8 @@ impl Index {
 }
 
 impl IndexState {
-    /// Converts a fact from disk; none when an id in it is not valid, or when what it depends on is not known: another process may have
-    /// replaced the file since.
+    /// Converts a fact from disk; none when an id in it is not valid, or when what it depends on is not known: another
+    /// process may have replaced the file since.
     fn restore(&mut self, fact: Fact) -> Option<()> {
         let object = |key: &Key| ObjectId::try_from(key.as_slice()).ok();
         match fact {
@@ -342,8 +344,8 @@ impl IndexState {
         }
     }
 
-    /// Returns whether it has doubled and uses were noted for long enough since then. They are not noted from one sweep to the next:
-    /// all that was new in between would count as used.
+    /// Returns whether it has doubled and uses were noted for long enough since then. They are not noted from one sweep
+    /// to the next: all that was new in between would count as used.
     fn is_sweep_due(&mut self) -> bool {
         if let Some(at) = self.sweep_at {
             return self.cost > at;

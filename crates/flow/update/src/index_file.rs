@@ -1,7 +1,7 @@
 //! The index on disk: an append-only log of facts, so that a run writes only new ones.
 //!
-//! A frame is a length, a checksum and facts in postcard. Reading stops at the first incomplete frame; objects of later facts
-//! are read again. The first line names the format: a file in another format counts as missing.
+//! A frame is a length, a checksum and facts in postcard. Reading stops at the first incomplete frame; objects of later
+//! facts are read again. The first line names the format: a file in another format counts as missing.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Write};

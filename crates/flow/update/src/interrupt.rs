@@ -1,4 +1,5 @@
-//! Ctrl-C must leave neither files half replaced nor a push whose outcome nobody knows: the signal is noted and acted on between steps.
+//! Ctrl-C must leave neither files half replaced nor a push whose outcome nobody knows: the signal is noted and
+//! acted on between steps.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -52,8 +53,8 @@ pub fn interrupted() -> Option<i32> {
     i32::try_from(signal).ok().filter(|signal| *signal != 0)
 }
 
-/// Runs `work`. A signal ends the process as by default, unless `is_needed`: then `tell` is called, `work` goes on to its end, and the
-/// next signal ends the process.
+/// Runs `work`. A signal ends the process as by default, unless `is_needed`: then `tell` is called, `work` goes on to
+/// its end, and the next signal ends the process.
 pub fn attended<T>(work: impl FnOnce() -> T, is_needed: impl Fn() -> bool + Sync, tell: impl Fn() + Sync) -> T {
     let is_done = AtomicBool::new(false);
     let watch = || {

@@ -189,8 +189,8 @@ impl RemoteJob {
         destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &refspecs)
     }
 
-    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the fetched reference; none without that
-    /// form, or without a branch.
+    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the fetched reference; none
+    /// without that form, or without a branch.
     #[must_use]
     pub fn review_reference(&self, checked_out: &str) -> Option<String> {
         let review = self.push.review.as_ref()?;

@@ -1,7 +1,7 @@
 //! Per-reference push locks: runs of one process that push to the same reference commit and push one after the other.
 //!
-//! Reading is not locked: a run that finds nothing to do never waits. A run that waited while another one pushed looks again
-//! before it creates a commit, instead of losing the race at the server.
+//! Reading is not locked: a run that finds nothing to do never waits. A run that waited while another one pushed looks
+//! again before it creates a commit, instead of losing the race at the server.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -107,7 +107,8 @@ impl CommitMessage {
         !self.template.contains("{{") && !self.template.is_empty()
     }
 
-    /// Checks the template before there is anything to commit: what cannot become a message is told at once, not with the first bump.
+    /// Checks the template before there is anything to commit: what cannot become a message is told at once, not
+    /// with the first bump.
     ///
     /// # Errors
     ///

@@ -22,8 +22,9 @@ use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_rules::Rules;
 
-/// Edits that the past says are not to be made, as skips: of images that are not proven, or that people have reverted. Costs nothing
-/// unless the preview has edits, and one of the two is asked for. Returns the policies with the images that are proven, and a note.
+/// Edits that the past says are not to be made, as skips: of images that are not proven, or that people have reverted.
+/// Costs nothing unless the preview has edits, and one of the two is asked for. Returns the policies with the images
+/// that are proven, and a note.
 pub(super) fn of_remote(
     job: &RemoteJob,
     place: &Place,
@@ -69,8 +70,8 @@ pub(super) fn of_folder(
     Ok(judged?.unwrap_or((unjudged, None)))
 }
 
-/// What the repository of a folder, at the commit that is checked out, proves of the images that policies have chosen. Of policies whose images
-/// are not promoted by a path, or by one that is not in the repository, it says nothing.
+/// What the repository of a folder, at the commit that is checked out, proves of the images that policies have chosen.
+/// Of policies whose images are not promoted by a path, or by one that is not in the repository, it says nothing.
 ///
 /// # Errors
 /// There is no repository ([`RunError::Other`]), or its history cannot be read.

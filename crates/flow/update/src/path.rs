@@ -33,8 +33,8 @@ pub enum PathError<E> {
 /// Linux's limit for links times six, the limit of the join that Flux uses.
 const MAX_LINKS: usize = 255;
 
-/// Joins `path` to the root; `lookup` returns the entry at a path relative to the root (`/` between parts, none at the ends).
-/// The result is such a path, empty for the root itself; it need not exist.
+/// Joins `path` to the root; `lookup` returns the entry at a path relative to the root (`/` between parts, none at the
+/// ends). The result is such a path, empty for the root itself; it need not exist.
 ///
 /// # Errors
 ///

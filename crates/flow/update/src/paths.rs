@@ -137,8 +137,8 @@ pub(super) enum Changes {
     OfOld,
 }
 
-/// The files that differ between two trees. Folders with the same id are not read. None when there are too many, or their folders nest too
-/// deeply.
+/// The files that differ between two trees. Folders with the same id are not read. None when there are too many, or
+/// their folders nest too deeply.
 ///
 /// # Errors
 /// A tree cannot be read.
@@ -226,8 +226,8 @@ impl Diff<'_> {
     }
 }
 
-/// Where files with these contents were before a commit that has them elsewhere: `git mv`, of files or folders. A content that was in
-/// several places is in none of them.
+/// Where files with these contents were before a commit that has them elsewhere: `git mv`, of files or folders. A
+/// content that was in several places is in none of them.
 ///
 /// # Errors
 /// A tree cannot be read.

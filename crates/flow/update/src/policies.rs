@@ -135,7 +135,8 @@ impl Policies {
         Self { labels, ..self }
     }
 
-    /// Sets the policies that allow automations of other namespaces than their own. What each run may use of them is up to them.
+    /// Sets the policies that allow automations of other namespaces than their own. What each run may use of them
+    /// is up to them.
     pub fn set_others(&mut self, others: Option<Arc<Self>>) {
         self.others = others;
     }
@@ -160,8 +161,8 @@ impl Policies {
         }
     }
 
-    /// Adds a policy of a cluster, unless one of that name exists: its status has the image chosen by its controller, which has
-    /// checked the image's age and signatures, and that it is proven.
+    /// Adds a policy of a cluster, unless one of that name exists: its status has the image chosen by its controller,
+    /// which has checked the image's age and signatures, and that it is proven.
     pub fn add_chosen(&mut self, policy: &ImagePolicy) {
         let mut checked = policy.clone();
         let annotations = &mut checked.metadata.annotations;
@@ -256,8 +257,8 @@ impl Policies {
             .or_else(|| bumpwright_policy::ImagePolicy::new(&any_version(), None).ok())
     }
 
-    /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no registry is
-    /// asked. Offline its status counts.
+    /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no
+    /// registry is asked. Offline its status counts.
     pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
         if !self.online {
             return self.add(policy);
@@ -337,8 +338,8 @@ impl Policies {
         }
     }
 
-    /// Sets the image of a policy, overriding its status and registries; its labels and windows stay, and so does a hold, or an
-    /// unparsable annotation.
+    /// Sets the image of a policy, overriding its status and registries; its labels and windows stay, and so does a
+    /// hold, or an unparsable annotation.
     pub fn set(&mut self, name: PolicyName, image: LatestRef) {
         self.promotions.remove(&name);
         let known = self.known.remove(&name);
@@ -364,7 +365,8 @@ impl Policies {
         terms.map_or(Ok(()), |terms| terms.check_window(now))
     }
 
-    /// Whether a run sees a policy: an automation sees those of its own namespace (IUA-002), and those that allow it to.
+    /// Whether a run sees a policy: an automation sees those of its own namespace (IUA-002), and those
+    /// that allow it to.
     pub(super) fn is_open_to(&self, namespace: Option<&str>, name: &PolicyName) -> bool {
         let Some(own) = namespace.filter(|own| *own != name.namespace) else {
             return true;
@@ -395,8 +397,8 @@ impl Policies {
         }
     }
 
-    /// Returns whether everything needed to find the policy's image is known: the policy, and its repository if a registry is
-    /// to be asked.
+    /// Returns whether everything needed to find the policy's image is known: the policy, and its repository if a
+    /// registry is to be asked.
     #[must_use]
     pub fn is_complete(&self, name: &PolicyName) -> bool {
         match self.known.get(name).map(|known| &known.image) {
@@ -478,8 +480,8 @@ impl Policies {
         known
     }
 
-    /// Why no run with this policy may write anything: an error of its image, or of the image in its status when registries
-    /// cannot be asked for a newer one.
+    /// Why no run with this policy may write anything: an error of its image, or of the image in its status when
+    /// registries cannot be asked for a newer one.
     pub(super) fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
         match &known.image {
             ImageState::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),

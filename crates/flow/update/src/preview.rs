@@ -47,7 +47,8 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// The fields without those that rules name for other images than that of their policy; of several rules for one field the first one counts.
+    /// The fields without those that rules name for other images than that of their policy; of several rules for one
+    /// field the first one counts.
     fn applicable<'s>(&mut self, path: &[u8], scan: &'s Scan, view: &View<'_>) -> Cow<'s, Scan> {
         let is_followed = std::str::from_utf8(path).is_ok_and(is_followed);
         if scan.sites.iter().all(|site| site.rule.is_none()) && !is_followed {
@@ -93,8 +94,8 @@ impl Preview {
         }
     }
 
-    /// Makes skips of those changes for which `judge` has a message. It is asked about each file, by its place among those with
-    /// edits.
+    /// Makes skips of those changes for which `judge` has a message. It is asked about each file, by its place
+    /// among those with edits.
     pub(super) fn take_out(&mut self, reason: Reason, mut judge: impl FnMut(usize, &[Change]) -> Vec<Option<String>>) {
         let mut changes = std::mem::take(&mut self.changes).into_iter();
         for (file, (n, plan)) in std::mem::take(&mut self.files).into_iter().enumerate() {
@@ -183,8 +184,8 @@ fn other(view: &View<'_>, policy: &PolicyName) -> Option<(PolicyName, LatestRef)
     }
 }
 
-/// Returns whether markers name incompletely known policies: a reason to look for manifests in the repository. One of another namespace may
-/// be there, and allow the automation.
+/// Returns whether markers name incompletely known policies: a reason to look for manifests in the repository. One of
+/// another namespace may be there, and allow the automation.
 #[must_use]
 pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
     let policies = &edits.policies;

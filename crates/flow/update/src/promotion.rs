@@ -1,5 +1,5 @@
-//! Promotion: only images are written that another part of the same repository has had for a while, by what the history of the branch says
-//! (docs/guides/stages.md).
+//! Promotion: only images are written that another part of the same repository has had for a while, by what the history
+//! of the branch says (docs/guides/stages.md).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,12 @@ use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_rules::Rules;
 
-/// How many commits are looked at for a change, at most. More of them in the time that images have to have been there are not proven.
+/// How many commits are looked at for a change, at most. More of them in the time that images have to have been
+/// there are not proven.
 pub(super) const COMMITS: u32 = 10_000;
 
-/// A commit may be older than the push that brought it. It was pushed after those below it were made, so so many of them are looked at.
+/// A commit may be older than the push that brought it. It was pushed after those below it were made, so so many of
+/// them are looked at.
 const BELOW: u32 = 20;
 
 /// The most values that a message names.

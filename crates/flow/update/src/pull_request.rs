@@ -1,5 +1,5 @@
-//! The pull request for a pushed branch: its base, head, title and body. It is looked for before the push, which is left out
-//! when somebody has declined it or works on its branch.
+//! The pull request for a pushed branch: its base, head, title and body. It is looked for before the push, which is
+//! left out when somebody has declined it or works on its branch.
 
 use std::sync::Arc;
 
@@ -191,8 +191,8 @@ fn leave(planned: PullRequestReport, kept: Kept) -> Looked {
     })
 }
 
-/// Whether the push would remove a commit of somebody else from the branch. A run makes one commit on the base, so a branch
-/// whose last commit is of this author has no others.
+/// Whether the push would remove a commit of somebody else from the branch. A run makes one commit on the base, so a
+/// branch whose last commit is of this author has no others.
 fn holds_work_of_others(run: &Wanted<'_>, before: Option<ObjectId>, new: ObjectId) -> Result<bool, RunError> {
     let fetched = &run.base.fetched;
     let Some(before) = before.filter(|before| *before != new && *before != fetched.tip.commit) else {

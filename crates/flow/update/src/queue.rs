@@ -1,8 +1,8 @@
 //! Several automations side by side: a queue for each remote and reference, so that they never race each other.
 //!
-//! A command knows all its jobs in advance. Lanes (`lane`) alone would do less: the order of waiting runs is arbitrary there,
-//! so the order of a command's commits would vary; every job would fetch, and all but one of them fetch again; and automations
-//! with other credentials for the same remote have a mirror, and so lanes, of their own.
+//! A command knows all its jobs in advance. Lanes (`lane`) alone would do less: the order of waiting runs is arbitrary
+//! there, so the order of a command's commits would vary; every job would fetch, and all but one of them fetch again;
+//! and automations with other credentials for the same remote have a mirror, and so lanes, of their own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +17,9 @@ use super::report::Run;
 /// The number of queues worked on at once.
 const WORKERS: usize = 8;
 
-/// Runs all jobs and returns their reports in the order of the jobs. Jobs of one queue run one after the other, in order; a
-/// failure does not stop the others. A preview starts from what the previews before it in its queue would have pushed.
+/// Runs all jobs and returns their reports in the order of the jobs. Jobs of one queue run one after the
+/// other, in order; a failure does not stop the others. A preview starts from what the previews before it in
+/// its queue would have pushed.
 #[must_use]
 pub fn run_all(jobs: &[(RemoteJob, Place)]) -> Vec<Run> {
     let mut queues: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();

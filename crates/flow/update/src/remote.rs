@@ -1,5 +1,5 @@
-//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, repeated after a lost race. Each
-//! step's result goes into the report at once, so that a failure is reported together with the steps before it.
+//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, repeated after a lost race.
+//! Each step's result goes into the report at once, so that a failure is reported together with the steps before it.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -52,8 +52,8 @@ pub struct Run {
     pub declined: Option<String>,
     /// What the commit changes when it is applied; none without a fleet.
     pub impact: Option<Impact>,
-    /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit or an
-    /// earlier one makes the same.
+    /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit
+    /// or an earlier one makes the same.
     pub superseded: bool,
     /// Other notes: for example a manifest in the repository that could not be read.
     pub notes: Vec<String>,
@@ -94,8 +94,8 @@ impl Run {
         self.error = Some(error.to_string());
     }
 
-    /// The revision checked out after the run: its own commit, if that was pushed to the branch that it started from. Commits
-    /// on other branches are not checked out next time.
+    /// The revision checked out after the run: its own commit, if that was pushed to the branch that it started from.
+    /// Commits on other branches are not checked out next time.
     #[must_use]
     pub fn revision_after(&self) -> Option<Revision> {
         let mut revision = self.revision.clone()?;

@@ -13,8 +13,8 @@ pub(super) struct FoundPolicies {
     objects: Objects,
     notes: Vec<String>,
     wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
-    /// Policies with several definitions that differ, as in a repository with a folder for each cluster, and the message for
-    /// each. It is ambiguous which one a field means, so none of them chooses an image.
+    /// Policies with several definitions that differ, as in a repository with a folder for each cluster, and the
+    /// message for each. It is ambiguous which one a field means, so none of them chooses an image.
     unclear: BTreeMap<(&'static str, ObjectName), String>,
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::error::RunError;
 use bumpwright_git::{GitError, ObjectId};
 
-/// Attempts before a run gives up on races. Each loss means that somebody else has pushed, so many of them are only a busy
-/// branch: with four contenders one in a hundred thousand runs loses all of these.
+/// Attempts before a run gives up on races. Each loss means that somebody else has pushed, so many of them are only a
+/// busy branch: with four contenders one in a hundred thousand runs loses all of these.
 const TRIES: u32 = 40;
 
 /// Repeated equal losses are not a race: a mirror that lags behind its server has caught up by then.

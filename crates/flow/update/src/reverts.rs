@@ -1,5 +1,5 @@
-//! A person's revert stays (docs/guides/reverts.md): a walk over the history of the files that a run edits, newest commit first, until each
-//! field has one that the automation wrote.
+//! A person's revert stays (docs/guides/reverts.md): a walk over the history of the files that a run edits, newest
+//! commit first, until each field has one that the automation wrote.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -21,8 +21,8 @@ const MAX_OLDER: u32 = 16;
 pub(super) struct Variant {
     /// Index of the Change-Id among those of the same state: the first whose change is not closed.
     pub(super) change: u32,
-    /// Seconds after the base commit. Gerrit distinguishes the patch sets of a change by their commits, so one that returns to
-    /// the content of an older one needs another time.
+    /// Seconds after the base commit. Gerrit distinguishes the patch sets of a change by their commits, so one that
+    /// returns to the content of an older one needs another time.
     pub(super) seconds: u32,
 }
 
@@ -40,8 +40,8 @@ impl Variant {
     }
 }
 
-/// The meaning of a review server's refusal: Gerrit (`ReceiveCommits`, Gerrit 3.10; older versions use the same texts), and
-/// AGit at Gitea and Forgejo (their `services/agit`).
+/// The meaning of a review server's refusal: Gerrit (`ReceiveCommits`, Gerrit 3.10; older versions use the same texts),
+/// and AGit at Gitea and Forgejo (their `services/agit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The server has the commit: in a change, open or not, or only on a branch.
@@ -96,9 +96,9 @@ pub(super) fn address<'l>(lines: &[&'l str]) -> Option<&'l str> {
 
 /// The input of a Change-Id.
 ///
-/// Tags are left out, so that an open change is amended when a newer image comes, whichever of the run's policies it is for.
-/// The current values of the marked fields in Git are included: once the change is merged they differ, and the next change is a
-/// new one. Commits that touch none of the fields do not matter.
+/// Tags are left out, so that an open change is amended when a newer image comes, whichever of the run's policies it is
+/// for. The current values of the marked fields in Git are included: once the change is merged they differ, and the
+/// next change is a new one. Commits that touch none of the fields do not matter.
 #[derive(Debug)]
 pub(super) struct ReviewState<'a> {
     /// The remote, without secrets.
@@ -123,7 +123,8 @@ impl<'a> ReviewState<'a> {
             namespace: edits.namespace.as_deref(),
             selector: edits.selector.as_ref(),
         };
-        // Policies of another automation belong to its changes; all others count, even while their registry is unreachable.
+        // Policies of another automation belong to its changes; all others count, even while
+        // their registry is unreachable.
         let others = |verdict| matches!(verdict, Verdict::Skip(Reason::OtherNamespace | Reason::NotSelected, _));
         let scans = marked
             .iter()
@@ -140,8 +141,8 @@ impl<'a> ReviewState<'a> {
         }
     }
 
-    /// The Change-Id, `I` and 40 hexadecimal digits. `change` counts those of the same state whose changes are closed: a
-    /// reverted merge, or an abandoned change.
+    /// The Change-Id, `I` and 40 hexadecimal digits. `change` counts those of the same state whose changes are closed:
+    /// a reverted merge, or an abandoned change.
     pub(super) fn change_id(&self, change: u32) -> String {
         let change = change.to_be_bytes();
         let automation = self.automation.unwrap_or_default();

@@ -108,8 +108,8 @@ fn stage(path: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = temporary.as_file().metadata()?;
         if (own.uid(), own.gid()) != (meta.uid(), meta.gid()) {
-            // A run as root in a container must not take files from their owner. Without the right to change the owner, the new
-            // file belongs to the user, as with any editor.
+            // A run as root in a container must not take files from their owner. Without the right to change the owner,
+            // the new file belongs to the user, as with any editor.
             let _ = fchown(temporary.as_file(), Some(meta.uid()), Some(meta.gid()));
         }
     }

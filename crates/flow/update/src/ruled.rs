@@ -1,4 +1,5 @@
-//! The files that rules are for: what a rule file of the repository, or of the job, names is edited beside what is marked.
+//! The files that rules are for: what a rule file of the repository, or of the job, names is edited
+//! beside what is marked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -252,7 +253,8 @@ impl RuledFile {
     }
 }
 
-/// Puts the files that rules are for among the marked ones, in the order of their paths. Returns the rules that are for one.
+/// Puts the files that rules are for among the marked ones, in the order of their paths. Returns the rules
+/// that are for one.
 pub(crate) fn merge(files: &mut Vec<Marked>, ruled: &[RuledFile], rules: &Rules) -> Named {
     if ruled.is_empty() {
         return Named::new();

@@ -1,6 +1,5 @@
-//! Start and push settings of an automation and its GitRepository (IUA v1, *Git specification*), for commands and controllers
-//! alike.
-//! controllers alike.
+//! Start and push settings of an automation and its GitRepository (IUA v1, *Git specification*), for commands and
+//! controllers alike. controllers alike.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +24,9 @@ pub enum SettingsError {
     Refspec(#[from] DestinationError),
 }
 
-/// The start of the checkout, and the branch that the reference names beside a tag, range or commit: commit before name before
-/// range before tag before branch (GitRepository v1, *Reference*). Without a reference it is `master`, Flux's default.
+/// The start of the checkout, and the branch that the reference names beside a tag, range or commit: commit
+/// before name before range before tag before branch (GitRepository v1, *Reference*). Without a reference it
+/// is `master`, Flux's default.
 ///
 /// # Errors
 /// A range that does not parse.
@@ -76,7 +76,8 @@ pub fn push(automation: &ImageUpdateAutomation) -> Result<PushSettings, Settings
     })
 }
 
-/// Returns whether neither the automation nor its repository names a reference: then there is no branch to push to (IUA-074).
+/// Returns whether neither the automation nor its repository names a reference: then there is no branch
+/// to push to (IUA-074).
 #[must_use]
 pub fn names_no_branch(reference: Option<&GitRef>, push: &PushSettings) -> bool {
     reference.is_none_or(|reference| *reference == GitRef::default()) && push.branch.is_none()

@@ -1,4 +1,5 @@
-//! What history tells of a marked field: the value that the automation wrote last, and those that others have replaced since.
+//! What history tells of a marked field: the value that the automation wrote last, and those that
+//! others have replaced since.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,9 +21,10 @@ const MOST_REMEMBERED: usize = 1024;
 /// The longest part of a person's name in a message, in characters.
 const LONGEST_NAME: usize = 60;
 
-/// A marked field, found again in other versions of its file: by its marker and object, and its number among equal ones. A rollout follows its
-/// fields by lines instead (`carried`), since it writes: that takes a diff of two contents for each step, and the history of a field has hundreds.
-/// Here a field that cannot be told from others is only not known.
+/// A marked field, found again in other versions of its file: by its marker and object, and its number among equal
+/// ones. A rollout follows its fields by lines instead (`carried`), since it writes: that takes a diff of two
+/// contents for each step, and the history of a field has hundreds. Here a field that cannot be told from others
+/// is only not known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Field {
     pub(super) setter: Setter,
@@ -205,7 +207,8 @@ pub(super) struct Telling {
     pub(super) field: Field,
 }
 
-/// The stories as they are told of a mirror's commits, so that a run walks only over commits that are newer than those of another run.
+/// The stories as they are told of a mirror's commits, so that a run walks only over commits that are newer than
+/// those of another run.
 #[derive(Debug, Default)]
 pub(super) struct Stories(Mutex<Remembered>);
 

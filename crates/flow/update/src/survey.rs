@@ -95,8 +95,8 @@ impl Surveyed {
 /// The name of the repository, for errors.
 const FILES: &str = "the files of the repository";
 
-/// Surveys the tree `root`, which is at `prefix` in the repository (empty for its root), with these formats beside YAML. Only objects
-/// unknown to `index` are read.
+/// Surveys the tree `root`, which is at `prefix` in the repository (empty for its root), with these formats beside
+/// YAML. Only objects unknown to `index` are read.
 ///
 /// # Errors
 ///

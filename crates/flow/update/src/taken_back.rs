@@ -1,5 +1,5 @@
-//! Whether the past of a field says that a new value must not be written: where somebody has replaced a value that the automation wrote,
-//! neither that value nor an older one is written again (docs/guides/reverts.md).
+//! Whether the past of a field says that a new value must not be written: where somebody has replaced a value that the
+//! automation wrote, neither that value nor an older one is written again (docs/guides/reverts.md).
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -67,7 +67,8 @@ fn refusal(change: &Change, story: &Story, order: Option<&ImagePolicy>) -> Optio
     Some(format!("{by}, replaced {old} by {next}{}", until(change, old)))
 }
 
-/// For a value of ours that is not there any more, though no commit has replaced it: a merge did, or it is not committed yet.
+/// For a value of ours that is not there any more, though no commit has replaced it: a merge did, or it
+/// is not committed yet.
 fn gone(change: &Change, value: &str, by: &str) -> String {
     format!(
         "{by}, wrote {value}, which was replaced by {}{}",

@@ -1,4 +1,5 @@
-//! The annotations of a policy that are judged in each run: when it may be written, and by automations of which other namespaces.
+//! The annotations of a policy that are judged in each run: when it may be written, and by automations
+//! of which other namespaces.
 
 use std::collections::BTreeMap;
 use std::fmt;

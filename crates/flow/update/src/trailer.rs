@@ -1,7 +1,7 @@
 //! Trailers of a commit message: the lines of its last paragraph that name keys and values (git-interpret-trailers).
 
-/// Adds `Change-Id: ID` to the trailers; a message that names a change already, rightly placed or not, is returned unchanged,
-/// and the server reports errors in it.
+/// Adds `Change-Id: ID` to the trailers; a message that names a change already, rightly placed or not, is returned
+/// unchanged, and the server reports errors in it.
 pub(super) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
     if has_change_id(message) {
         message.to_vec()
@@ -41,8 +41,8 @@ fn names_change(line: &[u8]) -> bool {
         || key("Link:").is_some_and(|link| link.rsplit(|byte| *byte == b'/').next().is_some_and(is_id))
 }
 
-/// Returns whether the last paragraph consists of trailers: all its lines are, or a quarter and one that git writes itself. The
-/// first paragraph is the subject, whatever it looks like.
+/// Returns whether the last paragraph consists of trailers: all its lines are, or a quarter and one that git writes
+/// itself. The first paragraph is the subject, whatever it looks like.
 fn has_trailers(message: &[u8]) -> bool {
     let lines: Vec<&[u8]> = message.split(|byte| *byte == b'\n').collect();
     let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();

@@ -81,8 +81,8 @@ impl Tree<'_> {
         })
     }
 
-    /// The given policies and, when markers name others, those that the repository holds, with notes on manifests that could
-    /// not be read.
+    /// The given policies and, when markers name others, those that the repository holds, with notes on manifests that
+    /// could not be read.
     pub(super) fn policies(&self, marked: &[Marked]) -> Result<(Arc<Policies>, Vec<String>), RunError> {
         let edits = &self.job.edits;
         if !preview::lacks_manifests(marked, edits) {

@@ -1,4 +1,5 @@
-//! The verification of a commit before it is made: what it changes in the clusters of a fleet, and whether it may be pushed.
+//! The verification of a commit before it is made: what it changes in the clusters of a fleet, and whether
+//! it may be pushed.
 
 use std::fmt;
 use std::path::Path;
@@ -15,8 +16,9 @@ use bumpwright_message::Impact;
 
 /// Verifies the edits of a run. One value serves several runs, in any thread.
 pub trait Verify: fmt::Debug + Send + Sync {
-    /// What the edits change when they are applied. Called once for each attempt of a run with edits, in previews too, after the
-    /// files are spliced and before the message is rendered; after a lost race it is called again, with the new base.
+    /// What the edits change when they are applied. Called once for each attempt of a run with edits, in previews
+    /// too, after the files are spliced and before the message is rendered; after a lost race it is called again,
+    /// with the new base.
     ///
     /// # Errors
     ///
@@ -51,8 +53,8 @@ pub struct Proposal<'a> {
 /// The files that a run starts from.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
-    /// A commit of a remote. Earlier previews are in the tree already: `objects` has everything below `tree`, whether it is in
-    /// the mirror or only in memory.
+    /// A commit of a remote. Earlier previews are in the tree already: `objects` has everything below `tree`, whether
+    /// it is in the mirror or only in memory.
     Git {
         /// The remote, without secrets.
         url: &'a str,
@@ -73,8 +75,8 @@ pub enum Base<'a> {
 }
 
 impl Proposal<'_> {
-    /// The files with only those fields changed whose index in `changes` is `kept`; files without such a field are left out. For
-    /// the search of the fields that cause a failure.
+    /// The files with only those fields changed whose index in `changes` is `kept`; files without such a field are left
+    /// out. For the search of the fields that cause a failure.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@ use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Images, Reason, Verdict};
 use bumpwright_policy::{GuardRefusal, InvalidImage, PolicyName};
 
-/// The policies visible to a run: an automation sees those of its own namespace (IUA-002), and those of others that allow it to, as far
-/// as its selector matches.
+/// The policies visible to a run: an automation sees those of its own namespace (IUA-002), and those of others that
+/// allow it to, as far as its selector matches.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// All policies.
@@ -19,8 +19,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The first policy of an automation with an invalid image: like Flux, the run then writes nothing at all. A plain run only
-    /// skips the markers of that policy.
+    /// The first policy of an automation with an invalid image: like Flux, the run then writes nothing at all. A plain
+    /// run only skips the markers of that policy.
     #[must_use]
     pub fn invalid(&self) -> Option<(&PolicyName, &InvalidImage)> {
         let own = self.namespace?;

@@ -44,7 +44,8 @@ pub enum WorktreeSigning {
 ///
 /// # Errors
 ///
-/// When the folder is in no repository, or a file to edit is not tracked or has uncommitted changes (docs/cli.md, *TARGET*, rule 2).
+/// When the folder is in no repository, or a file to edit is not tracked or has uncommitted changes
+/// (docs/cli.md, *TARGET*, rule 2).
 pub(super) fn prepare(
     commit: &WorktreeCommit,
     message: &[u8],

@@ -8,8 +8,8 @@ use super::{
 };
 use std::{collections::HashMap, sync::Arc};
 
-/// A program has 1.5 MiB at most. Go allows thirty times as much, which is more than a controller has for the pattern of each object; patterns
-/// in use have some hundreds of instructions.
+/// A program has 1.5 MiB at most. Go allows thirty times as much, which is more than a controller has for the pattern
+/// of each object; patterns in use have some hundreds of instructions.
 pub(super) const MAX_INSTRUCTIONS: usize = 128 << 10;
 /// Instructions written, and nodes visited for them.
 const MAX_WORK: usize = 8 * MAX_INSTRUCTIONS;
@@ -68,7 +68,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Writes a node, and returns whether it can match without consuming a rune. Trees are at most a thousand nodes deep.
+    /// Writes a node, and returns whether it can match without consuming a rune. Trees are at most
+    /// a thousand nodes deep.
     fn node(&mut self, id: Id) -> Result<bool, ErrorCode> {
         self.work()?;
         let tree = self.tree;

@@ -46,7 +46,8 @@ impl Regexp {
         Extraction { parts, slots }
     }
 
-    /// The groups that a replacement names, as it names them, each with whether the pattern has it: Go takes nothing for one that it has not.
+    /// The groups that a replacement names, as it names them, each with whether the pattern has it: Go takes nothing
+    /// for one that it has not.
     pub fn groups_of(&self, template: &[u8]) -> Vec<(String, bool)> {
         let mut rest = template;
         let pieces = std::iter::from_fn(|| next_piece(&mut rest));

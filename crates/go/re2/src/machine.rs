@@ -1,4 +1,5 @@
-//! The machine: Pike's algorithm, which follows all threads of a program at once, rune after rune, preferred ones first.
+//! The machine: Pike's algorithm, which follows all threads of a program at once, rune after
+//! rune, preferred ones first.
 
 use std::borrow::Cow;
 
@@ -117,7 +118,8 @@ impl<'r, 't> Machine<'r, 't> {
         Ok(skipped.map(|skipped| at + skipped))
     }
 
-    /// Advances all threads by a rune; returns whether one of them matched before it, which cuts off less preferred ones.
+    /// Advances all threads by a rune; returns whether one of them matched before it, which cuts
+    /// off less preferred ones.
     fn step(&mut self, rune: Option<(u32, usize)>, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let (slots, program) = (self.slots, &*self.program);
         for (index, instruction) in self.current.at.iter().enumerate() {

@@ -58,8 +58,8 @@ impl Plain {
         1 + (bytes as u64).saturating_mul(self.instructions) / RUNS_PER_STEP
     }
 
-    /// Finds the first match at `from` or later in an ASCII text, and writes the requested positions. `None`
-    /// when the budget might not suffice: the machine counts its steps one by one, and so continues when little is left.
+    /// Finds the first match at `from` or later in an ASCII text, and writes the requested positions. `None` when the
+    /// budget might not suffice: the machine counts its steps one by one, and so continues when little is left.
     pub(super) fn search(
         &self,
         text: &[u8],

@@ -14,8 +14,9 @@ use super::{
 };
 use std::{borrow::Cow, ops::Range};
 
-/// A compiled pattern: Go's `*regexp.Regexp`. It takes a little memory for each byte of the pattern, and 3 KiB at most for repetitions:
-/// larger programs, of up to 1.5 MiB, are compiled for each search and belong to it, and that counts as steps.
+/// A compiled pattern: Go's `*regexp.Regexp`. It takes a little memory for each byte of the pattern, and 3 KiB at
+/// most for repetitions: larger programs, of up to 1.5 MiB, are compiled for each search and belong to it, and
+/// that counts as steps.
 #[derive(Clone, Debug)]
 pub struct Regexp {
     pattern: Vec<u8>,

@@ -229,8 +229,8 @@ impl Comparator {
         Ok(())
     }
 
-    /// `^1.2.3` stays within 1, `^0.2.3` within 0.2, `^0.0.3` is 0.0.3, `^0.0` is 0.0.x and `^0` is 0.x. `^*`, as in the
-    /// original, is 0.0.0 alone.
+    /// `^1.2.3` stays within 1, `^0.2.3` within 0.2, `^0.0.3` is 0.0.3, `^0.0` is 0.0.x and `^0` is 0.x. `^*`, as in
+    /// the original, is 0.0.0 alone.
     fn caret(&self, version: &Version) -> Result<(), Mismatch> {
         let wanted = &self.version;
         if version < wanted {

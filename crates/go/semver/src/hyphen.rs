@@ -67,7 +67,8 @@ mod tests {
             // It begins wherever a version can begin.
             ("1.2.3.4 - 5", "1.>= 2.3.4, <= 5 "),
             ("1.0.0||2.0.0 - 3", "1.0.>= 0||2.0.0, <= 3 "),
-            // The first match ends after the 2; the text of the second is found first within the replacement of the first.
+            // The first match ends after the 2; the text of the second is found first within the
+            // replacement of the first.
             ("1 - 2 - 3,2 - 3", ">= 1, <= >= 2, <= 3 ,2 - 3"),
         ] {
             assert_eq!(expand_hyphens(text), expected, "{text:?}");

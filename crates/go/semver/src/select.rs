@@ -3,8 +3,8 @@
 use super::constraint::{Constraint, ConstraintError};
 use super::version::Version;
 
-/// The tag with the highest version in the range, as Flux chooses it (fluxcd/pkg/git v0.52.0, `cloneSemVer`); `None` when
-/// no tag is in the range. Tags are short names, without `refs/tags/`; those that are not versions are skipped.
+/// The tag with the highest version in the range, as Flux chooses it (fluxcd/pkg/git v0.52.0, `cloneSemVer`); `None`
+/// when no tag is in the range. Tags are short names, without `refs/tags/`; those that are not versions are skipped.
 ///
 /// Of tags with equal versions, such as `v1.0.0` and `1.0.0+b2`, Flux takes the one whose commit is the latest, and at
 /// equal times an arbitrary one. Without the commits, this takes the last in byte order; use [`highest_tags`]

@@ -1,8 +1,8 @@
 //! The lenient spelling that versions and ranges share, parsed without a regular expression.
 //!
 //! `v? SEGMENT (. SEGMENT)? (. SEGMENT)? (- IDENTIFIERS)? (+ IDENTIFIERS)?`, where a segment is digits in a version and
-//! may contain `x`, `X`, `*` and (an oddity of the original's character class that is kept) `|` in a range. The byte after
-//! each part decides what comes next, so taking the longest part each time finds what the regular expressions of
+//! may contain `x`, `X`, `*` and (an oddity of the original's character class that is kept) `|` in a range. The byte
+//! after each part decides what comes next, so taking the longest part each time finds what the regular expressions of
 //! Masterminds/semver v3.5.0 (`looseSemVerRegex`, `cvRegex`) find.
 
 use super::identifier::is_identifier_byte;

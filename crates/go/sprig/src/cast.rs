@@ -1,4 +1,5 @@
-//! Converts any value to a number, as Sprig's arithmetic does: what is not a number counts as zero (`spf13/cast` v1.8.0).
+//! Converts any value to a number, as Sprig's arithmetic does: what is not a number counts
+//! as zero (`spf13/cast` v1.8.0).
 
 use bumpwright_gostd as gostd;
 use bumpwright_template::{NamedType, UintKind, Value};

@@ -4,8 +4,8 @@ use super::strval::searched;
 use bumpwright_template::{Failure, Host, Map, Value};
 use std::rc::Rc;
 
-/// Whether both have the same type and the same content at all depths. A nil list or map is not equal to an empty one, a
-/// NaN not to itself, unless both sides are the same memory.
+/// Whether both have the same type and the same content at all depths. A nil list or map is not equal to an empty one,
+/// a NaN not to itself, unless both sides are the same memory.
 pub(super) fn deep_equal(host: &mut Host<'_>, left: &Value, right: &Value) -> Result<bool, Failure> {
     Comparison { maps: Vec::new() }.values(host, left, right)
 }

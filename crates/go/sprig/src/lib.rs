@@ -1,8 +1,8 @@
 //! Sprig v3.3.0: the functions of Flux' templates besides Go's own.
 //!
-//! [`TABLES`] is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
-//! a few that use random numbers are left. Each file is one of Sprig's families and has a table of its functions. [`CHANCE`]
-//! has the others, as Helm offers them: none reads the environment, and no host is looked up.
+//! [`TABLES`] is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by
+//! name, though a few that use random numbers are left. Each file is one of Sprig's families and has a table of its
+//! functions. [`CHANCE`] has the others, as Helm offers them: none reads the environment, and no host is looked up.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

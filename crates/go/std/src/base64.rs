@@ -16,8 +16,8 @@ pub struct CorruptInput(pub usize);
 
 const PADDING: u8 = b'=';
 
-/// `Encoding.Decode`, which appends to `out`. Excess bits of the last character are ignored, as with Go's default. `out`
-/// grows once, before it contains anything secret, so that no copy is left behind.
+/// `Encoding.Decode`, which appends to `out`. Excess bits of the last character are ignored, as with Go's default.
+/// `out` grows once, before it contains anything secret, so that no copy is left behind.
 ///
 /// # Errors
 /// [`CorruptInput`] as in Go; the bytes before it are in `out`.

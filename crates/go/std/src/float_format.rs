@@ -3,8 +3,8 @@
 use super::integer::append_uint;
 use std::fmt::{self, Write};
 
-/// `strconv.FormatFloat`: `format` is one of `b`, `e`, `E`, `f`, `g`, `G`, `x`, `X`; no `precision` is Go's -1, the fewest
-/// digits that are read back as the same number; `bits` is the size of the type, 32 or 64.
+/// `strconv.FormatFloat`: `format` is one of `b`, `e`, `E`, `f`, `g`, `G`, `x`, `X`; no `precision` is Go's -1, the
+/// fewest digits that are read back as the same number; `bits` is the size of the type, 32 or 64.
 pub fn format_float(number: f64, format: u8, precision: Option<usize>, bits: u32) -> String {
     let mut out = Vec::new();
     append_float(&mut out, number, format, precision, bits);

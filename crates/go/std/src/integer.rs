@@ -5,8 +5,8 @@ use super::num_error::{NumError, Reason};
 /// The longest text of a 64-bit integer: all its bits.
 const LONGEST: usize = 64;
 
-/// `strconv.ParseInt`: a signed integer to a base of 2 to 36, that fits into `bits` bits. Base 0 infers the base from the prefix
-/// (`0b`, `0o`, `0`, `0x`, else decimal) and allows `_` between digits; 0 bits are those of Go's `int`.
+/// `strconv.ParseInt`: a signed integer to a base of 2 to 36, that fits into `bits` bits. Base 0 infers the base from
+/// the prefix (`0b`, `0o`, `0`, `0x`, else decimal) and allows `_` between digits; 0 bits are those of Go's `int`.
 ///
 /// # Errors
 /// As in Go.

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The runes of `bytes` with their widths, as Go's `range` over a string and `utf8.DecodeRune` find them: each byte that
-/// is not part of valid UTF-8 is a U+FFFD of width 1.
+/// The runes of `bytes` with their widths, as Go's `range` over a string and `utf8.DecodeRune` find them: each byte
+/// that is not part of valid UTF-8 is a U+FFFD of width 1.
 pub fn runes(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> + '_ {
     bytes.utf8_chunks().flat_map(|chunk| {
         let valid = chunk.valid().chars().map(|ch| (ch, ch.len_utf8()));

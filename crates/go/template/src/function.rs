@@ -35,7 +35,8 @@ pub enum Body {
     Plain(fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>),
     /// Over values as `reflect` sees them, for the built-in functions.
     Reflect(fn(&mut Host<'_>, &[Slot]) -> Result<Slot, Failure>),
-    /// `and` and `or`, which leave arguments unevaluated: the first whose truth is `decisive` is the result, else the last.
+    /// `and` and `or`, which leave arguments unevaluated: the first whose truth is `decisive` is the
+    /// result, else the last.
     Choice {
         /// `false` for `and`.
         decisive: bool,

@@ -141,8 +141,8 @@ impl<'w> Host<'w> {
         }
     }
 
-    /// Counts bytes that are about to be created. A function with a large result (repeating, padding, indenting) calls this
-    /// before it allocates.
+    /// Counts bytes that are about to be created. A function with a large result (repeating, padding, indenting) calls
+    /// this before it allocates.
     ///
     /// # Errors
     /// [`Failure::Limit`] when the rendering has created too many.

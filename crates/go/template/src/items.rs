@@ -8,8 +8,8 @@ thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The bytes that lists hold at the moment, also those that a template has only copied: copies are counted for less than
-/// they take, since most are dropped at once.
+/// The bytes that lists hold at the moment, also those that a template has only copied: copies are counted for less
+/// than they take, since most are dropped at once.
 pub(super) fn held_by_lists() -> usize {
     HELD.get()
 }

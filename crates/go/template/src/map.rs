@@ -109,8 +109,8 @@ impl Map {
         }
     }
 
-    /// Its entries in the order of their keys, as Go prints and ranges over them (`internal/fmtsort`). They do not change
-    /// with the map.
+    /// Its entries in the order of their keys, as Go prints and ranges over them (`internal/fmtsort`). They do not
+    /// change with the map.
     pub fn entries(&self) -> Rc<Vec<(Value, Value)>> {
         let Some(entries) = &self.entries else {
             return Rc::default();

@@ -38,8 +38,8 @@ pub struct FoundMethod {
     path: Path,
 }
 
-/// The indexes of the fields on the way to a promoted field or method, outermost first. It is looked up at every access,
-/// so it needs no allocation.
+/// The indexes of the fields on the way to a promoted field or method, outermost first. It is looked up at every
+/// access, so it needs no allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Path {
     indexes: [u8; DEEPEST],
@@ -252,8 +252,8 @@ fn promoted(of: &'static StructType, name: &str, pointed: bool) -> Option<FoundM
     found.filter(|_| hits == 1)
 }
 
-/// Visits the embedded types, the shallowest first, until `visit` has counted a hit at a depth, to the end of that depth.
-/// A type that embeds a pointer to itself ends at the maximum depth of paths.
+/// Visits the embedded types, the shallowest first, until `visit` has counted a hit at a depth, to the end of that
+/// depth. A type that embeds a pointer to itself ends at the maximum depth of paths.
 fn walk_embedded(of: &'static StructType, pointed: bool, mut visit: impl FnMut(Embedded) -> usize) {
     for depth in 0..DEEPEST - 1 {
         let mut hits = 0;

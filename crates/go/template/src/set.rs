@@ -70,8 +70,8 @@ impl<'p> Templates<'p> {
         }
     }
 
-    /// Parses a text, and adds it and what it defines. A template replaces an earlier one of the same name, unless it is
-    /// blank.
+    /// Parses a text, and adds it and what it defines. A template replaces an earlier one of the same name,
+    /// unless it is blank.
     ///
     /// # Errors
     /// The text is not a template: Go's error.

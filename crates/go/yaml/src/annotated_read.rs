@@ -24,8 +24,8 @@ pub struct AnnotatedDocument {
     pub root: Annotated,
 }
 
-/// All documents of a stream with their comments. Duplicate keys are kept, merge keys are ordinary keys, and aliases have
-/// their targets with them.
+/// All documents of a stream with their comments. Duplicate keys are kept, merge keys are ordinary keys, and aliases
+/// have their targets with them.
 ///
 /// # Errors
 /// For text that is not YAML, and for aliases in a cycle or beyond the limit.
@@ -39,8 +39,8 @@ pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError>
     Ok(documents)
 }
 
-/// The first document of a stream alone, as go-yaml's `Unmarshal` reads it; none in an empty one. Aliases are names without their
-/// targets, which may be anything, even what the alias is in: a null stands there.
+/// The first document of a stream alone, as go-yaml's `Unmarshal` reads it; none in an empty one. Aliases are names
+/// without their targets, which may be anything, even what the alias is in: a null stands there.
 ///
 /// # Errors
 /// For text that is not YAML, up to the end of the document.

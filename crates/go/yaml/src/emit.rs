@@ -40,7 +40,8 @@ pub(crate) struct Emitter<'o> {
     pub(crate) flow: usize,
     /// Spaces of one level.
     pub(crate) step: usize,
-    /// The indentation of a comment that belongs to the node above: an empty line separates it from the next node there.
+    /// The indentation of a comment that belongs to the node above: an empty line separates it from
+    /// the next node there.
     pub(crate) foot_indent: Option<usize>,
     /// The comment after the next value, on its line.
     pub(crate) line_comment: String,

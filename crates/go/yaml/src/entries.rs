@@ -1,4 +1,5 @@
-//! The entries of a mapping: merge keys resolved as the libraries do, duplicates found, keys converted to strings for v2.
+//! The entries of a mapping: merge keys resolved as the libraries do, duplicates found, keys converted
+//! to strings for v2.
 
 use super::compose::NodeCount;
 use super::error::ReadError;
@@ -186,7 +187,8 @@ fn merged_v3(merge: Pair) -> Result<Vec<Vec<Entry>>, ReadError> {
     }
 }
 
-/// As go-yaml v2: a merge key sets its entries at its position, so later entries win. Another key with the tag is a text.
+/// As go-yaml v2: a merge key sets its entries at its position, so later entries win. Another key with the
+/// tag is a text.
 fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Result<(Vec<Entry>, usize), ReadError> {
     let mut entries = Entries::with_capacity(pairs.len());
     let mut copied = 0;

@@ -54,8 +54,8 @@ impl ReadError {
         Self::new(place, problem, go)
     }
 
-    /// Go's message, such as `yaml: line 7: did not find expected key`. Its lines are those of Go, which are one too low for
-    /// some errors.
+    /// Go's message, such as `yaml: line 7: did not find expected key`. Its lines are those of Go, which are one too
+    /// low for some errors.
     #[must_use]
     pub fn go(&self) -> &str {
         &self.go

@@ -7,8 +7,8 @@ use std::fmt::Write;
 /// Writes a node as kyaml does (`RNode.MarshalJSON`).
 ///
 /// # Errors
-/// For values without a form in JSON: `.nan`, keys below the root that are not strings, a duplicate key, a text that does
-/// not fit its tag.
+/// For values without a form in JSON: `.nan`, keys below the root that are not strings, a duplicate key, a text that
+/// does not fit its tag.
 pub fn write_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
     write_node(node, out, Position::root(true))
 }

@@ -1,5 +1,5 @@
-//! Writes the YAML of go-yaml v3 with kyaml's settings: nodes in their order and style, lines of any length. This is the
-//! input of functions, and the result of `RNode.String`.
+//! Writes the YAML of go-yaml v3 with kyaml's settings: nodes in their order and style, lines of any length. This is
+//! the input of functions, and the result of `RNode.String`.
 
 use super::analyze::Library;
 use super::emit::{Context, Emitter};

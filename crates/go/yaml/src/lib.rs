@@ -18,8 +18,8 @@
 //! | the same for one document in kyaml's style | [`read_first_annotated`], [`write_annotated_kyaml`] |
 //! | the value of a scalar | [`decode`] for a node's scalar, [`resolve`] for plain text |
 //!
-//! Readers return errors with a place ([`ReadError`], whose [`ReadError::go`] is the message of Go's library); writers do so
-//! for trees without a form in the output ([`WriteError`]). Writers append to a `String` and copy no tree.
+//! Readers return errors with a place ([`ReadError`], whose [`ReadError::go`] is the message of Go's library); writers
+//! do so for trees without a form in the output ([`WriteError`]). Writers append to a `String` and copy no tree.
 //!
 //! A scalar keeps its text and its tag, as a node of yaml.v3 does: `1.10` stays `1.10` until it is written, and a
 //! string that looks like a number remains a string. Every node has the file, line and column that it
@@ -43,9 +43,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The scanner and the parser follow go-yaml and not the specification, down to its oddities: they accept what kustomize accepts, and
-//! nothing more. Three things differ on purpose: collections nest [`MAX_DEPTH`] deep and not 10,000, aliases have a
-//! budget in resources too, and an alias inside of its own target is an error where kyaml's stack overflows.
+//! The scanner and the parser follow go-yaml and not the specification, down to its oddities: they accept what
+//! kustomize accepts, and nothing more. Three things differ on purpose: collections nest [`MAX_DEPTH`] deep
+//! and not 10,000, aliases have a budget in resources too, and an alias inside of its own target is an error
+//! where kyaml's stack overflows.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,5 +1,5 @@
-//! Parses tokens into events: start and end of documents, collections and scalars. Open collections are kept in a list and
-//! not on the call stack, so nesting needs no stack.
+//! Parses tokens into events: start and end of documents, collections and scalars. Open collections are kept in a list
+//! and not on the call stack, so nesting needs no stack.
 
 use super::node::Style;
 use super::read::Dialect;

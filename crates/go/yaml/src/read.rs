@@ -9,8 +9,8 @@ use super::place::FileId;
 /// Which of Go's libraries to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// go.yaml.in/yaml/v2 through sigs.k8s.io/yaml: kustomization files, plugin configurations, JSON patches. `yes` and `on` are
-    /// booleans, dates are strings, keys become strings.
+    /// go.yaml.in/yaml/v2 through sigs.k8s.io/yaml: kustomization files, plugin configurations, JSON patches. `yes` and
+    /// `on` are booleans, dates are strings, keys become strings.
     V2,
     /// go.yaml.in/yaml/v3 through kyaml: resources and patches. `yes` is a string, dates are timestamps.
     V3,

@@ -1,4 +1,5 @@
-//! Resolves the text of a scalar to a typed value: the rules of go-yaml v3 (YAML 1.2 booleans) and v2 (YAML 1.1 booleans).
+//! Resolves the text of a scalar to a typed value: the rules of go-yaml v3 (YAML 1.2 booleans) and
+//! v2 (YAML 1.1 booleans).
 
 use super::node::{Scalar, Style, Tag};
 use super::read::Dialect;
@@ -233,7 +234,8 @@ pub enum TagError {
     Binary,
 }
 
-/// The value of a scalar, by its tag: as go-yaml v3 decodes it. An empty tag counts as none: style and text decide then.
+/// The value of a scalar, by its tag: as go-yaml v3 decodes it. An empty tag counts as none: style
+/// and text decide then.
 ///
 /// # Errors
 /// Where the text does not fit the tag.

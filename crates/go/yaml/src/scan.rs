@@ -1,4 +1,5 @@
-//! Scans text into tokens, by the rules and with the words of go-yaml: it accepts what go-yaml accepts, and nothing more.
+//! Scans text into tokens, by the rules and with the words of go-yaml: it accepts what go-yaml
+//! accepts, and nothing more.
 //!
 //! Keys without `?` are recognized late: a possible start is remembered, and at its `:` a key token is inserted
 //! before the tokens read since. Such a key is on one line and at most 1024 characters long.

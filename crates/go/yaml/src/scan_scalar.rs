@@ -212,7 +212,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The part of a quoted scalar up to a blank, a line break or the quote; returns whether an escaped line break ended it.
+    /// The part of a quoted scalar up to a blank, a line break or the quote; returns whether an escaped
+    /// line break ended it.
     fn quoted_run(&mut self, quote: u8, value: &mut ScalarText<'a>, start: Mark) -> Scanned<bool> {
         loop {
             let from = self.at;

@@ -8,8 +8,8 @@ use serde_json::{Map, Number, Value as Json};
 /// The most collections inside of each other: serde_json reads no more from an API server either.
 const MAX_DEPTH: usize = 127;
 
-/// The value of a node as Flux and `kubectl` read it: through the JSON of encoding/json, with numbers as `int64` where they
-/// fit, else as `float64`. What is not exact in a float becomes the nearest one, so `12345678901234567890` is
+/// The value of a node as Flux and `kubectl` read it: through the JSON of encoding/json, with numbers as `int64` where
+/// they fit, else as `float64`. What is not exact in a float becomes the nearest one, so `12345678901234567890` is
 /// `12345678901234567000`; the value is the same that an API server gives back for it.
 ///
 /// # Errors

@@ -116,7 +116,8 @@ fn is_quoted_in_flow(scalar: &Scalar) -> bool {
     matches!(read, Tag::Null | Tag::Timestamp) && (untagged || read == scalar.tag)
 }
 
-/// Whether a scalar is a string whatever its text: also an untagged one with several lines, for it is printed as a block.
+/// Whether a scalar is a string whatever its text: also an untagged one with several lines, for it is
+/// printed as a block.
 fn is_text(scalar: &Scalar) -> bool {
     let untagged = matches!(&scalar.tag, Tag::Other(none) if none.is_empty());
     scalar.tag == Tag::Str || (untagged && scalar.text.contains('\n'))
@@ -247,8 +248,8 @@ fn printed_and_read(scalar: &Scalar, place: Place) -> Result<String, WriteError>
     })
 }
 
-/// The entries of a mapping with their keys as text. The root may have keys of any scalar type but null, deeper mappings
-/// only strings. An empty key becomes `''` in kyaml's output, which is a string.
+/// The entries of a mapping with their keys as text. The root may have keys of any scalar type but null, deeper
+/// mappings only strings. An empty key becomes `''` in kyaml's output, which is a string.
 pub(crate) fn members(mapping: &Mapping, root: bool, flow: bool) -> Result<Vec<(&str, &Entry)>, WriteError> {
     let mut members = Vec::with_capacity(mapping.entries.len());
     for entry in &mapping.entries {

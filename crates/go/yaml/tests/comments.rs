@@ -1,4 +1,5 @@
-//! Comments read and written as go-yaml v3 does (`fixtures/yaml/comments.jsonl`), and whole documents as kyaml does (`kept.jsonl`).
+//! Comments read and written as go-yaml v3 does (`fixtures/yaml/comments.jsonl`), and whole documents
+//! as kyaml does (`kept.jsonl`).
 //!
 //! `BUMPWRIGHT_YAML_COMMENTS=file` and `BUMPWRIGHT_YAML_KEPT=file` try the documents of other tables, as
 //! `fixtures/yaml/generate/comments` makes them.

@@ -14,7 +14,8 @@ use bumpwright_secret::Secret;
 const HOUR: u32 = 3600;
 
 impl Cloud {
-    /// Calls AWS' Key Management Service of a region (AWS KMS API Reference, *Common parameters*). `target` is the operation.
+    /// Calls AWS' Key Management Service of a region (AWS KMS API Reference, *Common parameters*).
+    /// `target` is the operation.
     ///
     /// # Errors
     /// [`CloudError`], without any secret.

@@ -1,5 +1,5 @@
-//! Amazon EKS: descriptions of clusters (Amazon EKS API Reference, *DescribeCluster*), and tokens for them, which are presigned
-//! *GetCallerIdentity* requests (EKS Best Practices, *Controlling access to EKS clusters*; K-118).
+//! Amazon EKS: descriptions of clusters (Amazon EKS API Reference, *DescribeCluster*), and tokens for them, which are
+//! presigned *GetCallerIdentity* requests (EKS Best Practices, *Controlling access to EKS clusters*; K-118).
 
 use std::time::{Duration, SystemTime};
 
@@ -132,8 +132,8 @@ impl Aws<'_> {
     }
 }
 
-/// A presigned *GetCallerIdentity* request for a cluster, which sends it and so learns the identity. Always to the public
-/// endpoint, whatever the environment says: a cluster sends it nowhere else.
+/// A presigned *GetCallerIdentity* request for a cluster, which sends it and so learns the identity. Always to the
+/// public endpoint, whatever the environment says: a cluster sends it nowhere else.
 fn presigned(arn: Arn<'_>, credentials: &AwsCredentials, at: SystemTime) -> Result<Secret, CloudError> {
     let mut url: Url = endpoint(&Environment::default(), STS, arn.region)?;
     url.set_query(Some("Action=GetCallerIdentity&Version=2011-06-15"));

@@ -62,8 +62,9 @@ const PARTITIONS: [(&str, &str, &str); 7] = [
     ("us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"),
 ];
 
-/// The endpoint of a service in a region: `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL` (SDKs and Tools Reference Guide,
-/// *Service-specific endpoints*), or its host, which `AWS_USE_FIPS_ENDPOINT` and `AWS_USE_DUALSTACK_ENDPOINT` choose.
+/// The endpoint of a service in a region: `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL` (SDKs
+/// and Tools Reference Guide, *Service-specific endpoints*), or its host, which
+/// `AWS_USE_FIPS_ENDPOINT` and `AWS_USE_DUALSTACK_ENDPOINT` choose.
 ///
 /// # Errors
 /// [`CloudError::Settings`] when a variable is not an address, or the region is not valid.

@@ -44,8 +44,8 @@ pub(super) enum AwsRegistry {
 }
 
 impl AwsRegistry {
-    /// Parses `ACCOUNT.dkr.ecr[-fips].REGION.amazonaws.com` and its like in other partitions, or a host of ECR Public. Host names
-    /// that only contain such a name are none.
+    /// Parses `ACCOUNT.dkr.ecr[-fips].REGION.amazonaws.com` and its like in other partitions, or a host of ECR Public.
+    /// Host names that only contain such a name are none.
     ///
     /// # Errors
     /// [`CloudError::Unfit`].
@@ -74,7 +74,8 @@ impl AwsRegistry {
         SUFFIXES.contains(&suffix).then_some(region)
     }
 
-    /// The region of the registry and its roles (Amazon ECR Public User Guide, *Registry authentication*: always us-east-1).
+    /// The region of the registry and its roles (Amazon ECR Public User Guide,
+    /// *Registry authentication*: always us-east-1).
     pub(super) fn region(&self) -> &str {
         match self {
             Self::Public => "us-east-1",

@@ -1,8 +1,8 @@
 //! AWS' signature of requests, version 4, in the `Authorization` header (IAM User Guide, *Create a signed AWS API
 //! request*).
 //!
-//! S3 is special in two ways (S3 API Reference, *Signature Calculations for the Authorization Header*): paths are not escaped
-//! a second time, and the body's hash is the value of a header of its own.
+//! S3 is special in two ways (S3 API Reference, *Signature Calculations for the Authorization Header*): paths are not
+//! escaped a second time, and the body's hash is the value of a header of its own.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -99,8 +99,8 @@ impl Signer<'_> {
         }
     }
 
-    /// Signs an address for Git: a request `GIT` without a body, of which only the host is signed, with a date without `Z`
-    /// (`aws/git-remote-codecommit`, *sign*). Returns the date and the signature.
+    /// Signs an address for Git: a request `GIT` without a body, of which only the host is signed, with a date without
+    /// `Z` (`aws/git-remote-codecommit`, *sign*). Returns the date and the signature.
     pub(super) fn sign_for_git(&self, url: &Url, at: SystemTime) -> (String, Secret) {
         let date = basic_date(at).trim_end_matches('Z').to_owned();
         let day = date.get(..8).unwrap_or_default();

@@ -82,7 +82,8 @@ impl Aws<'_> {
     }
 }
 
-/// A signed `POST`, and its secrets, which errors must not contain. `target` is the operation, for services that need it.
+/// A signed `POST`, and its secrets, which errors must not contain. `target` is the operation, for
+/// services that need it.
 pub(super) fn signed_post(
     signer: &Signer<'_>,
     url: &Url,

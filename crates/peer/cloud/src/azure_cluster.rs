@@ -1,5 +1,5 @@
-//! Azure Kubernetes Service: descriptions of clusters (Azure REST API, *Managed Clusters - Get*, *List Cluster User Credentials*).
-//! Tokens are Entra's for the application that represents all clusters (K-119).
+//! Azure Kubernetes Service: descriptions of clusters (Azure REST API, *Managed Clusters - Get*, *List Cluster User
+//! Credentials*). Tokens are Entra's for the application that represents all clusters (K-119).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -163,7 +163,8 @@ impl ClusterQuery<'_> {
         json(doing, answer)
     }
 
-    /// Address and certificate authorities of the first kubeconfig with the given address; of the first one without one.
+    /// Address and certificate authorities of the first kubeconfig with the given address; of the
+    /// first one without one.
     fn chosen(
         &self,
         wanted: Option<&str>,

@@ -116,8 +116,8 @@ impl ClusterPlace {
         Ok((or(&self.address, address), or(&self.ca, ca)))
     }
 
-    /// Decodes the certificate authorities of a cloud's answer, Base64 of PEM; empty where others are given. `what` names the
-    /// cluster's kind.
+    /// Decodes the certificate authorities of a cloud's answer, Base64 of PEM; empty where others are given. `what`
+    /// names the cluster's kind.
     pub(super) fn decoded_authorities(&self, what: &str, encoded: &str) -> Result<String, CloudError> {
         if !self.ca.is_empty() {
             return Ok(String::new());

@@ -1,4 +1,5 @@
-//! What annotations say about the tokens of a ServiceAccount (`credential.auth.fluxcd.io/…`; Flux 2.10, *Object identity*).
+//! What annotations say about the tokens of a ServiceAccount (`credential.auth.fluxcd.io/…`;
+//! Flux 2.10, *Object identity*).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,8 +38,8 @@ impl CredentialSettings {
     /// Reads the annotations of a ServiceAccount.
     ///
     /// # Errors
-    /// [`CloudError::Unfit`] for a provider without a type and the other way round, for providers other than `kubernetes`, and
-    /// for values that are out of bounds.
+    /// [`CloudError::Unfit`] for a provider without a type and the other way round, for providers other than
+    /// `kubernetes`, and for values that are out of bounds.
     pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, CloudError> {
         let get = |key: &str| annotations.get(key).map_or("", |value| value.trim());
         let wrong = |key: &str, why: String| CloudError::Unfit(format!("annotation {key} {why}"));
@@ -114,8 +115,8 @@ fn expiration(text: &str) -> Result<Option<Duration>, String> {
 }
 
 impl Cloud {
-    /// A token of a ServiceAccount for a server that is no cloud's, which is its audience unless annotations say others. It is
-    /// kept while it is fresh.
+    /// A token of a ServiceAccount for a server that is no cloud's, which is its audience unless annotations say
+    /// others. It is kept while it is fresh.
     ///
     /// # Errors
     /// [`CloudError::Settings`], when none is issued.

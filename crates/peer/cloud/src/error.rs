@@ -86,7 +86,8 @@ pub enum CloudError {
 }
 
 impl CloudError {
-    /// The token of this process is not sent where the author of the settings can intercept it ([`bumpwright_http::Peer::is_intercepted`]).
+    /// The token of this process is not sent where the author of the settings
+    /// can intercept it ([`bumpwright_http::Peer::is_intercepted`]).
     #[must_use]
     pub fn intercepted() -> Self {
         Self::Unfit(

@@ -22,8 +22,8 @@ const GOOGLE_HOSTS: [&str; 3] = [
     "source.developers.google.com",
     ".googlesource.com",
 ];
-/// The user name beside a token at Google's Git servers, as of their own helper (`google/googlesource-auth-tools`); they
-/// check the token alone.
+/// The user name beside a token at Google's Git servers, as of their own helper (`google/googlesource-auth-tools`);
+/// they check the token alone.
 const GOOGLE_USERNAME: &str = "git-service-account";
 
 /// An identity for a Git server.
@@ -73,8 +73,8 @@ pub struct GitLogin {
 }
 
 impl GitLogin {
-    /// Creates the source of logins, without a request. `cloud` connects to GitHub's API and the clouds' services, not to the
-    /// Git server.
+    /// Creates the source of logins, without a request. `cloud` connects to GitHub's API and the clouds' services, not
+    /// to the Git server.
     ///
     /// # Errors
     /// [`CloudError::Unfit`], in Flux' words, for an address that is not the provider's.
@@ -91,8 +91,8 @@ impl GitLogin {
     }
 }
 
-/// Checks that a repository belongs to a provider: a token is valid for all rights of the identity there, so no other server
-/// gets one. Flux sends Azure's and Google's to any `spec.url`.
+/// Checks that a repository belongs to a provider: a token is valid for all rights of the identity there, so no other
+/// server gets one. Flux sends Azure's and Google's to any `spec.url`.
 fn is_of(provider: Provider, url: &Url) -> Result<(), CloudError> {
     let (name, hosts): (_, &[&str]) = match provider {
         Provider::Aws => return aws_codecommit::region(url).map(drop),
@@ -142,12 +142,12 @@ impl FetchLogin for GitLogin {
 }
 
 impl Cloud {
-    /// Gets a login at a Git server. It is cached while it is fresh; one that the server `refused` is dropped, with the tokens
-    /// that it was made from.
+    /// Gets a login at a Git server. It is cached while it is fresh; one that the server `refused` is dropped, with the
+    /// tokens that it was made from.
     ///
     /// # Errors
-    /// [`CloudError::Unfit`] for an address that is not the provider's; otherwise [`CloudError::While`] with Flux' words
-    /// around the cause.
+    /// [`CloudError::Unfit`] for an address that is not the provider's; otherwise [`CloudError::While`] with Flux'
+    /// words around the cause.
     pub fn git_login(
         &self,
         identity: &GitIdentity,

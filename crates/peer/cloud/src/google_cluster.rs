@@ -1,5 +1,5 @@
-//! Google Kubernetes Engine: descriptions of clusters (Kubernetes Engine API, *projects.locations.clusters.get*). Tokens are
-//! ordinary access tokens of Google (K-120).
+//! Google Kubernetes Engine: descriptions of clusters (Kubernetes Engine API, *projects.locations.clusters.get*).
+//! Tokens are ordinary access tokens of Google (K-120).
 
 use serde::Deserialize;
 

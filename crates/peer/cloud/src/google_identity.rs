@@ -82,8 +82,8 @@ pub(super) struct Lifetime {
 }
 
 impl CredentialsFile {
-    /// Parses a key that was not given by the owner of this process. Types that would read files, send requests or run programs
-    /// are refused.
+    /// Parses a key that was not given by the owner of this process. Types that would read files, send requests or
+    /// run programs are refused.
     ///
     /// # Errors
     /// [`CloudError::Settings`] when it is not such a key.

@@ -67,7 +67,8 @@ impl Google<'_> {
         address(HOST, &format!("http://{host}/computeMetadata/v1/"))
     }
 
-    /// An answer of Google's metadata server; the inner error says that it is another cloud's: all use the same address.
+    /// An answer of Google's metadata server; the inner error says that it is another cloud's: all
+    /// use the same address.
     fn metadata(&self, doing: &str, url: Url) -> Result<Result<Answer, String>, CloudError> {
         let place = url.origin().ascii_serialization();
         let request = Request::get(url).header("metadata-flavor", "Google");

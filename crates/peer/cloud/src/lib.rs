@@ -1,8 +1,8 @@
 //! Logins at AWS, Azure and Google, with the identity of this process or a ServiceAccount; and those of GitHub Apps.
 //!
-//! Identity and use are separate. An identity is AWS credentials, an Entra token or a Google access token, and is resolved
-//! as in the vendors' libraries; a use is a login at a registry, a Git server or a cluster. There are no SDKs: each step
-//! is one request.
+//! Identity and use are separate. An identity is AWS credentials, an Entra token or a Google access token, and is
+//! resolved as in the vendors' libraries; a use is a login at a registry, a Git server or a cluster. There are no SDKs:
+//! each step is one request.
 //!
 //! ```text
 //! environment, files, metadata ─▶ *_identity, aws_credentials ─┐

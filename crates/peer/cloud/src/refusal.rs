@@ -45,9 +45,9 @@ pub(super) fn error_details(answer: &Answer, secrets: &[&Secret]) -> ErrorDetail
     }
 }
 
-/// AWS: `__type`, `message` or `Message`; OAuth 2.0 (RFC 6749, *Error Response*): `error`, `error_description`;
-/// Google's interfaces: `error: {status, message}`; registries: `errors: [{code, message}]`; AWS' endpoints for containers:
-/// `code`, `message`.
+/// AWS: `__type`, `message` or `Message`; OAuth 2.0 (RFC 6749, *Error Response*): `error`,
+/// `error_description`; Google's interfaces: `error: {status, message}`; registries: `errors: [{code,
+/// message}]`; AWS' endpoints for containers: `code`, `message`.
 fn in_json(document: &Value, header: Option<&str>) -> ErrorDetails {
     let error = document.get("error");
     let of_list = document.get("errors").and_then(|errors| errors.get(0));

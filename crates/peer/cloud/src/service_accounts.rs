@@ -52,7 +52,8 @@ impl Use {
 }
 
 impl ServiceAccounts {
-    /// The ServiceAccount of an object with the name `given`, which may be empty. None when the object uses the identity of this process.
+    /// The ServiceAccount of an object with the name `given`, which may be empty. None when the object uses the
+    /// identity of this process.
     #[must_use]
     pub fn name<'a>(&'a self, given: &'a str) -> Option<&'a str> {
         match given {

@@ -1,5 +1,5 @@
-//! Tokens that are kept while they are fresh, and requested once for all callers that need them. One cache serves a whole
-//! process; its users keep their tokens apart by who they are and how they reach servers.
+//! Tokens that are kept while they are fresh, and requested once for all callers that need them. One cache serves a
+//! whole process; its users keep their tokens apart by who they are and how they reach servers.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -14,7 +14,8 @@ use super::CloudError;
 use bumpwright_http::Deadline;
 use bumpwright_single_flight::{Joined, SingleFlight};
 
-/// The longest that anything is kept, whatever its life and the settings (Flux, `fluxcd/pkg/cache`, `TokenMaxDuration`).
+/// The longest that anything is kept, whatever its life and the settings (Flux, `fluxcd/pkg/cache`,
+/// `TokenMaxDuration`).
 pub const TOKEN_MAX_DURATION: Duration = Duration::from_secs(3600);
 
 /// How much is kept, and for how long.
@@ -154,8 +155,8 @@ impl Scope {
         }
     }
 
-    /// The value of `key`, kept or made. `what` names the type of the value, `ends` returns when a value ends. Callers that come
-    /// while it is being made wait for it and share it, its failure too, which no later caller gets.
+    /// The value of `key`, kept or made. `what` names the type of the value, `ends` returns when a value ends. Callers
+    /// that come while it is being made wait for it and share it, its failure too, which no later caller gets.
     ///
     /// # Errors
     /// What `make` failed with; [`CloudError::Waited`] when the deadline passed while another caller made it.

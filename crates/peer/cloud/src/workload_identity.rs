@@ -27,8 +27,8 @@ pub struct TokenRequest<'a> {
     pub audiences: &'a [&'a str],
     /// Its life; none for the usual one.
     pub expiration: Option<Duration>,
-    /// Whether its receiver is the choice of the author of an object: then it must not be good at this cluster's API server or
-    /// at a cloud.
+    /// Whether its receiver is the choice of the author of an object: then it must not be good at this cluster's API
+    /// server or at a cloud.
     pub for_chosen: bool,
 }
 

@@ -235,9 +235,9 @@ impl Forge {
         url
     }
 
-    /// Checks that pull requests into `base` can be opened: the token and its scopes, the repository and its settings, the
-    /// branch, unless it is known to exist. Every forge refuses to merge a branch into itself, but checks these before, at Gitea
-    /// without the branch.
+    /// Checks that pull requests into `base` can be opened: the token and its scopes, the repository and its settings,
+    /// the branch, unless it is known to exist. Every forge refuses to merge a branch into itself, but checks these
+    /// before, at Gitea without the branch.
     ///
     /// # Errors
     /// [`ForgeError`] when the forge does not answer or would refuse.

@@ -27,8 +27,8 @@ struct TimelineEntry {
 }
 
 impl Forge {
-    /// Finds the newest pull request from `head` to `base` that somebody has closed, if it was not merged and has the same
-    /// content as the wanted one.
+    /// Finds the newest pull request from `head` to `base` that somebody has closed, if it was not merged and has the
+    /// same content as the wanted one.
     ///
     /// The content is in its description. Without one, GitHub still has the commit;
     /// Gitea shows the current branch instead.
@@ -63,9 +63,9 @@ impl Forge {
         Ok(None)
     }
 
-    /// Whether a person closed it. When a branch is deleted, as after a merge, Gitea closes the requests that are open for its
-    /// name a moment later, also those that were opened in between; and a second request for the same branches is closed by the
-    /// run that opened it.
+    /// Whether a person closed it. When a branch is deleted, as after a merge, Gitea closes the requests that are open
+    /// for its name a moment later, also those that were opened in between; and a second request for the same branches
+    /// is closed by the run that opened it.
     fn is_by_somebody(&self, closed: &PullRequest) -> Result<bool, ForgeError> {
         if self.kind != ForgeApi::Gitea {
             return Ok(true);

@@ -1,4 +1,5 @@
-//! The description of a pull request: the changes as a table and the commit message, in a block between two hidden lines.
+//! The description of a pull request: the changes as a table and the commit message, in a block
+//! between two hidden lines.
 //!
 //! The first of them has digests of our title and of the content, so that no other state is
 //! needed: a title changed by people is recognised, and so is a closed pull request with the same

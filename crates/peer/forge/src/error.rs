@@ -144,8 +144,8 @@ fn hint(status: StatusCode, login: &Login, kind: ForgeApi) -> &'static str {
     }
 }
 
-/// The server's text: `message` and the messages of `errors` in a documented answer, on one line and without secrets of the
-/// request.
+/// The server's text: `message` and the messages of `errors` in a documented answer, on one line and without
+/// secrets of the request.
 fn said(answer: &Answer, login: &Login) -> String {
     #[derive(serde::Deserialize)]
     struct Body {
@@ -166,7 +166,8 @@ fn said(answer: &Answer, login: &Login) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// One of the `errors`: a text, an object with a message, or one with the field and a code (GitHub, *Validation failed*).
+/// One of the `errors`: a text, an object with a message, or one with the field and a
+/// code (GitHub, *Validation failed*).
 fn detail(error: &serde_json::Value) -> Option<String> {
     let text = |key: &str| error.get(key)?.as_str();
     let message = error.as_str().or_else(|| text("message")).map(str::to_owned);

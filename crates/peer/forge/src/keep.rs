@@ -1,5 +1,5 @@
-//! One open pull request for a branch: opened when there is none, updated when its content differs. It is looked for before
-//! anything is pushed.
+//! One open pull request for a branch: opened when there is none, updated when its content differs. It is looked for
+//! before anything is pushed.
 
 use super::api::{Edited, NewPullRequest, Opened, PullRequest, PullRequestEdit};
 use super::description::{Content, Description, is_ours, setup_of};
@@ -101,8 +101,8 @@ impl Forge {
         }))
     }
 
-    /// Ensures one open pull request from `head` to `base` with the wanted content, after [`Forge::find`]. Changes of people to
-    /// title and description are kept.
+    /// Ensures one open pull request from `head` to `base` with the wanted content, after [`Forge::find`]. Changes of
+    /// people to title and description are kept.
     ///
     /// # Errors
     /// [`ForgeError`] when the forge does not answer or refuses. A retry is safe.
@@ -140,8 +140,8 @@ impl Forge {
         }
     }
 
-    /// The oldest of several open requests for the same branches. Gitea opens a second one if it is asked for both in the same
-    /// moment; of the processes that asked, each but the first finds an older one here.
+    /// The oldest of several open requests for the same branches. Gitea opens a second one if it is asked for both in
+    /// the same moment; of the processes that asked, each but the first finds an older one here.
     fn older_twin(
         &self,
         ours: &PullRequest,

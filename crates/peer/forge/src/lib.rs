@@ -4,8 +4,8 @@
 //! repository (owner, name, API) ─▶ keep (find, then open or update) ─▶ api (requests)  description (its text)  setup (labels, reviewers, …)
 //! ```
 //!
-//! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base are
-//! branches of the same repository; forks are ignored.
+//! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base
+//! are branches of the same repository; forks are ignored.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -101,7 +101,8 @@ impl Repository {
         url
     }
 
-    /// GitHub's GraphQL API: `https://api.github.com/graphql`, or `…/api/graphql` beside the `…/api/v3` of a server of one's own.
+    /// GitHub's GraphQL API: `https://api.github.com/graphql`, or `…/api/graphql` beside the `…/api/v3` of a
+    /// server of one's own.
     pub(super) fn graphql(&self) -> Url {
         let mut url = self.api.clone();
         let is_versioned = url.path().trim_end_matches('/').ends_with("/v3");
@@ -115,7 +116,8 @@ impl Repository {
         url
     }
 
-    /// Whether the API belongs to the Git server: the same host, or `api.` before it, at the same port. One of SSH may have its API at any.
+    /// Whether the API belongs to the Git server: the same host, or `api.` before it, at the same port. One of SSH may
+    /// have its API at any.
     #[must_use]
     pub fn is_served_by(&self, git: GitAddress<'_>) -> bool {
         let host = match git {

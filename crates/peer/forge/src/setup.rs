@@ -1,7 +1,7 @@
 //! What a pull request is given beside its text: labels, reviewers, assignees, a merge as soon as the forge allows it.
 //!
-//! It is given once, when the request is opened or when what is wanted changes: what people change afterwards stays. A digest of
-//! what was given is in our block of the description.
+//! It is given once, when the request is opened or when what is wanted changes: what people change afterwards stays. A
+//! digest of what was given is in our block of the description.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

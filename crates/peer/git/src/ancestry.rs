@@ -12,8 +12,8 @@ use super::{GitError, ObjectId};
 const MAX_WALK: usize = 10_000;
 
 impl Mirror {
-    /// True when `new` is `old` or descends from it, by the mirror's commits and, at the edge of its history, by an answer
-    /// of the server. False also when neither is enough.
+    /// True when `new` is `old` or descends from it, by the mirror's commits and, at the edge of its history, by an
+    /// answer of the server. False also when neither is enough.
     ///
     /// # Errors
     /// [`GitError::Transport`], [`GitError::Damaged`], [`GitError::Storage`].

@@ -35,8 +35,8 @@ const PIECE: usize = 64 * 1024;
 const MAX_PINS: usize = 16;
 
 impl MirrorState {
-    /// Consolidates the packs when there are many and no reader is active. This is housekeeping: after a failure the mirror
-    /// works as before, or is marked for a rebuild if objects turn out to be damaged.
+    /// Consolidates the packs when there are many and no reader is active. This is housekeeping: after a failure the
+    /// mirror works as before, or is marked for a rebuild if objects turn out to be damaged.
     pub(super) fn consolidate_if_due(&self, budget: &Budget) {
         if !self.grown.swap(false, Ordering::Relaxed) {
             return;

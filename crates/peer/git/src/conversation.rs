@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use super::listing::{Capabilities, Greeting, Listing, ls_refs, read_greeting, read_ls_refs};
 use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
 
-/// The capabilities of a server that speaks version 2, remembered so that the greeting can be skipped: in the process, and in
-/// a file of the mirror for the next process. A stale record costs one request ([`Conversation::list`]).
+/// The capabilities of a server that speaks version 2, remembered so that the greeting can be skipped: in the process,
+/// and in a file of the mirror for the next process. A stale record costs one request ([`Conversation::list`]).
 #[derive(Debug)]
 pub(super) struct KnownServer {
     /// None for a server that is asked once.
@@ -85,7 +85,8 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// Connects, and reads the greeting unless the server is known. Only references that begin with one of `prefixes` can be listed.
+    /// Connects, and reads the greeting unless the server is known. Only references that begin with one of
+    /// `prefixes` can be listed.
     pub(super) fn start(
         transport: &'a dyn Transport,
         known: &'a KnownServer,
@@ -170,7 +171,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Lists the references that the conversation is about. Repeated once when the remembered capabilities turn out to be wrong.
+    /// Lists the references that the conversation is about. Repeated once when the remembered capabilities turn
+    /// out to be wrong.
     pub(super) fn list(&mut self) -> Result<Arc<Listing>, GitError> {
         let asked = self.prefixes.clone();
         self.list_again(&asked, &asked)
@@ -209,8 +211,8 @@ impl<'a> Conversation<'a> {
         Ok(self.connection.request(body)?)
     }
 
-    /// Closes the conversation, so that a program at the other side ends cleanly. The work is done by now, so errors are
-    /// ignored.
+    /// Closes the conversation, so that a program at the other side ends cleanly. The work is done by now,
+    /// so errors are ignored.
     pub(super) fn finish(mut self) {
         if !self.connection.stateless() {
             drop(self.connection.request(b"0000"));

@@ -1,7 +1,7 @@
 //! The second pass over a received pack: deltas become objects and get their ids, each tree of deltas from its root.
 //!
-//! Objects of the mirror can be read with little memory, in packs of any origin: those that are large, have a large base,
-//! or end a long chain of deltas are added as whole entries, and their deltas are set aside.
+//! Objects of the mirror can be read with little memory, in packs of any origin: those that are large, have a large
+//! base, or end a long chain of deltas are added as whole entries, and their deltas are set aside.
 
 use std::fs::File;
 use std::io::{self, Read};

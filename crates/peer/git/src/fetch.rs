@@ -35,8 +35,8 @@ impl Mirror {
     /// Resolves `checkout` and `also` at the remote, and fetches missing objects. One round trip when none are missing.
     ///
     /// # Errors
-    /// [`GitError::RefNotFound`], [`GitError::NoTagMatches`], [`GitError::CommitNotFound`], [`GitError::EmptyRepository`],
-    /// [`GitError::Transport`], [`GitError::Protocol`], [`GitError::Storage`].
+    /// [`GitError::RefNotFound`], [`GitError::NoTagMatches`], [`GitError::CommitNotFound`],
+    /// [`GitError::EmptyRepository`], [`GitError::Transport`], [`GitError::Protocol`], [`GitError::Storage`].
     pub fn fetch(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
         match self.fetch_once(checkout, also) {
             Err(GitError::Damaged(_)) => {

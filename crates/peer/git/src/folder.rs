@@ -28,7 +28,8 @@ pub fn size_on_disk(storage: &Path, name: &str) -> u64 {
     packs.map_or(0, |packs| packs.iter().map(|(_, size)| size).sum())
 }
 
-/// Removes a mirror with its metadata, unless a reader, perhaps in another process, uses its objects. False when it stays.
+/// Removes a mirror with its metadata, unless a reader, perhaps in another process, uses its objects.
+/// False when it stays.
 pub fn discard(storage: &Path, name: &str) -> bool {
     let layout = Layout::new(storage.join(name));
     if !layout.root().is_dir() {

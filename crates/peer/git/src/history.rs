@@ -1,5 +1,5 @@
-//! The commits that a commit descends from, newest first, as far as a mirror or a working repository has them. Where a mirror ends, it
-//! fetches more, in steps, so that what is found early costs little.
+//! The commits that a commit descends from, newest first, as far as a mirror or a working repository has them. Where a
+//! mirror ends, it fetches more, in steps, so that what is found early costs little.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
@@ -12,8 +12,8 @@ const FIRST: u32 = 64;
 /// How much deeper each further step is.
 const GROWTH: u32 = 4;
 
-/// A walk over the history of one commit. All lines of history are visited, ordered by the times of the commits; a commit comes after
-/// one that descends from it, unless clocks were wrong.
+/// A walk over the history of one commit. All lines of history are visited, ordered by the times of the commits; a
+/// commit comes after one that descends from it, unless clocks were wrong.
 #[derive(Debug)]
 pub struct History<'a> {
     objects: &'a Objects,
@@ -96,7 +96,8 @@ impl<'a> History<'a> {
         Ok(history)
     }
 
-    /// The same along first parents only: what the branch itself was, one commit after the other, as long as nobody moved it otherwise.
+    /// The same along first parents only: what the branch itself was, one commit after the other, as long as
+    /// nobody moved it otherwise.
     #[must_use]
     pub fn of_branch(self) -> Self {
         Self { is_line: true, ..self }
@@ -105,7 +106,8 @@ impl<'a> History<'a> {
     /// The next commit; none at the end, or when there were as many as wanted.
     ///
     /// # Errors
-    /// [`GitError::Damaged`] when a commit cannot be read, [`GitError::Exceeded`], [`GitError::Late`], and those of a fetch.
+    /// [`GitError::Damaged`] when a commit cannot be read, [`GitError::Exceeded`], [`GitError::Late`], and
+    /// those of a fetch.
     pub fn step(&mut self) -> Result<Option<Visited>, GitError> {
         let Some((_, _, id)) = self.queue.pop() else {
             return Ok(None);

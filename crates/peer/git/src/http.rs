@@ -107,7 +107,8 @@ impl Connection for HttpConnection {
                 let answer = self.accept(response, &format!("application/x-{}-result", self.service.name()))?;
                 return Ok(Box::new(answer));
             }
-            // As git: only the advertisement is redirected when a repository moves. A caller that skipped it requests it now.
+            // As git: only the advertisement is redirected when a repository moves. A caller that skipped
+            // it requests it now.
             drop(self.discover()?);
             base.clone_from(&self.http.memory.lock().moved);
         }
@@ -370,8 +371,8 @@ impl Http {
         }
     }
 
-    /// The header for an address like `https://TOKEN@host/…`: a name without a password, which is only sent after a 401,
-    /// because public repositories refuse unknown names.
+    /// The header for an address like `https://TOKEN@host/…`: a name without a password, which is only sent after a
+    /// 401, because public repositories refuse unknown names.
     fn token_in_url(&self, target: &Url) -> Option<Secret> {
         let url = &self.remote.url;
         match (&self.remote.auth, url.user(), url.password()) {

@@ -1,8 +1,9 @@
 //! Names of mirrors: a mirror belongs to those who reach its remote in the same way, and to no other.
 //!
-//! Any tenant can name any address. A tenant who sets a proxy, a certificate authority or host keys controls the server's
-//! answers, and a server can claim that a branch is at a commit without having the commit. So objects, facts about a server
-//! and the order of pushes are shared only between users of the same address, trust, proxy and credentials.
+//! Any tenant can name any address. A tenant who sets a proxy, a certificate authority or host keys controls
+//! the server's answers, and a server can claim that a branch is at a commit without having the commit. So
+//! objects, facts about a server and the order of pushes are shared only between users of the same address,
+//! trust, proxy and credentials.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -33,7 +34,8 @@ impl std::fmt::Debug for IdentityKey {
 }
 
 impl IdentityKey {
-    /// For a process that serves several tenants: the key of this folder, created if missing. Only its owner may read it.
+    /// For a process that serves several tenants: the key of this folder, created if missing. Only its
+    /// owner may read it.
     ///
     /// # Errors
     /// The folder cannot be used.
@@ -79,8 +81,8 @@ fn made(folder: &Path, file: &Path) -> io::Result<[u8; 64]> {
 }
 
 impl Remote {
-    /// The name of its mirror: a plain file name, different for each address, trust, proxy, set of host keys and, among tenants,
-    /// credentials. Fetched credentials count by what they are issued for.
+    /// The name of its mirror: a plain file name, different for each address, trust, proxy, set of host keys and, among
+    /// tenants, credentials. Fetched credentials count by what they are issued for.
     #[must_use]
     pub fn mirror_name(&self, key: &IdentityKey) -> String {
         // A new field has to be considered here.

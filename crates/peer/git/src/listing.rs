@@ -73,8 +73,8 @@ pub(super) struct Listed {
     pub(super) target: Option<String>,
 }
 
-/// The requested references. Others are dropped as they are read: older servers, and hostile ones, list all of them. The memory of those
-/// that stay is on the account of the job as long as the listing lives.
+/// The requested references. Others are dropped as they are read: older servers, and hostile ones, list all of them.
+/// The memory of those that stay is on the account of the job as long as the listing lives.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) refs: Vec<Listed>,
@@ -458,7 +458,8 @@ mod tests {
         assert_eq!(listing.find("refs/tags/t").unwrap().peeled.unwrap().to_string(), TWO);
         assert_eq!(listing.find("HEAD").unwrap().id, None);
     }
-    /// Names of references in both protocols: those of an advertisement, and those that a server sends although others are asked for.
+    /// Names of references in both protocols: those of an advertisement, and those that a server sends although
+    /// others are asked for.
     fn both(names: &[String], prefixes: &[String]) -> [Result<Listing, GitError>; 2] {
         let lines: Vec<String> = names.iter().map(|name| format!("{ONE} {name}\n")).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

@@ -40,7 +40,8 @@ impl FileLock {
     }
 }
 
-/// A file system without locks is not shared by processes; damage that happens there all the same is repaired by a rebuild.
+/// A file system without locks is not shared by processes; damage that happens there all the same is
+/// repaired by a rebuild.
 fn held(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),

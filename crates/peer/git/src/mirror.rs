@@ -1,10 +1,10 @@
 //! The bare repository that stands for one remote.
 //!
 //! A transfer is written in this order: pack, `shallow`, `packed-refs`. A reference promises that its commit, the
-//! commit's tree and all history up to the boundaries are present, so an interruption leaves unreachable objects,
-//! never a broken promise. Two file locks: `lease.lock` is held shared by readers of objects
-//! and exclusively by those that drop some; `update.lock` is held while `shallow` and `packed-refs` are changed. After damage
-//! (anything missing or unreadable) the next access starts with an empty folder.
+//! commit's tree and all history up to the boundaries are present, so an interruption leaves unreachable objects, never
+//! a broken promise. Two file locks: `lease.lock` is held shared by readers of objects and exclusively by those that
+//! drop some; `update.lock` is held while `shallow` and `packed-refs` are changed. After damage (anything missing or
+//! unreadable) the next access starts with an empty folder.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -95,8 +95,8 @@ impl MirrorAtRest {
         }
     }
 
-    /// The objects that the mirror has, for a look at them: nothing is fetched, and what it lacks is no damage. None before the first
-    /// fetch.
+    /// The objects that the mirror has, for a look at them: nothing is fetched, and what it lacks is no damage. None
+    /// before the first fetch.
     ///
     /// # Errors
     /// [`GitError::Storage`]

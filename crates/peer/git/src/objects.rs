@@ -107,8 +107,8 @@ impl Objects {
         Self { damaged, ..self }
     }
 
-    /// The same objects and `new` ones, which stay in memory: a tree can be read before it is stored, or without being stored.
-    /// They take the place of those of an earlier call.
+    /// The same objects and `new` ones, which stay in memory: a tree can be read before it is stored, or without being
+    /// stored. They take the place of those of an earlier call.
     ///
     /// # Errors
     /// [`GitError::Exceeded`]

@@ -8,8 +8,8 @@ use std::path::Path;
 /// The bits of group and others in a mode.
 const OTHERS: u32 = 0o077;
 
-/// Creates a folder that only its owner may read, with missing parents, and removes the rights of others from the content
-/// of an existing one. A folder that is private already is assumed to have private content.
+/// Creates a folder that only its owner may read, with missing parents, and removes the rights of others from the
+/// content of an existing one. A folder that is private already is assumed to have private content.
 ///
 /// # Errors
 /// The folder cannot be created. A foreign folder, such as a mounted volume, keeps its mode; its content does not.

@@ -58,8 +58,8 @@ pub(super) type KnownReceiver = Mutex<Option<Receiver>>;
 impl Mirror {
     /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that
     /// succeeded, as far as it holds their objects: [`Mirror::store`] the pack first. `None` sends no objects, for
-    /// references to objects of the server, and for deletions. A push is sent once; when its answer is lost, the remote's
-    /// references show the result.
+    /// references to objects of the server, and for deletions. A push is sent once; when its answer is lost, the
+    /// remote's references show the result.
     ///
     /// # Errors
     /// The first refusal: [`GitError::Moved`] or [`GitError::Rejected`]. Else [`GitError::PushOptionsUnsupported`],
@@ -128,8 +128,8 @@ impl Mirror {
         Ok(statuses)
     }
 
-    /// The server's capabilities, and its references of these names where they had to be read anyway. A remembered lack of push options
-    /// is checked again.
+    /// The server's capabilities, and its references of these names where they had to be read anyway. A remembered lack
+    /// of push options is checked again.
     fn receiver(
         &self,
         connection: &mut dyn Connection,

@@ -21,8 +21,8 @@ pub struct Remote {
     pub tls: Tls,
     /// Trust and algorithms for SSH.
     pub ssh: Ssh,
-    /// The proxy to connect through; without one, [`Auth::User`] and [`Auth::Fetched`] use the environment's, the others
-    /// connect directly.
+    /// The proxy to connect through; without one, [`Auth::User`] and [`Auth::Fetched`] use the environment's,
+    /// the others connect directly.
     pub proxy: Option<Proxy>,
     /// The time limit of one conversation (a fetch, a push).
     pub timeout: Duration,

@@ -56,8 +56,8 @@ impl Deref for RemoteRefs {
     }
 }
 
-/// The names of the tags of a remote, in one conversation and without a mirror; and their memory on the account of the job, which is to be
-/// kept as long as they are.
+/// The names of the tags of a remote, in one conversation and without a mirror; and their memory on the account of the
+/// job, which is to be kept as long as they are.
 ///
 /// # Errors
 /// [`GitError::Transport`], [`GitError::Protocol`]

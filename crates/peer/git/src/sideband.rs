@@ -141,7 +141,8 @@ impl ServerText {
         words.cleaned()
     }
 
-    /// Lines without trailing blanks and control characters, none of them empty; of an overwritten line (`\r`) the last state.
+    /// Lines without trailing blanks and control characters, none of them empty; of an overwritten line
+    /// (`\r`) the last state.
     pub(super) fn cleaned(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let mut lines: Vec<String> = Vec::new();

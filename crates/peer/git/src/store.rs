@@ -1,8 +1,8 @@
 //! Storage of a received pack with its index.
 //!
-//! The stream is parsed and written to a temporary file (`unpack`), deltas are resolved from that file
-//! (`delta_tree`), missing bases of a thin pack are appended, and the index is written (`pack_index`). Only then pack and
-//! index get their names, so that a failure leaves nothing behind.
+//! The stream is parsed and written to a temporary file (`unpack`), deltas are resolved from that file (`delta_tree`),
+//! missing bases of a thin pack are appended, and the index is written (`pack_index`). Only then pack and index get
+//! their names, so that a failure leaves nothing behind.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

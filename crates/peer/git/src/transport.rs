@@ -163,8 +163,8 @@ impl TransportError {
         }
     }
 
-    /// Converts an error of a connection's reader. Readers wrap a [`TransportError`] where they have more detail than "the
-    /// stream broke"; it is unwrapped here.
+    /// Converts an error of a connection's reader. Readers wrap a [`TransportError`] where they have more detail than
+    /// "the stream broke"; it is unwrapped here.
     #[must_use]
     pub fn from_stream(url: &str, error: io::Error) -> Self {
         let broken = |error: &dyn std::fmt::Display| Self::Connect {

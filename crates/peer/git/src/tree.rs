@@ -98,7 +98,8 @@ impl Tree {
         Ok(None)
     }
 
-    /// Replaces ids in one pass; `replace` returns the new id for an entry, or `None` to keep it. Nothing but id bytes changes.
+    /// Replaces ids in one pass; `replace` returns the new id for an entry, or `None` to keep it. Nothing
+    /// but id bytes changes.
     pub(super) fn patch(
         mut self,
         mut replace: impl FnMut(&Entry<'_>) -> Result<Option<ObjectId>, GitError>,

@@ -307,8 +307,8 @@ impl Stream<'_> {
         Ok((first >> 4 & 7, size))
     }
 
-    /// Reads the distance back to a base: seven bits in each byte, the most significant first, with one added for each that
-    /// follows.
+    /// Reads the distance back to a base: seven bits in each byte, the most significant first, with one added
+    /// for each that follows.
     fn base_offset(&mut self, offset: u64) -> Result<u64, UnpackError> {
         let mut byte = self.byte()?;
         let mut distance = u64::from(byte & 0x7f);

@@ -1,5 +1,5 @@
-//! Bounds on walks through trees. A dozen trees that contain each other under several names make more paths than there is
-//! memory or time for, so each path counts, however often its object was seen.
+//! Bounds on walks through trees. A dozen trees that contain each other under several names make more paths than there
+//! is memory or time for, so each path counts, however often its object was seen.
 
 use super::{GitError, Objects};
 use bumpwright_budget::{Exceeded, Job, Reservation};

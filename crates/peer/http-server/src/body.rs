@@ -1,4 +1,5 @@
-//! Bodies of responses: bytes, ranges of a file, which are read as the client takes them, and streams without a known end.
+//! Bodies of responses: bytes, ranges of a file, which are read as the client takes them, and streams
+//! without a known end.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -67,8 +67,8 @@ pub(super) async fn serve<H, F>(
         }
     };
     let mut stream = http.into_parts().io.into_inner().stream;
-    // hyper has answered what it could not parse. After other errors the connection just ends, so that the client does not take a part
-    // of a response for all of it; only a request that does not come in time is answered.
+    // hyper has answered what it could not parse. After other errors the connection just ends, so that the client does
+    // not take a part of a response for all of it; only a request that does not come in time is answered.
     if ended.is_err_and(|error| !error.is_parse()) {
         let is_answered = progress.is_head_overdue() && stream.write_all(OVERDUE).await.is_ok();
         if !is_answered {

@@ -1,8 +1,8 @@
 //! The bound on connections that are open at once, and the choice of the one that is closed when more arrive.
 //!
-//! Connections that send nothing must not keep out those with a request. So a request never waits for idle connections: of the peer
-//! that has most connections the one that has been idle for longest is closed. A connection that is busy with a request is closed
-//! only to make room for a peer that has far fewer.
+//! Connections that send nothing must not keep out those with a request. So a request never waits for idle connections:
+//! of the peer that has most connections the one that has been idle for longest is closed. A connection that is busy
+//! with a request is closed only to make room for a peer that has far fewer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

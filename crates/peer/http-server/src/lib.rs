@@ -4,9 +4,10 @@
 //! listen ─▶ serve: accept ─▶ ConnectionLimit ─▶ connection: hyper over TimedStream ─▶ handler: Request ─▶ Response<Body>
 //! ```
 //!
-//! hyper reads and writes HTTP. What it does not have is here, since these servers are open to everybody in the cluster, and
-//! webhooks to forges: a bound on connections that clients who send nothing cannot use up ([`connections`]), and time limits
-//! for each phase of a connection, slow readers among them ([`stream`]). The handler gets requests that are complete.
+//! hyper reads and writes HTTP. What it does not have is here, since these servers are open to everybody in the
+//! cluster, and webhooks to forges: a bound on connections that clients who send nothing cannot use up
+//! ([`connections`]), and time limits for each phase of a connection, slow readers among them ([`stream`]). The handler
+//! gets requests that are complete.
 //!
 //! Files are read in chunks and written, not passed by `sendfile`, which hyper cannot do.
 

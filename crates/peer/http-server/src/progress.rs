@@ -23,7 +23,8 @@ enum Phase {
     Head(Instant),
     /// The body of a request is coming in, or the handler is at work. Both have limits elsewhere.
     Request,
-    /// A response is being written; it has to be written by then, unless nobody knows its size. `all` of it has been handed to hyper.
+    /// A response is being written; it has to be written by then, unless nobody knows its size. `all` of it has
+    /// been handed to hyper.
     Response { until: Option<Instant>, all: bool },
 }
 

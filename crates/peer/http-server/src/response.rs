@@ -6,7 +6,8 @@ use tokio::task::spawn_blocking;
 
 use super::Body;
 
-/// A response of plain text after which the connection is closed: to what is not a request, or not one that is read to its end.
+/// A response of plain text after which the connection is closed: to what is not a request, or not one that is
+/// read to its end.
 #[must_use]
 pub fn refusal(status: StatusCode, text: impl Into<String>) -> Response<Body> {
     let mut response = Response::new(Body::from(text.into()));

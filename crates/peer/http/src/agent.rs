@@ -26,15 +26,16 @@ pub struct Peer {
     pub environment: bool,
     /// The time limit of one request, with its answer.
     pub timeout: Duration,
-    /// The longest time to connect, and the longest time without a byte of an awaited answer; none where only time limits count.
+    /// The longest time to connect, and the longest time without a byte of an awaited answer; none where
+    /// only time limits count.
     pub silence: Option<Duration>,
     /// The user agent.
     pub user_agent: String,
 }
 
 impl Peer {
-    /// Whether the author of the settings can intercept the connection: they include the proxy and the trusted CA, or trust any
-    /// certificate. Credentials of this process are not sent there.
+    /// Whether the author of the settings can intercept the connection: they include the proxy and the trusted CA, or
+    /// trust any certificate. Credentials of this process are not sent there.
     #[must_use]
     pub fn is_intercepted(&self) -> bool {
         self.tls.unverified || (self.proxy.is_some() && self.tls.ca.is_some())
@@ -122,8 +123,8 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
         .map_err(|_| "the proxy's address or login has characters that cannot be sent".to_owned())
 }
 
-/// The environment's proxy, as in curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY`
-/// in capitals is not read, because a CGI environment sets it from a request's header.
+/// The environment's proxy, as in curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`;
+/// `HTTP_PROXY` in capitals is not read, because a CGI environment sets it from a request's header.
 fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);

@@ -1,6 +1,6 @@
-//! The HTTP agents of one peer, with their reach: addresses of the settings are unrestricted, but a server may redirect only to
-//! public addresses, or into a network that it is in itself. The checked address is the one that is connected to, so a name
-//! cannot resolve differently in between.
+//! The HTTP agents of one peer, with their reach: addresses of the settings are unrestricted, but a server may redirect
+//! only to public addresses, or into a network that it is in itself. The checked address is the one that is connected
+//! to, so a name cannot resolve differently in between.
 
 use parking_lot::Mutex;
 
@@ -71,9 +71,9 @@ impl Agents {
         self.agent(target, None)
     }
 
-    /// The agent for `target`, an address from a server at `named`, which is an address of the settings. The same host is
-    /// unrestricted. Names are judged by their addresses, or, with a proxy, which resolves them itself, by the names
-    /// themselves.
+    /// The agent for `target`, an address from a server at `named`, which is an address of the settings. The same
+    /// host is unrestricted. Names are judged by their addresses, or, with a proxy, which resolves them itself,
+    /// by the names themselves.
     ///
     /// # Errors
     /// [`AgentError`]; without a proxy it is the request that fails with [`PrivateAddress`].

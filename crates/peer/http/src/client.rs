@@ -235,8 +235,8 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
     head.body(())
 }
 
-/// Whether a request follows a redirect. One with a body does so only when the redirect keeps the method, the request is
-/// repeatable, and the host is the same: the body may hold secrets.
+/// Whether a request follows a redirect. One with a body does so only when the redirect keeps the method, the request
+/// is repeatable, and the host is the same: the body may hold secrets.
 fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
     if !request.redirects {
         return false;

@@ -12,8 +12,8 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Starts a deadline. A limit beyond the clock's range counts as one year. It is sooner when the thread's job has an earlier
-    /// one ([`Job::within`]).
+    /// Starts a deadline. A limit beyond the clock's range counts as one year. It is sooner when the thread's job has
+    /// an earlier one ([`Job::within`]).
     #[must_use]
     pub fn after(limit: Duration) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);

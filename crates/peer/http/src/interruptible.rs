@@ -1,5 +1,5 @@
-//! Connections whose reads end when the job of the thread is cancelled, or when the server has been silent for too long: it would hold the
-//! thread until its deadline.
+//! Connections whose reads end when the job of the thread is cancelled, or when the server has been silent for too
+//! long: it would hold the thread until its deadline.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -107,7 +107,8 @@ mod tests {
 
     const SILENCE: Duration = Duration::from_millis(800);
 
-    /// What a client gets of a server that sends these parts of an answer of ten bytes, with a pause before each, and then says nothing.
+    /// What a client gets of a server that sends these parts of an answer of ten bytes, with a pause before each,
+    /// and then says nothing.
     fn got(parts: Vec<&'static str>, pause: Duration) -> io::Result<String> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();

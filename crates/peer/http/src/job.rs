@@ -1,7 +1,7 @@
 //! Jobs: cancellation, deadlines and the account of the work of threads.
 //!
-//! Requests are sent deep below the code that starts a job: a thread has a current job, which bounds all of its deadlines, and whose
-//! account the memory for what servers send is taken from.
+//! Requests are sent deep below the code that starts a job: a thread has a current job, which bounds all of its
+//! deadlines, and whose account the memory for what servers send is taken from.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -61,7 +61,8 @@ impl Job {
         }
     }
 
-    /// The account of this thread's job, or else that of the process. What servers send is taken from it as long as it is kept.
+    /// The account of this thread's job, or else that of the process. What servers send is taken from it as long
+    /// as it is kept.
     #[must_use]
     pub fn account() -> Share {
         let own = CURRENT.with_borrow(|current| current.as_ref()?.account.clone());
@@ -110,8 +111,8 @@ impl Job {
         job.run(work)
     }
 
-    /// Runs `work`, whose result nobody needs any more once `pointless` says so: it is cancelled then. That is called about every second while
-    /// a thread waits, and should be quick.
+    /// Runs `work`, whose result nobody needs any more once `pointless` says so: it is cancelled then. That is called
+    /// about every second while a thread waits, and should be quick.
     pub fn unless<T>(pointless: impl Fn() -> bool + Send + Sync + 'static, work: impl FnOnce() -> T) -> T {
         let outer = Self::current().unwrap_or_default();
         let before = outer.clone();

@@ -1,8 +1,8 @@
 //! HTTP to one peer: trust, proxies, time limits, redirects and retries.
 //!
-//! [`Agents`] are for callers with their own use of HTTP (Git streams its answers); [`Client`] is for all other requests: it
-//! follows redirects without sending credentials to another host, bounds answers, and retries when a
-//! server demands it.
+//! [`Agents`] are for callers with their own use of HTTP (Git streams its answers); [`Client`] is for all other
+//! requests: it follows redirects without sending credentials to another host, bounds answers, and retries when
+//! a server demands it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -41,8 +41,8 @@ pub trait FetchLogin: fmt::Debug + Send + Sync {
     /// The identity of the logins, without any secret: it distinguishes mirrors.
     fn identity(&self) -> String;
 
-    /// Gets a valid login. `refused` is one that the server refused: it must not be returned again when there is another
-    /// one.
+    /// Gets a valid login. `refused` is one that the server refused: it must not be returned again when
+    /// there is another one.
     ///
     /// # Errors
     /// A text, without a secret.

@@ -153,7 +153,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body; empty for `HEAD`.
     pub body: Vec<u8>,
-    /// The memory of the body on the account of the tenant ([`super::Job::account`]). Who keeps the body for longer keeps this, too.
+    /// The memory of the body on the account of the tenant ([`super::Job::account`]). Who keeps the body for
+    /// longer keeps this, too.
     pub held: Option<Reservation>,
 }
 

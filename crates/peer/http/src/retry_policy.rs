@@ -30,8 +30,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause before attempt `next` (the first one is 1), or none after the last one. A pause that the server demands
-    /// counts unless it is shorter than our own.
+    /// The pause before attempt `next` (the first one is 1), or none after the last one. A pause that the server
+    /// demands counts unless it is shorter than our own.
     pub(super) fn pause(&self, next: u32, asked: Option<Duration>) -> Option<Duration> {
         if next > self.tries {
             return None;

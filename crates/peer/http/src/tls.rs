@@ -17,7 +17,8 @@ pub struct Tls {
     pub beside_system: bool,
     /// A client certificate chain and its private key, both PEM.
     pub client: Option<(Vec<u8>, Secret)>,
-    /// Whether any certificate is accepted, as in Flux only for an OCIRepository with `insecure` and without `certSecretRef`.
+    /// Whether any certificate is accepted, as in Flux only for an OCIRepository with
+    /// `insecure` and without `certSecretRef`.
     pub unverified: bool,
 }
 

@@ -29,8 +29,8 @@ pub fn bare(url: &Url) -> Url {
     url
 }
 
-/// Whether credentials for `base` may be sent to `target`: the same origin, or the same host after the usual upgrade from http
-/// to https.
+/// Whether credentials for `base` may be sent to `target`: the same origin, or the same host after the usual upgrade
+/// from http to https.
 #[must_use]
 pub fn trusted(base: &Url, target: &Url) -> bool {
     let upgraded =
@@ -38,9 +38,9 @@ pub fn trusted(base: &Url, target: &Url) -> bool {
     base.origin() == target.origin() || (upgraded && base.host() == target.host())
 }
 
-/// Whether an address from the server `from` is a private IP address ([`super::PrivateAddress`]), such as the metadata endpoint of a
-/// cloud, and another host than `from` itself. Names are not resolved (as in go-containerregistry's `checkRedirectSSRF`): that is done
-/// on connection.
+/// Whether an address from the server `from` is a private IP address ([`super::PrivateAddress`]), such as the metadata
+/// endpoint of a cloud, and another host than `from` itself. Names are not resolved (as in go-containerregistry's
+/// `checkRedirectSSRF`): that is done on connection.
 #[must_use]
 pub fn leads_inside(from: Option<Host<&str>>, to: &Url) -> bool {
     let is_inside = match to.host() {

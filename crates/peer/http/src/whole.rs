@@ -29,8 +29,8 @@ impl Unread {
     }
 }
 
-/// Reads a body, `most` bytes at most. Memory is taken from the account before bytes arrive: what a server claims about the size, and how small
-/// the compressed body is, say nothing.
+/// Reads a body, `most` bytes at most. Memory is taken from the account before bytes arrive: what a server claims about
+/// the size, and how small the compressed body is, say nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "the bytes of an answer, step by step; bound: of the request; account: memory of fetches"

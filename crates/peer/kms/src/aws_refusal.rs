@@ -1,9 +1,10 @@
-//! Errors of AWS in the words of its SDK for Go, which SOPS passes on. The id of the request is left out: it differs each
-//! time, and would make an event of each retry.
+//! Errors of AWS in the words of its SDK for Go, which SOPS passes on. The id of the request is left out: it differs
+//! each time, and would make an event of each retry.
 
 use bumpwright_cloud::CloudError;
 
-/// Errors of KMS with a type in the SDK (`service/kms/types/errors.go`, of the operation *Decrypt*); others are an `api error`.
+/// Errors of KMS with a type in the SDK (`service/kms/types/errors.go`, of the operation *Decrypt*); others
+/// are an `api error`.
 const MODELED: [&str; 11] = [
     "DependencyTimeoutException",
     "DisabledException",

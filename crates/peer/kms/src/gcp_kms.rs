@@ -70,8 +70,8 @@ impl KeyRequest<'_> {
     }
 }
 
-/// Whether a name matches `^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$` without control characters, which
-/// SOPS accepts.
+/// Whether a name matches `^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$` without control
+/// characters, which SOPS accepts.
 fn is_key(resource: &str) -> bool {
     let parts: Vec<&str> = resource.split('/').collect();
     match parts.as_slice() {

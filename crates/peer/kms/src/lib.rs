@@ -6,10 +6,10 @@
 //! environment, metadata (cloud) ─────────┘
 //! ```
 //!
-//! Requests, credentials and their order are those of Flux (kustomize-controller v1.9.5,
-//! `internal/decryptor`, `internal/sops`) with SOPS' master keys (`getsops/sops` v3.13.2); `fixtures/keys` has their recorded
-//! requests and errors. Addresses of services come from tenants' files: a token is only sent where the cloud itself
-//! is, and for Vault where `SOPS_HC_VAULT_ALLOWLIST` allows it.
+//! Requests, credentials and their order are those of Flux (kustomize-controller v1.9.5, `internal/decryptor`,
+//! `internal/sops`) with SOPS' master keys (`getsops/sops` v3.13.2); `fixtures/keys` has their recorded requests and
+//! errors. Addresses of services come from tenants' files: a token is only sent where the cloud itself is, and for
+//! Vault where `SOPS_HC_VAULT_ALLOWLIST` allows it.
 //!
 //! Huawei Cloud KMS is not supported.
 

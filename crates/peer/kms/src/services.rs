@@ -24,12 +24,12 @@ pub(super) type Plaintext = Zeroizing<Vec<u8>>;
 /// The time limit for one master key, with logins and retries.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. Requests use the credentials of the object's
-/// Secret for a service, if any; else the ServiceAccount of the object, at Vault only with
-/// [`VaultLogins`]; else the identity of this process (K-130, K-131, K-145, N-061).
+/// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. Requests use the credentials of the
+/// object's Secret for a service, if any; else the ServiceAccount of the object, at Vault only with [`VaultLogins`];
+/// else the identity of this process (K-130, K-131, K-145, N-061).
 ///
-/// Nothing is read or requested before a key is decrypted. Challenges and logins are cached in the value: create one for each
-/// object and each run.
+/// Nothing is read or requested before a key is decrypted. Challenges and logins are cached in the value: create one
+/// for each object and each run.
 #[derive(Debug)]
 pub struct Services {
     cloud: Cloud,
@@ -43,9 +43,9 @@ pub struct Services {
 }
 
 impl Services {
-    /// `cloud` has the environment of the process, the connection settings, and cached tokens. `account` is the ServiceAccount
-    /// of the object, or why there is none ([`bumpwright_cloud::ServiceAccounts::identity`]), an error only where it would be
-    /// used. No request outlasts `deadline`; a single master key takes a minute at most.
+    /// `cloud` has the environment of the process, the connection settings, and cached tokens. `account` is the
+    /// ServiceAccount of the object, or why there is none ([`bumpwright_cloud::ServiceAccounts::identity`]), an error
+    /// only where it would be used. No request outlasts `deadline`; a single master key takes a minute at most.
     #[must_use]
     pub fn new(
         cloud: Cloud,

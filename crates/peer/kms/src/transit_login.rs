@@ -1,5 +1,5 @@
-//! The login at a transit engine that annotations of a ServiceAccount name (`transit-engine.auth.fluxcd.io/…`; Flux 2.10,
-//! *Object identity*).
+//! The login at a transit engine that annotations of a ServiceAccount name (`transit-engine.auth.fluxcd.io/…`;
+//! Flux 2.10, *Object identity*).
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ impl TransitLogin {
     /// Reads the annotations of a ServiceAccount; none without them.
     ///
     /// # Errors
-    /// A text, when one of the two is missing or invalid. The path has to be the login of an auth method: any other would be
-    /// written to, in the name of whoever a Vault agent stands for.
+    /// A text, when one of the two is missing or invalid. The path has to be the login of an auth method: any other
+    /// would be written to, in the name of whoever a Vault agent stands for.
     pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
         let get = |key: &str| annotations.get(key).map_or("", |value| value.trim());
         let missing = |key: &str, other: &str| {

@@ -1,5 +1,5 @@
-//! Answers of Vault: data keys, and errors in the words of its library for Go, which SOPS passes on (`vault/api`, *ParseSecret*,
-//! *ResponseError*).
+//! Answers of Vault: data keys, and errors in the words of its library for Go, which SOPS passes
+//! on (`vault/api`, *ParseSecret*, *ResponseError*).
 
 use serde_json::{Map, Value};
 use ureq::http::StatusCode;

@@ -1,5 +1,5 @@
-//! Logins at Vault and OpenBao with tokens of ServiceAccounts (Flux, *OpenBao/Vault Kubernetes auth*; kustomize-controller,
-//! `Decryptor.SetAuthOptions`; N-061).
+//! Logins at Vault and OpenBao with tokens of ServiceAccounts (Flux, *OpenBao/Vault Kubernetes
+//! auth*; kustomize-controller, `Decryptor.SetAuthOptions`; N-061).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,8 +28,8 @@ pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, String> + Sen
 /// Issues a token of the object's ServiceAccount, or of this process' own, for an audience; the error is a text.
 pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
 
-/// Settings of logins. With them, requests to a server without a token in the Secret use the token of a login there, and
-/// never that of this process.
+/// Settings of logins. With them, requests to a server without a token in the Secret use the token of a login there,
+/// and never that of this process.
 pub struct VaultLogins {
     /// Where to log in.
     pub paths: LoginPaths,

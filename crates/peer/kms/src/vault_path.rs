@@ -29,8 +29,8 @@ fn joined(parts: &[&str]) -> String {
 /// The path of a decryption below the API, `transit/decrypt/NAME`.
 ///
 /// # Errors
-/// A text, for names with `..`, which would send a request with a token to any other path of the server, and with control
-/// characters.
+/// A text, for names with `..`, which would send a request with a token to any other path of the server,
+/// and with control characters.
 pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
     let path = joined(&[engine, "decrypt", key]);
     let is_odd = |name: &str| name == ".." || name.chars().any(char::is_control);

@@ -157,7 +157,8 @@ pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
     }
 }
 
-/// The token of this process for a server in a tenant's file: with isolated tenants a list of allowed servers is required.
+/// The token of this process for a server in a tenant's file: with isolated tenants a list of
+/// allowed servers is required.
 ///
 /// # Errors
 /// A text, without a list of servers; as [`own_token`].

@@ -16,8 +16,8 @@ const IMPERSONATE_UID: &str = "impersonate-uid";
 const IMPERSONATE_GROUP: &str = "impersonate-group";
 const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
 
-/// Clients that impersonate somebody over the connections of others, and follow when those are replaced. The server adds the groups of a
-/// ServiceAccount when none is given.
+/// Clients that impersonate somebody over the connections of others, and follow when those are replaced. The server
+/// adds the groups of a ServiceAccount when none is given.
 pub(super) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, ClusterError> {
     let whom = Arc::new(headers_of(user)?);
     let now = clients.read().clone();
@@ -30,8 +30,8 @@ pub(super) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, Cl
     })
 }
 
-/// All that is known of somebody: authorizers and admission may limit an identity by its uid or by what else there is, such as the scopes
-/// of a token. What cannot be said is an error, since less would be somebody with other rights.
+/// All that is known of somebody: authorizers and admission may limit an identity by its uid or by what else there is,
+/// such as the scopes of a token. What cannot be said is an error, since less would be somebody with other rights.
 fn headers_of(user: &User) -> Result<HeaderMap, ClusterError> {
     let refused = |what: &str| {
         ClusterError::Connect(format!(
@@ -69,7 +69,8 @@ fn headers_of(user: &User) -> Result<HeaderMap, ClusterError> {
     Ok(headers)
 }
 
-/// A key as a part of a header's name, whose letters are in lower case for the server (Kubernetes, *User impersonation*).
+/// A key as a part of a header's name, whose letters are in lower case for the
+/// server (Kubernetes, *User impersonation*).
 fn escaped(key: &str) -> String {
     let mut out = String::with_capacity(key.len());
     for byte in key.bytes() {

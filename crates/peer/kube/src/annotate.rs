@@ -1,5 +1,5 @@
-//! Annotations with the state of a controller: only the value that was read is replaced. A process that was paused while another one
-//! became the leader, or whose request was under way for long, overwrites nothing newer.
+//! Annotations with the state of a controller: only the value that was read is replaced. A process that was paused
+//! while another one became the leader, or whose request was under way for long, overwrites nothing newer.
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,12 @@ use super::object::Object;
 const ATTEMPTS: u32 = 5;
 
 impl Cluster {
-    /// Sets an annotation of an object, or removes it, if it still is as in `known`, an earlier state of the object. Returns its state after
-    /// that.
+    /// Sets an annotation of an object, or removes it, if it still is as in `known`, an earlier state of the object.
+    /// Returns its state after that.
     ///
     /// # Errors
-    /// [`ClusterError::Conflict`] when the annotation was changed since, or another object has the name, and the server's errors.
+    /// [`ClusterError::Conflict`] when the annotation was changed since, or another object has the name,
+    /// and the server's errors.
     pub async fn annotate(
         &self,
         (kind, manager): (&'static Kind, &str),

@@ -56,8 +56,8 @@ struct Status {
 }
 
 impl Cluster {
-    /// Sends a request and reads its answer, within the requester's share of memory. Repeated once with credentials read again
-    /// from disk after a 401.
+    /// Sends a request and reads its answer, within the requester's share of memory. Repeated once with credentials
+    /// read again from disk after a 401.
     pub(super) async fn answer<T: Answer>(&self, call: ApiCall<'_>) -> Result<Answered<T>, ClusterError> {
         let (bytes, room) = match self.bytes(call).await {
             Err(error) if error.is_unauthorized() => {

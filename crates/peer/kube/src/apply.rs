@@ -27,7 +27,8 @@ pub struct StatusWriter {
 }
 
 impl Cluster {
-    /// Applies one manifest, written in YAML. Conflicting fields are taken over: an installation should be as in the manifest.
+    /// Applies one manifest, written in YAML. Conflicting fields are taken over: an installation should be
+    /// as in the manifest.
     ///
     /// # Errors
     /// Any error of the server.

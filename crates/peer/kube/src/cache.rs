@@ -385,8 +385,8 @@ impl<'a> From<&'a Object> for SeenVersion<'a> {
     }
 }
 
-/// Whether the seen state replaces the known one. Our own writes are stored before the watch reports them, so
-/// an event of the watch may be older. A list is always right: versions go back when a cluster is restored from a backup.
+/// Whether the seen state replaces the known one. Our own writes are stored before the watch reports them, so an event
+/// of the watch may be older. A list is always right: versions go back when a cluster is restored from a backup.
 fn is_newer(known: &Object, seen: SeenVersion<'_>, source: ObjectSource) -> bool {
     let number = |version: &str| version.parse::<u64>().ok();
     let other = known.uid != seen.uid || known.resource_version != seen.resource;
@@ -474,7 +474,8 @@ mod tests {
         assert_eq!(cache.read().bytes, 0);
     }
 
-    /// What one namespace has too much of is known by its name, keeps nothing of others out, and is whole again when there is room.
+    /// What one namespace has too much of is known by its name, keeps nothing of others out, and is whole again
+    /// when there is room.
     #[test]
     fn what_exceeds_the_memory_of_a_namespace_is_known_and_not_kept() {
         let memory = KeptMemory::of(4000, 2000);

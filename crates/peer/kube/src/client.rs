@@ -35,8 +35,8 @@ use bumpwright_http::Proxy;
 /// The timeout of a plain request.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the answer to
-/// a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
+/// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the
+/// answer to a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
 const SILENCE: Duration = Duration::from_secs(40);
 
 /// The settings of the connection.
@@ -300,8 +300,8 @@ impl Cluster {
         self.fence.check()
     }
 
-    /// Sends a request about the objects of a kind in a namespace, or in none. Repeated once with settings read again from disk
-    /// after a 401.
+    /// Sends a request about the objects of a kind in a namespace, or in none. Repeated once with settings read again
+    /// from disk after a 401.
     pub(super) async fn request<K, T, Response>(
         &self,
         kind: &Kind,
@@ -407,8 +407,8 @@ impl Cluster {
         self.request(kind, namespace, call).await.map(drop)
     }
 
-    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), valid for `expiration`, by default
-    /// an hour, unless the server changes that.
+    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), valid for `expiration`, by
+    /// default an hour, unless the server changes that.
     ///
     /// # Errors
     /// Any error of the server, and [`ClusterError::Unreadable`]; never with the token.

@@ -78,8 +78,8 @@ impl Resource {
         }
     }
 
-    /// The path of an object. The namespace counts only for namespaced kinds; without one the path does not exist, and the
-    /// server returns an error.
+    /// The path of an object. The namespace counts only for namespaced kinds; without one the path does not exist, and
+    /// the server returns an error.
     ///
     /// # Errors
     /// [`ClusterError::Name`]
@@ -129,7 +129,8 @@ impl Versions {
         }
     }
 
-    /// Stores the kinds of a version. Above the limit everything else is dropped; a version above the limit is not kept.
+    /// Stores the kinds of a version. Above the limit everything else is dropped; a version above the
+    /// limit is not kept.
     fn insert(&mut self, version: String, resources: Vec<Arc<Resource>>) {
         self.remove(&version);
         let of_one = |resource: &Arc<Resource>| resource.weight() + version.len() as u64;

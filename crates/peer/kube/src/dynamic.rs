@@ -309,8 +309,9 @@ impl Cluster {
         self.list_as("", resource, wanted, |item: Value| item).await
     }
 
-    /// Calls `each` for the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace or in all: with what `T`
-    /// keeps of an object, or why it is none. Of what it does not keep, no more than a page is in memory.
+    /// Calls `each` for the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace
+    /// or in all: with what `T` keeps of an object, or why it is none. Of what it does not keep, no more than a
+    /// page is in memory.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -333,7 +334,8 @@ impl Cluster {
         self.pages("", resource, wanted, take).await
     }
 
-    /// Lists the objects of a kind with some labels in a namespace: one page, of one object more than `most` if there are more.
+    /// Lists the objects of a kind with some labels in a namespace: one page, of one object more than `most`
+    /// if there are more.
     ///
     /// # Errors
     /// Whatever the server says.

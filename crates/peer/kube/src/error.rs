@@ -145,7 +145,8 @@ impl ClusterError {
         }
     }
 
-    /// Whether the error is transient (an etcd timeout, say): a retry may succeed, and the request may have taken effect.
+    /// Whether the error is transient (an etcd timeout, say): a retry may succeed, and the request
+    /// may have taken effect.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -157,8 +158,8 @@ impl ClusterError {
         )
     }
 
-    /// Whether the answer to a list says that there is none to be had: it is not allowed, not served, or too much. Otherwise there was no
-    /// answer, or the server could not give one now, and the next may be another.
+    /// Whether the answer to a list says that there is none to be had: it is not allowed, not served, or too much.
+    /// Otherwise there was no answer, or the server could not give one now, and the next may be another.
     #[must_use]
     pub fn is_unlistable(&self) -> bool {
         match self {

@@ -1,6 +1,6 @@
-//! Fencing by leases. A process that was paused, with its machine or by a debugger, may resume after another one has become
-//! leader, and its next write would be stale. So no further requests are sent once a held lease has expired without
-//! renewal.
+//! Fencing by leases. A process that was paused, with its machine or by a debugger, may resume after another
+//! one has become leader, and its next write would be stale. So no further requests are sent once a held lease
+//! has expired without renewal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

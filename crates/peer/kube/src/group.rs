@@ -1,5 +1,5 @@
-//! The Leases of a group of processes (`bumpwright_shards`): one consistent list, and writes and deletions of one version alone. As all
-//! requests about Leases these do not wait for the rate limit.
+//! The Leases of a group of processes (`bumpwright_shards`): one consistent list, and writes and deletions of one
+//! version alone. As all requests about Leases these do not wait for the rate limit.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The objects of a cache by what they refer to, so that a change finds those that it concerns without reading all of them: with n
-//! objects that change once each, that would be n² reads.
+//! The objects of a cache by what they refer to, so that a change finds those that it concerns without reading all of
+//! them: with n objects that change once each, that would be n² reads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;

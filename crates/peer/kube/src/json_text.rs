@@ -186,7 +186,8 @@ mod tests {
         }
     }
 
-    /// What is kept of a hostile text is no more than it, where a tree takes eighty times as much; the estimate says so.
+    /// What is kept of a hostile text is no more than it, where a tree takes eighty times as much;
+    /// the estimate says so.
     #[test]
     fn nothing_swells() {
         for (item, least) in [

@@ -1,4 +1,5 @@
-//! The memory of all objects that are kept, which caches share, by namespace: whoever creates objects by the thousand keeps nobody else's out.
+//! The memory of all objects that are kept, which caches share, by namespace: whoever creates objects by the thousand
+//! keeps nobody else's out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +7,8 @@ use std::sync::Arc;
 use bumpwright_budget::{Memory, Reservation};
 use parking_lot::Mutex;
 
-/// The most bytes of the objects of all caches that share this, and of a namespace. An ordinary object takes one or two kilobytes.
+/// The most bytes of the objects of all caches that share this, and of a namespace. An ordinary object takes
+/// one or two kilobytes.
 const ALL: u64 = 192 << 20;
 const EACH: u64 = 64 << 20;
 

@@ -1,5 +1,5 @@
-//! Leader election by a Lease, compatible with client-go's `tools/leaderelection`, so that a controller of Flux and this one
-//! never act on one kind at once.
+//! Leader election by a Lease, compatible with client-go's `tools/leaderelection`, so that a controller of Flux and
+//! this one never act on one kind at once.
 
 use std::time::{Duration, SystemTime};
 

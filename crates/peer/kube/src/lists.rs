@@ -1,8 +1,9 @@
-//! Lists of versions that several callers share: where many of them ask about the objects of a kind in a namespace, one list of the
-//! objects of all is sent instead of one for each.
+//! Lists of versions that several callers share: where many of them ask about the objects of a kind in a namespace, one
+//! list of the objects of all is sent instead of one for each.
 //!
-//! A list is good enough for a caller if it began at or after the moment that the caller names, so that nothing that was there by then is
-//! overlooked. A list of all objects is more than that of one caller's: it is only sent when others will have it too.
+//! A list is good enough for a caller if it began at or after the moment that the caller names, so that nothing that
+//! was there by then is overlooked. A list of all objects is more than that of one caller's: it is only sent when
+//! others will have it too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -197,7 +198,8 @@ impl Place {
         }
     }
 
-    /// Whether others will have a list that begins now: another caller asked in the same burst, or several had the last one.
+    /// Whether others will have a list that begins now: another caller asked in the same burst, or several
+    /// had the last one.
     fn pays(&self, query: &StampQuery<'_>) -> bool {
         let other = |(who, began): &(String, Instant)| who != query.own && *began >= query.since;
         self.own.as_ref().is_some_and(other) || self.shared.as_ref().is_some_and(|list| list.taken > 1)
@@ -287,7 +289,8 @@ fn weight(stamps: &[Stamp]) -> u64 {
 }
 
 impl Lists {
-    /// Decides for a caller. `begin` makes the list of all objects, with its number; nothing is sent before it is awaited.
+    /// Decides for a caller. `begin` makes the list of all objects, with its number; nothing is sent
+    /// before it is awaited.
     fn way(&self, key: &Key, query: &StampQuery<'_>, now: Instant, begin: impl FnOnce(u64) -> Flight) -> Way {
         let mut table = self.table.lock();
         table.count += 1;
@@ -353,8 +356,8 @@ impl Lists {
 }
 
 impl Cluster {
-    /// Lists uids and versions of the objects of a caller: by a list of them alone, or by one of the objects of all callers with the
-    /// same identity, when several of them ask.
+    /// Lists uids and versions of the objects of a caller: by a list of them alone, or by one of the objects of all
+    /// callers with the same identity, when several of them ask.
     ///
     /// # Errors
     /// Whatever the server says.

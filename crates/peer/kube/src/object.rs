@@ -79,7 +79,8 @@ impl Object {
         }
     }
 
-    /// What is kept of it where there is no memory for it: what identifies it, and a few labels and annotations, by which it is asked for.
+    /// What is kept of it where there is no memory for it: what identifies it, and a few labels and annotations, by
+    /// which it is asked for.
     pub(super) fn left_out(&self) -> Self {
         let few = |entries: &BTreeMap<String, String>| {
             if weight_of(entries) <= FEW {

@@ -1,5 +1,6 @@
-//! Answers of bounded bytes, and lists in pages of them. The server counts objects alone (`limit`), so a page that turns out to be too long is dropped and
-//! asked for again with fewer, and the next ones have more again while they are short.
+//! Answers of bounded bytes, and lists in pages of them. The server counts objects alone (`limit`), so a page
+//! that turns out to be too long is dropped and asked for again with fewer, and the next ones have more again
+//! while they are short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +18,8 @@ use super::dynamic::{METADATA, METADATA_LIST};
 /// The most bytes of a page of more than one object. It is in memory as a whole, with managed fields.
 const LONGEST: usize = 4 << 20;
 
-/// The most bytes of a page of one object, and of any other answer that is read as a whole. A server lets objects have two megabytes or so.
+/// The most bytes of a page of one object, and of any other answer that is read as a whole. A server lets objects have
+/// two megabytes or so.
 const LONGEST_ALONE: usize = 16 << 20;
 
 /// The limit that is divided by this when a page is too long.
@@ -189,7 +191,8 @@ mod tests {
         (Client::new(service, "default"), asked)
     }
 
-    /// Lists so many objects of so many bytes as a watch does, with 100 objects per page: their names, and what was asked for.
+    /// Lists so many objects of so many bytes as a watch does, with 100 objects per page: their names, and
+    /// what was asked for.
     fn listed(objects: usize, bytes: usize) -> (Vec<String>, Vec<String>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.unwrap().block_on(async {

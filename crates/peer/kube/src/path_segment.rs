@@ -1,5 +1,5 @@
-//! Names as segments of paths. References to other objects come from tenants, and the API server checks only some of them:
-//! `../../other/secrets/key` must not become the path of a Secret in another namespace.
+//! Names as segments of paths. References to other objects come from tenants, and the API server checks only some of
+//! them: `../../other/secrets/key` must not become the path of a Secret in another namespace.
 
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;

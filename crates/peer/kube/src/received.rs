@@ -1,8 +1,8 @@
 //! An efficient reader of objects from the API server.
 //!
-//! The status of an automation names hundreds of policies, `managedFields` name them once more, and each write of a status
-//! returns the whole object twice: as the answer and by the watch. `managedFields` are skipped while parsing, and the rest
-//! is copied as text, without a tree.
+//! The status of an automation names hundreds of policies, `managedFields` name them once more, and each write of a
+//! status returns the whole object twice: as the answer and by the watch. `managedFields` are skipped while parsing,
+//! and the rest is copied as text, without a tree.
 
 use std::borrow::Cow;
 

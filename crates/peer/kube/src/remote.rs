@@ -1,5 +1,5 @@
-//! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must be self-contained: neither files nor programs
-//! of this machine are used (Kustomization v1, *KubeConfig (Remote clusters)*; K-111).
+//! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must be self-contained: neither files nor
+//! programs of this machine are used (Kustomization v1, *KubeConfig (Remote clusters)*; K-111).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -35,7 +35,8 @@ pub struct RemoteRules {
 }
 
 impl Cluster {
-    /// The cluster of a kubeconfig's current context. The first request connects; `on_answer` is called for each answer.
+    /// The cluster of a kubeconfig's current context. The first request connects; `on_answer` is
+    /// called for each answer.
     ///
     /// Programs (`exec`) and `insecure-skip-tls-verify` are ignored unless the rules allow them, as in Flux.
     ///
@@ -57,7 +58,8 @@ impl Cluster {
         Ok(cluster.weighing(text.len(), own.is_some()))
     }
 
-    /// The cluster at `https://…`, with these certificate authorities (PEM; without them the system's), and a source of tokens.
+    /// The cluster at `https://…`, with these certificate authorities (PEM; without them the system's), and
+    /// a source of tokens.
     ///
     /// # Errors
     /// [`ClusterError::Remote`] for an unusable address or certificate authorities.

@@ -1,5 +1,5 @@
-//! Objects that would take too much memory when they are read. The server takes them, since its bound is on the text: of each only name,
-//! version and status are kept.
+//! Objects that would take too much memory when they are read. The server takes them, since its bound is on the text:
+//! of each only name, version and status are kept.
 
 use std::collections::BTreeMap;
 use std::fmt;

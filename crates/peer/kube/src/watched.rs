@@ -1,5 +1,5 @@
-//! A hook for each answer of the API server, for metrics (client-go, `rest_client_requests_total`), and the rate limit of
-//! watches.
+//! A hook for each answer of the API server, for metrics (client-go, `rest_client_requests_total`), and the
+//! rate limit of watches.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,8 +11,8 @@ use tower::{Layer, Service};
 
 use super::limit::Limit;
 
-/// Called for each answer with its status code, or `<error>` when there was none; the server's host and port; the method. It must
-/// not block.
+/// Called for each answer with its status code, or `<error>` when there was none; the server's host and port; the
+/// method. It must not block.
 pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 
 /// The layer of [`Watched`].

@@ -1,5 +1,5 @@
-//! Logins at Azure Blob Storage (source-controller, `azure.NewClient`): the first of an application, a managed identity, the
-//! account's key and a shared access signature in the Secret; without a Secret the process' options.
+//! Logins at Azure Blob Storage (source-controller, `azure.NewClient`): the first of an application, a managed
+//! identity, the account's key and a shared access signature in the Secret; without a Secret the process' options.
 
 use url::{Url, form_urlencoded};
 
@@ -12,7 +12,8 @@ use bumpwright_secret::Secret;
 /// The scope of tokens.
 const SCOPE: &str = "https://storage.azure.com/.default";
 
-/// Azure's storage domains: all clouds, and accounts with zones of their own (Azure Storage, *Storage account endpoints*).
+/// Azure's storage domains: all clouds, and accounts with zones of their own (Azure
+/// Storage, *Storage account endpoints*).
 const STORAGE: [&str; 5] = [
     ".core.windows.net",
     ".storage.azure.net",
@@ -79,8 +80,8 @@ impl Login {
         }
     }
 
-    /// Checks whether a token may be sent to a server: one of this process' options, which is valid for all of its storage at
-    /// Azure, is sent to Azure alone. Flux sends it to any `spec.endpoint`.
+    /// Checks whether a token may be sent to a server: one of this process' options, which is valid for all of its
+    /// storage at Azure, is sent to Azure alone. Flux sends it to any `spec.endpoint`.
     ///
     /// # Errors
     /// [`ObjectError::Unfit`]

@@ -1,4 +1,5 @@
-//! The fetch of all objects of an index, several at a time (source-controller, `bucket_controller.go`, *fetchIndexFiles*).
+//! The fetch of all objects of an index, several at a time (source-controller, `bucket_controller.go`,
+//! *fetchIndexFiles*).
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! The index of a bucket: keys and etags, whose digest is the revision (source-controller, `internal/index`, *Digester*;
-//! `bucket_controller.go`, *fetchEtagIndex*).
+//! The index of a bucket: keys and etags, whose digest is the revision (source-controller,
+//! `internal/index`, *Digester*; `bucket_controller.go`, *fetchEtagIndex*).
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

@@ -1,9 +1,9 @@
 //! Objects of S3, Google Cloud Storage and Azure Blob Storage, for Bucket sources (source-controller,
 //! `internal/bucket/{minio,gcp,azure}`).
 //!
-//! A [`Bucket`] checks its existence, lists its objects page by page, and returns one as a stream. There are no SDKs: each
-//! step is one request. [`Index`] has the keys and etags of a bucket, whose digest is the revision; [`fetch`] gets all of
-//! its objects. The caller stores them and decides which are ignored.
+//! A [`Bucket`] checks its existence, lists its objects page by page, and returns one as a stream. There are no SDKs:
+//! each step is one request. [`Index`] has the keys and etags of a bucket, whose digest is the revision; [`fetch`] gets
+//! all of its objects. The caller stores them and decides which are ignored.
 //!
 //! ```text
 //! Settings ─▶ Bucket ─▶ s3 ─ s3_address, s3_login, s3_refusal │ gcs │ azure ─ azure_login, shared_key

@@ -1,5 +1,5 @@
-//! Logins at S3: anonymous, a key of a Secret, an identity at AWS, or credentials of MinIO's token service for a login at
-//! LDAP (source-controller, `minio.NewClient`; minio-go, `pkg/credentials/sts_ldap_identity.go`).
+//! Logins at S3: anonymous, a key of a Secret, an identity at AWS, or credentials of MinIO's token service for a login
+//! at LDAP (source-controller, `minio.NewClient`; minio-go, `pkg/credentials/sts_ldap_identity.go`).
 
 use std::time::{Duration, SystemTime};
 

@@ -41,7 +41,8 @@ impl SharedKey {
             .iter()
             .map(|(name, value)| format!("{name}:{value}\n"))
             .collect();
-        // Verb, then the eleven headers that are not sent: encoding, language, length, MD5, type, date, the conditions, range.
+        // Verb, then the eleven headers that are not sent: encoding, language, length, MD5, type,
+        // date, the conditions, range.
         let text = format!("GET{}{headers}{}", "\n".repeat(12), self.resource(url));
         let key = Zeroizing::new(STANDARD.decode(self.key.expose()).unwrap_or_default());
         // A key may have any length (RFC 2104, *Keys*): the error does not happen.

@@ -26,8 +26,8 @@ const CREATED: &str = "org.opencontainers.image.created";
 /// Limit on known ages.
 const MOST: usize = 4096;
 
-/// The ages of images by their names, with the digests of then. Docker Hub counts every manifest that is read against the limit of
-/// pulls, and a guard asks for the age of one tag again and again: its digest costs nothing.
+/// The ages of images by their names, with the digests of then. Docker Hub counts every manifest that is read against
+/// the limit of pulls, and a guard asks for the age of one tag again and again: its digest costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct Ages(Mutex<HashMap<String, (String, Option<Time>)>>);
 
@@ -80,8 +80,8 @@ fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, Regis
     Ok(config.or_else(|| annotation(&manifest)).or(annotated))
 }
 
-/// The image for linux/amd64, or else the first one. An entry without platform, or with the platform "unknown", may be an
-/// attestation.
+/// The image for linux/amd64, or else the first one. An entry without platform, or with the platform "unknown",
+/// may be an attestation.
 fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
     let is = |image: &&Descriptor, os: &str, architecture: &str| {
         let platform = image.platform.as_ref();

@@ -30,8 +30,9 @@ impl<K: Clone + Eq + Hash, T: Clone> Default for Cache<K, T> {
 }
 
 impl<K: Clone + Eq + Hash, T: Clone> Cache<K, T> {
-    /// The value of a key if it is `good`, or what `fetch` returns, which is passed the value that was good before. A thread that
-    /// waits for another one's fetch shares its failure, unless that was a timeout, which says nothing about one's own.
+    /// The value of a key if it is `good`, or what `fetch` returns, which is passed the value that was good before.
+    /// A thread that waits for another one's fetch shares its failure, unless that was a timeout, which says
+    /// nothing about one's own.
     ///
     /// # Errors
     /// Of `fetch`, and `late` when the deadline passes while another thread fetches.

@@ -12,7 +12,8 @@ use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, HeldBody, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
 
-/// A client of registries with the same connection settings. Threads share it with its connections, tokens and challenges.
+/// A client of registries with the same connection settings. Threads share it with its
+/// connections, tokens and challenges.
 ///
 /// Its behaviour is that of go-containerregistry's `pkg/v1/remote`, v0.21, which Flux uses. Its calls block.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Creates a client with the connection settings `peer`. With `insecure` registries may also answer in plain HTTP (N-051), as
-    /// may those with a local address ([`bumpwright_policy::registry_scheme`]).
+    /// Creates a client with the connection settings `peer`. With `insecure` registries may also answer in plain HTTP
+    /// (N-051), as may those with a local address ([`bumpwright_policy::registry_scheme`]).
     #[must_use]
     pub fn new(peer: Peer, insecure: bool) -> Self {
         Self::with_patience(peer, insecure, RetryPolicy::default())
@@ -54,8 +55,9 @@ impl Registry {
         }
     }
 
-    /// All tags of a repository, in the registry's order and each once (distribution-spec v1.1, *Listing Tags*). The tag
-    /// or digest of `repository` is ignored. The list is on the account of the job, and leaves out names that are too long for tags.
+    /// All tags of a repository, in the registry's order and each once (distribution-spec v1.1, *Listing Tags*). The
+    /// tag or digest of `repository` is ignored. The list is on the account of the job, and leaves out names that are
+    /// too long for tags.
     ///
     /// # Errors
     /// When the registry does not answer, refuses, or lists too many tags, or more than there is memory for.
@@ -73,9 +75,9 @@ impl Registry {
 
     /// The creation time of an image. Of an index, the image for linux/amd64 counts, or else the first one.
     ///
-    /// The time is that of the image's configuration, or else the annotation
-    /// `org.opencontainers.image.created` of the image's manifest, or of the index. Times before 2013, when there were no
-    /// images, are those of reproducible builds and do not count. None without a time. Asked again, only the digest is fetched.
+    /// The time is that of the image's configuration, or else the annotation `org.opencontainers.image.created` of the
+    /// image's manifest, or of the index. Times before 2013, when there were no images, are those of reproducible
+    /// builds and do not count. None without a time. Asked again, only the digest is fetched.
     ///
     /// # Errors
     /// When the registry does not answer, refuses, or the answer does not match the requested digest.
@@ -121,8 +123,8 @@ impl Registry {
         Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.into_body())
     }
 
-    /// Indexes of the referrers of a digest: the pages of the referrers API, or the one of the fallback tag (distribution-spec
-    /// v1.1, *Listing Referrers*). None without referrers; of a very long list the beginning.
+    /// Indexes of the referrers of a digest: the pages of the referrers API, or the one of the fallback tag
+    /// (distribution-spec v1.1, *Listing Referrers*). None without referrers; of a very long list the beginning.
     ///
     /// # Errors
     /// When the registry does not answer, or refuses.

@@ -1,7 +1,7 @@
 //! The user's own configuration, and its credential helpers.
 //!
-//! Source: docker/cli v29.4.3, `cli/config/configfile` and `cli/config/credentials`, as used by go-containerregistry v0.21.6
-//! (`pkg/authn/keychain.go`).
+//! Source: docker/cli v29.4.3, `cli/config/configfile` and `cli/config/credentials`, as used
+//! by go-containerregistry v0.21.6 (`pkg/authn/keychain.go`).
 
 use std::fmt;
 
@@ -39,8 +39,8 @@ impl DockerConfig {
         })
     }
 
-    /// Adds the logins of `$DOCKER_AUTH_CONFIG`. docker refuses fields other than `auth` in it; here they are ignored, since
-    /// build systems put whole configurations into the variable.
+    /// Adds the logins of `$DOCKER_AUTH_CONFIG`. docker refuses fields other than `auth` in it; here they are ignored,
+    /// since build systems put whole configurations into the variable.
     ///
     /// # Errors
     ///
@@ -153,8 +153,8 @@ fn combined(entry: Option<&AuthEntry>, answer: Option<HelperLogin>) -> AuthEntry
     combined
 }
 
-/// The number of bytes of the repository that a key matches, plus two; one for a key without a path, zero for the key of
-/// another path at the same host.
+/// The number of bytes of the repository that a key matches, plus two; one for a key without a path, zero for the key
+/// of another path at the same host.
 fn closeness(key: &str, repository: &str) -> usize {
     let key = key
         .split_once("://")

@@ -3,8 +3,9 @@
 //! [`Registry`] is the client. Requests go through a `session`, which authenticates as the registry demands: `ping` ▶
 //! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one fetch (`cache`).
 //!
-//! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of image-reflector-controller;
-//! [`UserKeychain`] holds the user's own from docker's and podman's files and from credential helpers.
+//! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of
+//! image-reflector-controller; [`UserKeychain`] holds the user's own from docker's and podman's files
+//! and from credential helpers.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -40,8 +40,8 @@ impl AuthEntry {
             && self.registry_token.is_empty()
     }
 
-    /// The login of the entry in go-containerregistry's transport: an access token first; a name without a password, or the
-    /// reverse, is not a login.
+    /// The login of the entry in go-containerregistry's transport: an access token first; a name without a password, or
+    /// the reverse, is not a login.
     pub(super) fn login(&self) -> Login {
         if !self.registry_token.is_empty() {
             return Login::RegistryToken(self.registry_token.clone());

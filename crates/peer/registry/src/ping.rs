@@ -34,8 +34,8 @@ impl Access {
     }
 }
 
-/// Sends the request over TLS. A local or insecure registry may also answer in plain HTTP, when it does not speak TLS or is
-/// slow.
+/// Sends the request over TLS. A local or insecure registry may also answer in plain HTTP, when it does not speak
+/// TLS or is slow.
 ///
 /// # Errors
 /// When there is no answer, or it is neither a success nor a challenge.

@@ -54,8 +54,8 @@ pub enum SecretError {
         /// The fault and its location.
         fault: ConfigFault,
     },
-    /// A server's name is not a URL. Source: go-containerregistry `pkg/authn/kubernetes`, `NewFromPullSecrets`; a user in the
-    /// URL is shown as `***`.
+    /// A server's name is not a URL. Source: go-containerregistry `pkg/authn/kubernetes`, `NewFromPullSecrets`; a user
+    /// in the URL is shown as `***`.
     #[error("Entry {entry} in dockercfg invalid ({reason})")]
     NoUrl {
         /// The URL in Go's quotes.

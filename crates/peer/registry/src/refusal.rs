@@ -71,7 +71,8 @@ pub(super) fn request(method: &Method, answer: &Answer, secrets: &[Secret]) -> S
     }
 }
 
-/// The error of a request to `asked` without an answer. Addresses of redirects are shown without the secrets that the server has seen.
+/// The error of a request to `asked` without an answer. Addresses of redirects are shown without the secrets that
+/// the server has seen.
 pub(super) fn unanswered(error: NetError, asked: &Url, secrets: &[Secret]) -> RegistryError {
     let own = error.url() == net::shown(asked) && !matches!(error, NetError::Redirect { .. });
     if own {

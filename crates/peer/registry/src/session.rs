@@ -144,8 +144,8 @@ impl<'a> Session<'a> {
         self.authorized(query, Client::send, |answer| answer)
     }
 
-    /// Sends a request with authentication. A refused token is renewed once. Only the registry itself gets a token, and only its
-    /// challenges count.
+    /// Sends a request with authentication. A refused token is renewed once. Only the registry itself gets a token, and
+    /// only its challenges count.
     fn authorized<T>(
         &mut self,
         query: &Query,
@@ -190,8 +190,8 @@ impl<'a> Session<'a> {
         result.map_err(|error| unanswered(error, &query.url, &self.secrets()))
     }
 
-    /// The authorization for a challenge in the middle of a session: tokens expire, and some registries demand a login or
-    /// more scopes for some repositories only. None when there is no other.
+    /// The authorization for a challenge in the middle of a session: tokens expire, and some registries demand a login
+    /// or more scopes for some repositories only. None when there is no other.
     fn renewed(&mut self, wanted: &[Challenge]) -> Result<Option<Secret>, RegistryError> {
         let Some(challenge) = chosen(wanted) else {
             return Ok(None);

@@ -8,8 +8,8 @@ use serde::de::{self, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAcc
 use super::tag_list::GrowingList;
 use bumpwright_budget::Exceeded;
 
-/// A page that is read: tags go from its text into the list, without a list between, which of millions of empty texts would take ten
-/// times the size of the page.
+/// A page that is read: tags go from its text into the list, without a list between, which of millions of empty texts
+/// would take ten times the size of the page.
 pub(super) struct TagPage<'l> {
     list: &'l mut GrowingList,
     /// The most tags of a page, and of the list.

@@ -28,9 +28,9 @@ const BYTES: usize = 256 << 20;
 
 /// All tags, each once, in their order. Pages and list are on the account of the job.
 ///
-/// The next page is the one of `Link`. A full page without a `Link` may be that of a registry that supports only `n` and
-/// `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested twice: one that
-/// links to itself, or back, says nothing about what is missing.
+/// The next page is the one of `Link`. A full page without a `Link` may be that of a registry that supports only `n`
+/// and `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested
+/// twice: one that links to itself, or back, says nothing about what is missing.
 ///
 /// # Errors
 /// When a page cannot be fetched, links to another host or to a page that has been read, or there are too many.
@@ -92,8 +92,8 @@ fn first_page(session: &mut Session<'_>, first: &Url) -> Result<(Page, Answer), 
     Err(refusal.unwrap_or_else(|| RegistryError::Address(first.to_string())))
 }
 
-/// Whether a registry may refuse a page for its size: there is no agreed code for it. Quay has `TOO_MANY_TAGS_REQUESTED`, Amazon
-/// `UNSUPPORTED`, GitLab and distribution `PAGINATION_NUMBER_INVALID`.
+/// Whether a registry may refuse a page for its size: there is no agreed code for it. Quay has
+/// `TOO_MANY_TAGS_REQUESTED`, Amazon `UNSUPPORTED`, GitLab and distribution `PAGINATION_NUMBER_INVALID`.
 fn is_about_size(error: &RegistryError) -> bool {
     const OTHER: [&str; 4] = ["NAME_UNKNOWN", "NAME_INVALID", "UNAUTHORIZED", "DENIED"];
     let RegistryError::Refused(refusal) = error else {

@@ -13,8 +13,8 @@ pub(super) struct UrlPattern {
     path: Vec<u8>,
 }
 
-/// The host and path of a key: without scheme, user, and query, without `/v1` or `/v2` before the path, and without a path
-/// that is only a slash. Keys are sorted by this.
+/// The host and path of a key: without scheme, user, and query, without `/v1` or `/v2` before the path, and without a
+/// path that is only a slash. Keys are sorted by this.
 ///
 /// # Errors
 ///

@@ -1,7 +1,9 @@
-//! Single flights: of the threads that need the result for a key, one leads an attempt, and the others wait for its result.
+//! Single flights: of the threads that need the result for a key, one leads an attempt, and the others
+//! wait for its result.
 //!
-//! Nothing is kept: after an attempt the next caller leads another one. A cache is built around it. Its leader looks into the cache
-//! again before it fetches, as an attempt may have ended since the first look, and fills the cache before it finishes.
+//! Nothing is kept: after an attempt the next caller leads another one. A cache is built around it. Its leader
+//! looks into the cache again before it fetches, as an attempt may have ended since the first look, and fills the
+//! cache before it finishes.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -58,8 +60,8 @@ pub enum Joined<'f, K: Eq + Hash, R> {
 }
 
 impl<K: Clone + Eq + Hash, R: Clone> SingleFlight<K, R> {
-    /// Leaders that take longer than `limit` are not waited for: their time limits may be longer than those of the callers that
-    /// wait, one of which leads another attempt.
+    /// Leaders that take longer than `limit` are not waited for: their time limits may be longer than those of the
+    /// callers that wait, one of which leads another attempt.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self {
@@ -68,7 +70,8 @@ impl<K: Clone + Eq + Hash, R: Clone> SingleFlight<K, R> {
         }
     }
 
-    /// Waits for the attempt of this key, or makes the caller the leader of one. `left` is the time that the caller has left to wait.
+    /// Waits for the attempt of this key, or makes the caller the leader of one. `left` is the time that the caller
+    /// has left to wait.
     pub fn join(&self, key: &K, left: impl Fn() -> Duration) -> Joined<'_, K, R> {
         loop {
             let attempt = match self.enter(key) {
@@ -119,7 +122,8 @@ impl<R: Clone> Attempt<R> {
     }
 }
 
-/// The lead of an attempt. If it is dropped before it has finished, also by a panic, one of the waiting callers leads another attempt.
+/// The lead of an attempt. If it is dropped before it has finished, also by a panic, one of the waiting
+/// callers leads another attempt.
 #[derive(Debug)]
 pub struct Leader<'f, K: Eq + Hash, R> {
     flights: &'f SingleFlight<K, R>,

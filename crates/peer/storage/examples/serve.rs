@@ -1,4 +1,5 @@
-//! Serves a folder of artifacts until it is stopped: `cargo run -p bumpwright-storage --example serve -- FOLDER HOST:PORT`.
+//! Serves a folder of artifacts until it is stopped: `cargo run -p bumpwright-storage --example
+//! serve -- FOLDER HOST:PORT`.
 #![allow(clippy::print_stderr)]
 
 use std::error::Error;

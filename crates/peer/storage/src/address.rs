@@ -14,8 +14,8 @@ pub struct AddressError {
 }
 
 /// The host, and port, in the URLs of artifacts: `advertised` (`--storage-adv-addr`) unchanged, which may begin with
-/// `http://` or `https://`; else that of `listen` (`--storage-addr`), with `localhost` for `:PORT`, and with `hostname` for
-/// `0.0.0.0:PORT`. Pass [`host_name`] for it.
+/// `http://` or `https://`; else that of `listen` (`--storage-addr`), with `localhost` for `:PORT`, and with `hostname`
+/// for `0.0.0.0:PORT`. Pass [`host_name`] for it.
 ///
 /// Flux's manifests advertise `source-controller.$(RUNTIME_NAMESPACE).svc.cluster.local.`; `RUNTIME_NAMESPACE` is
 /// not read here.

@@ -1,4 +1,5 @@
-//! The choice of garbage among the files of an object, identical to `GetGarbageFiles` of `github.com/fluxcd/pkg/artifact/storage`.
+//! The choice of garbage among the files of an object, identical to `GetGarbageFiles` of
+//! `github.com/fluxcd/pkg/artifact/storage`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -39,10 +40,11 @@ pub struct FolderEntry {
 
 /// Chooses the garbage among `found`, which is in the order of Go's `filepath.WalkDir`; `current` never is.
 ///
-/// First, files older than the TTL are garbage. If fewer than the records stay, that is all; else the oldest are too, until so
-/// many stay: expired files count twice here, so that more may stay. Locks do not count, and are removed with their files;
-/// links and folders stay. Every other file counts, whatever its name and depth. Of files with the same modification time the
-/// second rule sees only the last, as source-controller indexes them by that time. Files beyond `limit` are ignored.
+/// First, files older than the TTL are garbage. If fewer than the records stay, that is all; else the oldest are too,
+/// until so many stay: expired files count twice here, so that more may stay. Locks do not count, and are removed
+/// with their files; links and folders stay. Every other file counts, whatever its name and depth. Of files with the
+/// same modification time the second rule sees only the last, as source-controller indexes them by that time. Files
+/// beyond `limit` are ignored.
 #[must_use]
 pub fn garbage(
     found: &[FolderEntry],

@@ -1,7 +1,7 @@
 //! The paths of artifacts: `KIND/NAMESPACE/NAME/FILE`, kinds in lower case (source-controller's `ArtifactPath`).
 //!
-//! Names come from objects and from statuses, which tenants may write. A name that has a slash, or begins with a dot, is
-//! refused here, so no path of names leads out of the folder.
+//! Names come from objects and from statuses, which tenants may write. A name that has a slash, or begins with a dot,
+//! is refused here, so no path of names leads out of the folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

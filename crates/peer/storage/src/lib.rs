@@ -6,9 +6,9 @@
 //!                 └ garbage ┘
 //! ```
 //!
-//! Layout, names, retention and answers are those of source-controller (`github.com/fluxcd/pkg/artifact`), so that either
-//! may take over the volume of the other; `fixtures/storage` has its recorded decisions. Differences: files are synced
-//! before they get their names, digests are checked whenever a file is read, and folders are not listed.
+//! Layout, names, retention and answers are those of source-controller (`github.com/fluxcd/pkg/artifact`), so that
+//! either may take over the volume of the other; `fixtures/storage` has its recorded decisions. Differences: files are
+//! synced before they get their names, digests are checked whenever a file is read, and folders are not listed.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(

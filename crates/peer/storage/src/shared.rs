@@ -1,7 +1,7 @@
 //! Artifacts that are unpacked once, for all readers in this process.
 //!
-//! Many Kustomizations build from one artifact. The first of them unpacks it while the others wait; the most recently used results are
-//! kept within a bound. A result that is no longer kept but still in use is shared as well.
+//! Many Kustomizations build from one artifact. The first of them unpacks it while the others wait; the most recently
+//! used results are kept within a bound. A result that is no longer kept but still in use is shared as well.
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
@@ -30,8 +30,9 @@ pub enum SharedError<E> {
     },
 }
 
-/// Values by the artifact that they were made from, bounded in bytes. The key says all that may differ: a digest alone does not entitle
-/// to what another requester was sent. `E` is the callers' error; all who wait for the same attempt get the same one.
+/// Values by the artifact that they were made from, bounded in bytes. The key says all that may differ: a digest alone
+/// does not entitle to what another requester was sent. `E` is the callers' error; all who wait for the same attempt
+/// get the same one.
 pub struct Shared<K, T, E> {
     /// The most bytes that are kept.
     bound: u64,

@@ -27,8 +27,8 @@ impl Storage {
     /// read (`VerifyArtifact`). From then on nothing else is served under its path.
     ///
     /// # Errors
-    /// [`StorageError::Damaged`] when it differs: it is then removed. [`StorageError::File`] when it cannot be read, see
-    /// [`StorageError::is_absent`]; [`StorageError::Digest`] when the artifact has no digest.
+    /// [`StorageError::Damaged`] when it differs: it is then removed. [`StorageError::File`] when it cannot be read,
+    /// see [`StorageError::is_absent`]; [`StorageError::Digest`] when the artifact has no digest.
     pub fn verify(&self, artifact: &Artifact) -> Result<(), StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
         let expected: Digest = artifact.digest.parse().map_err(|cause| StorageError::Digest {

@@ -8,8 +8,8 @@ use crate::error::StorageError;
 use crate::garbage::FolderEntry;
 use crate::storage::is_partial;
 
-/// Lists everything below a folder but unfinished files; nothing when it does not exist. Links are not followed. Entries
-/// that disappear meanwhile are skipped.
+/// Lists everything below a folder but unfinished files; nothing when it does not exist. Links are not followed.
+/// Entries that disappear meanwhile are skipped.
 pub(crate) fn walk(folder: &Path) -> Result<Vec<FolderEntry>, StorageError> {
     let mut found = Vec::new();
     // Open folders, each with its remaining entries, last first.

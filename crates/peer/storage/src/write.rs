@@ -36,7 +36,8 @@ impl Storage {
     ///
     /// # Errors
     /// [`StorageError::Fill`] with the error of `fill`; [`StorageError::File`] when the system refuses a step;
-    /// [`StorageError::TooLarge`] and [`StorageError::Full`] beyond the limits; names as in [`ArtifactPath::parse`]. The old file is still there, unless a step after the renaming failed.
+    /// [`StorageError::TooLarge`] and [`StorageError::Full`] beyond the limits; names as in [`ArtifactPath::parse`].
+    /// The old file is still there, unless a step after the renaming failed.
     pub fn write(
         &self,
         artifact: &Artifact,
@@ -74,8 +75,8 @@ impl Storage {
         })
     }
 
-    /// Takes the lock between processes, as in source-controller. It is released with the returned file; the file on disk
-    /// is removed when the artifact is collected.
+    /// Takes the lock between processes, as in source-controller. It is released with the returned file; the file on
+    /// disk is removed when the artifact is collected.
     fn lock_file(&self, path: &ArtifactPath) -> Result<File, StorageError> {
         let name = path.lock_below(&self.inner.settings.path);
         let locked = self.inner.steps.before(Step::Lock).and_then(|()| {

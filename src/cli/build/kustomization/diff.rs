@@ -14,8 +14,8 @@ use bumpwright_overlay::may_lack;
 /// Prints the changes; returns whether there are any.
 ///
 /// # Errors
-/// The Kustomization cannot be built, the cluster cannot be reached, or it would refuse objects. Results for the other objects
-/// are printed before.
+/// The Kustomization cannot be built, the cluster cannot be reached, or it would refuse objects. Results for the other
+/// objects are printed before.
 pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, String> {
     let Some(built) = kustomization::build(&args.flux, &args.building, false)? else {
         return Ok(false);

@@ -43,8 +43,8 @@ impl BuiltKustomization {
     }
 }
 
-/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked instead of decrypted, where
-/// the Kustomization decrypts at all.
+/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked instead of
+/// decrypted, where the Kustomization decrypts at all.
 ///
 /// # Errors
 /// Errors of the build, in the controller's words where it has some.
@@ -114,8 +114,8 @@ fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -
     })
 }
 
-/// The decryption with the keys of the flags and of the Kustomization's Secret, if that is in `-f`; and whether there are any
-/// keys.
+/// The decryption with the keys of the flags and of the Kustomization's Secret, if that is in `-f`; and whether
+/// there are any keys.
 fn decryption(
     flags: &Flux,
     kustomization: &Kustomization,

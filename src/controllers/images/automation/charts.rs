@@ -1,7 +1,8 @@
 //! What a verification has from elsewhere: the charts of HelmRepositories and OCIRepositories, and nothing else.
 //!
-//! What a commit says is a tenant's. So a chart comes from the address that the object in the API server has, and with its logins, as
-//! its own controller fetches it; a commit chooses the chart and its version. Logins are used of objects in the automation's namespace only.
+//! What a commit says is a tenant's. So a chart comes from the address that the object in the API server has, and with
+//! its logins, as its own controller fetches it; a commit chooses the chart and its version. Logins are used of objects
+//! in the automation's namespace only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -134,7 +135,8 @@ impl Elsewhere {
         found.map_err(|error| unavailable(error.to_string()))
     }
 
-    /// Runs a fetch on the account of the namespace, for half of the time that is left at most: a slow server does not take that of the builds.
+    /// Runs a fetch on the account of the namespace, for half of the time that is left at most: a slow server does not
+    /// take that of the builds.
     fn fetched<E>(
         &self,
         until: Option<Instant>,

@@ -1,7 +1,8 @@
-//! `bumpwright.dev/verify: server`: dry runs of changed objects, at the cluster and as the account that their Kustomization is applied with.
+//! `bumpwright.dev/verify: server`: dry runs of changed objects, at the cluster and as the account that their
+//! Kustomization is applied with.
 //!
-//! Cluster and account are those of the Kustomization in the API server, never those of the files that are verified: those who may write the
-//! files may not choose them.
+//! Cluster and account are those of the Kustomization in the API server, never those of the files that are verified:
+//! those who may write the files may not choose them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use serde_json::Value;
 /// How often it is looked whether the automation is deleted meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Dry runs as the reconciler of Kustomizations would make them, with the accounts of these and of no others, for an automation in
-/// `namespace`.
+/// Dry runs as the reconciler of Kustomizations would make them, with the accounts of these and of no others, for
+/// an automation in `namespace`.
 pub(super) fn as_reconciler(
     shared: &Arc<Context>,
     namespace: &str,
@@ -63,8 +64,8 @@ impl AsReconciler {
         }
     }
 
-    /// The account of a release, as the API server has it: the same as in the files, of the same Kustomization, and one that the automation
-    /// may know.
+    /// The account of a release, as the API server has it: the same as in the files, of the same Kustomization, and one
+    /// that the automation may know.
     async fn account_of(&self, release: &ReleaseSummary, owner: &ObjectName) -> Result<ObjectName, NotAsked> {
         let left = |why: &str| NotAsked::Left(format!("the API server is not asked about its changes: {why}"));
         let settings = &self.shared.settings;

@@ -1,5 +1,5 @@
-//! A source whose branch was pushed to is asked to fetch at once: its interval would delay what is on its way. The annotation reaches whoever serves
-//! the source, this process or another, also after a restart.
+//! A source whose branch was pushed to is asked to fetch at once: its interval would delay what is on its way. The
+//! annotation reaches whoever serves the source, this process or another, also after a restart.
 
 use serde_json::json;
 
@@ -38,8 +38,8 @@ impl Fetched {
     }
 }
 
-/// Asks for a fetch if a run has pushed to what the source fetches. A refusal is logged and changes nothing else: the source fetches when its
-/// interval is over.
+/// Asks for a fetch if a run has pushed to what the source fetches. A refusal is logged and changes nothing else: the
+/// source fetches when its interval is over.
 pub(super) async fn request(context: &AutomationContext, request: &ReconcileRequest<'_>, source: &Fetched, run: &Run) {
     if !source.has_changed(run) {
         return;

@@ -186,8 +186,8 @@ impl ImageUpdateAutomations {
         }
     }
 
-    /// Has the source fetch what was pushed. Counts a run and its skips, and tells of those that the previous message `before` of Ready does
-    /// not have.
+    /// Has the source fetch what was pushed. Counts a run and its skips, and tells of those that the previous message
+    /// `before` of Ready does not have.
     async fn tell(&self, (request, source): (&ReconcileRequest<'_>, &Fetched), run: &Run, before: &str) {
         fetch::request(&self.0, request, source, run).await;
         let metrics = &self.0.shared.metrics;

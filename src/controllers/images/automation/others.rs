@@ -8,8 +8,8 @@ use super::context::AutomationContext;
 use bumpwright_runtime::ReconcileRequest;
 use bumpwright_update::{Policies, Run};
 
-/// Records what the markers name, so that the automation runs again when such a policy changes. One that changed between its look-up and
-/// this has it run again at once.
+/// Records what the markers name, so that the automation runs again when such a policy changes. One that changed
+/// between its look-up and this has it run again at once.
 pub(super) fn record(
     context: &AutomationContext,
     request: &ReconcileRequest<'_>,
@@ -29,8 +29,8 @@ pub(super) fn record(
     }
 }
 
-/// Adds the images of such policies to `status.observedPolicies`, as `namespace/name`: only of those that markers name and that allow it,
-/// so that nobody else can fill the status.
+/// Adds the images of such policies to `status.observedPolicies`, as `namespace/name`: only of those that markers name
+/// and that allow it, so that nobody else can fill the status.
 pub(super) fn observe(observed: &mut Value, run: &Run) {
     if let Some(observed) = observed.as_object_mut() {
         let others = run

@@ -1,5 +1,5 @@
-//! Skipped markers, which Flux ignores in silence (docs/decisions.md, *silence*): in the Ready message, in an event and in
-//! metrics.
+//! Skipped markers, which Flux ignores in silence (docs/decisions.md, *silence*): in the Ready message, in an
+//! event and in metrics.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +48,9 @@ fn first(skips: &[Skip], count: usize) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Markers of other automations on the same repository are expected, and so are commented-out fields; only metrics count them. Fields
-/// that wait for a window are no fault either: the message has them on a line of their own (`windows`).
+/// Markers of other automations on the same repository are expected, and so are commented-out fields; only
+/// metrics count them. Fields that wait for a window are no fault either: the message has them on a line
+/// of their own (`windows`).
 fn is_meant(reason: Reason) -> bool {
     reason.is_dormant()
         || matches!(

@@ -1,8 +1,9 @@
-//! `bumpwright.dev/verify`: the Kustomizations of the cluster that sync the repository are built with the commit before it is pushed, and
-//! with `server` what changes is sent to the API server as dry runs (docs/guides/impact.md).
+//! `bumpwright.dev/verify`: the Kustomizations of the cluster that sync the repository are built with the commit before
+//! it is pushed, and with `server` what changes is sent to the API server as dry runs (docs/guides/impact.md).
 //!
-//! An automation is a tenant's. It sees the Kustomizations of its own GitRepository only; with `--no-cross-namespace-refs` those of its
-//! own namespace. Secrets of other namespaces are not read: variables from them stay as they are written.
+//! An automation is a tenant's. It sees the Kustomizations of its own GitRepository only; with
+//! `--no-cross-namespace-refs` those of its own namespace. Secrets of other namespaces are not read: variables from
+//! them stay as they are written.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -104,7 +105,8 @@ async fn made(
     Ok(verifier)
 }
 
-/// Finds the Kustomizations that a commit changes, for automations that follow their commits. The cluster is asked once there are edits.
+/// Finds the Kustomizations that a commit changes, for automations that follow their commits. The cluster is asked
+/// once there are edits.
 struct Impacts {
     context: Arc<AutomationContext>,
     automation: ImageUpdateAutomation,
@@ -141,7 +143,8 @@ impl Verify for Impacts {
 
 /// What an automation sees of the cluster.
 struct Seen {
-    /// The Kustomizations that sync its GitRepository, without those that others of them apply, and what they take variables from.
+    /// The Kustomizations that sync its GitRepository, without those that others of them apply, and what
+    /// they take variables from.
     cluster: ClusterObjects,
     /// All of these Kustomizations.
     all: Vec<Kustomization>,
@@ -204,8 +207,8 @@ async fn kustomizations(context: &AutomationContext, namespace: &str) -> Result<
     }
 }
 
-/// The ConfigMaps that Kustomizations take variables from, and the Secrets in the automation's own namespace. Missing ones are left
-/// out: the expressions stay as they are written.
+/// The ConfigMaps that Kustomizations take variables from, and the Secrets in the automation's own namespace. Missing
+/// ones are left out: the expressions stay as they are written.
 async fn references(
     context: &AutomationContext,
     all: &[(Kustomization, Value)],

@@ -1,5 +1,6 @@
-//! Windows (`bumpwright.dev/window`): a closed automation does nothing until its window opens, and one whose fields wait for windows of
-//! policies runs again when the first of these opens. Only the clock on the wall decides, at each run.
+//! Windows (`bumpwright.dev/window`): a closed automation does nothing until its window opens, and one whose
+//! fields wait for windows of policies runs again when the first of these opens. Only the clock on the wall
+//! decides, at each run.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,8 +26,8 @@ const NAMED: usize = 10;
 /// What a closed automation says of policies that have chosen other images.
 const CHANGED: &str = "changed since the last run: ";
 
-/// The outcome of an automation outside of its windows: nothing is asked for or fetched. Dry runs push nothing anyway, and those with an open
-/// rollout go on to look at it.
+/// The outcome of an automation outside of its windows: nothing is asked for or fetched. Dry runs push nothing anyway,
+/// and those with an open rollout go on to look at it.
 pub(super) fn closed(
     context: &AutomationContext,
     valid: &Valid,
@@ -72,7 +73,8 @@ fn ready(closed: &Closed, changed: &[&str], before: &str) -> Outcome {
     }
 }
 
-/// The policies that have chosen another image than at the last run; none before the first one, since only Git has the markers.
+/// The policies that have chosen another image than at the last run; none before the first one, since only
+/// Git has the markers.
 fn changed<'a>(status: &Status, observed: &'a Value) -> Vec<&'a str> {
     if status.text("observedSourceRevision").is_empty() {
         return Vec::new();
@@ -88,8 +90,9 @@ fn changed<'a>(status: &Status, observed: &'a Value) -> Vec<&'a str> {
     changed.map(|(name, _)| name.as_str()).collect()
 }
 
-/// Has the automation run again when a window opens that it was outside of, or at the time that fields wait for: another window opens, or a
-/// tag is proven (`soak`). An interval of half of that time or less comes first, with all of its jitter, and looks again.
+/// Has the automation run again when a window opens that it was outside of, or at the time that fields wait for:
+/// another window opens, or a tag is proven (`soak`). An interval of half of that time or less comes first, with all of
+/// its jitter, and looks again.
 pub(super) fn come_back(request: &ReconcileRequest<'_>, finished: &FinishedRun) {
     let outside = finished.run.outside.as_ref().and_then(|closed| closed.opens.as_ref());
     let Some(due) = outside

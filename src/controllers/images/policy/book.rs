@@ -1,7 +1,7 @@
 //! The policies of each namespace as automations see them, kept from run to run.
 //!
-//! Every automation sees every policy of its namespace, and those of others that allow it to. Decoding 500 of them costs more than a run
-//! that finds nothing, so the decoded policies are kept and updated when single ones change.
+//! Every automation sees every policy of its namespace, and those of others that allow it to. Decoding 500 of them
+//! costs more than a run that finds nothing, so the decoded policies are kept and updated when single ones change.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,7 +30,8 @@ const TIMELESS: [&str; 4] = [
     "bumpwright.dev/release",
 ];
 
-/// How often policies with other ones are read again for all namespaces: their owner must not make runs of others expensive.
+/// How often policies with other ones are read again for all namespaces: their owner must not make
+/// runs of others expensive.
 const SHARED_AGAIN: Duration = Duration::from_secs(30);
 
 /// Pages by namespace.
@@ -73,8 +74,8 @@ impl PolicyBook {
         }
     }
 
-    /// The policies of a namespace together with those of others that may allow it to use them, and the images of those of its own that
-    /// match the selector, by name.
+    /// The policies of a namespace together with those of others that may allow it to use them, and the images of those
+    /// of its own that match the selector, by name.
     pub(crate) fn of(&self, namespace: &str, selector: Option<&LabelSelector>) -> (Arc<Policies>, Value) {
         let own = self.cache.list_in(namespace);
         let mut others = match &self.labels {

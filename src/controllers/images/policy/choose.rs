@@ -124,8 +124,8 @@ impl Candidates {
         Ok((choice, again))
     }
 
-    /// The newest image that the policy allows, of tags that are proven if they have to be, and with this digest if it is. Blocks on
-    /// registries for digests, ages and signatures, so it has a thread of its own.
+    /// The newest image that the policy allows, of tags that are proven if they have to be, and with this digest if it
+    /// is. Blocks on registries for digests, ages and signatures, so it has a thread of its own.
     pub(super) async fn newest(
         self,
         context: &Arc<ImagesContext>,

@@ -56,8 +56,9 @@ pub(super) async fn repository(
     Ok((object, repository))
 }
 
-/// The tags of the last scan, which the status of the repository names. Right after a requested scan they may not be stored yet; a
-/// process that begins to lead may have those of an older scan, from which a policy would choose an older image.
+/// The tags of the last scan, which the status of the repository names. Right after a requested scan they may
+/// not be stored yet; a process that begins to lead may have those of an older scan, from which a policy would
+/// choose an older image.
 pub(super) async fn tags(
     context: &ImagesContext,
     (object, repository): (&Arc<Object>, &ImageRepository),

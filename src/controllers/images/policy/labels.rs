@@ -1,4 +1,5 @@
-//! The labels of namespaces, for policies that allow automations by them. Only a run whose markers name such a policy asks for them.
+//! The labels of namespaces, for policies that allow automations by them. Only a run whose markers name such a
+//! policy asks for them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A look at the stage that a policy promotes from: a Kustomization here or in another cluster, its workloads and their pods.
+//! A look at the stage that a policy promotes from: a Kustomization here or in another cluster, its
+//! workloads and their pods.
 
 use std::time::Duration;
 
@@ -30,7 +31,8 @@ const RELEASES: usize = 50;
 /// The number of requests at a time.
 const TOGETHER: usize = 8;
 
-/// Checks that a policy of the namespace `own` may name the Kustomization. In another cluster the rights are those of its kubeconfig.
+/// Checks that a policy of the namespace `own` may name the Kustomization. In another cluster the rights are
+/// those of its kubeconfig.
 pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promotion) -> Result<(), Error> {
     let is_foreign = promotion.kubeconfig.is_none() && promotion.namespace != own;
     if is_foreign && context.shared.settings.no_cross_namespace_refs {
@@ -43,7 +45,8 @@ pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promo
     }
 }
 
-/// What the Kustomization proves about images of `repository` for a policy of the namespace `own`; else a sentence about it.
+/// What the Kustomization proves about images of `repository` for a policy of the namespace `own`; else
+/// a sentence about it.
 pub(super) async fn proof(
     context: &ImagesContext,
     own: &str,
@@ -140,15 +143,16 @@ type Seen = (ObjectId, Answered<Value>, Answered<Vec<Value>>);
 /// Reads workloads and pods.
 struct Reader {
     cluster: Cluster,
-    /// The account that is impersonated. The controller's own rights never take its place: who names an account would read with more.
+    /// The account that is impersonated. The controller's own rights never take its place: who names an account
+    /// would read with more.
     account: Option<String>,
     /// Whether it reads with the rights of the controller, if nobody is impersonated.
     is_own: bool,
 }
 
 impl Reader {
-    /// Adds what HelmReleases install. One that may not be read, or is too many, is not looked into: its Kustomization may prove the image
-    /// without it.
+    /// Adds what HelmReleases install. One that may not be read, or is too many, is not looked into: its Kustomization
+    /// may prove the image without it.
     async fn with_releases(&self, inventory: Inventory) -> Result<Inventory, String> {
         let names = inventory.helm_releases.clone();
         let asked = names.iter().take(RELEASES);

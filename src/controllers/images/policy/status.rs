@@ -40,8 +40,8 @@ pub(super) fn without_image(status: &mut Status) {
     }
 }
 
-/// The message of Ready (image-reflector-controller v1.2, `composeImagePolicyReadyMessage`), followed by our reason for keeping
-/// an older image.
+/// The message of Ready (image-reflector-controller v1.2, `composeImagePolicyReadyMessage`), followed by our reason for
+/// keeping an older image.
 fn message(image: &LatestRef, previous: Option<&Value>, kept: Option<&str>) -> String {
     let mut message = format!("Latest image tag for {} resolved to {}", image.name, image.tag);
     if let Some(digest) = &image.digest {

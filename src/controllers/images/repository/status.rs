@@ -34,7 +34,8 @@ fn scanned(status: &mut Status, Scan { tags, revision }: &Scan, now: &str) -> bo
     changed
 }
 
-/// Records the result of a scan at the time `now`, if there was one. The tags in the status are valid until the next scan.
+/// Records the result of a scan at the time `now`, if there was one. The tags in the status are valid
+/// until the next scan.
 pub(super) fn ready(status: &mut Status, plan: &Plan, scan: Option<&Scan>, now: &str) -> Outcome {
     let next = duration(plan.schedule.next);
     let trace = match scan.map(|scan| scanned(status, scan, now)) {

@@ -1,5 +1,5 @@
-//! The decryption keys of a Kustomization: those of its Secret, or those of the controller (kustomize-controller, `ImportKeys`;
-//! K-130 … K-148).
+//! The decryption keys of a Kustomization: those of its Secret, or those of the controller (kustomize-controller,
+//! `ImportKeys`; K-130 … K-148).
 
 use super::vault;
 use crate::controllers::context::Context;

@@ -1,5 +1,5 @@
-//! From the files of an artifact to the objects of a Kustomization: references are read first, then the build runs on a thread
-//! of its own.
+//! From the files of an artifact to the objects of a Kustomization: references are read first, then the build runs on a
+//! thread of its own.
 
 mod keys;
 pub(crate) mod slots;
@@ -110,8 +110,8 @@ pub(crate) async fn build(
     built.await?
 }
 
-/// What would be taken away from objects in silence, as Flux does. All else that is not a text is left to the API server, whose
-/// refusal is Flux's.
+/// What would be taken away from objects in silence, as Flux does. All else that is not a text is left to the API
+/// server, whose refusal is Flux's.
 fn lost(kustomization: &Kustomization) -> impl Fn(&NotText) -> bool + use<> {
     let common = kustomization.spec.common_metadata.as_ref();
     let annotates = common.is_some_and(|common| !common.annotations.is_empty());

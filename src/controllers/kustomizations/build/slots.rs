@@ -1,4 +1,5 @@
-//! Builds of a namespace run concurrently within its memory limit; one that runs out of memory beside others is repeated alone.
+//! Builds of a namespace run concurrently within its memory limit; one that runs out of memory beside
+//! others is repeated alone.
 
 use std::collections::HashMap;
 

@@ -15,7 +15,8 @@ use bumpwright_secret::Secret;
 /// The field that names the ServiceAccount.
 const FIELD: &str = "spec.decryption.serviceAccountName";
 
-/// The logins of `account`, or of this process without one; None where neither its annotations nor a ConfigMap say where.
+/// The logins of `account`, or of this process without one; None where neither its annotations nor
+/// a ConfigMap say where.
 ///
 /// # Errors
 /// The annotations are invalid, or both say it.

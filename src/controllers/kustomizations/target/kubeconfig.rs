@@ -1,5 +1,5 @@
-//! Target clusters described by a ConfigMap, and the identity used for them (fluxcd/pkg `auth/utils`, `GetRESTConfig`; K-105,
-//! K-112 … K-121).
+//! Target clusters described by a ConfigMap, and the identity used for them (fluxcd/pkg `auth/utils`, `GetRESTConfig`;
+//! K-105, K-112 … K-121).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,8 +106,8 @@ fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<W
     }
 }
 
-/// Returns whether this process may use its own identity at a place that a ConfigMap describes. With tenant isolation only an
-/// address from a cloud counts: another server would keep the token.
+/// Returns whether this process may use its own identity at a place that a ConfigMap describes. With tenant isolation
+/// only an address from a cloud counts: another server would keep the token.
 fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
     let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
     if told_by_cloud || !context.settings.keeps_tenants_apart() {
@@ -121,8 +121,9 @@ fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
     }
 }
 
-/// Refuses to issue a token of this process that is valid at places other than the target cluster: at this cluster's own API
-/// server, or at a cloud for this process's identity. The API server itself defines its audiences, including the default one.
+/// Refuses to issue a token of this process that is valid at places other than the target cluster: at this
+/// cluster's own API server, or at a cloud for this process's identity. The API server itself defines its
+/// audiences, including the default one.
 async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), String> {
     let name = ObjectName::new(&own.namespace, &own.name);
     let failed =

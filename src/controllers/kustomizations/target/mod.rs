@@ -1,5 +1,5 @@
-//! The target cluster of a Kustomization and the account for it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
-//! docs/decisions.md C02).
+//! The target cluster of a Kustomization and the account for it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102
+//! … K-124, docs/decisions.md C02).
 
 mod kubeconfig;
 mod remotes;
@@ -41,8 +41,8 @@ pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Resul
     }
 }
 
-/// Checks that this process, which may not be the one that applies a Kustomization, may log in at its target: it sends its own identity
-/// to no cluster that a ConfigMap names.
+/// Checks that this process, which may not be the one that applies a Kustomization, may log in at its target: it sends
+/// its own identity to no cluster that a ConfigMap names.
 ///
 /// # Errors
 /// A sentence.

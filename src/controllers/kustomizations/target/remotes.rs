@@ -15,8 +15,8 @@ const LIMIT: u64 = 64 << 20;
 /// The time after which a cluster that nothing used is forgotten, with its credentials; as long as tokens are kept.
 const UNUSED: Duration = Duration::from_secs(3600);
 
-/// The key of a connected cluster: a collision-resistant hash, since a collision would give access to a cluster with another
-/// identity.
+/// The key of a connected cluster: a collision-resistant hash, since a collision would give access to a
+/// cluster with another identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RemoteKey([u8; 32]);
 
@@ -54,8 +54,8 @@ impl Weight for Cluster {
     }
 }
 
-/// Connected clusters, by the content of their kubeconfigs or ConfigMaps. A cluster that stays connected costs no new handshake, nor
-/// a new look at the kinds that it has.
+/// Connected clusters, by the content of their kubeconfigs or ConfigMaps. A cluster that stays connected costs no new
+/// handshake, nor a new look at the kinds that it has.
 #[derive(Debug)]
 pub(crate) struct Remotes<C = Cluster>(Mutex<HashMap<RemoteKey, Remote<C>>>);
 
@@ -105,8 +105,8 @@ fn make_room<C: Weight>(known: &mut HashMap<RemoteKey, Remote<C>>) {
     }
 }
 
-/// The cluster to forget, if all take too much memory: the one unused for longest of the namespace whose clusters take most, so that
-/// a namespace with many, or large ones, takes nothing from others.
+/// The cluster to forget, if all take too much memory: the one unused for longest of the namespace whose clusters take
+/// most, so that a namespace with many, or large ones, takes nothing from others.
 fn one_too_many<C: Weight>(known: &HashMap<RemoteKey, Remote<C>>) -> Option<RemoteKey> {
     if known.values().map(|remote| remote.cluster.weight()).sum::<u64>() <= LIMIT {
         return None;

@@ -1,5 +1,5 @@
-//! The lease of a controller, which the members hold together: an old controller of Flux, or a process without `--shards`, never acts at the
-//! same time. Whoever finds that it was not renewed for a while renews it.
+//! The lease of a controller, which the members hold together: an old controller of Flux, or a process without
+//! `--shards`, never acts at the same time. Whoever finds that it was not renewed for a while renews it.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ pub(super) struct ControllerLease {
     seen: Option<((String, String), Instant)>,
     /// When the last list began that did not show this renewal yet: it was made after that.
     after: Instant,
-    /// Until when the group has the lease; none before this member has renewed it itself, so that it cannot be given back meanwhile.
+    /// Until when the group has the lease; none before this member has renewed it itself, so that it cannot
+    /// be given back meanwhile.
     until: Option<Instant>,
     held: watch::Sender<bool>,
 }
@@ -43,7 +44,8 @@ impl ControllerLease {
         self.until
     }
 
-    /// Looks at the state in a list that came after one that was begun at `before`. Returns whether it is to be written.
+    /// Looks at the state in a list that came after one that was begun at `before`. Returns whether it
+    /// is to be written.
     ///
     /// # Errors
     /// [`Taken`]

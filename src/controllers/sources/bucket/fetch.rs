@@ -67,8 +67,8 @@ pub(super) async fn bucket(
     Ok(fetched)
 }
 
-/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). Also returns the keys of
-/// listed objects that are gone. `folder` is for unnamed temporary files.
+/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). Also returns the keys
+/// of listed objects that are gone. `folder` is for unnamed temporary files.
 fn fetch(request: &FetchRequest, folder: &Path, room: &Share) -> Result<(FetchedBucket, Vec<String>), Error> {
     let deadline = Deadline::after(request.timeout);
     let bucket = Bucket::open(&request.settings, deadline)?;

@@ -33,8 +33,8 @@ pub(super) struct FetchedCommit {
     pub(super) files: Option<Files>,
 }
 
-/// Fetches the commit with its files, or without them when the artifact has the same commit and spec already. None when neither
-/// the reference nor anything else has changed; `is_verified`: nor the keys that it was verified with.
+/// Fetches the commit with its files, or without them when the artifact has the same commit and spec already. None when
+/// neither the reference nor anything else has changed; `is_verified`: nor the keys that it was verified with.
 pub(super) async fn commit(
     request: &SourceRequest<'_, GitRepository>,
     status: &Status,
@@ -53,8 +53,8 @@ pub(super) async fn commit(
         made,
     };
     let mirrors = Arc::clone(&request.sources.mirrors);
-    // One timeout for waiting until another fetch of the same repository is over, and one for the fetch itself, including
-    // submodules.
+    // One timeout for waiting until another fetch of the same repository is over, and one for the
+    // fetch itself, including submodules.
     let limit = remote.timeout.saturating_mul(2);
     run_on_network(move || Ok(Job::within(limit, || fetch(&mirrors, &wanted))?)).await
 }

@@ -59,8 +59,8 @@ pub(super) async fn store(
     Ok(Some(NewArtifact { artifact, observed }))
 }
 
-/// Returns whether the artifact was made from the current spec, commit aside (`gitContentConfigChanged`). `verified` is the
-/// mode in which its commit was verified.
+/// Returns whether the artifact was made from the current spec, commit aside (`gitContentConfigChanged`). `verified` is
+/// the mode in which its commit was verified.
 pub(super) fn is_made_of(
     request: &SourceRequest<'_, GitRepository>,
     includes: &[Artifact],

@@ -46,7 +46,8 @@ fn requested(repository: &GitRepository) -> Option<&GitVerification> {
     repository.spec.verify.as_ref().filter(|verify| !verify.mode.is_empty())
 }
 
-/// Returns whether the observed commit was verified with the keys that count now. Where that cannot be told, it was not.
+/// Returns whether the observed commit was verified with the keys that count now. Where that cannot be
+/// told, it was not.
 pub(super) fn is_current(request: &SourceRequest<'_, GitRepository>, status: &Status, objects: &Objects) -> bool {
     if requested(&request.object).is_none() {
         return true;

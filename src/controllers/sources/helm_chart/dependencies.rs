@@ -1,5 +1,5 @@
-//! The charts that a chart of files needs, from repositories: with the connection of the HelmRepository of the same namespace that has the
-//! URL, if there is one.
+//! The charts that a chart of files needs, from repositories: with the connection of the HelmRepository of the same
+//! namespace that has the URL, if there is one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

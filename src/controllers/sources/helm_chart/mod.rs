@@ -1,5 +1,5 @@
-//! `HelmChart` as a source: one chart of a repository, or of the files of a GitRepository or Bucket, as an archive (source-controller v1.9,
-//! `HelmChartReconciler`).
+//! `HelmChart` as a source: one chart of a repository, or of the files of a GitRepository or Bucket, as an
+//! archive (source-controller v1.9, `HelmChartReconciler`).
 //!
 //! ```text
 //! HelmRepository ─▶ http (index, archive) ─┐

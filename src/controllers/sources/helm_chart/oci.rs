@@ -90,7 +90,8 @@ async fn objects(request: &SourceRequest<'_, HelmChart>, repository: &HelmReposi
     found.map_err(|error| Error::AuthenticationFailed(error.to_string()))
 }
 
-/// The repository of a chart: as that of an OCIRepository, but for the words of errors and for logins by name and password.
+/// The repository of a chart: as that of an OCIRepository, but for the words of errors and for logins
+/// by name and password.
 pub(super) fn connected(
     sources: Registries<'_>,
     repository: &HelmRepository,

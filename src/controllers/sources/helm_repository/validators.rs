@@ -1,5 +1,5 @@
-//! What servers said about the indexes that artifacts were made of, so that an unchanged one is not sent again. Kept in memory: the first
-//! fetch of a process is whole.
+//! What servers said about the indexes that artifacts were made of, so that an unchanged one is not sent again. Kept in
+//! memory: the first fetch of a process is whole.
 
 use std::collections::HashMap;
 

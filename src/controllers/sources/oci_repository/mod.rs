@@ -1,4 +1,5 @@
-//! `OCIRepository` as a source: from a tag or digest to an artifact (source-controller v1.9, `OCIRepositoryReconciler`).
+//! `OCIRepository` as a source: from a tag or digest to an artifact (source-controller v1.9,
+//! `OCIRepositoryReconciler`).
 
 mod dereference;
 mod error;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 /// The action of an event for the notification-controller: the values of `api/v1/action.go` in kustomize-controller and
-/// source-controller 1.10.1, and in the APIs 1.3.0 of the image controllers. Those that Flux gives to traces alone, which
-/// are not sent, are not here.
+/// source-controller 1.10.1, and in the APIs 1.3.0 of the image controllers. Those that Flux gives to traces alone,
+/// which are not sent, are not here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Action {
     /// The outcome of a reconciliation.

@@ -1,6 +1,6 @@
 //! client-go's protection of a cluster from floods of events (`tools/record/events_cache.go`, `EventCorrelator`): a
-//! repeated event is counted in the existing one, many that differ only by their message are combined, and the events of
-//! one object are rate limited.
+//! repeated event is counted in the existing one, many that differ only by their message are combined, and the events
+//! of one object are rate limited.
 //!
 //! It is a value without clock and client. One difference: of ten messages client-go forgets a random one, so it is
 //! random whether a repeated older message is combined. Here the newest is forgotten: the first

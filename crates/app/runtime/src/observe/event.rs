@@ -83,8 +83,8 @@ impl EventType {
 pub struct Event {
     /// The object.
     pub object: ObjectReference,
-    /// Another object that it is about, such as the source of a Kustomization. As `action`, it is not part of the Event in the
-    /// cluster: core/v1 has it, but Flux' recorder leaves it out.
+    /// Another object that it is about, such as the source of a Kustomization. As `action`, it is not part of the Event
+    /// in the cluster: core/v1 has it, but Flux' recorder leaves it out.
     pub related: Option<ObjectReference>,
     /// What was done, or failed.
     pub action: Action,

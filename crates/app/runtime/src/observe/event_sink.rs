@@ -1,9 +1,9 @@
 //! Delivery of events to the notification-controller (`--events-addr`): sent one after the other by a thread of their
 //! own, so that no reconciliation waits.
 //!
-//! Flux' recorder sends while the reconciliation waits, with go-retryablehttp's defaults: five tries with pauses of 1, 2,
-//! 4 and 8 seconds, for 5xx but 501 and for broken connections, 5 seconds each (`fluxcd/pkg/runtime/events`). The same
-//! here. A 429 means that the event is a duplicate.
+//! Flux' recorder sends while the reconciliation waits, with go-retryablehttp's defaults: five tries with pauses of 1,
+//! 2, 4 and 8 seconds, for 5xx but 501 and for broken connections, 5 seconds each (`fluxcd/pkg/runtime/events`). The
+//! same here. A 429 means that the event is a duplicate.
 
 use std::collections::VecDeque;
 use std::io;
@@ -163,8 +163,8 @@ impl EventSink {
         self.queue.changed.notify_all();
     }
 
-    /// Closes the queue, sends waiting events without pauses, and returns the number of dropped ones when that is done or the
-    /// time has passed. It blocks.
+    /// Closes the queue, sends waiting events without pauses, and returns the number of dropped ones when that is done
+    /// or the time has passed. It blocks.
     pub fn drain(&self, within: Duration) -> usize {
         let end = Deadline::after(within);
         let mut state = self.queue.state.lock();

@@ -254,7 +254,8 @@ impl Metrics {
             .observe_time(took);
     }
 
-    /// Sets how the last reconciliation left an object, and the reason of its Ready condition, in place of what earlier ones did.
+    /// Sets how the last reconciliation left an object, and the reason of its Ready condition, in place of
+    /// what earlier ones did.
     pub fn object_status(&self, kind: &str, namespace: &str, name: &str, status: ObjectStatus, reason: &str) {
         let all = &self.0.families.object_status;
         let now = [kind, name, namespace, reason, status.as_str()];
@@ -276,8 +277,8 @@ impl Metrics {
         self.0.families.login_failures.with(&[server.as_str()])
     }
 
-    /// Sets the number of markers that the last run of an object skipped, by reason (`Skip`'s reasons), in place of earlier
-    /// ones.
+    /// Sets the number of markers that the last run of an object skipped, by reason (`Skip`'s reasons), in
+    /// place of earlier ones.
     pub fn skipped_markers<'r>(
         &self,
         kind: &str,

@@ -1,5 +1,6 @@
-//! Runs that found nothing new say so in an event, again and again. Flux's controllers have the API server count them, which is most of
-//! what they write in a cluster at rest; here the event is written once, and again when something else has been said meanwhile.
+//! Runs that found nothing new say so in an event, again and again. Flux's controllers have the API server count them,
+//! which is most of what they write in a cluster at rest; here the event is written once, and again when something else
+//! has been said meanwhile.
 
 use super::ClusterEvent;
 use super::correlator::{Key, key_of};

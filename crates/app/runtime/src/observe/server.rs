@@ -63,7 +63,8 @@ impl Server {
         self.listener
     }
 
-    /// Serves pages until `stop` is done, and then those on their way. `page` runs on a thread where it may block for a moment.
+    /// Serves pages until `stop` is done, and then those on their way. `page` runs on a thread where it may
+    /// block for a moment.
     pub async fn run(
         self,
         page: impl Fn(&PageRequest) -> Page + Send + Sync + 'static,

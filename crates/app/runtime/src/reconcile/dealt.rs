@@ -1,4 +1,5 @@
-//! Objects that several processes share: each is reconciled by one of them at a time. The rules are in `bumpwright_shards`.
+//! Objects that several processes share: each is reconciled by one of them at a time. The
+//! rules are in `bumpwright_shards`.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub trait Dealt: Debug + Send + Sync {
     /// Whether an object of the watch is.
     fn verdict(&self, kind: &'static Kind, object: &Object) -> Verdict;
 
-    /// Whether the owner of an object follows from its spec. Then it is read again before it is reconciled, as the watch may be late.
+    /// Whether the owner of an object follows from its spec. Then it is read again before it is reconciled, as the
+    /// watch may be late.
     fn follows_spec(&self, kind: &'static Kind) -> bool;
 
     /// Whether a fresh state of the object has the owner that the watched one has.
@@ -25,8 +27,8 @@ pub trait Dealt: Debug + Send + Sync {
 }
 
 impl<R: Reconcile> Driver<R> {
-    /// Whether an object that is in work from now on may be reconciled here. Otherwise its state here is dropped, or it is looked at again
-    /// soon.
+    /// Whether an object that is in work from now on may be reconciled here. Otherwise its state here is dropped, or it
+    /// is looked at again soon.
     pub(super) async fn may_begin(&self, dealt: &dyn Dealt, name: &ObjectName) -> bool {
         // What belongs to an object that is gone is dropped by everybody.
         let Some(object) = self.cache.get(name) else {

@@ -40,8 +40,8 @@ pub trait Reconcile: Send + Sync + 'static {
     /// The action of events about the outcome.
     const ACTION: Action = Action::Reconcile;
 
-    /// The part of an interval, one in so many, that an object may come back earlier together with others of its namespace; none for
-    /// kinds whose reconciliations have nothing in common.
+    /// The part of an interval, one in so many, that an object may come back earlier together with others of its
+    /// namespace; none for kinds whose reconciliations have nothing in common.
     const TOGETHER: Option<u32> = None;
 
     /// The caches that have to be listed before the first reconciliation, besides the one of the kind.
@@ -49,12 +49,14 @@ pub trait Reconcile: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// When an object that is due is to be looked at instead, if what it needs is on its way in this process. Called often.
+    /// When an object that is due is to be looked at instead, if what it needs is on its way in
+    /// this process. Called often.
     fn postponed(&self, _object: &Object) -> Option<Duration> {
         None
     }
 
-    /// Whether an object is for others to read only. It has no status, no finalizer, and nothing that [`Reconcile::finalize`] removes.
+    /// Whether an object is for others to read only. It has no status, no finalizer, and
+    /// nothing that [`Reconcile::finalize`] removes.
     fn is_static(&self, _object: &Object) -> bool {
         false
     }
@@ -210,7 +212,8 @@ impl ReconcileRequest<'_> {
         self.queue.add(self.object.name.clone());
     }
 
-    /// When the object was last asked for, so that what is known from before that moment is not good enough for this reconciliation.
+    /// When the object was last asked for, so that what is known from before that moment is not good
+    /// enough for this reconciliation.
     #[must_use]
     pub fn asked(&self) -> tokio::time::Instant {
         self.queue
@@ -233,7 +236,8 @@ impl ReconcileRequest<'_> {
         self.queue.unset_revision(&self.object.name);
     }
 
-    /// Waits until a change requests another reconciliation of the object. Returns its cause: `GitRepository/apps/fleet`.
+    /// Waits until a change requests another reconciliation of the object.
+    /// Returns its cause: `GitRepository/apps/fleet`.
     pub async fn requested_again(&self) -> String {
         self.queue.requested_again(&self.object.name).await
     }
@@ -247,8 +251,8 @@ impl ReconcileRequest<'_> {
         written.map_err(|error| error.to_string())
     }
 
-    /// Sets an annotation of the object, or removes it, if nobody has changed it since the beginning of the reconciliation. Returns the
-    /// object, for [`ReconcileRequest::wrote`].
+    /// Sets an annotation of the object, or removes it, if nobody has changed it since the beginning of the
+    /// reconciliation. Returns the object, for [`ReconcileRequest::wrote`].
     ///
     /// # Errors
     /// As [`Cluster::annotate`](bumpwright_kube::Cluster::annotate).
@@ -310,8 +314,8 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    /// Waits until the needed caches are listed, and runs until the queue is closed: with as many reconciliations at once as there
-    /// are workers, besides the parked ones (`permits`). Running reconciliations are finished.
+    /// Waits until the needed caches are listed, and runs until the queue is closed: with as many reconciliations at
+    /// once as there are workers, besides the parked ones (`permits`). Running reconciliations are finished.
     pub async fn work(self: Arc<Self>) {
         self.queue.lead();
         tokio::select! {

@@ -1,5 +1,5 @@
-//! Controllers that reconcile the same objects without our lease: Flux's own, or a second installation. They are known by the statuses that
-//! they write.
+//! Controllers that reconcile the same objects without our lease: Flux's own, or a second installation. They are known
+//! by the statuses that they write.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -48,8 +48,8 @@ impl Statuses {
         !self.told.load(Ordering::Relaxed) && known.is_some_and(|known| known != hash_of(status))
     }
 
-    /// The rival that wrote a changed status, in words; once in the life of this process. `is_alone` is whether no other process of ours
-    /// writes statuses of the kind.
+    /// The rival that wrote a changed status, in words; once in the life of this process. `is_alone` is whether no
+    /// other process of ours writes statuses of the kind.
     pub(super) fn rival(&self, writer: &StatusWriter, ours: &str, is_alone: bool) -> Option<String> {
         let name = writer.manager.as_str();
         let words = match name {

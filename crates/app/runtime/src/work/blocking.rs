@@ -1,4 +1,5 @@
-//! Blocking work for servers and disks, on threads of its own. Such a thread keeps the permit of its reconciliation to its end.
+//! Blocking work for servers and disks, on threads of its own. Such a thread keeps the permit of its
+//! reconciliation to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -47,8 +48,8 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     }
 }
 
-/// Runs `work` that queries servers and has no side effects. It is not awaited once the reconciliation is cancelled; the
-/// thread ends when the server answers, or at its own deadline.
+/// Runs `work` that queries servers and has no side effects. It is not awaited once the reconciliation is cancelled;
+/// the thread ends when the server answers, or at its own deadline.
 ///
 /// # Errors
 /// As [`run`], and when the reconciliation is cancelled.

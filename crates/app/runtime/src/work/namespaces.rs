@@ -39,8 +39,8 @@ impl NamespaceQueues {
         waits.for_each(|(_, since)| *since = now);
     }
 
-    /// Takes the next object for a worker; none when all waiting ones are of namespaces with `most` reconciliations. Among namespaces
-    /// with equally few busy workers the one served longest ago goes first.
+    /// Takes the next object for a worker; none when all waiting ones are of namespaces with `most` reconciliations.
+    /// Among namespaces with equally few busy workers the one served longest ago goes first.
     pub fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
         let may = |line: &&mut NamespaceQueue| !line.ready.is_empty() && line.begun < most;
         let line = self.namespaces.values_mut().filter(may);

@@ -1,8 +1,8 @@
 //! Worker permits: the limit of reconciliations of a kind at once, and parking of those that wait for a slow peer.
 //!
-//! A reconciliation begins with a worker's permit and is parked after some seconds: the worker is free for another object, so a
-//! slow server costs a thread and no worker. A namespace has no more reconciliations at once than there are workers, including
-//! parked ones and threads that outlive their reconciliation.
+//! A reconciliation begins with a worker's permit and is parked after some seconds: the worker is free for another
+//! object, so a slow server costs a thread and no worker. A namespace has no more reconciliations at once than there
+//! are workers, including parked ones and threads that outlive their reconciliation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +35,8 @@ const KINDS: usize = 7;
 /// Threads for the servers of metrics, probes and artifacts.
 const SERVERS: usize = 64;
 
-/// The most blocking threads, with so many workers for each kind: enough that no reconciliation waits for the thread of another
-/// one, and no probe for a reconciliation.
+/// The most blocking threads, with so many workers for each kind: enough that no reconciliation waits for the thread of
+/// another one, and no probe for a reconciliation.
 #[must_use]
 pub fn threads(concurrent: usize) -> usize {
     let workers = concurrent.max(1).saturating_mul(KINDS);
@@ -54,7 +54,8 @@ impl Default for ParkedRequests {
 }
 
 impl ParkedRequests {
-    /// Whether half of it is in use: many peers are slow then, and a namespace is limited to one reconciliation at a time.
+    /// Whether half of it is in use: many peers are slow then, and a namespace is limited to one
+    /// reconciliation at a time.
     pub fn is_crowded(&self) -> bool {
         self.0.available_permits() <= MAX_PARKED / 2
     }
@@ -151,7 +152,8 @@ impl WorkerPermit {
         }
     }
 
-    /// Asks the reconciliation to wait for nothing any more, since another process goes on with its object. What it is doing is finished.
+    /// Asks the reconciliation to wait for nothing any more, since another process goes on with its object. What it
+    /// is doing is finished.
     pub fn move_away(&self) {
         self.is_moved.send_replace(true);
     }

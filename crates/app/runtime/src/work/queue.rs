@@ -114,14 +114,15 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// When an object that waits or is in work was last asked for: by an event, by a request, or as its time had come. What was there
-    /// by then is not to be overlooked; what comes later is for those who ask later. It may advance while the object is in work.
+    /// When an object that waits or is in work was last asked for: by an event, by a request, or as its time had come.
+    /// What was there by then is not to be overlooked; what comes later is for those who ask later. It may advance
+    /// while the object is in work.
     pub(crate) fn asked(&self, name: &ObjectName) -> Option<Instant> {
         self.state.lock().asked.get(name).copied()
     }
 
-    /// This process leads from now on. What was queued before, while another one worked, is counted and waits from now on only: a
-    /// process that does not lead shows an empty queue, as in controller-runtime.
+    /// This process leads from now on. What was queued before, while another one worked, is counted and waits from now
+    /// on only: a process that does not lead shows an empty queue, as in controller-runtime.
     pub fn lead(&self) {
         let mut state = self.state.lock();
         state.is_led = true;
@@ -129,7 +130,8 @@ impl Queue {
         state.wanted.iter().for_each(|_| self.metrics.queued());
     }
 
-    /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is notified.
+    /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation
+    /// that waits is notified.
     pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
         self.add_to(self.state.lock(), name, cause, None);
     }
@@ -180,8 +182,8 @@ impl Queue {
         self.add_to(state, name, cause, for_this_only.then_some(revision));
     }
 
-    /// Sets the revision of the running reconciliation of an object. Its arrival does not requeue the object then, also if it was
-    /// reported since the reconciliation began.
+    /// Sets the revision of the running reconciliation of an object. Its arrival does not requeue the object then, also
+    /// if it was reported since the reconciliation began.
     pub(crate) fn set_revision(&self, name: &ObjectName, revision: &str) {
         let mut state = self.state.lock();
         state.revisions.insert(name.clone(), revision.to_owned());
@@ -194,7 +196,8 @@ impl Queue {
         }
     }
 
-    /// The running reconciliation of an object does not build from its revision after all: from now on, its arrival requeues the object.
+    /// The running reconciliation of an object does not build from its revision after all: from now on, its
+    /// arrival requeues the object.
     pub(crate) fn unset_revision(&self, name: &ObjectName) {
         self.state.lock().revisions.remove(name);
     }
@@ -210,8 +213,9 @@ impl Queue {
         self.state.lock().failures.remove(name);
     }
 
-    /// Requeues the object after a pause, unless a change during its reconciliation has set a time. It may come so much earlier, together with
-    /// another object of its namespace that may, too: what several of them need of a server is asked for once.
+    /// Requeues the object after a pause, unless a change during its reconciliation has set a time. It may come so
+    /// much earlier, together with another object of its namespace that may, too: what several of them need of a
+    /// server is asked for once.
     pub fn come_back(&self, name: &ObjectName, pause: Duration, earlier: Duration) {
         let mut state = self.state.lock();
         if state.timers.of(name).is_none() {
@@ -223,8 +227,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Requeues the object after a failure with backoff, or sooner if a change during its reconciliation requires it. Returns the
-    /// pause.
+    /// Requeues the object after a failure with backoff, or sooner if a change during its reconciliation requires
+    /// it. Returns the pause.
     pub fn failed(&self, name: &ObjectName) -> Duration {
         let mut state = self.state.lock();
         let failures = state.failures.entry(name.clone()).or_default();
@@ -330,9 +334,9 @@ impl Queue {
         self.state.lock().working.iter().cloned().collect()
     }
 
-    /// Queues those of the candidates that may wait for a change that was just seen: who waits by the last known state, and who is in work,
-    /// since it may have looked before the change and has told nobody yet. Candidates are looked up after those in work: who ends in between
-    /// has told what it found by then, and who begins later finds the change.
+    /// Queues those of the candidates that may wait for a change that was just seen: who waits by the last known state,
+    /// and who is in work, since it may have looked before the change and has told nobody yet. Candidates are looked up
+    /// after those in work: who ends in between has told what it found by then, and who begins later finds the change.
     pub fn wake(&self, candidates: impl FnOnce() -> Vec<(ObjectName, bool)>) {
         let working = self.state.lock().working.clone();
         let candidates = candidates().into_iter();

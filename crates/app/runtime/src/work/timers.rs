@@ -24,8 +24,8 @@ struct Due {
 }
 
 impl Timers {
-    /// Sets the time of an object, in place of the one it had. From `early` on it comes together with another one of its namespace that has
-    /// such a moment too, and whose time has come.
+    /// Sets the time of an object, in place of the one it had. From `early` on it comes together with another one of
+    /// its namespace that has such a moment too, and whose time has come.
     pub(super) fn set(&mut self, name: ObjectName, at: Instant, early: Option<Instant>) {
         self.remove(&name);
         self.count += 1;
@@ -65,7 +65,8 @@ impl Timers {
         self.times.keys().next().map(|(at, _)| *at)
     }
 
-    /// Takes the objects whose time has come, each with that time, and those that come early with them, with this moment.
+    /// Takes the objects whose time has come, each with that time, and those that come early with
+    /// them, with this moment.
     pub(super) fn take(&mut self, now: Instant) -> Vec<(ObjectName, Instant)> {
         let mut taken = Vec::new();
         while let Some(((at, _), name)) = self.times.first_key_value()
@@ -98,7 +99,8 @@ mod tests {
         ObjectName::new(namespace, name)
     }
 
-    /// Objects of a namespace, each at its own moment of an interval, come in sixteen to twenty-two groups an interval, however many they are.
+    /// Objects of a namespace, each at its own moment of an interval, come in sixteen to twenty-two groups an interval,
+    /// however many they are.
     #[test]
     fn objects_of_a_namespace_come_together_when_they_may() {
         for many in [100, 300, 900] {

@@ -4,10 +4,10 @@
 //! servers cluster=FOLDER git=FOLDER registry source-controller=FOLDER
 //! ```
 //!
-//! Starts those that are named: an API server with the definitions in a folder, smart HTTP for the repositories in a folder, a
-//! registry, and Flux's source-controller with its storage in a folder. Prints a line of JSON with their addresses once all are
-//! ready, and one with the requests so far for each line that it reads. A line that is `{"repository": NAME, "tags": [...]}` makes
-//! these tags before. All servers end when its input does.
+//! Starts those that are named: an API server with the definitions in a folder, smart HTTP for the repositories in a
+//! folder, a registry, and Flux's source-controller with its storage in a folder. Prints a line of JSON with their
+//! addresses once all are ready, and one with the requests so far for each line that it reads. A line that is
+//! `{"repository": NAME, "tags": [...]}` makes these tags before. All servers end when its input does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::collections::BTreeMap;

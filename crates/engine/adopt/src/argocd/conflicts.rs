@@ -1,4 +1,5 @@
-//! Fields that are written for several: what stays with argocd-image-updater gets no marker, whoever else would have one there.
+//! Fields that are written for several: what stays with argocd-image-updater gets no marker, whoever else
+//! would have one there.
 
 use std::collections::BTreeMap;
 

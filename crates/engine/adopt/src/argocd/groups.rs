@@ -1,7 +1,7 @@
 //! Applications whose images are committed alike, with one automation for each such group.
 //!
-//! No two automations ever touch one field, and none pushes to the branch of another: each takes the policies with its own label, and has a
-//! branch of its own unless it pushes to the branch that it reads.
+//! No two automations ever touch one field, and none pushes to the branch of another: each takes the policies with its
+//! own label, and has a branch of its own unless it pushes to the branch that it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,7 +156,8 @@ impl Groups {
         }
     }
 
-    /// The automation that is there and commits as a group does. A Secret may have been named since; one for another group has its own.
+    /// The automation that is there and commits as a group does. A Secret may have been named since; one for another
+    /// group has its own.
     fn standing_of(&self, n: usize, draft: &Draft<'_>) -> Option<usize> {
         let group = self.get(n)?;
         let secret = |group: &Group, one: &Standing| group.told.git.secret == one.secret;

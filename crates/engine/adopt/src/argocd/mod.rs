@@ -1,5 +1,5 @@
-//! argocd-image-updater: its annotations on Applications and ApplicationSets (versions 0.x, and `useAnnotations` of 1.x), its
-//! `ImageUpdater` objects (1.x), and its ConfigMap.
+//! argocd-image-updater: its annotations on Applications and ApplicationSets (versions 0.x, and `useAnnotations` of
+//! 1.x), its `ImageUpdater` objects (1.x), and its ConfigMap.
 
 mod application;
 mod conflicts;

@@ -1,5 +1,5 @@
-//! Fields that together say which image is meant, and which of them an image of `image-list` is about: of two images of one name, the tag in
-//! use decides.
+//! Fields that together say which image is meant, and which of them an image of `image-list` is about: of two images of
+//! one name, the tag in use decides.
 
 use std::collections::BTreeSet;
 

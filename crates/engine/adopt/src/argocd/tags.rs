@@ -60,7 +60,8 @@ pub(super) fn wanted(draft: &mut Draft<'_>, image: &Image, namespace: &str, subj
     Ok(wanted)
 }
 
-/// Platforms that an image has to be built for. argocd-image-updater asks for them where it reads manifests: not to choose by names.
+/// Platforms that an image has to be built for. argocd-image-updater asks for them where it reads manifests: not
+/// to choose by names.
 fn needed(draft: &mut Draft<'_>, told: &Told<Vec<String>>, digest: bool, subject: &str) -> Refused<()> {
     let platforms = told.value.join(", ");
     if digest {

@@ -1,7 +1,7 @@
 //! Where argocd-image-updater writes an image: the fields that get markers.
 //!
-//! It is the field that Argo CD takes in the end: an entry of `.argocd-source-NAME.yaml`, of the Application itself, of its values, of the
-//! kustomization; else the plain fields of its manifests.
+//! It is the field that Argo CD takes in the end: an entry of `.argocd-source-NAME.yaml`, of the Application itself, of
+//! its values, of the kustomization; else the plain fields of its manifests.
 
 use bumpwright_api::tree::{self, Node};
 use bumpwright_edit::{FileKind, Part, file_kind, is_same_image};
@@ -368,7 +368,8 @@ impl<'n> Target<'_, 'n> {
         self.fields_below(draft, root, &folder, true)
     }
 
-    /// The entries of `images` that are about the image: by the name that they replace, else by the one that they result in.
+    /// The entries of `images` that are about the image: by the name that they replace, else by the one
+    /// that they result in.
     fn items(&self, draft: &Draft<'n>, file: usize) -> Vec<&'n Node> {
         let images = draft.files.root(file).and_then(|node| node.field("images"));
         let items = images.map(Node::items).unwrap_or_default();

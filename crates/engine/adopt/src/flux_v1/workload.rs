@@ -186,7 +186,8 @@ impl<'n> Workload<'n> {
     }
 }
 
-/// A mapping with `image`: a reference or a name, or a mapping with `repository`; `registry` and `tag` may be beside it.
+/// A mapping with `image`: a reference or a name, or a mapping with `repository`; `registry` and `tag`
+/// may be beside it.
 fn in_values<'n>(name: &str, values: &'n Node) -> Option<Container<'n>> {
     let image = values.field("image")?;
     let (map, field) = match image.text() {

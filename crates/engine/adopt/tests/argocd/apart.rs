@@ -1,4 +1,5 @@
-//! What belongs to one is not another's: tags of one image, branches of Applications, fields of both programs, runs one after the other.
+//! What belongs to one is not another's: tags of one image, branches of Applications, fields of both programs, runs
+//! one after the other.
 
 use std::collections::BTreeMap;
 
@@ -214,7 +215,8 @@ fn branches(one: &ImageUpdateAutomation) -> (String, String) {
     (branch.clone(), push.unwrap_or(branch))
 }
 
-/// Each marked field is written by one automation that reads its branch, and no automation overwrites what another pushed.
+/// Each marked field is written by one automation that reads its branch, and no automation
+/// overwrites what another pushed.
 fn hold_apart(manifests: &str, files: &[SourceFile]) {
     let automations = automations(manifests);
     let labels = labels(manifests);
@@ -540,7 +542,8 @@ fn random_files(dice: &mut Dice) -> Vec<SourceFile> {
     files
 }
 
-/// Whatever the Applications say: no field has two automations, and none that argocd-image-updater still writes has a marker.
+/// Whatever the Applications say: no field has two automations, and none that argocd-image-updater still
+/// writes has a marker.
 #[test]
 fn random_applications_are_kept_apart_run_after_run() {
     let mut dice = Dice(20_261_128);

@@ -1,8 +1,8 @@
 //! Reproducible gzip.
 //!
-//! The header has no name and no time. The compressor gets its input in pieces of one size, so that the sizes of writes do
-//! not affect blocks; and the level and the implementation are fixed (`zlib-rs`, whose matching is the same on every
-//! processor).
+//! The header has no name and no time. The compressor gets its input in pieces of one size, so that the sizes of
+//! writes do not affect blocks; and the level and the implementation are fixed (`zlib-rs`, whose matching is the
+//! same on every processor).
 
 use crate::digest::{Algorithm, Digest, Digester};
 use flate2::{Compression, GzBuilder, write::GzEncoder};
@@ -11,8 +11,8 @@ use std::io::{self, Write};
 /// Size of the compressor's input in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// Chosen by measurement (`tests/speed.rs`) against Go's default: on 30 MB of manifests 0.35 times the time and 1.09 times the
-/// size; on sources and pictures the same size. Level 6: 0.53 times the time, 1.01 times the size.
+/// Chosen by measurement (`tests/speed.rs`) against Go's default: on 30 MB of manifests 0.35 times the time and 1.09
+/// times the size; on sources and pictures the same size. Level 6: 0.53 times the time, 1.01 times the size.
 const LEVEL: u32 = 4;
 
 /// Compresses into `W`; hashes and counts the output.

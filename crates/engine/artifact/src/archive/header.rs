@@ -1,4 +1,5 @@
-//! Parses the 512 bytes of a tar header as Go's `archive/tar` does: V7, USTAR, STAR and GNU, numbers in octal or base 256.
+//! Parses the 512 bytes of a tar header as Go's `archive/tar` does: V7, USTAR, STAR and GNU, numbers in
+//! octal or base 256.
 
 use super::block::BLOCK;
 
@@ -75,7 +76,8 @@ pub(super) fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The checksum over all bytes with spaces for the checksum itself: unsigned as in the standard, and signed as in Sun's tar.
+/// The checksum over all bytes with spaces for the checksum itself: unsigned as in the standard, and signed
+/// as in Sun's tar.
 fn sums(block: &[u8; BLOCK]) -> [i64; 2] {
     let bytes = || {
         let numbered = block.iter().enumerate();

@@ -3,7 +3,8 @@
 /// Limits of an archive. Defaults are those of `fluxcd/pkg/tar` where it has any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all entries according to their headers, `WithMaxUntarSize`: 100 MiB. `u64::MAX` for no limit, as in source-controller.
+    /// Bytes of all entries according to their headers, `WithMaxUntarSize`: 100 MiB. `u64::MAX` for no
+    /// limit, as in source-controller.
     pub unpacked: u64,
     /// Entries, with directories and links: 250,000.
     pub entries: u64,

@@ -20,8 +20,8 @@ const DIRECTORY: u64 = 300;
 
 /// The components of a name, except empty ones and `.`; an empty list for the root.
 ///
-/// Refuses what upstream refuses: an empty name, an absolute one, a `\` or a `../` anywhere, even in `a../b`; and a `..`
-/// at the end, which upstream accepts.
+/// Refuses what upstream refuses: an empty name, an absolute one, a `\` or a `../` anywhere, even in `a../b`; and a
+/// `..` at the end, which upstream accepts.
 pub(super) fn components<'a>(name: &'a [u8], limits: &Limits) -> Result<Vec<&'a [u8]>, ReadError> {
     let refused = |reason| ReadError::Name {
         name: shown(name),

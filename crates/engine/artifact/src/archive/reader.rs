@@ -1,7 +1,7 @@
 //! Reads a tar.gz of unknown origin, entry by entry: our own, another controller's, or a layer of an OCI artifact.
 //!
-//! It refuses what `fluxcd/pkg/tar.Untar` refuses, and also: damage and truncation after the last entry, `..` as the last
-//! component, entries below links, hard links without a target, sparse files, and excess over [`Limits`].
+//! It refuses what `fluxcd/pkg/tar.Untar` refuses, and also: damage and truncation after the last entry, `..` as the
+//! last component, entries below links, hard links without a target, sparse files, and excess over [`Limits`].
 
 use super::block::BLOCK;
 use super::fault::{Limit, ReadError, shown};
@@ -96,8 +96,8 @@ pub fn unpack<R: Read>(
     visit_all(Reader::new(source, limits, links), visit)
 }
 
-/// As [`unpack`], within the budget of a job: each entry counts, and the content of each file, once for every hard link to it;
-/// the names take memory until the end. The memory that `visit` keeps is not counted.
+/// As [`unpack`], within the budget of a job: each entry counts, and the content of each file, once for every hard link
+/// to it; the names take memory until the end. The memory that `visit` keeps is not counted.
 ///
 /// # Errors
 /// As [`unpack`], and [`ReadError::Exceeded`].
@@ -154,7 +154,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Skips the rest of the current entry and returns the next one; `None` at the end, after all checksums were checked.
+    /// Skips the rest of the current entry and returns the next one; `None` at the end, after
+    /// all checksums were checked.
     ///
     /// # Errors
     /// When the archive is damaged or unsafe. There are no further entries then.
@@ -425,8 +426,8 @@ impl<R: Read> Reader<R> {
         Ok(read as u64)
     }
 
-    /// Reads to the end of the compressed data, so that its checksum is checked. Bytes after the end of the tar file count, but
-    /// are ignored.
+    /// Reads to the end of the compressed data, so that its checksum is checked. Bytes after the end of the tar file
+    /// count, but are ignored.
     fn finish(&mut self) -> Result<(), ReadError> {
         let limit = self.limits.unpacked.max(1 << 20);
         let mut behind: u64 = 0;
@@ -479,8 +480,8 @@ enum EntryType {
     Special(&'static str),
 }
 
-/// The type of an entry, by its type flag and by the file type in its mode, which Go's `FileInfo` uses, too. Unknown type
-/// flags are files.
+/// The type of an entry, by its type flag and by the file type in its mode, which Go's `FileInfo` uses, too. Unknown
+/// type flags are files.
 const fn entry_type(header: &Header) -> EntryType {
     let file_type = (header.mode & 0xffff_ffff) >> 12;
     match (file_type, header.kind) {

@@ -1,8 +1,8 @@
 //! Writes the tar.gz of an artifact in the layout of source-controller's `Storage.Archive`.
 //!
-//! An entry `.` for the root, then directories (mode 0750, names without a `/` at the end) and files (0600, executable ones
-//! 0700) in the order of Go's `filepath.Walk`. No owners, no times, no links. The tar inside is upstream's byte for byte; the
-//! compression is not, so digests differ from upstream's but are the same wherever bumpwright runs.
+//! An entry `.` for the root, then directories (mode 0750, names without a `/` at the end) and files (0600, executable
+//! ones 0700) in the order of Go's `filepath.Walk`. No owners, no times, no links. The tar inside is upstream's byte
+//! for byte; the compression is not, so digests differ from upstream's but are the same wherever bumpwright runs.
 
 use super::block::{BLOCK, DIRECTORY, HeaderFields, REGULAR, header_blocks};
 use super::compress::Compressor;
@@ -35,8 +35,8 @@ pub struct Written {
 
 /// Writes an archive; entries must come in order, so that equal files make equal bytes.
 ///
-/// The order is that of the components of names by their bytes: `a`, `a/b`, `a.txt`. A directory may be missing (ignore rules
-/// may exclude it), but must precede its content if it is present.
+/// The order is that of the components of names by their bytes: `a`, `a/b`, `a.txt`. A directory may be missing (ignore
+/// rules may exclude it), but must precede its content if it is present.
 ///
 /// ```
 /// use bumpwright_artifact::Writer;
@@ -97,8 +97,8 @@ impl<W: Write> Writer<W> {
     /// Adds a file of `size` bytes.
     ///
     /// # Errors
-    /// When the path is not a clean relative path or is out of order, the content does not have the given size or cannot be
-    /// read, or the output fails. The archive is unusable then.
+    /// When the path is not a clean relative path or is out of order, the content does not have the given size or
+    /// cannot be read, or the output fails. The archive is unusable then.
     pub fn file(&mut self, path: &[u8], executable: bool, size: u64, content: impl Read) -> Result<(), WriteError> {
         self.take_path(path, true)?;
         self.files += 1;

@@ -1,7 +1,7 @@
 //! Globs as Go's `path/filepath.Match` reads them, compiled once.
 //!
-//! Names are bytes. `?` and `[…]` match one rune, where a byte of invalid UTF-8 is the rune U+FFFD; after a `*` the search
-//! goes byte by byte, so that a class can match the second byte of a rune there, as in Go. Names have no `/`.
+//! Names are bytes. `?` and `[…]` match one rune, where a byte of invalid UTF-8 is the rune U+FFFD; after a `*` the
+//! search goes byte by byte, so that a class can match the second byte of a rune there, as in Go. Names have no `/`.
 
 use bumpwright_gostd::{first_rune, glob};
 

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! The matching is go-git's (`fluxcd/pkg/sourceignore/gitignore`) and not git's. Names of version control are always
-//! ignored, unless a pattern includes them; the other defaults (images, archives, CI) only without any patterns. Every file
-//! and directory is matched on its own: upstream walks ignored directories, too, since a pattern may include a file of one.
+//! ignored, unless a pattern includes them; the other defaults (images, archives, CI) only without any patterns.
+//! Every file and directory is matched on its own: upstream walks ignored directories, too, since a pattern may
+//! include a file of one.
 
 mod glob;
 mod lines;

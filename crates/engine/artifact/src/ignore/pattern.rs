@@ -1,7 +1,7 @@
 //! A line of an ignore file, parsed and matched as by go-git's `gitignore.ParsePattern`.
 //!
-//! This is not git's matching: `/**` matches nothing, `a/` matches everything below `a`, and an excluded directory hides its
-//! files only because the pattern matches them, too, so that a later `!` can include one.
+//! This is not git's matching: `/**` matches nothing, `a/` matches everything below `a`, and an excluded directory
+//! hides its files only because the pattern matches them, too, so that a later `!` can include one.
 
 use super::glob::Glob;
 
@@ -70,8 +70,8 @@ impl Pattern {
 
     /// Whether a path from the root matches, if its directory does not.
     ///
-    /// Then the pattern must match the whole path: without the last component it would match the directory, too. So the last
-    /// component is matched first, which nearly always decides.
+    /// Then the pattern must match the whole path: without the last component it would match the directory, too. So the
+    /// last component is matched first, which nearly always decides.
     pub(super) fn matches_in_directory<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> bool {
         if self.directories_only && !is_directory {
             return false;

@@ -61,8 +61,8 @@ impl IgnoreRules {
     /// The name of files with patterns.
     pub const FILE_NAME: &'static str = ".sourceignore";
 
-    /// The rules of a GitRepository or an OCIRepository: its files in any order, and `spec.ignore`, whose patterns apply to the
-    /// root and come last. Files below a directory `.git` are not read.
+    /// The rules of a GitRepository or an OCIRepository: its files in any order, and `spec.ignore`, whose patterns
+    /// apply to the root and come last. Files below a directory `.git` are not read.
     #[must_use]
     pub fn of_tree<'a>(files: impl IntoIterator<Item = IgnoreFile<'a>>, spec: Option<&str>) -> Self {
         let files = files.into_iter().map(|file| (domain(file.directory), file.text));
@@ -118,8 +118,8 @@ impl IgnoreRules {
         })
     }
 
-    /// The same, given the last pattern that matches the directory of the path. It matches everything below, so that only later
-    /// ones are tried.
+    /// The same, given the last pattern that matches the directory of the path. It matches everything below, so that
+    /// only later ones are tried.
     pub(super) fn decider_in_directory<P: AsRef<[u8]>>(
         &self,
         inherited: Option<usize>,
@@ -140,7 +140,8 @@ impl IgnoreRules {
 
     /// The verdict of the last pattern that matches.
     ///
-    /// A pattern that matches a directory matches everything below it, so that only a later inclusion can include a path there.
+    /// A pattern that matches a directory matches everything below it, so that only a later inclusion can
+    /// include a path there.
     pub(super) fn conclude<P: AsRef<[u8]>>(&self, decider: Option<usize>, path: &[P], is_directory: bool) -> Verdict {
         if self.effect(decider) != Some(Effect::Exclude) {
             return Verdict::Kept;

@@ -1,7 +1,7 @@
 //! Ignore rules over a whole tree, with the result for each directory reused below it.
 //!
-//! A pattern that matches a directory matches everything below it. So a child is matched only against the patterns after
-//! the one that decided its parent.
+//! A pattern that matches a directory matches everything below it. So a child is matched only against the patterns
+//! after the one that decided its parent.
 
 use super::{IgnoreRules, Verdict};
 

@@ -1,7 +1,8 @@
 //! The functions that expressions can call, with their argument and result types.
 //!
-//! The standard functions of CEL, optional values, and the extensions for strings, sets and encodings, as
-//! fluxcd/pkg/runtime/cel puts them together (cel-go's `stdlib`, `OptionalTypes`, `ext.Strings`, `ext.Sets`, `ext.Encoders`).
+//! The standard functions of CEL, optional values, and the extensions for strings, sets and
+//! encodings, as fluxcd/pkg/runtime/cel puts them together (cel-go's `stdlib`,
+//! `OptionalTypes`, `ext.Strings`, `ext.Sets`, `ext.Encoders`).
 
 use super::typing::Typing;
 

@@ -216,7 +216,8 @@ fn decode_base64(text: &str) -> Outcome {
     })
 }
 
-/// The offset in Go's error for text without padding: the first invalid byte, else the start of a group that is too short.
+/// The offset in Go's error for text without padding: the first invalid byte, else the start of a group
+/// that is too short.
 fn wrong_base64(text: &str) -> usize {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
     let foreign = text

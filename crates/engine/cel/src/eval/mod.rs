@@ -4,8 +4,8 @@
 //! ast (+ results of checking) ─▶ plan ─▶ nodes ─▶ run (attribute, call) ─▶ value
 //! ```
 //!
-//! Planning does the work that is the same for all variables: it looks up functions, converts constants, compiles constant
-//! patterns. Some errors occur there already, as in cel-go with its optimisations on.
+//! Planning does the work that is the same for all variables: it looks up functions, converts constants, compiles
+//! constant patterns. Some errors occur there already, as in cel-go with its optimisations on.
 
 mod attribute;
 mod budget;

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! CEL is defined by a grammar for a parser generator (`CEL.g4` of the CEL specification), and users see the generated
-//! parser's messages. So `rules` follows the grammar rule by rule, and `repair` recovers from syntax errors as that parser
-//! does: which token is dropped or inserted decides which messages come next.
+//! parser's messages. So `rules` follows the grammar rule by rule, and `repair` recovers from syntax errors as that
+//! parser does: which token is dropped or inserted decides which messages come next.
 
 mod aggregates;
 pub mod ast;

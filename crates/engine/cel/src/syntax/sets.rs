@@ -1,8 +1,8 @@
 //! The tokens that can come in each state of the grammar's automaton.
 //!
-//! The automaton is generated from the grammar; the number of a state is only a name here. `next` returns the tokens that
-//! may come in a state, and whether the rule may end there; `after_match` does so for the state after the token that is
-//! matched there.
+//! The automaton is generated from the grammar; the number of a state is only a name here. `next` returns the tokens
+//! that may come in a state, and whether the rule may end there; `after_match` does so for the state after the token
+//! that is matched there.
 
 use super::token::{Set, TokenKind};
 

@@ -169,7 +169,8 @@ impl Reader<'_> {
         self.found.values.push(Value { at, span, state });
     }
 
-    /// Whether the value of INI that begins here goes on: by lines without a key that are further in, as Python and others read them.
+    /// Whether the value of INI that begins here goes on: by lines without a key that are further in, as Python
+    /// and others read them.
     fn is_continued(&self, at: usize) -> bool {
         let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
         let mut next = self.cursor.from(self.cursor.line_start(at));

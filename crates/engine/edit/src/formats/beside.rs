@@ -1,5 +1,5 @@
-//! Keys of fields in files that are not YAML, and the tags and digests beside them that nothing sets, line by line: a line has a key, `=` or
-//! `:`, and a value. Braces and headers in brackets hold lines together.
+//! Keys of fields in files that are not YAML, and the tags and digests beside them that nothing sets, line by line: a
+//! line has a key, `=` or `:`, and a value. Braces and headers in brackets hold lines together.
 
 use std::collections::BTreeSet;
 

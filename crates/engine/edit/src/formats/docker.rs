@@ -1,5 +1,5 @@
-//! Dockerfiles and Containerfiles: `FROM`, `ARG`, `ENV`, `LABEL`, and `--from` of `COPY`, `ADD` and `RUN --mount` (Dockerfile reference,
-//! *Format*, *Parser directives*, *Here-Documents*). A comment is a line of its own.
+//! Dockerfiles and Containerfiles: `FROM`, `ARG`, `ENV`, `LABEL`, and `--from` of `COPY`, `ADD` and `RUN --mount`
+//! (Dockerfile reference, *Format*, *Parser directives*, *Here-Documents*). A comment is a line of its own.
 
 use std::ops::Range;
 
@@ -130,7 +130,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the next line of the instruction begins without a blank; comments and empty lines are between, but of no instruction.
+    /// Whether the next line of the instruction begins without a blank; comments and empty lines are between,
+    /// but of no instruction.
     fn joins(&self, end: usize) -> bool {
         let mut next = self.cursor.from(end);
         loop {

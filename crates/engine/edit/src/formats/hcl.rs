@@ -1,4 +1,5 @@
-//! HCL: Terraform, OpenTofu, Packer, Nomad (HCL Native Syntax Specification, *Lexical Elements*, *Template Expressions*).
+//! HCL: Terraform, OpenTofu, Packer, Nomad (HCL Native Syntax Specification,
+//! *Lexical Elements*, *Template Expressions*).
 
 use super::reader::{Comment, Cursor, Found, State, Value, is_break, is_word};
 

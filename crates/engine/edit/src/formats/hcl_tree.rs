@@ -1,6 +1,6 @@
-//! The values of HCL by the blocks, attributes and objects that they are in (HCL Native Syntax Specification, *Structural Elements*,
-//! *Collection Values*). A block is a mapping below its type and labels, `module "web" { … }` at `module.web`; several of one name are a list,
-//! as in HCL's JSON syntax.
+//! The values of HCL by the blocks, attributes and objects that they are in (HCL Native Syntax Specification,
+//! *Structural Elements*, *Collection Values*). A block is a mapping below its type and labels, `module "web" { … }` at
+//! `module.web`; several of one name are a list, as in HCL's JSON syntax.
 
 use std::collections::BTreeMap;
 
@@ -246,7 +246,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Passes what is left of an expression: to the end of the line, or to `end` in a list; a bracket that closes what is around ends it, too.
+    /// Passes what is left of an expression: to the end of the line, or to `end` in a list; a bracket that closes what
+    /// is around ends it, too.
     fn rest(&mut self, end: u8) {
         let mut open = 0_usize;
         while let Some(byte) = self.cursor.peek() {

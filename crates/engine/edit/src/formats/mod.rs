@@ -1,7 +1,7 @@
 //! Markers in files that are not YAML: the comments and values of each format, and which marker is on which value.
 //!
-//! A reader of a format (`hcl`, `docker`, …) finds comments and values by the format's own lexical rules; here they are put together. A
-//! marker is on the only value of its line, or, alone on a line, on the only value of the next one.
+//! A reader of a format (`hcl`, `docker`, …) finds comments and values by the format's own lexical rules; here they are
+//! put together. A marker is on the only value of its line, or, alone on a line, on the only value of the next one.
 
 mod assignments;
 mod beside;

@@ -1,4 +1,5 @@
-//! Java's properties (java.util.Properties, *load*): comments are lines of their own, a line may go on behind a backslash.
+//! Java's properties (java.util.Properties, *load*): comments are lines of their own, a line may go
+//! on behind a backslash.
 
 use super::reader::{Cursor, Found, State, Value, is_break};
 

@@ -1,7 +1,8 @@
 //! Where the marker of a value goes: into a comment that the format reads as one and that leaves the value what it is.
 //!
-//! Behind a value it stands where that is safe. In Makefiles the blanks before it would belong to the value, in INI and `.env` some readers
-//! take it for a part of the value, and Dockerfiles and properties have no such comments: there it is on the line above.
+//! Behind a value it stands where that is safe. In Makefiles the blanks before it would belong to the value, in INI and
+//! `.env` some readers take it for a part of the value, and Dockerfiles and properties have no such comments: there it
+//! is on the line above.
 
 use super::super::file::{Format, OTHER_LIMIT};
 use super::super::lines::Lines;

@@ -1,4 +1,5 @@
-//! Shell scripts: assignments with one text as their value (POSIX, Shell Command Language; Bash's here documents and `$'…'`).
+//! Shell scripts: assignments with one text as their value (POSIX, Shell Command Language; Bash's
+//! here documents and `$'…'`).
 
 use super::reader::{Cursor, Found, Heredoc, State, Value, is_break, is_word};
 
@@ -76,7 +77,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `((…))` is arithmetic, in which `<<` begins no here document; without a `))` that ends it, it is a command in a command.
+    /// `((…))` is arithmetic, in which `<<` begins no here document; without a `))` that ends it, it is a
+    /// command in a command.
     fn double_bracket(&mut self) {
         self.cursor.at += 1;
         let mut end = self.cursor.within(LONGEST_ARITHMETIC);

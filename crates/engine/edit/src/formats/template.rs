@@ -1,5 +1,5 @@
-//! Go templates, as in Helm charts: to us they are lines of text with `key: value`, and `{{ $name := "value" }}`. A comment begins with
-//! `#` or is `{{/* … */}}`.
+//! Go templates, as in Helm charts: to us they are lines of text with `key: value`, and `{{ $name := "value" }}`. A
+//! comment begins with `#` or is `{{/* … */}}`.
 
 use super::reader::{Comment, Cursor, Found, State, Value};
 

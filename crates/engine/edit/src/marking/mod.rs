@@ -49,8 +49,8 @@ pub struct Marking {
     pub left: Vec<LeftField>,
 }
 
-/// Puts markers on the fields of a file that hold a version of `image`. In YAML they are those of [`mark`]; elsewhere the values that are
-/// references of it with a tag or a digest.
+/// Puts markers on the fields of a file that hold a version of `image`. In YAML they are those of [`mark`]; elsewhere
+/// the values that are references of it with a tag or a digest.
 ///
 /// # Errors
 /// The file does not parse.

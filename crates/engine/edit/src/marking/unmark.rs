@@ -14,7 +14,8 @@ use super::super::splice::{Edit, splice};
 use super::{LeftField, Marking, Remarked};
 use bumpwright_policy::PolicyName;
 
-/// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line; a member of JSON with its comma.
+/// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line; a member of
+/// JSON with its comma.
 ///
 /// # Errors
 /// Two markers share bytes.
@@ -66,7 +67,8 @@ pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result
     Ok(marking)
 }
 
-/// The bytes of the comment with this marker on a line, with the blanks before it; all of the line if it has nothing else.
+/// The bytes of the comment with this marker on a line, with the blanks before it; all of the line if
+/// it has nothing else.
 fn comment_of(text: &str, lines: &Lines<'_>, line: usize, setter: &Setter) -> Option<Range<usize>> {
     let range = lines.range(line)?;
     let content = text.get(range.clone())?.trim_end_matches(['\n', '\r']);

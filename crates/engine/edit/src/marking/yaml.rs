@@ -17,8 +17,8 @@ use super::super::walk::options;
 use super::{LeftField, Marking, Remarked, one_on};
 use bumpwright_policy::{LatestRef, PolicyName};
 
-/// Puts markers behind the fields of a YAML file that hold a version of `image`: references with a tag or a digest, entries of a kustomization's
-/// `images`, and pairs of `repository` and `tag` as in values of Helm charts.
+/// Puts markers behind the fields of a YAML file that hold a version of `image`: references with a tag or a digest,
+/// entries of a kustomization's `images`, and pairs of `repository` and `tag` as in values of Helm charts.
 ///
 /// # Errors
 /// The file does not parse.
@@ -35,8 +35,8 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
     mark_fields(text, &fields, &wanted)
 }
 
-/// Puts markers behind fields of a YAML file, by the byte where each begins. A field that has its marker is passed over; one with
-/// another marker, and a place where no field begins, is left.
+/// Puts markers behind fields of a YAML file, by the byte where each begins. A field that has its marker is passed
+/// over; one with another marker, and a place where no field begins, is left.
 ///
 /// # Errors
 /// The file does not parse.
@@ -70,8 +70,8 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
     Ok(marking)
 }
 
-/// Why fields of a YAML file can have no marker, by the byte where each begins; those that are left out can have one. All are tried at once,
-/// which costs as much as one.
+/// Why fields of a YAML file can have no marker, by the byte where each begins; those that are left out can have one.
+/// All are tried at once, which costs as much as one.
 ///
 /// # Errors
 /// The file does not parse, or markers would not be read where they are put.

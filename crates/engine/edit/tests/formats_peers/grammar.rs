@@ -16,8 +16,8 @@ use proptest::test_runner::{TestError, TestRunner};
 /// A kind of line: one alternative of each part, one behind the other.
 pub type Line = &'static [&'static [&'static str]];
 
-/// What documents are made of. In texts `%` is the number of the line, `@` a marker of the tag and `&` one of the whole reference, both of
-/// a policy that has the number of the line, and `~` the escape.
+/// What documents are made of. In texts `%` is the number of the line, `@` a marker of the tag and `&` one of the whole
+/// reference, both of a policy that has the number of the line, and `~` the escape.
 pub struct Grammar {
     /// A name of a file in the format.
     pub name: &'static str,
@@ -110,8 +110,8 @@ fn edited(name: &str, text: &str) -> (String, Vec<Change>) {
     (String::from_utf8(after).unwrap(), plan.changes)
 }
 
-/// Reads documents before and after: what the edit says has changed is what the reader sees, and every marker is followed or told. What
-/// the reader refuses is not looked at, but some is edited.
+/// Reads documents before and after: what the edit says has changed is what the reader sees, and every marker is
+/// followed or told. What the reader refuses is not looked at, but some is edited.
 pub fn agree(grammar: &Grammar, cases: u32, read: impl Fn(&str) -> Option<Values>) {
     let config = ProptestConfig {
         failure_persistence: None,
@@ -160,8 +160,8 @@ fn sites(scan: &Scan) -> Vec<(Setter, String)> {
     sites.map(|site| (site.setter.clone(), site.value.clone())).collect()
 }
 
-/// Puts markers on the fields of an image: they are read beside those that were there, the reader finds the same values as before, and
-/// taking them away brings back the bytes.
+/// Puts markers on the fields of an image: they are read beside those that were there, the reader finds the same values
+/// as before, and taking them away brings back the bytes.
 pub fn keeps(grammar: &Grammar, cases: u32, read: impl Fn(&str) -> Option<Values>) {
     let config = ProptestConfig {
         failure_persistence: None,

@@ -1,5 +1,5 @@
-//! Documents of each format, edited; then the format's own parser, or another one, reads them: each marked value is the new one, and
-//! nothing else has changed.
+//! Documents of each format, edited; then the format's own parser, or another one, reads them: each marked value is the
+//! new one, and nothing else has changed.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout)]
 

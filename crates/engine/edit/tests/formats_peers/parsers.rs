@@ -1,4 +1,5 @@
-//! Documents of pieces in any order, edited; then other parsers read them: the marked value is the new one, and nothing else has changed.
+//! Documents of pieces in any order, edited; then other parsers read them: the marked value is the new one, and
+//! nothing else has changed.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,5 @@
-//! Digests: behind a tag in one field, or in a field beside it. And fields that hold something else than their marker writes.
+//! Digests: behind a tag in one field, or in a field beside it. And fields that hold something else
+//! than their marker writes.
 
 use bumpwright_edit::{self as edit, FileKind, Images, Plan, Reason, Verdict};
 use bumpwright_policy::{LatestRef, PolicyName};

@@ -37,8 +37,8 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// That of a chart in an archive, whose files of it have at most so many bytes. It is not checked, and nothing else of the archive is
-    /// kept.
+    /// That of a chart in an archive, whose files of it have at most so many bytes. It is not checked, and nothing else
+    /// of the archive is kept.
     ///
     /// # Errors
     /// In words for the user.

@@ -1,6 +1,7 @@
 //! An entry of an index in the form that Helm writes: plain block YAML, which needs no parser of all of YAML.
 //!
-//! What is read here is read as by [`crate::yaml::read`] and granit; whatever is not certainly of this form is declined.
+//! What is read here is read as by [`crate::yaml::read`] and granit; whatever is not certainly of
+//! this form is declined.
 
 use std::borrow::Cow;
 

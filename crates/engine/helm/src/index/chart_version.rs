@@ -136,7 +136,8 @@ impl ChartVersion {
         Some(())
     }
 
-    /// The version, if the chart is valid; its texts are cleaned. One that names a dependency twice counts: some servers leave aliases out of indexes.
+    /// The version, if the chart is valid; its texts are cleaned. One that names a dependency twice counts: some
+    /// servers leave aliases out of indexes.
     pub(super) fn valid(&mut self) -> Option<Version> {
         match self.metadata.validate() {
             Err(error) if !error.starts_with("validation: more than one dependency with name or alias") => None,

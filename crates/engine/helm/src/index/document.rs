@@ -1,7 +1,8 @@
 //! An index as source-controller stores it: checked, its charts and versions in order, as JSON.
 //!
-//! A row for each entry is all that is kept in memory. An index of the form that Helm writes is read as it arrives, and not even in memory
-//! as text (`lines.rs`, `block.rs`): its entries are written as JSON at once, and put in order afterwards. Any other is read as YAML.
+//! A row for each entry is all that is kept in memory. An index of the form that Helm writes is read as it arrives, and
+//! not even in memory as text (`lines.rs`, `block.rs`): its entries are written as JSON at once, and put in order
+//! afterwards. Any other is read as YAML.
 
 use super::chart_version::ChartVersion;
 use super::json::Writer;
@@ -83,7 +84,8 @@ pub struct IndexDocument {
 }
 
 impl IndexDocument {
-    /// Checks an index, YAML or JSON, on an account: entries that are no valid charts are left out, unknown fields of YAML are an error.
+    /// Checks an index, YAML or JSON, on an account: entries that are no valid charts are left out, unknown fields of
+    /// YAML are an error.
     ///
     /// # Errors
     /// Helm's and Go's texts, or where the YAML is not valid; the account has too little left.
@@ -130,7 +132,8 @@ impl IndexDocument {
         })
     }
 
-    /// Writes it as `json.MarshalIndent` does. The text is the one that was read, or what was written while it was scanned.
+    /// Writes it as `json.MarshalIndent` does. The text is the one that was read, or what was written
+    /// while it was scanned.
     ///
     /// # Errors
     /// Those of the text and of `out`.

@@ -1,5 +1,5 @@
-//! An index in the form that Helm writes, line by line: which lines are of which entry. It comes in pieces, and only one entry of it is
-//! in memory at a time.
+//! An index in the form that Helm writes, line by line: which lines are of which entry. It comes in pieces, and only
+//! one entry of it is in memory at a time.
 
 use super::block::{Value, key, scalar_of_line};
 use super::read::Place;

@@ -87,7 +87,8 @@ impl Index {
         }
     }
 
-    /// Reads an index that [`IndexDocument`] wrote, from one end to the other, on an account: its text is never in memory.
+    /// Reads an index that [`IndexDocument`] wrote, from one end to the other, on an account: its text
+    /// is never in memory.
     ///
     /// # Errors
     /// It is not JSON, or cannot be read; the account has too little left.
@@ -157,8 +158,8 @@ impl Index {
         Ok(newest.map(|(_, entry)| entry))
     }
 
-    /// The chart that source-controller takes: as [`Index::newest`] among versions that are written in full, and of those that differ by
-    /// their build only the one that was made last.
+    /// The chart that source-controller takes: as [`Index::newest`] among versions that are written in full, and of
+    /// those that differ by their build only the one that was made last.
     ///
     /// # Errors
     /// In its words.

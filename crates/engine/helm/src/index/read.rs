@@ -21,8 +21,8 @@ enum Level {
     List,
 }
 
-/// Calls `each` with the entries of the charts that are `wanted` by name, in the order of the index; returns its API version, which may be
-/// empty. Nothing else of the index is kept.
+/// Calls `each` with the entries of the charts that are `wanted` by name, in the order of the index; returns its API
+/// version, which may be empty. Nothing else of the index is kept.
 ///
 /// # Errors
 /// Those of `each`, and where the YAML is not valid.
@@ -143,7 +143,8 @@ fn of_events(text: &str) -> Option<Entry> {
     found.pop().filter(|_| is_all && found.is_empty())
 }
 
-/// Whether a text is a mapping by itself: nothing of it is open at its end, and nothing refers to what is outside of it.
+/// Whether a text is a mapping by itself: nothing of it is open at its end, and nothing refers to what
+/// is outside of it.
 pub(super) fn is_mapping(text: &str) -> bool {
     of_events(text).is_some()
 }

@@ -1,4 +1,5 @@
-//! The table of an index that [`super::IndexDocument`] wrote: as much of it as charts are chosen by, on an account while it is read.
+//! The table of an index that [`super::IndexDocument`] wrote: as much of it as charts are chosen by, on an account
+//! while it is read.
 
 use super::{CHART_BYTES, Entry, MAX_URLS};
 use bumpwright_budget::Reservation;

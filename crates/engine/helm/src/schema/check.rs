@@ -502,7 +502,8 @@ fn missing<'n>(fields: &Map<String, Json>, names: &'n [String]) -> Vec<&'n str> 
         .collect()
 }
 
-/// The members that are left for `unevaluatedProperties` and `unevaluatedItems`, of the schema or of one that it is part of.
+/// The members that are left for `unevaluatedProperties` and `unevaluatedItems`, of the schema or of one that
+/// it is part of.
 fn rest_of(value: &Json, schema: &Schema, is_needed: bool) -> Rest {
     let keywords = &schema.keywords;
     let mut rest = Rest::default();

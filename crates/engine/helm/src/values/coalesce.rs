@@ -53,8 +53,8 @@ fn coalesce(chart: &Chart, values: &mut Values, merge: bool, weight: &mut Weight
     Ok(())
 }
 
-/// In Helm a chart and its subcharts share the tables within the tables of their globals: what one adds to such a table, all
-/// of them see.
+/// In Helm a chart and its subcharts share the tables within the tables of their globals: what one adds to such a
+/// table, all of them see.
 fn share_globals(from: &Values, to: &mut Values) {
     let Some(Json::Object(from)) = from.get(GLOBAL) else {
         return;

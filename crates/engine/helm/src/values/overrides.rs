@@ -98,8 +98,8 @@ fn apply_json(text: &str, values: &mut Values) -> Result<(), String> {
     set::parse_into(text, values, Reading::Json).map_err(|_| format!("failed parsing --set-json data {text}"))
 }
 
-/// Sets one value at a path as `--set` does, and as `--set-string` when the value is in quotation marks or `literal`: then it is taken as it
-/// is (helm-controller's `valuesFrom` with a `targetPath`).
+/// Sets one value at a path as `--set` does, and as `--set-string` when the value is in quotation marks or `literal`:
+/// then it is taken as it is (helm-controller's `valuesFrom` with a `targetPath`).
 ///
 /// # Errors
 /// Helm's, in its words.

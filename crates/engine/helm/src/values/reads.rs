@@ -1,6 +1,7 @@
 //! Which values templates may read, by a look at their text, to find those that none of them reads.
 //!
-//! In doubt a value is read: one that is passed on stands for all that is below it, and `.Values` as a whole for everything.
+//! In doubt a value is read: one that is passed on stands for all that is below it, and `.Values` as
+//! a whole for everything.
 
 use std::collections::BTreeSet;
 

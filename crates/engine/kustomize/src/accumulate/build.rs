@@ -29,8 +29,8 @@ pub struct Options {
     pub managed_by_label: bool,
     /// The value of that label, unless it is kustomize's own version.
     pub manager: Option<&'static str>,
-    /// Whether `labels` with `includeTemplates` are added to `volumeClaimTemplates` of a StatefulSet too, as in kustomize up
-    /// to 5.8.1: in a cluster these cannot be changed afterwards.
+    /// Whether `labels` with `includeTemplates` are added to `volumeClaimTemplates` of a StatefulSet too, as in
+    /// kustomize up to 5.8.1: in a cluster these cannot be changed afterwards.
     pub label_claim_templates: bool,
     /// Whether plugins may run (`--enable-alpha-plugins`).
     pub plugins: bool,
@@ -38,8 +38,8 @@ pub struct Options {
     pub functions: bool,
     /// Whether helm may run (`--enable-helm`).
     pub helm: bool,
-    /// The directory of the tree that paths in messages are relative to, if they are below it; others are shown absolute.
-    /// Without it, all paths are shown from the root of the tree.
+    /// The directory of the tree that paths in messages are relative to, if they are below it; others are shown
+    /// absolute. Without it, all paths are shown from the root of the tree.
     pub shown_from: Option<String>,
     /// The settings for helm.
     pub helm_settings: HelmSettings,
@@ -108,7 +108,8 @@ pub fn build(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World
     build_with(tree, target, None, options, world)
 }
 
-/// As [`build`], with another kustomization for the target than its file has, so that errors still name places in that file.
+/// As [`build`], with another kustomization for the target than its file has, so that errors still name
+/// places in that file.
 ///
 /// # Errors
 ///

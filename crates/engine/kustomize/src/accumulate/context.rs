@@ -132,8 +132,8 @@ impl<'a> Context<'a> {
         document.map_err(|error| BuildError::from(error).through(path.place))
     }
 
-    /// The file for places in a text within a file: lines of that file, if the text is a literal block, after `skipped` lines
-    /// of it.
+    /// The file for places in a text within a file: lines of that file, if the text is a literal block, after
+    /// `skipped` lines of it.
     pub(super) fn inline(&self, text: &Text, skipped: usize) -> FileId {
         if !text.is_literal || text.place.file == FileId::NONE {
             return FileId::NONE;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// Maximum depth of kustomizations. Each takes some twenty kilobytes of stack.
 const MAX_DEPTH: usize = 50;
 
-/// Maximum number of kustomizations in one build: two on each of thirty levels that include both of the next would take days.
+/// Maximum number of kustomizations in one build: two on each of thirty levels that include both of the
+/// next would take days.
 const MAX_LOADS: usize = 20_000;
 
 /// Entries of one list that may fail before the others are skipped.

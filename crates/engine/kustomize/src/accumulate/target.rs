@@ -53,8 +53,8 @@ impl Accumulated {
         Ok(())
     }
 
-    /// Adds field specs. Even to empty tables they are added one by one, since a spec that comes later in a table may be
-    /// equivalent to one before it; the built-in ones were added so already.
+    /// Adds field specs. Even to empty tables they are added one by one, since a spec that comes later in a table may
+    /// be equivalent to one before it; the built-in ones were added so already.
     pub(super) fn merge_config(
         &mut self,
         other: &Rc<FieldConfig>,

@@ -70,8 +70,8 @@ impl<'a> Fields<'a> {
         self.place
     }
 
-    /// The value of a field; `None` where it is missing or null. Several spellings have been merged by [`super::settle`]
-    /// before.
+    /// The value of a field; `None` where it is missing or null. Several spellings have been
+    /// merged by [`super::settle`] before.
     pub fn get(&mut self, name: &'static str) -> Option<&'a Node> {
         if !self.known.contains(&name) {
             self.known.push(name);

@@ -10,8 +10,8 @@ use compact_str::CompactString;
 /// Bytes that an entry of a mapping takes beside its texts.
 const NEW_ENTRY: usize = 300;
 
-/// Sets the text of a scalar. It keeps its style; without a `tag`, its type is inferred from text and style. Quotes that
-/// remain make it a string whatever the tag, unless a tag stood before them: so kustomize reads its own output.
+/// Sets the text of a scalar. It keeps its style; without a `tag`, its type is inferred from text and style. Quotes
+/// that remain make it a string whatever the tag, unless a tag stood before them: so kustomize reads its own output.
 ///
 /// # Errors
 /// The node is not a scalar.

@@ -1,9 +1,9 @@
 //! Merges duplicate fields of a mapping that differ in case: Go's encoding/json decodes all of them into one place.
 //!
 //! They come in the order of JSON, which is that of their bytes: `NamePrefix` before `namePrefix`. The last text or
-//! number counts, and null is ignored. Mappings get the fields of the later one added, and so do the elements of lists, each at
-//! its place; a list is as long as the last one. Null removes a list or a mapping, and an empty list removes what the
-//! elements of later ones would be added to.
+//! number counts, and null is ignored. Mappings get the fields of the later one added, and so do the elements of lists,
+//! each at its place; a list is as long as the last one. Null removes a list or a mapping, and an empty list removes
+//! what the elements of later ones would be added to.
 
 use super::error::ConfigError;
 use bumpwright_yaml::{Entry, Mapping, Node, Place, Scalar, Tag, Value};
@@ -21,8 +21,8 @@ const MAPS: [&str; 7] = [
     "valuesInline",
 ];
 
-/// A tree without duplicate fields. Where only strings are accepted as strings (`exact`), as in a kustomization, a field
-/// cannot have a number first and a string later.
+/// A tree without duplicate fields. Where only strings are accepted as strings (`exact`), as in a kustomization, a
+/// field cannot have a number first and a string later.
 ///
 /// # Errors
 /// A field has values of several kinds: it cannot have all of them.

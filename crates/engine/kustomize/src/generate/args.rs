@@ -124,8 +124,8 @@ impl GeneratorOptions {
         pairs.map(of_one).sum()
     }
 
-    /// The options of an entry, with those of the kustomization: its own labels and annotations take precedence, and what
-    /// the kustomization turns on cannot be turned off.
+    /// The options of an entry, with those of the kustomization: its own labels and annotations take precedence, and
+    /// what the kustomization turns on cannot be turned off.
     #[must_use]
     pub fn with_global(own: Option<&Self>, global: Option<&Self>) -> Option<Self> {
         let Some(global) = global else { return own.cloned() };

@@ -119,7 +119,8 @@ impl Job<'_> {
     }
 }
 
-/// The folder of a chart in the tree of the build. What links lead to outside of it is read as far as the build may read it.
+/// The folder of a chart in the tree of the build. What links lead to outside of it is read as far as the
+/// build may read it.
 struct Inside<'a> {
     loader: &'a Loader<'a>,
     folder: &'a str,

@@ -279,7 +279,8 @@ impl HelmChart {
         path::join(&home, &format!("{}-{}", self.name, self.version))
     }
 
-    /// The values to render with: those of the file, which is the chart's `own` where none is named, and those in the kustomization.
+    /// The values to render with: those of the file, which is the chart's `own` where none is named, and
+    /// those in the kustomization.
     fn values<'v>(
         &self,
         own: impl FnOnce() -> Result<Cow<'v, [u8]>, HelmError>,
@@ -315,8 +316,8 @@ impl HelmChart {
     }
 }
 
-/// Leaves the type of each value to its tag: a number that replaces a string in quotes stays a number, as in the map that kustomize makes of
-/// merged values.
+/// Leaves the type of each value to its tag: a number that replaces a string in quotes stays a number, as in the map
+/// that kustomize makes of merged values.
 fn forget_quotes(node: &mut Node) {
     match &mut node.value {
         Value::Scalar(scalar) => scalar.style = Style::Plain,

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! kustomize turns the object into JSON and back. Here the nodes stay, and [`Patch::apply`] respells their scalars as
-//! after that round trip: numbers lose what a float does not hold (`9007199254740993` becomes `9.007199254740992e+15`), quotes
-//! are dropped where a string does not need them, folded text gets the line breaks that kyaml's printing adds.
+//! after that round trip: numbers lose what a float does not hold (`9007199254740993` becomes `9.007199254740992e+15`),
+//! quotes are dropped where a string does not need them, folded text gets the line breaks that kyaml's printing adds.
 //!
-//! Where the library is laxer than the RFC, so is this: `replace` adds a missing key, `copy` of a missing key
-//! gives null, negative indices count from the end, a path need not begin with `/`. `test` compares the spelling of numbers.
+//! Where the library is laxer than the RFC, so is this: `replace` adds a missing key, `copy` of a missing key gives
+//! null, negative indices count from the end, a path need not begin with `/`. `test` compares the spelling of numbers.
 
 mod apply;
 mod json_text;

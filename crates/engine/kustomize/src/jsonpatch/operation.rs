@@ -22,8 +22,8 @@ pub(super) struct Operation {
 }
 
 impl Patch {
-    /// Parses a patch. Text that begins with `[` is JSON and nothing else; all other text is YAML, of which the first document
-    /// counts.
+    /// Parses a patch. Text that begins with `[` is JSON and nothing else; all other text is YAML, of which
+    /// the first document counts.
     ///
     /// # Errors
     ///

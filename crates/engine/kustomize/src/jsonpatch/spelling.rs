@@ -8,7 +8,8 @@ use bumpwright_yaml::{
 };
 use std::cell::Cell;
 
-/// Spells every scalar below `node` as JSON does: integers with decimal digits, floats as Go writes them, timestamps as text.
+/// Spells every scalar below `node` as JSON does: integers with decimal digits, floats as Go writes
+/// them, timestamps as text.
 ///
 /// # Errors
 ///
@@ -40,7 +41,8 @@ pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchErro
     })
 }
 
-/// Spells every scalar below `node` as after a round trip: Go parses all JSON numbers as floats, and writes them as YAML.
+/// Spells every scalar below `node` as after a round trip: Go parses all JSON numbers as floats, and
+/// writes them as YAML.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! Lists whose elements merge: by one key, by several, or as a set of values.
 //!
-//! Lists in which every element has every key are merged directly ([`regular`]). The others go through the same steps as
-//! in kustomize, which finds, removes and sets elements by their current values under the keys, in quadratic time. Objects
-//! depend on the result (ports with and without a protocol, a container without a name), odd as it is.
+//! Lists in which every element has every key are merged directly ([`regular`]). The others go through the same steps
+//! as in kustomize, which finds, removes and sets elements by their current values under the keys, in quadratic time.
+//! Objects depend on the result (ports with and without a protocol, a container without a name), odd as it is.
 
 use super::MergeError;
 use super::regular;
@@ -367,8 +367,8 @@ pub(super) struct Setter<'n> {
 }
 
 impl Setter<'_> {
-    /// Replaces all matches by `element`, or appends it; without one, removes them. Empty elements are removed in any case,
-    /// and so are all others where there are no values.
+    /// Replaces all matches by `element`, or appends it; without one, removes them. Empty elements are removed in any
+    /// case, and so are all others where there are no values.
     pub(super) fn set(&self, list: &mut Vec<usize>, element: Option<usize>) -> Result<(), MergeError> {
         let mut found = false;
         let mut kept = Vec::with_capacity(list.len() + 1);

@@ -47,9 +47,9 @@ pub fn apply(object: &mut Node, patch: Node, schema: &Schema, changes: Changes) 
     Ok(Merged::Kept)
 }
 
-/// Prepares a copy of a patch for an object that a selector (`target:`) has found: it takes over the object's apiVersion, and
-/// its labels and annotations become strings, nulls included (`a: null` sets `"null"` where it would remove `a` in
-/// a patch without a target).
+/// Prepares a copy of a patch for an object that a selector (`target:`) has found: it takes over the object's
+/// apiVersion, and its labels and annotations become strings, nulls included (`a: null` sets `"null"` where it would
+/// remove `a` in a patch without a target).
 pub fn prepare(patch: &mut Node, object: &Node) {
     if let Some(version) = object.get("apiVersion").and_then(Node::as_str) {
         set(patch, "apiVersion", version);

@@ -24,8 +24,8 @@ pub struct Loss {
     pub fields: Vec<(String, Vec<String>)>,
 }
 
-/// The lists of an object whose kind has no schema that a patch replaces with a loss: their items have names, and the patch does not have
-/// all of them, or not all of their fields.
+/// The lists of an object whose kind has no schema that a patch replaces with a loss: their items have names, and the
+/// patch does not have all of them, or not all of their fields.
 #[must_use]
 pub fn losses(object: &Node, patch: &Node, schema: &Schema) -> Vec<Loss> {
     let mut found = Vec::new();

@@ -10,13 +10,14 @@
 //! * [`losses`]: items of lists that a patch drops because the kind has no schema.
 //!
 //! What may surprise, and is so in kustomize v5.8:
-//! * `$patch: replace|delete|merge` count in mappings and as an element of their own in lists that merge. `$retainKeys`,
-//!   `$setElementOrder/…` and `$deleteFromPrimitiveList/…` are fields like any other.
+//! * `$patch: replace|delete|merge` count in mappings and as an element of their own in lists that merge.
+//!   `$retainKeys`, `$setElementOrder/…` and `$deleteFromPrimitiveList/…` are fields like any other.
 //! * A list merges its elements only where a schema names a strategy; all others are replaced as they are, including
 //!   directives within them.
-//! * All of the object is walked, not only the fields of the patch: empty fields (`a:`) are removed, elements of merging
-//!   lists with the same key become one.
-//! * A value that replaces a scalar takes over its quotes, and with them its type: `80` over `"8080"` is the string `"80"`.
+//! * All of the object is walked, not only the fields of the patch: empty fields (`a:`) are removed, elements of
+//!   merging lists with the same key become one.
+//! * A value that replaces a scalar takes over its quotes, and with them its type: `80` over `"8080"`
+//!   is the string `"80"`.
 //! * `$patch: replace` on the whole object has no effect, nor has it on an element of a list that merges.
 
 mod directive;

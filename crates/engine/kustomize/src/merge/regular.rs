@@ -208,7 +208,8 @@ impl RegularList<'_, '_> {
         Ok(())
     }
 
-    /// Visits an element of the object: one that the patch does not name is walked over, and appended where its turn has come.
+    /// Visits an element of the object: one that the patch does not name is walked over, and appended where
+    /// its turn has come.
     fn visit(&mut self, at: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let Some(&first) = self.pairs.first.get(at) else {
             return Ok(());

@@ -156,7 +156,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Merges the fields of `patch` into `dest`; without one, walks over `dest` alone, as part of the patch (`same`) or not.
+    /// Merges the fields of `patch` into `dest`; without one, walks over `dest` alone, as part of the
+    /// patch (`same`) or not.
     fn fields(
         self,
         dest: &mut Mapping,
@@ -322,8 +323,8 @@ fn take_style(new: &mut Node, old: &Node) {
     }
 }
 
-/// Quotes a string, or a scalar without a tag, that YAML 1.1 reads as something else (`yes`, `1:30`): it is a string from
-/// now on, and its successor keeps the quotes.
+/// Quotes a string, or a scalar without a tag, that YAML 1.1 reads as something else (`yes`, `1:30`): it is a string
+/// from now on, and its successor keeps the quotes.
 fn quote_old_words(node: &mut Node) {
     if let Value::Scalar(scalar) = &mut node.value
         && scalar.is_string()

@@ -77,8 +77,8 @@ impl Expansion {
     /// Inserts the values into the fields of an object. Without any variables, `$$` stays too.
     ///
     /// # Errors
-    /// A field is a mapping with a key that is not a string, or a list with an item that is not a string; or a path leads
-    /// through a scalar.
+    /// A field is a mapping with a key that is not a string, or a list with an item that is not a string; or a path
+    /// leads through a scalar.
     pub fn apply(
         &mut self,
         object: &mut Node,
@@ -165,7 +165,8 @@ impl Expansion {
     }
 }
 
-/// A text with each `$(NAME)` replaced by the result of `value`; without a result the reference stays. `$$` is a dollar.
+/// A text with each `$(NAME)` replaced by the result of `value`; without a result the reference stays.
+/// `$$` is a dollar.
 pub fn expand(text: &str, mut value: impl FnMut(&str) -> Option<CompactString>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,6 +1,7 @@
 //! Replacements: values copied from one object into others; and the older `vars`.
 //!
-//! * [`Replacement`] (`replacements:`): [`Replacement::read_field`] parses an entry, [`replace`] applies a list of them.
+//! * [`Replacement`] (`replacements:`): [`Replacement::read_field`] parses an entry, [`replace`] applies
+//!   a list of them.
 //! * [`Selector`], [`SelectorMatcher`]: selection of objects by regular expressions, labels and annotations; for
 //!   patches too. [`LabelSelector`] alone is Kubernetes' language of label selectors.
 //! * [`VarSet`], [`Var`] (`vars:`): collected over kustomizations; [`Expansion`] replaces `$(NAME)` by their values.

@@ -110,7 +110,8 @@ impl Numbered {
     }
 }
 
-/// Puts the changes between two nodes into the node that they were made from. Entries and items are only ever added at the end.
+/// Puts the changes between two nodes into the node that they were made from. Entries and items are only ever
+/// added at the end.
 fn carry(into: &mut Annotated, before: &Node, after: &Node) {
     if before.place != after.place {
         *into = fresh(after);

@@ -227,8 +227,8 @@ impl Resource {
         }
     }
 
-    /// The annotations at the end of a build: those of its own removed, the others strings; the field removed where there
-    /// are none.
+    /// The annotations at the end of a build: those of its own removed, the others strings; the field removed
+    /// where there are none.
     pub fn settle_annotations(&mut self, origin: bool, transformations: bool) {
         self.annotate_origin(origin, transformations);
         let gone = |key: &str| {

@@ -328,8 +328,8 @@ impl ResMap {
         }
     }
 
-    /// Updates the index of one: by its current id, if that is not `before` any more, and by former ids from `former` on.
-    /// The others are not visited, however many there are.
+    /// Updates the index of one: by its current id, if that is not `before` any more, and by former ids from `former`
+    /// on. The others are not visited, however many there are.
     fn moved(&mut self, at: usize, before: &Key, former: usize) {
         let Some(resource) = self.list.get(at) else { return };
         let now = key(resource.id());

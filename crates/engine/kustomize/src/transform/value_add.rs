@@ -32,8 +32,8 @@ pub struct AddTarget {
 }
 
 impl ValueAdd {
-    /// Parses the config of a `ValueAddTransformer`. `default` is the value where none is given: the last element of the
-    /// path of the directory that is built.
+    /// Parses the config of a `ValueAddTransformer`. `default` is the value where none is given: the last element of
+    /// the path of the directory that is built.
     ///
     /// # Errors
     /// A field is of the wrong type, or a selector is not a regular expression.

@@ -146,7 +146,8 @@ impl<'a> Loader<'a> {
         own.or_else(|| self.referrer.as_ref().and_then(|referrer| referrer.repository()))
     }
 
-    /// The path of a file of this kustomization as messages show it: from where the build began, or with its repository.
+    /// The path of a file of this kustomization as messages show it: from where the build began,
+    /// or with its repository.
     #[must_use]
     pub fn shown(&self, file: &str) -> String {
         if is_remote_file(file) {

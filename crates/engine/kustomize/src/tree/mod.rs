@@ -43,7 +43,8 @@ pub trait Tree {
     /// The path does not exist or is not a directory.
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError>;
 
-    /// The path on this machine's disk, for a program to run there. A tree that is not on a disk may write itself to one.
+    /// The path on this machine's disk, for a program to run there. A tree that is not on a disk may
+    /// write itself to one.
     ///
     /// # Errors
     ///

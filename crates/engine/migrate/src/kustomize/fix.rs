@@ -1,4 +1,5 @@
-//! Deprecated fields of a kustomization in their present form, as `kustomize edit fix` has them (kustomize v5.8, `FixKustomization*`).
+//! Deprecated fields of a kustomization in their present form, as `kustomize edit fix` has
+//! them (kustomize v5.8, `FixKustomization*`).
 
 use std::ops::Range;
 
@@ -10,8 +11,8 @@ use super::Refused;
 use super::text::{File, json as values};
 use crate::lines::{Change, Region, distance, line_end, moved, region, spaces};
 
-/// The deprecated fields, each of which is rewritten or stays by itself. `patches` is the list of names that it was once, `env` that of
-/// generators.
+/// The deprecated fields, each of which is rewritten or stays by itself. `patches` is the list of names that it was
+/// once, `env` that of generators.
 pub const DEPRECATED: [&str; 7] = [
     "imageTags",
     "bases",
@@ -50,8 +51,8 @@ pub fn deprecated(text: &str) -> Result<Vec<Deprecated>, Refused> {
     Ok(places.collect())
 }
 
-/// Whether the file changes names, namespaces, labels or annotations itself: patches in `patchesJson6902` see the objects after that,
-/// those in `patches` before.
+/// Whether the file changes names, namespaces, labels or annotations itself: patches in `patchesJson6902` see the
+/// objects after that, those in `patches` before.
 ///
 /// # Errors
 /// As [`fix`]
@@ -72,8 +73,8 @@ const METADATA: [&str; 7] = [
     "transformers",
 ];
 
-/// Rewrites the deprecated fields of a file but for those in `kept`; none when there are none. `is_file` tells whether a path of the
-/// kustomization is a file.
+/// Rewrites the deprecated fields of a file but for those in `kept`; none when there are none. `is_file` tells whether
+/// a path of the kustomization is a file.
 ///
 /// # Errors
 /// The file cannot be rewritten: the place, and why.

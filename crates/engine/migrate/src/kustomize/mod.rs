@@ -1,6 +1,8 @@
-//! Kustomization files rewritten byte by byte, where kustomize would write all of them again: deprecated fields, and images.
+//! Kustomization files rewritten byte by byte, where kustomize would write all of them again:
+//! deprecated fields, and images.
 //!
-//! What a rewrite means is computed on values, as kustomize does; the edited text has to parse as that, or nothing is changed.
+//! What a rewrite means is computed on values, as kustomize does; the edited text has to parse as that,
+//! or nothing is changed.
 
 mod fix;
 mod images;

@@ -45,7 +45,8 @@ fn a_commit_that_took_images_back_is_part_of_a_trace() {
     assert_eq!(put_back.images, ["ghcr.io/acme/web:1.1.0"]);
 }
 
-/// A Kustomization that fails holds back the images that its objects have, and all of them as long as that is not known.
+/// A Kustomization that fails holds back the images that its objects have, and all of them as long as
+/// that is not known.
 #[test]
 fn an_image_waits_for_those_alone_that_have_it() {
     let mut world = world();

@@ -5,8 +5,9 @@ const VOID: [&str; 5] = ["input", "link", "meta", "br", "hr"];
 /// Elements of SVG that end themselves.
 const SELF_CLOSING: [&str; 2] = ["path", "rect"];
 
-/// The faults of a document: tags that do not match, attributes without quotes, ids that are there twice, script or style between the
-/// text, links to elsewhere, headings that leave a level out, tables without scopes, fields without labels.
+/// The faults of a document: tags that do not match, attributes without quotes, ids that are there twice,
+/// script or style between the text, links to elsewhere, headings that leave a level out, tables without
+/// scopes, fields without labels.
 pub fn faults(html: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let mut open: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! Each page over a seeded world: it is HTML that any browser reads the same way, hostile texts stay text, and large clusters make small
-//! pages. With `PAGES=DIR` the pages are written to a folder, to look at.
+//! Each page over a seeded world: it is HTML that any browser reads the same way, hostile texts stay text, and large
+//! clusters make small pages. With `PAGES=DIR` the pages are written to a folder, to look at.
 
 #![allow(
     clippy::unwrap_used,

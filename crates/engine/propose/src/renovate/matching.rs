@@ -1,4 +1,5 @@
-//! Patterns of names and paths, as Renovate has them: exact ones, globs, `/regular expressions/`, and `!` for what is left out.
+//! Patterns of names and paths, as Renovate has them: exact ones, globs, `/regular expressions/`, and `!` for
+//! what is left out.
 
 use bumpwright_re2::{Budget, Regexp, quote_meta};
 

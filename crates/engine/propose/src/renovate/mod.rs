@@ -1,4 +1,5 @@
-//! Renovate's settings, as far as they say something about images, charts and Git tags (docs.renovatebot.com, *Configuration options*).
+//! Renovate's settings, as far as they say something about images, charts and Git
+//! tags (docs.renovatebot.com, *Configuration options*).
 //!
 //! ```text
 //! renovate.json ─▶ plain (comments blanked) ─▶ settings (packageRules, ignorePaths, presets) ─▶ terms of one use

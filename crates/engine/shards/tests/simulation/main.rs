@@ -1,7 +1,7 @@
-//! The rules of `bumpwright_shards`, run by simulated processes before a simulated API server through thousands of random schedules: requests
-//! and answers come late or never, processes are paused, killed, started again and asked to end, watches lag, keys of objects
-//! change, and the Lease with the deal is deleted. No two processes may work at an object at once; and when the faults are over,
-//! each object has an owner.
+//! The rules of `bumpwright_shards`, run by simulated processes before a simulated API server through thousands of
+//! random schedules: requests and answers come late or never, processes are paused, killed, started again and asked to
+//! end, watches lag, keys of objects change, and the Lease with the deal is deleted. No two processes may work at an
+//! object at once; and when the faults are over, each object has an owner.
 //!
 //! `SEED=7 cargo test --test simulation` runs one schedule, `SCHEDULES=100000` as many.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]

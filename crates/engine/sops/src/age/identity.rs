@@ -52,7 +52,8 @@ const LOCATIONS: &str = "'SOPS_AGE_SSH_PRIVATE_KEY_FILE', 'SOPS_AGE_SSH_PRIVATE_
                          '~/.config/sops/age/keys.txt'";
 
 impl Identities {
-    /// Adds the keys of an `.agekey` entry: one a line, apart from empty lines and those with `#`; or one private SSH key.
+    /// Adds the keys of an `.agekey` entry: one a line, apart from empty lines and those with `#`; or
+    /// one private SSH key.
     ///
     /// # Errors
     /// For a line that is not a key. The keys before it have not been added.

@@ -1,4 +1,5 @@
-//! SSH keys as age identities. kustomize-controller does not accept them in `.agekey` entries; SOPS itself reads them from files.
+//! SSH keys as age identities. kustomize-controller does not accept them in `.agekey` entries; SOPS itself
+//! reads them from files.
 
 use super::header::Stanza;
 use super::identity::Unwrap;

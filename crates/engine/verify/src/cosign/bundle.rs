@@ -1,5 +1,5 @@
-//! The newer format: sigstore's bundle (v0.3) with a DSSE envelope around a statement of in-toto, as cosign 3 stores it and
-//! sigstore-go v1.2.0 verifies it with a key. Entries of transparency logs are not verified, as in Flux with keys.
+//! The newer format: sigstore's bundle (v0.3) with a DSSE envelope around a statement of in-toto, as cosign 3 stores it
+//! and sigstore-go v1.2.0 verifies it with a key. Entries of transparency logs are not verified, as in Flux with keys.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;

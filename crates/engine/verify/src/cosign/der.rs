@@ -1,5 +1,5 @@
-//! The subset of DER (X.690) that keys, signatures, certificates and timestamps need: tags of one byte, definite lengths in the
-//! shortest form.
+//! The subset of DER (X.690) that keys, signatures, certificates and timestamps need: tags of one byte, definite
+//! lengths in the shortest form.
 
 /// An element of an encoding.
 #[derive(Clone, Copy, Debug)]

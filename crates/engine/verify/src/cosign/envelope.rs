@@ -122,8 +122,8 @@ impl Signed {
         encoding
     }
 
-    /// Whether it is a statement that has this image among its subjects. An invalid digest makes the statement invalid, as in
-    /// sigstore-go.
+    /// Whether it is a statement that has this image among its subjects. An invalid digest makes the statement
+    /// invalid, as in sigstore-go.
     pub(crate) fn names(&self, digest: &str) -> bool {
         let (Some(statement), Some((algorithm, hex))) = (self.statement(), digest.split_once(':')) else {
             return false;

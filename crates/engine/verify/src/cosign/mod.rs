@@ -1,6 +1,7 @@
-//! Verification of cosign's signatures over OCI artifacts, with public keys here and keyless in [`crate::sigstore`]. With keys: as
-//! `CosignVerifier` of source-controller v1.9.3, without its requests, and like it without transparency logs. Stricter in
-//! one respect: a simple signature must name the image that it is stored beside. A simple signature counts beside bundles, too.
+//! Verification of cosign's signatures over OCI artifacts, with public keys here and keyless in [`crate::sigstore`].
+//! With keys: as `CosignVerifier` of source-controller v1.9.3, without its requests, and like it without transparency
+//! logs. Stricter in one respect: a simple signature must name the image that it is stored beside. A simple signature
+//! counts beside bundles, too.
 
 mod bundle;
 pub(crate) mod der;
@@ -102,8 +103,8 @@ pub fn verified_message(revision: &str) -> String {
     format!("verified signature of revision {revision}")
 }
 
-/// Blobs of an image's signatures, all or some: one that holds is enough. Flux reads the layers only where there is no bundle,
-/// so that there an attestation by somebody else takes the signature away.
+/// Blobs of an image's signatures, all or some: one that holds is enough. Flux reads the layers only where there is no
+/// bundle, so that there an attestation by somebody else takes the signature away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// The blobs of the bundles ([`bundle_layer`]) among the image's referrers.

@@ -62,7 +62,8 @@ impl PublicKey {
         self.verify_hashed(Hash::Sha256, message, signature)
     }
 
-    /// The hash function of sigstore for this key, unless another one is named (sigstore v1.10.8, `algorithm_registry.go`).
+    /// The hash function of sigstore for this key, unless another one is
+    /// named (sigstore v1.10.8, `algorithm_registry.go`).
     pub(crate) const fn hash(&self) -> Hash {
         match self {
             Self::Ecdsa { curve: Curve::P384, .. } => Hash::Sha384,

@@ -1,5 +1,5 @@
-//! The older format: a layer with a small signed JSON text for each signature ("simple signing" of containers/image, with
-//! cosign's own type).
+//! The older format: a layer with a small signed JSON text for each signature ("simple signing" of containers/image,
+//! with cosign's own type).
 
 use base64::Engine as _;
 use serde::Deserialize;
@@ -41,8 +41,8 @@ pub struct SimpleSignature<'a> {
 }
 
 impl SimpleSignature<'_> {
-    /// Whether the content has the layer's digest, names this image, and is signed by the key. Flux does not compare the
-    /// image's digest, so that there a signature of any image is valid for any other; cosign's own program does.
+    /// Whether the content has the layer's digest, names this image, and is signed by the key. Flux does not compare
+    /// the image's digest, so that there a signature of any image is valid for any other; cosign's own program does.
     pub(super) fn holds(&self, digest: &str, key: &PublicKey) -> bool {
         let signature = self.signature();
         signature

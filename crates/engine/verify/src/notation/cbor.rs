@@ -1,6 +1,7 @@
 //! CBOR (RFC 8949) as far as envelopes need it: definite lengths, whole numbers, no maps with a key twice.
 
-/// Greatest depth, greatest number of items of an array or map, and of values in all: each of a byte takes forty times as much.
+/// Greatest depth, greatest number of items of an array or map, and of values in all: each of a byte takes
+/// forty times as much.
 const MAX_DEPTH: usize = 8;
 const MAX_ITEMS: u64 = 256;
 const MAX_VALUES: usize = 4096;

@@ -114,8 +114,8 @@ impl Envelope {
     }
 }
 
-/// Whether an extension about access to authorities names an OCSP server, and not only where certificates are. What cannot be read
-/// counts as if it did.
+/// Whether an extension about access to authorities names an OCSP server, and not only where certificates are. What
+/// cannot be read counts as if it did.
 fn names_ocsp(access: &[u8]) -> bool {
     let Some(mut descriptions) = Der(access).sequence() else {
         return true;

@@ -1,6 +1,6 @@
-//! Verification of Notation's signatures over OCI artifacts: by certificates and a trust policy, as source-controller v1.9.3 does with
-//! notation-go v1.3.2. Nobody is asked whether a certificate is revoked: where that is enforced, certificates that name a server for it
-//! do not count.
+//! Verification of Notation's signatures over OCI artifacts: by certificates and a trust policy, as source-controller
+//! v1.9.3 does with notation-go v1.3.2. Nobody is asked whether a certificate is revoked: where that is enforced,
+//! certificates that name a server for it do not count.
 
 mod cbor;
 mod cose;
@@ -260,7 +260,8 @@ impl NotationTrust {
         }
     }
 
-    /// Whether the certificates were valid when it was signed: by the word of a signing authority, by a timestamp, or now.
+    /// Whether the certificates were valid when it was signed: by the word of a signing authority, by
+    /// a timestamp, or now.
     fn was_valid(&self, statement: &Statement, envelope: &Envelope, now: i64) -> bool {
         if envelope.headers.is_authority {
             return envelope.is_valid_at(envelope.headers.signed_at);

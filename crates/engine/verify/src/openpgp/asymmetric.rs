@@ -1,5 +1,5 @@
-//! Verification of an OpenPGP signature over a digest. sequoia parses packets and hashes; its backend supports neither RSA
-//! beyond 4096 bits nor Brainpool's curves, which gpg makes and Flux verifies.
+//! Verification of an OpenPGP signature over a digest. sequoia parses packets and hashes; its backend supports neither
+//! RSA beyond 4096 bits nor Brainpool's curves, which gpg makes and Flux verifies.
 
 use sequoia_openpgp as pgp;
 

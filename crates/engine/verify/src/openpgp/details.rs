@@ -1,5 +1,5 @@
-//! The subpackets of a signature by the rules of go-crypto v1.4.1 (`packet/signature.go`): which are read in which area,
-//! which signatures are ignored, and when a signature has expired.
+//! The subpackets of a signature by the rules of go-crypto v1.4.1 (`packet/signature.go`): which are read in which
+//! area, which signatures are ignored, and when a signature has expired.
 
 use sequoia_openpgp as pgp;
 

@@ -1,5 +1,5 @@
-//! A key with its self-signed user ids and subkeys, as go-crypto v1.4.1 checks them (`openpgp/keys.go`), and the validity of
-//! its signatures.
+//! A key with its self-signed user ids and subkeys, as go-crypto v1.4.1 checks them (`openpgp/keys.go`), and the
+//! validity of its signatures.
 
 use sequoia_openpgp as pgp;
 
@@ -13,7 +13,8 @@ use super::asymmetric;
 use super::details::{Details, Unusable, outlived};
 use super::keyring::{Primary, RingError, Subordinate, primary, structural, subordinate};
 
-/// Greatest cost of checking the signatures of one key ([`asymmetric::cost`]): some seconds. Real keys cost some dozens.
+/// Greatest cost of checking the signatures of one key ([`asymmetric::cost`]): some seconds. Real
+/// keys cost some dozens.
 const MAX_COST: usize = 4_000;
 
 /// A user id with the signatures of its key.
@@ -146,8 +147,8 @@ impl Signer<'_> {
         }
     }
 
-    /// Whether a signature by this key is valid at `now` (`checkMessageSignatureDetails`): nothing revoked, expired or made
-    /// in the future, and no critical notations, none of which is supported.
+    /// Whether a signature by this key is valid at `now` (`checkMessageSignatureDetails`): nothing revoked, expired or
+    /// made in the future, and no critical notations, none of which is supported.
     pub(super) fn validates(&self, for_it: &Details, now: i64) -> bool {
         let revoked = |revocations: &[Details]| revocations.iter().any(|revocation| revocation.revokes(now));
         let embedded = self.subkey.and_then(|subkey| subkey.binding.embedded.as_ref());

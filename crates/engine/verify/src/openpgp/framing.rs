@@ -1,5 +1,5 @@
-//! Packet framing (RFC 9580, 4.2) as in go-crypto v1.4.1, which rejects a ring at the first byte that cannot begin a packet,
-//! where sequoia searches for the next one that can.
+//! Packet framing (RFC 9580, 4.2) as in go-crypto v1.4.1, which rejects a ring at the first byte that cannot begin a
+//! packet, where sequoia searches for the next one that can.
 
 use sequoia_openpgp as pgp;
 
@@ -11,8 +11,8 @@ use pgp::parse::Parse as _;
 pub(super) enum FramingError {
     /// A byte that is not the tag of a packet.
     Tag,
-    /// A truncated packet, or a signature that is longer than its packet. It may have been a revocation, so it must not be
-    /// ignored.
+    /// A truncated packet, or a signature that is longer than its packet. It may have been a revocation, so it
+    /// must not be ignored.
     Cut,
 }
 

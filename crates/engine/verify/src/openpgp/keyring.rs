@@ -1,6 +1,6 @@
-//! Key rings as go-crypto v1.4.1 reads them (`openpgp/keys.go`): the first armoured block, its keys with their self-signed
-//! user ids and subkeys. Self-signatures are checked only for the keys that a signature needs, so that a ring of any size
-//! costs parsing and no arithmetic.
+//! Key rings as go-crypto v1.4.1 reads them (`openpgp/keys.go`): the first armoured block, its keys with their
+//! self-signed user ids and subkeys. Self-signatures are checked only for the keys that a signature needs, so that a
+//! ring of any size costs parsing and no arithmetic.
 
 use sequoia_openpgp as pgp;
 
@@ -64,7 +64,8 @@ impl Ring {
         }
     }
 
-    /// The checked keys that have a primary key or subkey with this id. An invalid key is skipped, and is an error if it is the only one.
+    /// The checked keys that have a primary key or subkey with this id. An invalid key is skipped, and is an error if
+    /// it is the only one.
     pub(super) fn with(&self, id: &KeyID) -> Result<Vec<Entity>, RingError> {
         let mut found = Vec::new();
         let mut refused = None;
@@ -84,8 +85,8 @@ impl Ring {
 /// Keys as their packets, and the error of one that was skipped.
 type Groups = (Vec<Vec<Packet>>, Option<RingError>);
 
-/// The packets of a ring, key by key. A byte that is not a tag makes the key that it is found in invalid, and the whole ring
-/// unless another key or the end follows.
+/// The packets of a ring, key by key. A byte that is not a tag makes the key that it is found in invalid, and the whole
+/// ring unless another key or the end follows.
 fn groups(bytes: &[u8]) -> Result<Groups, RingError> {
     let mut keys: Vec<Vec<Packet>> = Vec::new();
     let mut refused = None;

@@ -1,6 +1,6 @@
-//! Verification of OpenPGP signatures over commits and tags, as `signature.VerifyPGPSignature` of fluxcd/pkg git v0.52.0 does
-//! with ProtonMail/go-crypto v1.4.1: it accepts what that accepts, including SHA-1 in old keys, and rejects what that
-//! rejects. Keys of versions 5 and 6 and Ed448 are not supported.
+//! Verification of OpenPGP signatures over commits and tags, as `signature.VerifyPGPSignature` of fluxcd/pkg git
+//! v0.52.0 does with ProtonMail/go-crypto v1.4.1: it accepts what that accepts, including SHA-1 in old keys, and
+//! rejects what that rejects. Keys of versions 5 and 6 and Ed448 are not supported.
 
 mod asymmetric;
 mod details;
@@ -40,8 +40,8 @@ pub enum OpenPgpError {
     NoMatchingKey,
 }
 
-/// Verifies an armoured signature over a payload with armoured key rings, in their order, at `now` (seconds since 1970-01-01
-/// UTC). Returns the id of the primary key of the signature, 16 hexadecimal digits.
+/// Verifies an armoured signature over a payload with armoured key rings, in their order, at `now` (seconds since
+/// 1970-01-01 UTC). Returns the id of the primary key of the signature, 16 hexadecimal digits.
 ///
 /// # Errors
 /// [`OpenPgpError`] when no key was accepted.

@@ -9,7 +9,8 @@ use super::material::Subject;
 use crate::armour::BASE64;
 use bumpwright_gostd::decode_pem;
 
-/// Greatest size of an entry in bytes: they have digests, a signature and a certificate. A larger one is of nothing that is verified here.
+/// Greatest size of an entry in bytes: they have digests, a signature and a certificate. A larger one is of nothing
+/// that is verified here.
 const MAX_BODY: usize = 256 << 10;
 
 /// What an entry names by.

@@ -20,8 +20,8 @@ struct Listed<'a> {
     signature: &'a [u8],
 }
 
-/// Checks that one of the logs has vouched for a certificate, by a timestamp in it. `issuers` are the authorities that may have
-/// issued it.
+/// Checks that one of the logs has vouched for a certificate, by a timestamp in it. `issuers` are the authorities that
+/// may have issued it.
 pub(super) fn verify(leaf: &Certificate, issuers: &[Certificate], logs: &[Log]) -> Result<(), SigstoreError> {
     let listed = leaf.extension(LIST).and_then(listed).unwrap_or_default();
     if listed.is_empty() {

@@ -1,4 +1,5 @@
-//! Proofs of a transparency log: checkpoints (signed notes, c2sp.org/tlog-checkpoint) and paths in its tree (RFC 9162, 2.1.3.2).
+//! Proofs of a transparency log: checkpoints (signed notes, c2sp.org/tlog-checkpoint) and paths in its
+//! tree (RFC 9162, 2.1.3.2).
 
 use base64::Engine as _;
 use sha2::{Digest as _, Sha256};

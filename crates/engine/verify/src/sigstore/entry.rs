@@ -10,8 +10,8 @@ use super::trusted_root::{Log, TrustedRoot};
 use super::{Evidence, SigstoreError};
 
 impl Entry {
-    /// Verifies the entry: `None` when the trusted root does not know its log, otherwise the time that the log has signed, if it
-    /// has. `Evidence` says whether a promise is enough.
+    /// Verifies the entry: `None` when the trusted root does not know its log, otherwise the time that the log has
+    /// signed, if it has. `Evidence` says whether a promise is enough.
     pub(super) fn verify(
         &self,
         root: &TrustedRoot,

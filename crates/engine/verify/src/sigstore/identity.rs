@@ -10,7 +10,8 @@ use crate::x509::Certificate;
 const ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x08];
 const OLD_ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x01];
 const UTF8_STRING: u8 = 0x0c;
-/// Bounds on all searches for a signer: more than real patterns need for a few lines. A certificate may have thousands of names.
+/// Bounds on all searches for a signer: more than real patterns need for a few lines. A certificate may
+/// have thousands of names.
 const STEPS: u64 = 10_000_000;
 const BYTES: usize = 16 << 20;
 /// Greatest length of a name in a message.

@@ -1,6 +1,7 @@
-//! Signatures without keys of one's own ("keyless"): a certificate of Fulcio names the signer, a transparency log and timestamp
-//! authorities prove when it was used. All is verified offline, with the keys of a [`TrustedRoot`], by the rules of sigstore-go v1.2.2
-//! and, for signatures of cosign 2, of cosign v3.1.3; where they skip an entry that does not verify, the signature is refused here.
+//! Signatures without keys of one's own ("keyless"): a certificate of Fulcio names the signer, a transparency log and
+//! timestamp authorities prove when it was used. All is verified offline, with the keys of a [`TrustedRoot`], by the
+//! rules of sigstore-go v1.2.2 and, for signatures of cosign 2, of cosign v3.1.3; where they skip an entry that does
+//! not verify, the signature is refused here.
 
 mod body;
 mod certificate_log;
@@ -96,7 +97,8 @@ pub enum SigstoreError {
     Many,
 }
 
-/// Whose signatures count: anybody's with a certificate that the trusted root's authorities issued for one of the identities.
+/// Whose signatures count: anybody's with a certificate that the trusted root's authorities issued for
+/// one of the identities.
 #[derive(Clone, Debug)]
 pub struct Keyless {
     root: TrustedRoot,

@@ -1,4 +1,5 @@
-//! Sigstore's trusted root (`trusted_root.json`, version 0.1 and 0.2 of its format): authorities and logs whose keys are known.
+//! Sigstore's trusted root (`trusted_root.json`, version 0.1 and 0.2 of its format): authorities and logs
+//! whose keys are known.
 
 use serde::Deserialize;
 

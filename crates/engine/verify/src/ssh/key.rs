@@ -293,8 +293,8 @@ impl<'a> Signature<'a> {
     }
 }
 
-/// Parses the keys of a text in the form of `authorized_keys`, one a line. A line that is not a key is an error, so that no key
-/// is dropped in silence. Options before keys (`no-pty`, `cert-authority`…) are ignored.
+/// Parses the keys of a text in the form of `authorized_keys`, one a line. A line that is not a key is an error, so
+/// that no key is dropped in silence. Options before keys (`no-pty`, `cert-authority`…) are ignored.
 pub(super) fn authorized(text: &str) -> Result<Vec<PublicKey>, String> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -1,6 +1,6 @@
-//! Verification of SSH signatures over commits and tags (OpenSSH's PROTOCOL.sshsig), as `signature.VerifySSHSignature` of
-//! fluxcd/pkg git v0.52.0 does: with keys in the form of `authorized_keys`, in the namespace `git`. Principals, validity
-//! periods and namespaces of `allowed_signers` are not supported.
+//! Verification of SSH signatures over commits and tags (OpenSSH's PROTOCOL.sshsig), as `signature.VerifySSHSignature`
+//! of fluxcd/pkg git v0.52.0 does: with keys in the form of `authorized_keys`, in the namespace `git`. Principals,
+//! validity periods and namespaces of `allowed_signers` are not supported.
 
 mod key;
 mod wire;
@@ -53,8 +53,8 @@ struct SshSignature {
     signature: Vec<u8>,
 }
 
-/// Verifies an armoured signature over a payload with texts of `authorized_keys`, in their order. Returns the fingerprint
-/// of the matching key, `SHA256:…`.
+/// Verifies an armoured signature over a payload with texts of `authorized_keys`, in their order. Returns the
+/// fingerprint of the matching key, `SHA256:…`.
 ///
 /// # Errors
 /// [`SshError`] when no key was accepted.

@@ -1,5 +1,5 @@
-//! The chain from a certificate to an authority, checked by webpki, whose rules are those of the Web: names, times, basic constraints,
-//! path lengths, name constraints; critical extensions that it does not know are refused.
+//! The chain from a certificate to an authority, checked by webpki, whose rules are those of the Web: names, times,
+//! basic constraints, path lengths, name constraints; critical extensions that it does not know are refused.
 
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ pub enum ChainError {
     Rules,
 }
 
-/// Checks the chain from a certificate through any of the intermediates to a root, at a time. The certificate has to be for this
-/// usage.
+/// Checks the chain from a certificate through any of the intermediates to a root, at a time. The certificate has to
+/// be for this usage.
 pub(crate) fn verify_chain(
     leaf: &Certificate,
     intermediates: &[Certificate],

@@ -86,7 +86,8 @@ impl Certificate {
         PublicKey::from_der(&self.key)
     }
 
-    /// The alternative names of its owner that are text: email addresses, URIs, DNS names, and names of users at Fulcio.
+    /// The alternative names of its owner that are text: email addresses, URIs, DNS names, and names
+    /// of users at Fulcio.
     pub(crate) fn subjects(&self) -> Vec<String> {
         let names = self.extension(SUBJECT_ALT_NAME).and_then(|value| Der(value).sequence());
         let Some(mut names) = names else { return Vec::new() };

@@ -102,8 +102,8 @@ impl<'a> Timestamp<'a> {
         })
     }
 
-    /// The time, if it is of these bytes and an authority with this chain signed it. The chain ends in a root; before it are
-    /// intermediates, and first of all the authority's own certificate, unless that is in the timestamp.
+    /// The time, if it is of these bytes and an authority with this chain signed it. The chain ends in a root; before
+    /// it are intermediates, and first of all the authority's own certificate, unless that is in the timestamp.
     pub(crate) fn verify(&self, stamped: &[u8], chain: &[Certificate]) -> Option<i64> {
         let (hash, imprint) = self.imprint;
         let (root, others) = chain.split_last()?;

@@ -1,5 +1,5 @@
-//! Bitbucket's events: those of the cloud (*Event payloads*, `repo:push`) and those of the Data Center (*Event payload*,
-//! `repo:refs_changed`).
+//! Bitbucket's events: those of the cloud (*Event payloads*, `repo:push`) and those of the Data
+//! Center (*Event payload*, `repo:refs_changed`).
 
 use serde::Deserialize;
 

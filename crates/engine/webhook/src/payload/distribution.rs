@@ -53,8 +53,8 @@ pub(super) fn acr(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
 impl Notification {
     /// The image, if this is a push of a tag: layers and the parts of a multi-platform image have none.
     ///
-    /// The registry reports the host of the request, which may differ from that of `spec.image`; so all hosts that it names
-    /// count.
+    /// The registry reports the host of the request, which may differ from that of `spec.image`; so all hosts
+    /// that it names count.
     fn image(self) -> Option<Image> {
         let target = self.target.filter(|_| self.action.as_deref() == Some("push"))?;
         let tag = target.tag.filter(|tag| !tag.is_empty())?;

@@ -1,5 +1,5 @@
-//! GitLab's events (*Webhook events*, *System hooks*). The type of an event is read from the body, since system hooks have
-//! the same header for all types.
+//! GitLab's events (*Webhook events*, *System hooks*). The type of an event is read from the body, since system hooks
+//! have the same header for all types.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
-//! Bodies of the providers, a file for each family. Only the necessary fields are read, all of them optional: senders omit
-//! unknown ones or write `null`.
+//! Bodies of the providers, a file for each family. Only the necessary fields are read, all of them optional: senders
+//! omit unknown ones or write `null`.
 
 mod bitbucket;
 mod distribution;

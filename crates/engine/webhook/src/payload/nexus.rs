@@ -1,5 +1,5 @@
-//! Nexus' events about components and assets (*Example headers and payloads*). They name the repository of Nexus but not
-//! the host of its images, so any host matches.
+//! Nexus' events about components and assets (*Example headers and payloads*). They name the repository of Nexus but
+//! not the host of its images, so any host matches.
 
 use serde::Deserialize;
 

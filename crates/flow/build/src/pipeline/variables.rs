@@ -17,8 +17,8 @@ pub struct Substitution {
 }
 
 impl Substitution {
-    /// The substitution of `post_build`. `referenced`: the variables of all objects that `substituteFrom` names, in its order;
-    /// inline ones win over them. `strict`: undefined variables are errors (C17).
+    /// The substitution of `post_build`. `referenced`: the variables of all objects that `substituteFrom` names, in its
+    /// order; inline ones win over them. `strict`: undefined variables are errors (C17).
     #[must_use]
     pub fn new(post_build: &PostBuild, referenced: Result<Variables, String>, strict: bool) -> Self {
         let variables = referenced.map(|mut variables| {
@@ -35,8 +35,8 @@ impl Substitution {
         }
     }
 
-    /// The same, with expressions left as they are whose variables are missing: something gives them that is not known here. If it is
-    /// `needed`, it gives some, so that variables are replaced although none is known.
+    /// The same, with expressions left as they are whose variables are missing: something gives them that is not known
+    /// here. If it is `needed`, it gives some, so that variables are replaced although none is known.
     #[must_use]
     pub fn keeping_undefined(mut self, needed: bool) -> Self {
         self.options.undefined = Undefined::Kept;
@@ -71,8 +71,8 @@ pub enum Referred {
     Missing(String),
 }
 
-/// Adds the variables of an object of `substituteFrom`; optional ones may be missing. A malformed object is an error: its
-/// variables would silently be empty.
+/// Adds the variables of an object of `substituteFrom`; optional ones may be missing. A malformed object is an error:
+/// its variables would silently be empty.
 ///
 /// # Errors
 /// In Flux's words, also when the object could not be read.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_kustomize::tree::{ResolvedPath, TreeError, path};
 
-/// The files and directories of an artifact, which has no links. `C` says where the content of a file is. Paths are absolute and clean.
+/// The files and directories of an artifact, which has no links. `C` says where the content of a file is. Paths
+/// are absolute and clean.
 #[derive(Clone, Debug)]
 pub struct Names<C> {
     files: BTreeMap<String, C>,

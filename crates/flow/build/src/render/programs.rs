@@ -1,4 +1,5 @@
-//! Plugins and functions as child processes (kustomize's plugin guide; kustomize v5.8, `plugins/loader`, `plugins/execplugin`).
+//! Plugins and functions as child processes (kustomize's plugin guide;
+//! kustomize v5.8, `plugins/loader`, `plugins/execplugin`).
 
 use std::env;
 use std::ffi::OsString;

@@ -191,7 +191,8 @@ fn told(address: &str, error: &str) -> String {
     }
 }
 
-/// Fetches a reference as `git fetch origin REF` does: a branch, a tag, a full reference name, or a commit; empty for the default branch.
+/// Fetches a reference as `git fetch origin REF` does: a branch, a tag, a full reference name, or a commit; empty
+/// for the default branch.
 ///
 /// # Errors
 /// The reference does not exist, or cannot be fetched.

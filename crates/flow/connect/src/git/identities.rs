@@ -38,8 +38,8 @@ impl GitIdentities {
         }
     }
 
-    /// The credentials of an identity at a remote, for an object of a cluster or for a command. They are fetched with the first
-    /// request that needs them.
+    /// The credentials of an identity at a remote, for an object of a cluster or for a command. They are fetched with
+    /// the first request that needs them.
     ///
     /// # Errors
     /// The remote's address is not the provider's, in Flux's words.
@@ -82,8 +82,8 @@ impl GitIdentities {
         Ok(Auth::Fetched(login))
     }
 
-    /// The credentials of an identity at a remote, for an object of a cluster. They are tried here, so this blocks: their
-    /// errors are not Git's.
+    /// The credentials of an identity at a remote, for an object of a cluster. They are tried here, so this blocks:
+    /// their errors are not Git's.
     ///
     /// # Errors
     /// In Flux's words.
@@ -108,8 +108,8 @@ fn is_own(identity: &GitIdentity) -> bool {
     )
 }
 
-/// The connection to services: through the remote's own proxy; for GitHub's API, which may be on the repository's host, with
-/// the remote's certificates in addition to the system's.
+/// The connection to services: through the remote's own proxy; for GitHub's API, which may be on the repository's host,
+/// with the remote's certificates in addition to the system's.
 fn peer(identity: &GitIdentity, remote: &Remote) -> Peer {
     let tls = match identity {
         GitIdentity::GitHubApp(_) => Tls {

@@ -41,8 +41,8 @@ pub enum RemoteError {
         /// The problem.
         error: Box<CredentialsError>,
     },
-    /// The URL is not that of a server, in a cluster: local folders belong to others, and definitions do not always forbid
-    /// them.
+    /// The URL is not that of a server, in a cluster: local folders belong to others, and definitions do
+    /// not always forbid them.
     #[error("url '{0}' is none of http://, https:// and ssh://")]
     Scheme(String),
     /// SSH without a Secret.
@@ -127,8 +127,8 @@ pub fn of_server(repository: &GitRepository, objects: &Objects) -> Result<GitCon
     }
 }
 
-/// The identity that logs in, if `spec.provider` names one (GitRepository v1, *Provider*; N-004 to N-006), with Flux's errors
-/// for providers (image-automation-controller v1.2, `internal/source/git.go`).
+/// The identity that logs in, if `spec.provider` names one (GitRepository v1, *Provider*; N-004 to N-006), with Flux's
+/// errors for providers (image-automation-controller v1.2, `internal/source/git.go`).
 fn identity(
     repository: &GitRepository,
     name: Option<&ObjectName>,

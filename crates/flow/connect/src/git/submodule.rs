@@ -2,8 +2,8 @@
 
 use bumpwright_git::{Auth, Remote, RemoteUrl, Scheme};
 
-/// The remote of a submodule. Credentials for HTTP are for the server of the repository alone; an SSH key is not revealed to
-/// the server, and is used for known hosts only. A user's own credentials are asked for by server.
+/// The remote of a submodule. Credentials for HTTP are for the server of the repository alone; an SSH key is not
+/// revealed to the server, and is used for known hosts only. A user's own credentials are asked for by server.
 ///
 /// # Errors
 /// The address is not that of a server.

@@ -5,11 +5,12 @@ use crate::references::LocalObjects;
 use bumpwright_api::{InvalidSecret, LocalRef, Metadata, Objects, Secret};
 use bumpwright_registry::{Keychain, PullSecret, SecretError};
 
-/// The logins of `secretRef`, followed by those of the image pull secrets of the ServiceAccount `account`; none when neither is
-/// given, or the account has none.
+/// The logins of `secretRef`, followed by those of the image pull secrets of the ServiceAccount `account`; none when
+/// neither is given, or the account has none.
 ///
 /// # Errors
-/// [`AccessError::Keychain`] for missing ([`AccessError::is_missing`]) or invalid ones, and values that cannot be decoded.
+/// [`AccessError::Keychain`] for missing ([`AccessError::is_missing`]) or invalid ones, and values
+/// that cannot be decoded.
 pub fn keychain(
     metadata: &Metadata,
     secret_ref: Option<&LocalRef>,

@@ -17,8 +17,8 @@ use bumpwright_registry::{Keychain, SecretError};
 /// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The connection settings of an OCIRepository, read part by part: upstream logs in at the cloud before it reads certificates,
-/// so that an error there comes first.
+/// The connection settings of an OCIRepository, read part by part: upstream logs in at the cloud before it reads
+/// certificates, so that an error there comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct OciRegistry<'a> {
     repository: &'a OciRepository,
@@ -124,8 +124,8 @@ impl<'a> OciRegistry<'a> {
         reference.filter(|reference| !reference.name.is_empty())
     }
 
-    /// Returns whether a tenant could read requests to the registry ([`bumpwright_http::Peer::is_intercepted`]); plain HTTP is
-    /// insecure too.
+    /// Returns whether a tenant could read requests to the registry ([`bumpwright_http::Peer::is_intercepted`]); plain
+    /// HTTP is insecure too.
     fn is_intercepted(&self) -> bool {
         let spec = &self.repository.spec;
         spec.insecure || (spec.proxy_secret_ref.is_some() && self.certificates().is_some())

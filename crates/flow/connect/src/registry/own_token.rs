@@ -1,15 +1,16 @@
-//! Logins with a ServiceAccount's own token at registries that are no cloud's (Flux 2.10, *Generic provider ServiceAccount
-//! tokens*).
+//! Logins with a ServiceAccount's own token at registries that are no cloud's (Flux 2.10,
+//! *Generic provider ServiceAccount tokens*).
 
 use crate::references::LocalObjects;
 use bumpwright_api::{LocalRef, Metadata, Objects};
 use bumpwright_cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
 
-/// The ServiceAccount `account` if its own token is to be the login, by its annotations; none otherwise, also where it does not
-/// exist.
+/// The ServiceAccount `account` if its own token is to be the login, by its annotations; none otherwise, also where
+/// it does not exist.
 ///
 /// # Errors
-/// [`CloudError`] for invalid annotations, and where there are Secrets as well: nothing says which of the logins is meant.
+/// [`CloudError`] for invalid annotations, and where there are Secrets as well: nothing says which of
+/// the logins is meant.
 pub(super) fn token_account(
     metadata: &Metadata,
     secret_ref: Option<&LocalRef>,

@@ -50,8 +50,9 @@ impl Registries {
         }
     }
 
-    /// The registry of a repository, which shares connections and tokens with others that have the same settings. When there are too many,
-    /// the oldest one of the namespace that has most makes room: no tenant can take the connections of others away.
+    /// The registry of a repository, which shares connections and tokens with others that have the same settings. When
+    /// there are too many, the oldest one of the namespace that has most makes room: no tenant can take the
+    /// connections of others away.
     #[must_use]
     pub fn of(&self, reference: &Reference, peer: &Peer, insecure: bool) -> Arc<Registry> {
         let key = Key {

@@ -1,4 +1,5 @@
-//! Fields that the API server refuses to update, by the validation of each kind (`pkg/apis/*/validation` of Kubernetes 1.34).
+//! Fields that the API server refuses to update, by the validation of each kind
+//! (`pkg/apis/*/validation` of Kubernetes 1.34).
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,7 @@
 //! Findings that somebody accepts: in `.bumpwright.yaml`, by an annotation of the object, or by a comment at the place.
 //!
-//! What accepts nothing is told, and so is what names no rule or gives no reason: it would hide a fault that nobody has looked at.
+//! What accepts nothing is told, and so is what names no rule or gives no reason: it would hide a fault that
+//! nobody has looked at.
 
 use std::collections::BTreeSet;
 

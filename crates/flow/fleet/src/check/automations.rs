@@ -1,8 +1,8 @@
 //! Image update automations that write to this repository, and pairs of them that set the same fields.
 //!
-//! Two automations are in each other's way if both push to one branch and both follow a marker of the same file. In one cluster, and in one
-//! namespace, they have the same policy: they race, and write the same. In two clusters each has a policy of its own by that name: if
-//! these choose differently, each automation sets the field back.
+//! Two automations are in each other's way if both push to one branch and both follow a marker of the same file. In one
+//! cluster, and in one namespace, they have the same policy: they race, and write the same. In two clusters each has a
+//! policy of its own by that name: if these choose differently, each automation sets the field back.
 
 use std::collections::BTreeMap;
 

@@ -31,8 +31,8 @@ pub(crate) struct Cluster<'c> {
     own: BTreeSet<(&'c str, ObjectName)>,
     /// Kustomizations that were not built.
     unbuilt: Vec<String>,
-    /// The first file that has an object, by its kind and name as they are in files: looked for when something is missing that may be in
-    /// what was not built.
+    /// The first file that has an object, by its kind and name as they are in files: looked for when something is
+    /// missing that may be in what was not built.
     definitions: OnceCell<BTreeMap<(String, String), String>>,
 }
 
@@ -142,7 +142,8 @@ impl<'c> Cluster<'c> {
         }
     }
 
-    /// A finding about a missing object of a kind. It is a note if a file defines it that belongs to what was not built.
+    /// A finding about a missing object of a kind. It is a note if a file defines it that belongs to
+    /// what was not built.
     pub(crate) fn missing_object(&self, finding: Finding, group: &str, kind: &str, name: &ObjectName) -> Finding {
         let found = if self.unbuilt.is_empty() {
             None
@@ -189,7 +190,8 @@ impl<'c> Cluster<'c> {
         self.unbuilt.is_empty()
     }
 
-    /// The object of a kind that is meant by a name that does not exist: a similar one in the namespace, or one of another.
+    /// The object of a kind that is meant by a name that does not exist: a similar one in the namespace,
+    /// or one of another.
     pub(crate) fn suggestion(&self, group: &str, kind: &str, wanted: &ObjectName) -> Option<String> {
         let ids = self
             .fleet
@@ -199,7 +201,8 @@ impl<'c> Cluster<'c> {
         meant(&names, wanted).map(ToString::to_string)
     }
 
-    /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other clusters are among them.
+    /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other
+    /// clusters are among them.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
         self.fleet.objects().filter(|(_, object)| !is_sealed(&object.value))
     }
@@ -227,7 +230,8 @@ pub(crate) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -
 /// The longest file that is looked at for definitions.
 const LONGEST: usize = 1 << 20;
 
-/// Kinds and names of the objects in the YAML files of the repository, by the lines that say them: files that are templates have them, too.
+/// Kinds and names of the objects in the YAML files of the repository, by the lines that say them: files that are
+/// templates have them, too.
 fn definitions(places: &Places<'_>) -> BTreeMap<(String, String), String> {
     let mut found = BTreeMap::new();
     each_file(places.tree(), "/", &mut |path| {
@@ -269,7 +273,8 @@ fn kind_and_name(document: &str) -> Option<(String, String)> {
     Some((kind, name??))
 }
 
-/// Whether a Kustomization only gives what nothing refers to: Flux's own manifests, or the definitions of the Gateway API.
+/// Whether a Kustomization only gives what nothing refers to: Flux's own manifests, or the definitions
+/// of the Gateway API.
 fn gives_no_names(node: &Node) -> bool {
     let (Source::Other(source) | Source::Unknown(source, _)) = &node.source else {
         return false;

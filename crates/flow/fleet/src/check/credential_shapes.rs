@@ -208,7 +208,8 @@ pub(super) fn is_hash(value: &str) -> bool {
         .any(|start| value.starts_with(start) || hash.starts_with(start))
 }
 
-/// Whether a value says where something is, or names it by an identifier: an address, a path, a mail address, a UUID, a digest.
+/// Whether a value says where something is, or names it by an identifier: an address, a path, a mail address,
+/// a UUID, a digest.
 pub(super) fn is_address(value: &str) -> bool {
     let has_blanks = value.contains(char::is_whitespace);
     let is_url = value.split_once("://").is_some_and(|(scheme, _)| {

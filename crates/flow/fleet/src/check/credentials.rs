@@ -1,6 +1,7 @@
 //! Whether a value of a Secret is one that nobody else may know: by its key, and by what it looks like.
 //!
-//! A Secret also holds what is no secret: public keys, addresses, names, numbers, identifiers, and references to a vault.
+//! A Secret also holds what is no secret: public keys, addresses, names, numbers, identifiers, and
+//! references to a vault.
 
 use super::{credential_keys as keys, credential_shapes as shapes};
 use serde_json::Value;
@@ -64,7 +65,8 @@ fn of_json(key: &str, value: &Value) -> Exposure {
     }
 }
 
-/// A file: each of its lines that gives a key a value. One without any, whose own key is that of a credential, is one as a whole.
+/// A file: each of its lines that gives a key a value. One without any, whose own key is that of a credential, is
+/// one as a whole.
 fn of_lines(key: &str, text: &str) -> Exposure {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';']) && !line.starts_with("//"));

@@ -79,7 +79,8 @@ fn of_kind(cluster: &Cluster<'_>, group: &str, kind: &str, found: &mut Vec<Findi
     }
 }
 
-/// Circles, each once, beginning with the least name: at least one through each edge that closes one in a walk in depth.
+/// Circles, each once, beginning with the least name: at least one through each edge that closes one in
+/// a walk in depth.
 fn cycles(edges: &BTreeMap<&ObjectName, Vec<&ObjectName>>) -> BTreeSet<Vec<ObjectName>> {
     let mut found = BTreeSet::new();
     let mut done: BTreeSet<&ObjectName> = BTreeSet::new();

@@ -125,8 +125,9 @@ const CONFIGURING: [&str; 24] = [
 
 /// An object that what is checked may be made of: by a chart, a template, or an operator.
 ///
-/// A release makes objects in its own namespace, and those without one. One with a name like that of the object is the first to be
-/// thought of, then one that has it in its values; one of another Kustomization is thought of only for such a reason.
+/// A release makes objects in its own namespace, and those without one. One with a name like that of the object is
+/// the first to be thought of, then one that has it in its values; one of another Kustomization is thought of only
+/// for such a reason.
 fn maker(cluster: &Cluster<'_>, node: &Node, id: &ObjectId) -> Option<Maker> {
     // Objects of Flux are what others are made of.
     let set = || {
@@ -205,7 +206,8 @@ fn has_text(value: &Value, wanted: &str) -> bool {
     }
 }
 
-/// Whether a release is one for an object by their names: one begins the other, or the object is a definition of its group.
+/// Whether a release is one for an object by their names: one begins the other, or the object is a
+/// definition of its group.
 fn is_related(release: &str, id: &ObjectId) -> bool {
     let first = release.split('-').next().unwrap_or(release);
     is_part(release, &id.name.name)

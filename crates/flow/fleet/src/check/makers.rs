@@ -1,4 +1,5 @@
-//! Secrets and ConfigMaps that operators make of objects of the fleet: of which, under what name, where, and with which keys.
+//! Secrets and ConfigMaps that operators make of objects of the fleet: of which, under what name, where,
+//! and with which keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 

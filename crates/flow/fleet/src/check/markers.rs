@@ -90,7 +90,8 @@ fn below(tree: &dyn Tree, top: &str, paths: &mut BTreeSet<String>) {
     });
 }
 
-/// Visits the files below a folder, or the file itself, by their paths from the root, until one is the last that is wanted.
+/// Visits the files below a folder, or the file itself, by their paths from the root, until one is the
+/// last that is wanted.
 pub(super) fn each_file(tree: &dyn Tree, top: &str, visit: &mut dyn FnMut(&str) -> bool) {
     let mut waiting = vec![path::clean(top)];
     while let Some(at) = waiting.pop() {
@@ -134,8 +135,8 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     Some(file)
 }
 
-/// Findings about markers. A repository is not looked at if no cluster has policies or automations: another one, which was not given,
-/// may update it.
+/// Findings about markers. A repository is not looked at if no cluster has policies or automations: another one, which
+/// was not given, may update it.
 pub(super) fn check(
     clusters: &[Cluster<'_>],
     automations: &[Automation<'_>],

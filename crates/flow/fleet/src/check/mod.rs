@@ -49,8 +49,8 @@ pub struct CheckSettings {
     pub identity: Identity,
     /// Threads.
     pub threads: usize,
-    /// Whether an undefined variable fails the build in the cluster (gate `StrictPostBuildSubstitutions`). The builds that are checked
-    /// leave it empty, so that all of them are found, each at its place.
+    /// Whether an undefined variable fails the build in the cluster (gate `StrictPostBuildSubstitutions`). The builds
+    /// that are checked leave it empty, so that all of them are found, each at its place.
     pub strict_substitute: bool,
 }
 

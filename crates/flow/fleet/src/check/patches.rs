@@ -1,7 +1,8 @@
 //! Patches whose target matches no object.
 //!
-//! The build of each Kustomization warns of them. A patch that several have, because it is in a file of all or because their parent gives
-//! it to them, is meant for some of them: it is told of only if it matches nothing in any, and then once.
+//! The build of each Kustomization warns of them. A patch that several have, because it is in a file of all or
+//! because their parent gives it to them, is meant for some of them: it is told of only if it matches nothing in
+//! any, and then once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,8 @@ pub struct UnmatchedPatch {
     pub place: Option<Place>,
     /// What is wrong, with the target.
     pub message: String,
-    /// The Kustomizations that have it, each once: the cluster's entry, and the name unless none is known for the entry.
+    /// The Kustomizations that have it, each once: the cluster's entry, and the name unless none is
+    /// known for the entry.
     pub kustomizations: Vec<(String, Option<String>)>,
     /// The place of the first Kustomization.
     origin: Option<Place>,

@@ -72,8 +72,8 @@ impl<'t> Places<'t> {
         }))
     }
 
-    /// The place of a field of an object, by its JSON pointer. The object's own place if its file does not have the field, or has it
-    /// with another value: a patch or a generator made it.
+    /// The place of a field of an object, by its JSON pointer. The object's own place if its file does not have the
+    /// field, or has it with another value: a patch or a generator made it.
     pub(crate) fn of(&self, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
         self.at(object.origin.as_deref()?, &object.value, pointer, part)
     }

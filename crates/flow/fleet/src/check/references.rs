@@ -179,8 +179,8 @@ fn missed(cluster: &Cluster<'_>, makers: &Makers<'_>, all: &[(&str, ObjectName, 
     Some(cluster.missing(suggested(cluster, finding, kind, name), None))
 }
 
-/// A finding about what is missing in several namespaces. Clusters differ in these, and have the same fault: it is about the object that
-/// is in all of them.
+/// A finding about what is missing in several namespaces. Clusters differ in these, and have the same fault: it is
+/// about the object that is in all of them.
 fn in_namespaces(finding: Finding, object: &FleetObject, all: &[(&str, ObjectName, Users<'_>)]) -> Finding {
     let few = all.iter().take(FEW).map(|(_, name, _)| name.namespace.as_str());
     let few = few.collect::<Vec<_>>().join(", ");
@@ -194,8 +194,8 @@ fn in_namespaces(finding: Finding, object: &FleetObject, all: &[(&str, ObjectNam
         .help(format!("it is missing in {few}{more}"))
 }
 
-/// Adds what may be meant: a similar name, unless it differs by a number only (`a-1` and `a-2` are both meant), or the same name in another
-/// namespace, which is not enough.
+/// Adds what may be meant: a similar name, unless it differs by a number only (`a-1` and `a-2` are both meant), or the
+/// same name in another namespace, which is not enough.
 fn suggested(cluster: &Cluster<'_>, finding: Finding, kind: &str, name: &ObjectName) -> Finding {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     match cluster.suggestion("", kind, name) {
@@ -224,7 +224,8 @@ fn named<'v>(pattern: &str, reference: &'v Value, object: &FleetObject) -> Optio
     known.then(|| (kind, ObjectName::new(name_of(&object.value).namespace, name)))
 }
 
-/// Keys for decryption and the login to the repository itself are made by hand: nothing could read them from the repository.
+/// Keys for decryption and the login to the repository itself are made by hand: nothing could read
+/// them from the repository.
 fn severity(cluster: &Cluster<'_>, pattern: &str, object: &FleetObject) -> Severity {
     let ObjectId { kind, .. } = ObjectId::of(&object.value);
     let is_repository = || cluster.is_repository(&kind, &name_of(&object.value));

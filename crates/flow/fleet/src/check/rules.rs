@@ -1,4 +1,5 @@
-//! The rule file of the repository (`.bumpwright.yaml`): whether it can be read, whether its policies are there, whether each rule is for a file.
+//! The rule file of the repository (`.bumpwright.yaml`): whether it can be read, whether its policies are there,
+//! whether each rule is for a file.
 
 use std::collections::BTreeSet;
 

@@ -180,7 +180,8 @@ fn is_not_text(object: &Value, violation: &Violation) -> bool {
 /// Objects of kinds that are not known, by group.
 type Unknown<'c> = BTreeMap<&'c str, Vec<(&'c Node, &'c FleetObject)>>;
 
-/// Findings about unknown kinds: one for each group, at the first object; one for all groups whose definitions come from elsewhere.
+/// Findings about unknown kinds: one for each group, at the first object; one for all groups whose
+/// definitions come from elsewhere.
 fn unknown_kinds(cluster: &Cluster<'_>, unknown: Unknown<'_>) -> Vec<Finding> {
     let rendered = |node: &&Node| node.release.is_some() && node.product.is_ok();
     let rendered = cluster.fleet.nodes.iter().filter(rendered).count();

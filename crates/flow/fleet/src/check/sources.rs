@@ -9,7 +9,8 @@ use crate::view::{Node, Problem};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 
-/// Fields that name a source: group and kind of the object, pattern of the field, kind of the source if the field does not say it.
+/// Fields that name a source: group and kind of the object, pattern of the field, kind of the source if the field
+/// does not say it.
 const REFERENCES: [(&str, &str, &str, &str); 6] = [
     (IMAGE_GROUP, "ImageUpdateAutomation", "/spec/sourceRef", "GitRepository"),
     (HELM_GROUP, "HelmRelease", "/spec/chart/spec/sourceRef", ""),

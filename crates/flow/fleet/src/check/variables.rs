@@ -14,8 +14,8 @@ use bumpwright_yaml::{Node as YamlNode, Value as YamlValue};
 /// Variables that are named when an object may give them.
 const FEW: usize = 3;
 
-/// Findings about variables: one for each that an object needs and that nothing gives, and one for each object that may give some.
-/// With `strict` the former are errors.
+/// Findings about variables: one for each that an object needs and that nothing gives, and one for each object that may
+/// give some. With `strict` the former are errors.
 pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, strict: bool, found: &mut Vec<Finding>) {
     let mut open: BTreeMap<(&str, ObjectName), Open<'_>> = BTreeMap::new();
     for node in &cluster.fleet.nodes {

@@ -1,5 +1,5 @@
-//! The comparison of two states of a fleet. Nothing is left out: if it finds no difference, both states have the same objects in the same
-//! Kustomizations.
+//! The comparison of two states of a fleet. Nothing is left out: if it finds no difference, both states have the same
+//! objects in the same Kustomizations.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -170,7 +170,8 @@ pub fn to_text(diffs: &[FleetDiff]) -> String {
     text::render(diffs)
 }
 
-/// One document: `{"version":1,"clusters":[{"entry","kustomizations":[…]}]}`; HelmReleases are among the Kustomizations, by their `kind`.
+/// One document: `{"version":1,"clusters":[{"entry","kustomizations":[…]}]}`; HelmReleases are among the
+/// Kustomizations, by their `kind`.
 #[must_use]
 pub fn to_json(diffs: &[FleetDiff]) -> String {
     json::render(diffs)

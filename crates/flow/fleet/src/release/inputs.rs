@@ -23,7 +23,8 @@ pub(crate) struct ReleaseInputs {
     /// Kinds and names of what it takes values from.
     pub(crate) values_from: Vec<(String, ObjectName)>,
     chart: OfRepository,
-    /// The digest of everything, its chart included; none if that is not known, or if it may install what gives other objects.
+    /// The digest of everything, its chart included; none if that is not known, or if it may install
+    /// what gives other objects.
     pub(super) made: Option<Digest>,
 }
 
@@ -85,7 +86,8 @@ impl ReleaseInputs {
     }
 }
 
-/// The releases to render of two states of a fleet, both seen with [`RenderedReleases::Compared`]: those that do not install the same.
+/// The releases to render of two states of a fleet, both seen with [`RenderedReleases::Compared`]: those that do
+/// not install the same.
 #[must_use]
 pub fn differing(before: &Fleet, after: &Fleet) -> [RenderedReleases; 2] {
     let names = unchanged(before, after);
@@ -112,7 +114,8 @@ pub(crate) fn changed(before: &Fleet, after: &Fleet, files: &[String]) -> BTreeS
     names.filter(differs).cloned().collect()
 }
 
-/// What an object of Flux has in its text: what installs one gives other Kustomizations and releases, which are compared themselves.
+/// What an object of Flux has in its text: what installs one gives other Kustomizations and releases,
+/// which are compared themselves.
 const OF_FLUX: [&str; 2] = ["toolkit.fluxcd.io/", "fluxcd.controlplane.io/"];
 
 /// Whether a chart may make objects of Flux.

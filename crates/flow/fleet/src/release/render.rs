@@ -21,7 +21,8 @@ use crate::memo::Digest;
 use crate::settings::Settings as FleetSettings;
 use crate::view::{FleetObject, Problem, Product};
 
-/// Bytes that the render of a tenant's release may produce, also those that it drops again: half of the memory of builds that a tenant has by default.
+/// Bytes that the render of a tenant's release may produce, also those that it drops again: half of the memory of
+/// builds that a tenant has by default.
 const TENANT_RENDER: usize = 64 << 20;
 
 /// Whether the kinds of custom resources are namespaced, by group and kind.
@@ -147,7 +148,8 @@ pub(super) fn is_definition(object: &Value) -> bool {
     group_kind(object) == ("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
-/// The objects of the templates, after `postRenderers` and `commonMetadata`. Hooks are among them; tests only if they are run.
+/// The objects of the templates, after `postRenderers` and `commonMetadata`. Hooks are among them; tests only
+/// if they are run.
 fn templates(
     cluster: &Cluster<'_>,
     spec: &ReleaseSpec,

@@ -1,4 +1,5 @@
-//! HelmReleases of helm-controller (`helm.toolkit.fluxcd.io/v2`, its document *Helm Releases*), as far as they say what a cluster gets.
+//! HelmReleases of helm-controller (`helm.toolkit.fluxcd.io/v2`, its document *Helm Releases*), as far as they say
+//! what a cluster gets.
 
 use std::collections::BTreeMap;
 

@@ -94,8 +94,8 @@ pub(super) fn merged(
     Ok(merged)
 }
 
-/// Whether what is set at a path of the merged values is set in those of the release, too: in Go, a table that only these have is the same
-/// one in both.
+/// Whether what is set at a path of the merged values is set in those of the release, too: in Go, a table that only
+/// these have is the same one in both.
 fn is_shared(before: &Values, own: &Values, path: &str) -> bool {
     let Some((key, rest)) = path.split_once('.') else {
         return false;

@@ -1,4 +1,5 @@
-//! A change as what it does to clusters: the objects that differ, the workloads that restart, and the findings that are new with it.
+//! A change as what it does to clusters: the objects that differ, the workloads that restart, and the findings that
+//! are new with it.
 
 mod json;
 mod markdown;
@@ -98,7 +99,8 @@ impl Review {
         json::render(self)
     }
 
-    /// For a comment at a pull request: at most thirty lines that are seen at once, the rest folded, and no more than forges accept.
+    /// For a comment at a pull request: at most thirty lines that are seen at once, the rest folded, and no
+    /// more than forges accept.
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::render(self)

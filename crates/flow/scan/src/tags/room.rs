@@ -17,9 +17,9 @@ pub(super) fn space(owner: &str, tags: usize) -> u64 {
     (owner.len() as u64 + tags as u64).saturating_add(BESIDE)
 }
 
-/// Makes room for a scan that takes `wanted` bytes in place of those that it takes now. A namespace beyond its half has to do with it; when all
-/// have too much together, the namespace that takes most gives up its largest scans, as long as it takes more than the one that asks. Returns
-/// the owners of removed scans.
+/// Makes room for a scan that takes `wanted` bytes in place of those that it takes now. A namespace beyond its half has
+/// to do with it; when all have too much together, the namespace that takes most gives up its largest scans, as long as
+/// it takes more than the one that asks. Returns the owners of removed scans.
 ///
 /// # Errors
 /// In the inner result: there is no room.

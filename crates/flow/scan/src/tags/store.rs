@@ -70,8 +70,8 @@ type Notice = dyn Fn(&str) + Send + Sync;
 
 /// The owner of a scan.
 ///
-/// Unlike in Flux, ImageRepositories of the same image share nothing: one may lack the credentials that another has, or use a
-/// proxy that answers what its owner wants.
+/// Unlike in Flux, ImageRepositories of the same image share nothing: one may lack the credentials that another has, or
+/// use a proxy that answers what its owner wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scanned {
     owner: String,
@@ -113,8 +113,8 @@ impl std::fmt::Debug for TagStore {
 }
 
 impl TagStore {
-    /// Opens or creates the database in a folder. An unreadable file is set aside, now or later, and `notice` is called: its
-    /// tags will be scanned again.
+    /// Opens or creates the database in a folder. An unreadable file is set aside, now or later, and `notice` is
+    /// called: its tags will be scanned again.
     ///
     /// # Errors
     /// The folder is unusable.
@@ -193,8 +193,8 @@ impl TagStore {
         })
     }
 
-    /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing file is
-    /// recreated. Tags of other namespaces may have to make room, which is told.
+    /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing
+    /// file is recreated. Tags of other namespaces may have to make room, which is told.
     ///
     /// # Errors
     /// The file cannot be written, or there is no room; stored tags stay. The next call opens it again.

@@ -73,7 +73,8 @@ pub(super) struct OurFile {
     pub(super) fields: Vec<Field>,
 }
 
-/// A field that commits of ours changed. It is followed through other contents of its file by the lines that stay ([`carried`]).
+/// A field that commits of ours changed. It is followed through other contents of its file by the
+/// lines that stay ([`carried`]).
 #[derive(Debug)]
 pub(super) struct Field {
     /// Its place before the first change.
@@ -109,8 +110,9 @@ impl File {
 }
 
 impl<'a> Ours<'a> {
-    /// The fields that these commits changed. Commits that are not in the mirror are left out: one that lost its race never became part
-    /// of a branch. None when all of them are missing. `given` are the rules of the job, beside which those of the repository hold.
+    /// The fields that these commits changed. Commits that are not in the mirror are left out: one that lost its race
+    /// never became part of a branch. None when all of them are missing. `given` are the rules of the job, beside which
+    /// those of the repository hold.
     ///
     /// # Errors
     /// When an object cannot be read.
@@ -286,8 +288,8 @@ impl<'a> Ours<'a> {
         Ok(renamed.then_some(ours.latest))
     }
 
-    /// Whether two commits differ in fields of ours and in nothing else, with the values that were pushed. None when one of them is not
-    /// in the mirror.
+    /// Whether two commits differ in fields of ours and in nothing else, with the values that were pushed. None when
+    /// one of them is not in the mirror.
     ///
     /// # Errors
     /// When an object cannot be read.

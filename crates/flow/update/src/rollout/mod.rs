@@ -1,5 +1,5 @@
-//! What Git says of a rollout: whether a commit has the images that were pushed, whether nothing else lies between two commits, and the
-//! edits that put images back.
+//! What Git says of a rollout: whether a commit has the images that were pushed, whether nothing else lies between two
+//! commits, and the edits that put images back.
 
 mod files;
 mod put_back;

@@ -37,8 +37,8 @@ pub(crate) struct Planned {
 }
 
 impl PutBack {
-    /// Plans the edits in the files of a tip: fields that still have the value that was pushed get the spelling that they have in `good`.
-    /// Fields of policies that the run may not use stay. `rules` are those of the job.
+    /// Plans the edits in the files of a tip: fields that still have the value that was pushed get the spelling that
+    /// they have in `good`. Fields of policies that the run may not use stay. `rules` are those of the job.
     pub(crate) fn plan(
         &self,
         objects: &Objects,
@@ -95,7 +95,8 @@ impl PutBack {
         Ok(false)
     }
 
-    /// The Change-Id: of the commits of the rollout, and not of the fields or the base, which may change while it is reviewed.
+    /// The Change-Id: of the commits of the rollout, and not of the fields or the base, which may change
+    /// while it is reviewed.
     pub(crate) fn change_id(&self, url: &str, reference: &str, automation: Option<&str>) -> String {
         let commits = self.commits.iter().map(|(_, commit)| commit.to_string());
         let only = self.only.iter().flatten().map(ToString::to_string);

@@ -1,5 +1,5 @@
-//! Git's configuration, as far as it says how a repository is reached (`man git-config`): `url.<base>.insteadOf`, and the
-//! `Authorization` of `http.<url>.extraHeader`, which CI systems write.
+//! Git's configuration, as far as it says how a repository is reached (`man git-config`): `url.<base>.insteadOf`, and
+//! the `Authorization` of `http.<url>.extraHeader`, which CI systems write.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Names of the configuration, and their values; read once, as the run is short, and only if it is asked for.
 type Entries = LazyLock<Vec<(String, Secret)>>;
 
-/// What an address begins with in the place of what it is written with. A clone may be a stranger's: it does not say where the user's
-/// repositories are.
+/// What an address begins with in the place of what it is written with. A clone may be a stranger's: it does not say
+/// where the user's repositories are.
 static BASES: Entries = LazyLock::new(|| read(Some(Path::new("/")), r"^url\..*\.insteadof$", "url.", ".insteadof"));
 
 /// Headers for the URLs below one.

@@ -71,8 +71,8 @@ fn of_helpers(target: &Url, username: Option<&str>, deadline: Deadline) -> Optio
     })
 }
 
-/// Runs `git credential ACTION`, as `git clone` would: with the user's settings, and without those of the repository in the
-/// working directory, which may name a stranger's programs. None when it fails or the deadline passes.
+/// Runs `git credential ACTION`, as `git clone` would: with the user's settings, and without those of the repository in
+/// the working directory, which may name a stranger's programs. None when it fails or the deadline passes.
 fn run(action: &str, input: &Secret, deadline: Deadline) -> Option<Secret> {
     let mut command = Command::new("git");
     command

@@ -1,4 +1,5 @@
-//! What the user's own Git knows: its configuration, its credential helpers, `~/.netrc`. Read for [`Auth::User`](super::Auth::User) only.
+//! What the user's own Git knows: its configuration, its credential helpers, `~/.netrc`.
+//! Read for [`Auth::User`](super::Auth::User) only.
 
 mod config;
 pub(crate) mod credential;

@@ -48,8 +48,8 @@ pub fn limits() -> Limits {
     }
 }
 
-/// Serves the artifacts of a storage until `stop` is done, and then those on their way. `on_fault` is called, on any thread, for each
-/// request that finds a file damaged or unreadable: it is the place to log that.
+/// Serves the artifacts of a storage until `stop` is done, and then those on their way. `on_fault` is called, on any
+/// thread, for each request that finds a file damaged or unreadable: it is the place to log that.
 pub async fn serve(
     listener: TcpListener,
     storage: Storage,

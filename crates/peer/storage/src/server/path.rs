@@ -1,7 +1,7 @@
 //! Paths of requests.
 
-/// A path without its `%` escapes; none when one is cut off or has other digits. Bytes that are not UTF-8 are replaced: no file has
-/// such a name here.
+/// A path without its `%` escapes; none when one is cut off or has other digits. Bytes that are not UTF-8 are replaced:
+/// no file has such a name here.
 pub(super) fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

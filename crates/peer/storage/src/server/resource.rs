@@ -1,7 +1,8 @@
 //! The response to a request: the file of an artifact, as Go's file server sends it, and nothing else.
 //!
-//! Folders are not listed, and get the response of a path that does not exist: without the name of a file a client learns nothing
-//! about other tenants. source-controller lists them all. Only `/` is answered, since readiness probes request it.
+//! Folders are not listed, and get the response of a path that does not exist: without the name of a file a
+//! client learns nothing about other tenants. source-controller lists them all. Only `/` is answered, since
+//! readiness probes request it.
 
 use bumpwright_http_server::{Body, Piece, refusal};
 use bytes::Bytes;

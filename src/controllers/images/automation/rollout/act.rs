@@ -252,7 +252,8 @@ impl Following {
         lines
     }
 
-    /// Puts fields back. One that is interrupted before the record says so finds nothing left to do the next time, or its proposal.
+    /// Puts fields back. One that is interrupted before the record says so finds nothing left to do the next
+    /// time, or its proposal.
     async fn put_back(
         &self,
         request: &ReconcileRequest<'_>,
@@ -307,7 +308,8 @@ fn handled(record: &Record) -> BTreeMap<String, Option<Handled>> {
         .collect()
 }
 
-/// Adds the images that are proposed to be put back already, for another Kustomization too: one proposal takes the place of the other.
+/// Adds the images that are proposed to be put back already, for another Kustomization too: one proposal takes the
+/// place of the other.
 fn join(record: &Record, blamed: &mut Blame, images: &mut BTreeMap<String, String>) {
     let is_open = |put_back: &&Noted| !put_back.pushed && !put_back.declined && !put_back.request.is_empty();
     let Some(open) = record.put_back.as_ref().filter(is_open) else {
@@ -319,8 +321,8 @@ fn join(record: &Record, blamed: &mut Blame, images: &mut BTreeMap<String, Strin
     }
 }
 
-/// Whether these images are put back already, and nothing is to be done about it any more: by a commit, or by a proposal that was declined,
-/// is another Kustomization's, or could not be found again.
+/// Whether these images are put back already, and nothing is to be done about it any more: by a commit, or by a
+/// proposal that was declined, is another Kustomization's, or could not be found again.
 fn is_made(record: &Record, kustomization: &str, images: &BTreeMap<String, String>, ran: &Ran) -> bool {
     let can_be_found = ran.job.pull_request.is_some() || ran.job.push.is_for_review();
     record

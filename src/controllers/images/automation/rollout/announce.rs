@@ -1,5 +1,5 @@
-//! The record of a commit is written before the commit is pushed, so that a process that ends in between leaves no commit that nobody
-//! follows.
+//! The record of a commit is written before the commit is pushed, so that a process that ends in between leaves no
+//! commit that nobody follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,8 +58,8 @@ impl Announcer {
         self.written.lock().take()
     }
 
-    /// Waits until the HelmReleases are listed, if the commit changes some. They need rights that older installations do not have: without
-    /// them they are not followed.
+    /// Waits until the HelmReleases are listed, if the commit changes some. They need rights that older installations
+    /// do not have: without them they are not followed.
     fn list_releases(&self, impact: Option<&Impact>) -> Result<(), String> {
         if impact.is_some_and(|impact| !impact.releases.is_empty()) {
             self.runtime.block_on(releases::list_releases(&self.context))
@@ -113,7 +113,8 @@ impl Announce for Announcer {
     }
 }
 
-/// The Kustomizations of the source whose objects the commit changes. Without a verification, those with a changed file below their path.
+/// The Kustomizations of the source whose objects the commit changes. Without a verification, those with a changed
+/// file below their path.
 fn followers(
     commit: &Announced<'_>,
     own: &BTreeMap<String, String>,

@@ -10,8 +10,9 @@ const TEXTS: [&str; 4] = [
     "merge_request.description",
 ];
 
-/// Has a job push commits that put images back on the branch `reconciled`, by its full name. Where the automation's commits go to a branch,
-/// request or change of their own, these have another one: they would take the place of the automation's.
+/// Has a job push commits that put images back on the branch `reconciled`, by its full name. Where the
+/// automation's commits go to a branch, request or change of their own, these have another one: they would take
+/// the place of the automation's.
 pub(super) fn aside(job: &mut RemoteJob, reconciled: &str) -> Result<(), String> {
     let of_checkout = || job.start_branch().filter(|_| job.push.refspecs.is_empty());
     let branch = job.push.branch.clone().or_else(of_checkout);
@@ -51,7 +52,8 @@ pub(super) fn aside(job: &mut RemoteJob, reconciled: &str) -> Result<(), String>
     Ok(())
 }
 
-/// Where commits for the review of a branch are pushed, with another topic: `refs/for/BRANCH/TOPIC`, `refs/for/BRANCH%topic=TOPIC`.
+/// Where commits for the review of a branch are pushed, with another topic: `refs/for/BRANCH/TOPIC`,
+/// `refs/for/BRANCH%topic=TOPIC`.
 fn for_review(destination: &str, branch: &str) -> String {
     let (reference, options) = destination.split_once('%').unwrap_or((destination, ""));
     let base = format!("refs/for/{branch}");

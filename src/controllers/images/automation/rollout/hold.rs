@@ -19,8 +19,8 @@ const ATTEMPTS: u32 = 5;
 /// The field manager of the annotation.
 const MANAGER: &str = "image-automation-controller";
 
-/// Holds the images of policies (`namespace/name`) since a Kustomization failed with them: for everybody at policies of the automation's own
-/// namespace, for this automation alone at those of others.
+/// Holds the images of policies (`namespace/name`) since a Kustomization failed with them: for everybody at policies of
+/// the automation's own namespace, for this automation alone at those of others.
 ///
 /// # Errors
 /// The server's.

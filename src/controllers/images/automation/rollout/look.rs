@@ -17,7 +17,8 @@ use bumpwright_rules::Rules;
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Ours, Place, settings};
 
-/// The most commits that are fetched for one look: those of a record with their parents, and those of a few Kustomizations.
+/// The most commits that are fetched for one look: those of a record with their parents, and those
+/// of a few Kustomizations.
 const FETCHES: usize = 48;
 
 /// The Kustomizations that count: those of the automation's own namespace where references to others are forbidden.
@@ -208,8 +209,8 @@ impl<'a> GitView<'a> {
         holds
     }
 
-    /// Why a failure may not be blamed on the images; none if it may. What is put back comes from the history of the reconciled branch,
-    /// since others may write the record.
+    /// Why a failure may not be blamed on the images; none if it may. What is put back comes from the history of the
+    /// reconciled branch, since others may write the record.
     fn not_ours(&self, good: &str, bad: &str, tip: &str) -> Option<String> {
         let (from, to) = (short(good), short(bad));
         match self.with(&[good, bad, tip], |ours, ids| match ids {

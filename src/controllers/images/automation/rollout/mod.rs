@@ -1,5 +1,6 @@
-//! `bumpwright.dev/follow` and `on-failure`: what becomes of pushed commits in the cluster, and what is done when a Kustomization fails
-//! with them (docs/guides/rollouts.md). The rules are in `crates/engine/rollout`; what Git says in `crates/flow/update/src/rollout`.
+//! `bumpwright.dev/follow` and `on-failure`: what becomes of pushed commits in the cluster, and what is done
+//! when a Kustomization fails with them (docs/guides/rollouts.md). The rules are in `crates/engine/rollout`;
+//! what Git says in `crates/flow/update/src/rollout`.
 
 mod act;
 mod announce;
@@ -35,7 +36,8 @@ pub(super) struct Following {
     source: GitRepository,
     follow: Follow,
     before: Record,
-    /// Why it is not known which Kustomizations there are, or how far the HelmReleases are that are followed, if it is not.
+    /// Why it is not known which Kustomizations there are, or how far the HelmReleases are that are followed,
+    /// if it is not.
     unlisted: Option<String>,
     keeper: Arc<Keeper>,
     announcer: Arc<Announcer>,
@@ -90,7 +92,8 @@ impl Following {
         }
     }
 
-    /// Prepares a run: it leaves alone what the automation holds by itself, and its commits are recorded before they are pushed.
+    /// Prepares a run: it leaves alone what the automation holds by itself, and its commits are recorded
+    /// before they are pushed.
     pub(super) fn prepare(&self, edits: &mut Edits) {
         hold::respect(&mut edits.policies, &self.before);
         edits.announce = Some(Arc::clone(&self.announcer) as Arc<dyn Announce>);
