@@ -173,9 +173,11 @@ impl FoundFiles<'_> {
         if !self.seen.insert(fs::canonicalize(path)?) {
             return Ok(());
         }
-        let mut bytes = Vec::new();
         let limit = u64::try_from(YAML_LIMIT).unwrap_or(u64::MAX);
-        fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+        let file = fs::File::open(path)?;
+        let length = file.metadata()?.len().min(limit);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+        file.take(limit + 1).read_to_end(&mut bytes)?;
         if bytes.len() > YAML_LIMIT {
             self.fault(path, "larger than 32 MiB; not looked at")
         } else {

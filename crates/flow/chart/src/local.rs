@@ -59,7 +59,8 @@ pub fn go_error(call: &str, path: &Path, error: &io::Error) -> String {
 
 fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let file = fs::File::open(path).map_err(|error| go_error("open", path, &error))?;
-    let mut bytes = Vec::new();
+    let length = file.metadata().map_or(0, |meta| meta.len().min(most));
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let read = file.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| go_error("read", path, &error))?;
     if bytes.len() as u64 > most {

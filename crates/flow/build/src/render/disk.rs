@@ -52,7 +52,8 @@ impl Tree for DiskTree {
 
 /// The bytes of a file, unless it is larger than any manifest. Errors name it `path`.
 pub(super) fn bounded(file: &fs::File, path: &str) -> Result<Vec<u8>, TreeError> {
-    let mut bytes = Vec::new();
+    let length = file.metadata().map_or(0, |meta| meta.len().min(LARGEST));
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| told(path, &error))?;
     if bytes.len() as u64 > LARGEST {
