@@ -219,7 +219,7 @@ pub(super) fn secret_file(file: &Path) -> Result<Secret, String> {
 }
 
 /// A secret from the environment.
-pub(super) fn variable(name: &str) -> Result<Option<Secret>, String> {
+pub(in crate::cli) fn variable(name: &str) -> Result<Option<Secret>, String> {
     match std::env::var(name) {
         Ok(value) if !value.is_empty() => one_line(&value)
             .map(Some)

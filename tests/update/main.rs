@@ -27,6 +27,7 @@ mod pushing;
 mod races;
 mod refspecs;
 mod registries;
+mod release_notes;
 mod releases;
 mod remote;
 mod remote_faults;

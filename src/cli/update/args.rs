@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::releases::ReleasesApi;
 use super::request_args::Request;
 use crate::cli::args::Access;
 use crate::cli::fetch_bounds::FetchBounds;
@@ -49,6 +50,20 @@ pub struct Update {
     /// With --fleet: the minor version of Kubernetes that charts see, such as 1.34 [default: the newest that is known]
     #[arg(long, value_name = "VERSION", requires = "fleet", help_heading = "Clusters")]
     pub kubernetes_version: Option<String>,
+
+    /// Say what the releases of new images are: links and first lines, by the labels of the images and the API of the
+    /// forge of their source (github.com, codeberg.org, gitea.com)
+    #[arg(long, conflicts_with = "offline", help_heading = "Pull request")]
+    pub release_notes: bool,
+
+    /// With --release-notes: the API of another forge [possible kinds: github, gitea]
+    #[arg(
+        long,
+        value_name = "KIND=URL",
+        requires = "release_notes",
+        help_heading = "Pull request"
+    )]
+    pub release_notes_api: Vec<ReleasesApi>,
 
     /// With --verify server: the kubeconfig file
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]

@@ -5,7 +5,7 @@ use super::markdown;
 use crate::cli::words;
 use bumpwright_edit::{Skip, unified};
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
-use bumpwright_update::{ChangedWorkload, CommitReport, Impact, PullRequestReport, Run, bumps};
+use bumpwright_update::{ChangedWorkload, CommitReport, ImageRelease, Impact, PullRequestReport, Run, bumps};
 
 /// The page of these runs.
 ///
@@ -31,6 +31,9 @@ fn section(run: &Run) -> Section {
     } else if error.is_none() {
         blocks.push(Block::text("Nothing to change."));
     }
+    if !run.releases.is_empty() {
+        blocks.push(releases(&run.releases));
+    }
     blocks.extend(run.impact.iter().map(impact));
     blocks.extend(run.commit.iter().map(|it| commit(it, &links)));
     let pushes = run.pushes.iter();
@@ -47,6 +50,29 @@ fn section(run: &Run) -> Section {
         title: markdown::title(run).into_owned(),
         blocks,
     }
+}
+
+/// What is known of the releases of new images.
+fn releases(releases: &[ImageRelease]) -> Block {
+    let row = |one: &ImageRelease| {
+        let title = if one.title.is_empty() {
+            "release"
+        } else {
+            one.title.as_str()
+        };
+        let link = |text: &str, url: &Option<String>| match url {
+            Some(url) => Cell::text(text).linked(Some(url.clone())),
+            None => Cell::text(""),
+        };
+        vec![
+            Cell::text(&one.image),
+            Cell::code(&one.new),
+            link(title, &one.release),
+            link("changes", &one.compare),
+        ]
+    };
+    let rows = releases.iter().map(row).collect();
+    Block::Table(vec!["Image", "New", "Release", "Source"], rows)
 }
 
 /// A row for each old and new value of a policy.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::cli::words;
 use bumpwright_edit::{Change, DocumentId, Reason, Skip};
-use bumpwright_update::{CommitReport, Impact, PullRequestReport, PushReport, Run};
+use bumpwright_update::{CommitReport, ImageRelease, Impact, PullRequestReport, PushReport, Run};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -22,6 +22,8 @@ struct RunView<'a> {
     pushes: Vec<PushView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     impact: Option<&'a Impact>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    releases: &'a [ImageRelease],
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request: Option<PullRequestView<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -101,6 +103,7 @@ fn run(run: &Run) -> RunView<'_> {
         commit: run.commit.as_ref().map(commit),
         pushes: run.pushes.iter().map(push).collect(),
         impact: run.impact.as_ref(),
+        releases: &run.releases,
         pull_request: run.pull_request.as_ref().map(pull_request),
         notes: &run.notes,
         error: run.error.as_deref(),

@@ -7,7 +7,7 @@ use super::links::Links;
 use crate::cli::words;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
-use bumpwright_update::{Bump, CommitReport, PullRequestReport, Run, bumps, impact_section};
+use bumpwright_update::{Bump, CommitReport, PullRequestReport, Run, bumps, impact_section, releases_section};
 
 /// The most fields that a row names.
 const FIELDS: usize = 10;
@@ -34,6 +34,7 @@ fn section(run: &Run) -> String {
     } else if error.is_none() {
         text += "Nothing to change.\n\n";
     }
+    text += &releases_section(&run.releases, 3);
     text.extend(run.impact.iter().map(|impact| impact_section(impact, 3)));
     text.extend(run.commit.iter().map(|it| commit(it, &links)));
     for push in &run.pushes {

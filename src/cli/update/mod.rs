@@ -14,6 +14,7 @@ mod markdown;
 mod plan;
 mod pull_request;
 mod pushing;
+mod releases;
 mod remote_step;
 mod request_args;
 mod signing;

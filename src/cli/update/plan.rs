@@ -129,6 +129,7 @@ impl Typed<'_> {
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
+            releases: self.releases.clone(),
             verify: self.verify.clone(),
             respect_reverts: self.respect_reverts(automation),
             dry_run: self.is_dry(automation),

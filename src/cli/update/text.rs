@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use super::impact;
 use crate::cli::words;
 use bumpwright_edit::Change;
-use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
+use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, Run};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -30,6 +30,7 @@ pub fn render(runs: &[Run]) -> String {
         if run.changes.is_empty() && run.error.is_none() && run.notes.is_empty() {
             line(&mut out, "nothing to change");
         }
+        run.releases.iter().for_each(|one| release(&mut out, one));
         let impact = run.impact.as_ref().map(impact::lines);
         impact.iter().flatten().for_each(|text| line(&mut out, text));
         if run.error.is_some() && run.pushes.is_empty() && !run.changes.is_empty() {
@@ -64,6 +65,25 @@ fn edited(run: &Run) -> &'static str {
         None if run.dry_run => "would edit",
         None => "edited",
     }
+}
+
+/// What is known of a release: a line, and its links below it.
+fn release(out: &mut String, release: &ImageRelease) {
+    let title = if release.title.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", words::inline(&release.title))
+    };
+    line(
+        out,
+        &format!(
+            "{BOLD}{} {}{BOLD:#}{title}",
+            words::inline(&release.image),
+            words::inline(&release.new)
+        ),
+    );
+    let links = release.release.iter().chain(&release.compare);
+    links.for_each(|link| line(out, &format!("  {DIM}{link}{DIM:#}")));
 }
 
 fn line(out: &mut String, text: &str) {

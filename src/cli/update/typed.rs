@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::args::Update;
 use super::author;
 use super::fleet;
+use super::releases::ReleaseNotes;
 use super::signing::Signers;
 use crate::cli::access;
 use crate::cli::images::{Images, now};
@@ -17,7 +18,7 @@ use crate::cli::words;
 use bumpwright_api::{ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
-use bumpwright_update::{Author, Policies, Refspec, Review, Verify};
+use bumpwright_update::{Author, Policies, Refspec, Releases, Review, Verify};
 
 /// Arguments with the contents of the files that they name.
 pub(super) struct Typed<'a> {
@@ -34,6 +35,8 @@ pub(super) struct Typed<'a> {
     pub(super) identities: GitIdentities,
     /// Whom credentials of the user are for.
     pub(super) own_servers: OwnServers,
+    /// Asks for the releases of images.
+    pub(super) releases: Option<Arc<dyn Releases>>,
     /// Verifies edits against the clusters of `--fleet`.
     pub(super) verify: Option<Arc<dyn Verify>>,
     /// What is to be said about those clusters.
@@ -70,8 +73,12 @@ impl<'a> Typed<'a> {
             .map(|text| Refspec::parse(text))
             .collect::<Result<_, _>>();
         let message = args.message.as_deref().map(message).transpose()?;
+        let releases = args
+            .release_notes
+            .then(|| Arc::new(ReleaseNotes::new(&objects, &args.release_notes_api)));
         Ok(Self {
             args,
+            releases: releases.map(|releases| releases as Arc<dyn Releases>),
             images: (!args.offline).then(|| Arc::new(Images::new(&objects))),
             objects,
             policies: Arc::new(policies),

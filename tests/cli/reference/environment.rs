@@ -39,6 +39,8 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
                 "BUMPWRIGHT_PULL_REQUEST_TOKEN",
                 "a token for the API of a forge; as `--pull-request-token-file`.",
             ),
+            ("GH_TOKEN", "a token for github.com, with `--release-notes`."),
+            ("GITHUB_TOKEN", "the same, after that."),
             (
                 "GIT_AUTHOR_NAME",
                 "the name of commits' author, before git's `user.name`.",

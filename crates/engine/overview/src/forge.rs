@@ -56,6 +56,18 @@ impl Forge {
         }
     }
 
+    /// The page of what changed between two commits or tags; none at forges that have no such page.
+    #[must_use]
+    pub fn compare(&self, old: &str, new: &str) -> Option<String> {
+        let (Self { host, path, .. }, old, new) = (self, escaped(old), escaped(new));
+        match self.kind {
+            Kind::GitHub | Kind::Gitea => Some(format!("{host}/{path}/compare/{old}...{new}")),
+            Kind::GitLab => Some(format!("{host}/{path}/-/compare/{old}...{new}")),
+            Kind::Bitbucket => Some(format!("{host}/{path}/branches/compare/{new}%0D{old}")),
+            Kind::Gerrit => None,
+        }
+    }
+
     /// The page of a file at a commit, at a line.
     #[must_use]
     pub fn file(&self, commit: &str, file: &str, line: usize) -> String {

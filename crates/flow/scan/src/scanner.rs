@@ -19,7 +19,7 @@ use bumpwright_connect::requester;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
-use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, TagList, UserKeychain};
+use bumpwright_registry::{Login, LoginError, LoginLocations, Origin, Registry, TagList, UserKeychain};
 use bumpwright_source::OciRemote;
 
 /// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
@@ -202,6 +202,23 @@ impl Scanner {
         let (registry, login, deadline) =
             self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
+    }
+
+    /// Where a tag's image was built from, for a policy.
+    ///
+    /// # Errors
+    /// As [`Scanner::tags`].
+    pub fn origin(
+        &self,
+        policy: &ImagePolicy,
+        repository: &ImageRepository,
+        objects: &Objects,
+        tag: &str,
+    ) -> Result<Origin, ScanError> {
+        let access = self.access(repository, objects)?;
+        let (registry, login, deadline) =
+            self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
+        Ok(registry.origin(&tagged(repository, tag)?, &login, deadline)?)
     }
 
     /// Verifies the signatures of an image, for a policy: of this digest, whatever a tag becomes. The inner error is

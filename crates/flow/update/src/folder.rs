@@ -69,8 +69,10 @@ impl Ahead {
         if let Some(content) = self.files.get(path) {
             return Ok(content.clone());
         }
-        let mut bytes = Vec::new();
-        fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        let file = fs::File::open(path)?;
+        let length = file.metadata()?.len().min(limit);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+        file.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }
@@ -130,6 +132,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     }
     let base = verify::Base::Folder { root: &root, ahead };
     report.impact = verify::verify(&job.edits, base, report, &preview.files)?;
+    report.ask_for_releases(&job.edits);
     let message = message(job, &below, &policies, report)?;
     let dry_run = job.edits.dry_run;
     if let Some(commit) = &job.commit {

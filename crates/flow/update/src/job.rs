@@ -8,6 +8,7 @@ use super::error::RunError;
 use super::message::CommitMessage;
 use super::policies::{Policies, Resolve};
 use super::pull_request::PullRequest;
+use super::releases::Releases;
 use super::rollout::PutBack;
 use super::verify::Verify;
 use bumpwright_api::LabelSelector;
@@ -35,6 +36,8 @@ pub struct Edits {
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Verifies the edits before they are committed, and says what they change in clusters.
     pub verify: Option<Arc<dyn Verify>>,
+    /// Asks for the releases behind what changes.
+    pub releases: Option<Arc<dyn Releases>>,
     /// Told of the commit before it is pushed.
     pub announce: Option<Arc<dyn Announce>>,
     /// Fields are put back to what they held, in the place of following policies.

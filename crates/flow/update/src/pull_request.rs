@@ -10,6 +10,7 @@ use super::destination::{Destinations, Value};
 use super::error::RunError;
 use super::impact_section::impact_section;
 use super::job::RemoteJob;
+use super::releases::releases_section;
 use super::report::Run;
 use bumpwright_api::{ForgeKind, PullRequestSetup};
 use bumpwright_edit::{Change, Reason, Skip};
@@ -255,7 +256,8 @@ fn with_content<T>(
     use_it: impl FnOnce(&WantedPullRequest<'_>) -> T,
 ) -> T {
     let changes: Vec<Row> = report.changes.iter().map(row).collect();
-    let impact = report.impact.as_ref().map(|impact| impact_section(impact, 3));
+    let mut section = releases_section(&report.releases, 3);
+    section.extend(report.impact.as_ref().map(|impact| impact_section(impact, 3)));
     let message = String::from_utf8_lossy(&made.message);
     let bumps = bumps(&report.changes, &report.images);
     let titled = Titled::of(&message, &bumps);
@@ -267,7 +269,7 @@ fn with_content<T>(
         message: titled.message,
         changes: &changes,
         summary: &bumps::markdown(&bumps),
-        section: impact.as_deref().unwrap_or_default(),
+        section: &section,
         setup: &wanted.setup,
     })
 }

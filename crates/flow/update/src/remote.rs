@@ -151,6 +151,7 @@ impl Attempt<'_> {
         let tree = self.tree(&planned.base);
         report.files = tree.spliced(&mut planned.surveyed, &planned.files)?;
         report.impact = self.verify(&planned, report)?;
+        report.ask_for_releases(&self.job.edits);
         let message = self.message(&planned, report)?;
         report.commit = Some(self.preview_of_commit(&planned.base, &message));
         if self.job.edits.dry_run {
@@ -402,6 +403,7 @@ fn leave(kept: PullRequestReport, base: &mut Base, report: &mut Run) {
         report.changes.clear();
         report.files.clear();
         report.impact = None;
+        report.releases.clear();
         base.destinations.specs.clear();
         base.destinations.branch = None;
     }

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bumps::bumps;
 use super::error::{Failure, RunError};
 use super::job::Edits;
 use super::message::explained;
 use super::pull_request::PullRequestReport;
+use super::releases::{self, ImageRelease};
 use super::rewrite::FileChange;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_git::Revision;
@@ -52,6 +54,8 @@ pub struct Run {
     pub declined: Option<String>,
     /// What the commit changes when it is applied; none without a fleet.
     pub impact: Option<Impact>,
+    /// What is known of the releases behind the changes.
+    pub releases: Vec<ImageRelease>,
     /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit
     /// or an earlier one makes the same.
     pub superseded: bool,
@@ -77,6 +81,18 @@ impl Run {
             dry_run: edits.dry_run,
             target: target.to_owned(),
             ..Self::default()
+        }
+    }
+
+    /// Asks for the releases behind the changes, if that is wanted.
+    pub(super) fn ask_for_releases(&mut self, edits: &Edits) {
+        let Some(asked) = &edits.releases else { return };
+        let (found, notes) = releases::of_bumps(&**asked, &bumps(&self.changes, &self.images));
+        self.releases = found;
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
     }
 

@@ -339,7 +339,7 @@ impl Forge {
         Ok((self.read(attempt, &answer)?, answer))
     }
 
-    fn read<T: DeserializeOwned>(&self, attempt: &str, answer: &Answer) -> Result<T, ForgeError> {
+    pub(super) fn read<T: DeserializeOwned>(&self, attempt: &str, answer: &Answer) -> Result<T, ForgeError> {
         serde_json::from_slice(&answer.body).map_err(|error| ForgeError::Unreadable {
             attempt: attempt.to_owned(),
             url: place(&answer.url),

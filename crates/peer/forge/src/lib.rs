@@ -17,6 +17,7 @@ mod keep;
 mod kind;
 pub mod markdown;
 mod numbered;
+mod releases;
 mod repository;
 mod setup;
 
@@ -26,4 +27,5 @@ pub use error::ForgeError;
 pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest};
 pub use kind::ForgeApi;
 pub use numbered::{End, Numbered};
+pub use releases::Release;
 pub use repository::{GitAddress, InvalidAddress, Repository};

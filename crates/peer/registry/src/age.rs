@@ -62,22 +62,36 @@ fn created(session: &mut Session<'_>) -> Result<(String, Option<Time>), Registry
 }
 
 fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, RegistryError> {
-    let mut manifest = read(session, answer)?;
-    let mut annotated = None;
+    #[derive(Deserialize)]
+    struct Config {
+        created: String,
+    }
+    let manifests = descend(session, answer)?;
+    let config = match manifests.last() {
+        Some(image) => configuration(session, image)?,
+        None => None,
+    };
+    // None in other configurations, such as that of a chart.
+    let config: Option<Config> = config.and_then(|answer| serde_json::from_slice(&answer.body).ok());
+    let made = config.and_then(|config| time(&config.created));
+    Ok(made.or_else(|| manifests.iter().rev().find_map(annotation)))
+}
+
+/// An index, if there is one, with those in it, down to the manifest of the chosen image.
+///
+/// # Errors
+/// When something cannot be fetched, or does not match its digest.
+pub(super) fn descend(session: &mut Session<'_>, answer: &Answer) -> Result<Vec<Manifest>, RegistryError> {
+    let mut manifests = vec![read(session, answer)?];
     for _ in 0..DEPTH {
-        let Some(images) = &manifest.manifests else { break };
-        annotated = annotation(&manifest).or(annotated);
-        let Some(image) = chosen(images) else {
-            return Ok(annotated);
+        let images = manifests.last().and_then(|manifest| manifest.manifests.as_ref());
+        let Some(image) = images.and_then(|images| chosen(images)) else {
+            break;
         };
         let answer = by_digest(session, &image.digest)?;
-        manifest = read(session, &answer)?;
+        manifests.push(read(session, &answer)?);
     }
-    let config = match &manifest.config {
-        Some(config) if is_checkable(&config.digest) => of_config(session, &config.digest)?,
-        _ => None,
-    };
-    Ok(config.or_else(|| annotation(&manifest)).or(annotated))
+    Ok(manifests)
 }
 
 /// The image for linux/amd64, or else the first one. An entry without platform, or with the platform "unknown",
@@ -95,12 +109,15 @@ fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
         .or_else(|| sound().next())
 }
 
-/// The time of an image's configuration; none in other configurations, such as that of a chart.
-fn of_config(session: &mut Session<'_>, digest: &str) -> Result<Option<Time>, RegistryError> {
-    #[derive(Deserialize)]
-    struct Config {
-        created: String,
-    }
+/// The configuration of an image; none of an index.
+///
+/// # Errors
+/// When it cannot be fetched, or does not match its digest.
+pub(super) fn configuration(session: &mut Session<'_>, image: &Manifest) -> Result<Option<Answer>, RegistryError> {
+    let config = image.config.as_ref().filter(|config| is_checkable(&config.digest));
+    let Some(digest) = config.map(|config| config.digest.as_str()) else {
+        return Ok(None);
+    };
     let blob = Query {
         method: Method::GET,
         url: session.endpoint(&format!("blobs/{digest}"))?,
@@ -109,8 +126,7 @@ fn of_config(session: &mut Session<'_>, digest: &str) -> Result<Option<Time>, Re
     };
     let answer = session.fetch(&blob)?;
     check("config", digest, &answer.body, session)?;
-    let config: Option<Config> = serde_json::from_slice(&answer.body).ok();
-    Ok(config.and_then(|config| time(&config.created)))
+    Ok(Some(answer))
 }
 
 fn annotation(manifest: &Manifest) -> Option<Time> {

@@ -7,7 +7,9 @@ use super::cache::Cache;
 use super::ping::{Access, ping};
 use super::session::Session;
 use super::token::Tokens;
-use super::{Blob, Image, Layer, Login, RegistryError, TagList, blob, digest, image, manifest, referrers, tags};
+use super::{
+    Blob, Image, Layer, Login, Origin, RegistryError, TagList, blob, digest, image, manifest, origin, referrers, tags,
+};
 use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, HeldBody, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
@@ -83,6 +85,15 @@ impl Registry {
     /// When the registry does not answer, refuses, or the answer does not match the requested digest.
     pub fn created(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Option<Time>, RegistryError> {
         self.ages.of(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// Where an image was built from, by the labels of its configuration, or else the annotations of its manifest or
+    /// index. Of an index, the image for linux/amd64 counts, or else the first one.
+    ///
+    /// # Errors
+    /// As [`Registry::created`].
+    pub fn origin(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Origin, RegistryError> {
+        origin::of(&mut Session::open(self, image, login, deadline)?)
     }
 
     /// The digest of a tag, for a pull: where HEAD fails the manifest is read, as in Flux's source-controller.

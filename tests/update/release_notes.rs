@@ -1,0 +1,178 @@
+//! `update --release-notes`: what images were built from, by their labels in a real registry, and what the forge of their source says, a
+//! stub of Gitea's API.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use serde_json::{Value, json};
+
+struct World {
+    bench: Bench,
+    registry: Registry,
+    forge: StubHttp,
+    /// The status of the forge's answers in place of 200.
+    status: Arc<AtomicU16>,
+}
+
+/// `web` comes from the forge, `side` from GitLab, `inner` from an address inside.
+fn world() -> Option<World> {
+    let registry = Registry::start()?;
+    let status = Arc::new(AtomicU16::new(200));
+    let answered = Arc::clone(&status);
+    let forge = StubHttp::start(
+        move |request| match (answered.load(Ordering::Relaxed), request.path.as_str()) {
+            (200, "/api/v1/repos/acme/web/releases/tags/v2.0.0") => Reply::json(&json!({
+                "html_url": "https://git.example.com/acme/web/releases/tag/v2.0.0",
+                "name": "Faster @everyone",
+                "body": "\r\n## New\r\n\r\n- quicker, see #1 <img src=x>\r\n```\r\n",
+            })),
+            (200, _) => Reply::status(404),
+            (status, _) => Reply::status(status),
+        },
+    );
+    let world = World {
+        bench: Bench::new(),
+        registry,
+        forge,
+        status,
+    };
+    let own = format!("http://{}/acme/web", world.forge.host());
+    let inside = format!("http://{}/acme/inner", world.registry.host());
+    for (name, source) in [
+        ("web", own.as_str()),
+        ("side", "https://gitlab.com/acme/side"),
+        ("inner", &inside),
+    ] {
+        world.image(name, "1.0.0", source, "1111111");
+        world.image(name, "2.0.0", source, "2222222");
+    }
+    let names = ["web", "side", "inner"];
+    let policy = |name: &&str| {
+        format!(
+            "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: fs}}\n\
+             spec: {{interval: 1h, image: '{}/acme/{name}'}}\n---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\n\
+             metadata: {{name: {name}, namespace: fs}}\nspec: {{imageRepositoryRef: {{name: {name}}}, policy: {{semver: {{range: '*'}}}}}}\n",
+            world.registry.host()
+        )
+    };
+    world
+        .bench
+        .write("p.yaml", names.iter().map(policy).collect::<String>());
+    Some(world)
+}
+
+impl World {
+    fn image(&self, name: &str, tag: &str, source: &str, revision: &str) {
+        let (images, repository) = (self.registry.images(), format!("acme/{name}"));
+        let labels = json!({
+            "org.opencontainers.image.source": source,
+            "org.opencontainers.image.revision": revision,
+            "org.opencontainers.image.version": tag,
+        });
+        let config = json!({"os": "linux", "architecture": "amd64", "config": {"Labels": labels},
+                            "rootfs": {"type": "layers", "diff_ids": []}});
+        let config = config.to_string();
+        let digest = images.blob(&repository, config.as_bytes());
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": Media::Oci.manifest(),
+            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest, "size": config.len()},
+            "layers": [],
+        });
+        let image = images.manifest(&repository, &manifest);
+        let index = images.index(&repository, Media::Oci, &[(&image, "linux/amd64")]);
+        images.tag(&repository, tag, &index);
+    }
+
+    fn marked(&self) {
+        let host = self.registry.host();
+        let field = |name: &str| format!("{name}: {host}/acme/{name}:1.0.0 # {{\"$imagepolicy\": \"fs:{name}\"}}\n");
+        self.bench
+            .write("apps/a.yaml", ["web", "side", "inner"].map(field).concat());
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let api = format!("gitea=http://{}/api/v1", self.forge.host());
+        [
+            "update",
+            "apps",
+            "-f",
+            "p.yaml",
+            "--release-notes",
+            "--release-notes-api",
+            &api,
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+}
+
+#[test]
+fn releases_of_new_images_are_said_with_links_and_first_lines() {
+    let Some(world) = world() else { return };
+    world.marked();
+    let arguments = world.arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (code, document) = world.bench.json(&[&arguments[..], &["--dry-run"]].concat());
+    assert_eq!(code, 0, "{document:#}");
+    let host = world.registry.host();
+    let expected = json!([
+        {
+            "image": format!("{host}/acme/web"), "old": "1.0.0", "new": "2.0.0",
+            "release": "https://git.example.com/acme/web/releases/tag/v2.0.0", "title": "Faster @everyone",
+            "text": ["## New", "", "- quicker, see #1 <img src=x>", "```"],
+        },
+        {
+            "image": format!("{host}/acme/side"), "old": "1.0.0", "new": "2.0.0",
+            "compare": "https://gitlab.com/acme/side/-/compare/1111111...2222222",
+        },
+    ]);
+    let run = &document["runs"][0];
+    assert_eq!(run["releases"], expected, "{run:#}");
+    assert_eq!(run["notes"], Value::Null, "{run:#}");
+    // Labels name hosts as they like: an address inside is not asked.
+    let asked = world.registry.requests();
+    assert!(
+        asked.iter().all(|request| request.target.starts_with("/v2/")),
+        "the label of inner"
+    );
+    let summary = world
+        .bench
+        .ok(&[&arguments[..], &["--dry-run", "--output", "markdown"]].concat())
+        .out;
+    let head = format!(
+        "### Releases\n\n- `{host}/acme/web`: `1.0.0` → `2.0.0` · [Faster @&#8203;everyone](https://git.example.com/"
+    );
+    assert!(summary.contains(&head), "{summary}");
+    assert!(summary.contains("  ````text\n  ## New\n"), "{summary}");
+    // Without the flag neither labels nor forges are asked.
+    let before = world.forge.requests().len();
+    let (_, document) = world.bench.json(&["update", "apps", "-f", "p.yaml", "--dry-run"]);
+    assert_eq!(document["runs"][0]["releases"], Value::Null);
+    assert_eq!(world.forge.requests().len(), before);
+}
+
+#[test]
+fn a_forge_that_is_down_holds_nothing_up() {
+    let Some(world) = world() else { return };
+    world.marked();
+    world.status.store(403, Ordering::Relaxed);
+    let arguments = world.arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (code, document) = world.bench.json(&arguments);
+    let run = &document["runs"][0];
+    assert_eq!(code, 0, "{run:#}");
+    assert!(world.bench.read("apps/a.yaml").contains("/acme/web:2.0.0"));
+    let notes = run["notes"].as_array().unwrap();
+    assert_eq!(notes.len(), 1, "{run:#}");
+    let note = notes[0].as_str().unwrap();
+    assert!(
+        note.starts_with("releases of ") && note.contains("cannot look at the release 2.0.0: "),
+        "{note}"
+    );
+}
