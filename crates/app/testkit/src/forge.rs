@@ -1,6 +1,8 @@
 //! A forge: repositories behind the real `git http-backend`, and the API of pull requests
 //! as documented by GitHub and Gitea. Invalid requests are refused.
 
+mod reviews;
+
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -10,6 +12,8 @@ use crate::git_http::GitHttp;
 use crate::http_server::Request;
 use crate::reply::Reply;
 use crate::stub_http::{StubHttp, forward};
+use reviews::Reviews;
+pub use reviews::{ACCOUNT, Comment, CommitStatus};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeKind {
@@ -57,6 +61,7 @@ struct ForgeState {
     kind: ForgeKind,
     authorization: String,
     pulls: Vec<Pull>,
+    reviews: Reviews,
     fault: Option<Fault>,
 }
 
@@ -83,6 +88,11 @@ impl Forge {
             kind,
             authorization: authorization.to_owned(),
             pulls: Vec::new(),
+            reviews: Reviews {
+                repository: root.join("o/app.git"),
+                statuses: Vec::new(),
+                comments: Vec::new(),
+            },
             fault: None,
         }));
         let (serving, address) = (Arc::clone(&state), git.address());
@@ -110,6 +120,27 @@ impl Forge {
 
     pub fn pulls(&self) -> Vec<Pull> {
         self.state.lock().pulls.clone()
+    }
+
+    /// All statuses that were set, in their order.
+    pub fn statuses(&self) -> Vec<CommitStatus> {
+        self.state.lock().reviews.statuses.clone()
+    }
+
+    pub fn comments(&self) -> Vec<Comment> {
+        self.state.lock().reviews.comments.clone()
+    }
+
+    /// Somebody comments.
+    pub fn comment(&self, number: usize, author: &str, body: &str) {
+        let comments = &mut self.state.lock().reviews.comments;
+        comments.push(Comment {
+            id: comments.len() + 1,
+            number,
+            author: author.to_owned(),
+            body: body.to_owned(),
+            edits: 0,
+        });
     }
 
     /// Changes the newest pull request, as people do in the browser.
@@ -214,11 +245,17 @@ impl ForgeState {
         if self.kind == ForgeKind::GitHub && request.path == "/api/graphql" {
             return self.graphql(request);
         }
+        if request.path == format!("/api/{version}/user") {
+            return Reply::json(&json!({"login": ACCOUNT}));
+        }
         let prefix = format!("/api/{version}/repos/o/app/");
         let Some(below) = request.path.strip_prefix(&prefix) else {
             return refused(404, "Not Found");
         };
         let parts: Vec<&str> = below.split('/').collect();
+        if let Some(reply) = self.reviews.answer(self.kind, &self.pulls, request, &parts) {
+            return reply;
+        }
         match (request.method.as_str(), &parts[..]) {
             ("GET", ["pulls"]) => self.list(request),
             ("POST", ["pulls"]) => self.create(request),

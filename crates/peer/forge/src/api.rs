@@ -90,6 +90,9 @@ pub(super) struct PullRequest {
     /// At Gitea, how often the description was changed.
     #[serde(default)]
     pub(super) content_version: Option<i64>,
+    /// At Gitea, the last commit that both ends have in common.
+    #[serde(default)]
+    pub(super) merge_base: Option<String>,
     pub(super) head: BranchEnd,
     base: BranchEnd,
 }
@@ -117,6 +120,13 @@ struct RepositoryId {
 impl PullRequest {
     pub(super) fn base_branch(&self) -> &str {
         &self.base.reference
+    }
+
+    /// Whether it is from a branch of this repository, which only those have made who may write to it. Whoever may read
+    /// can push to Gitea's `refs/for/…` (AGit), whose heads are no branches.
+    pub(super) fn is_of_branch(&self) -> bool {
+        let is_here = self.head.repo.is_some() && self.head.repo == self.base.repo;
+        is_here && !self.head.reference.starts_with("refs/")
     }
 
     /// Whether it is from `head` to `base`, both of this repository.

@@ -1,5 +1,7 @@
 //! Errors of pull requests.
 
+use std::time::Duration;
+
 use ureq::http::StatusCode;
 use url::Url;
 
@@ -42,6 +44,8 @@ pub enum ForgeError {
         url: String,
         /// Until when, after a comma.
         until: String,
+        /// The same for programs.
+        again: Option<Again>,
         /// The server's text, after a colon.
         said: String,
     },
@@ -79,6 +83,35 @@ pub enum ForgeError {
     },
 }
 
+/// When a forge that limits requests is to be asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// After a pause.
+    After(Duration),
+    /// At a time, in seconds since 1970.
+    At(i64),
+}
+
+impl ForgeError {
+    /// Whether the forge refuses the login, or wants another one.
+    #[must_use]
+    pub fn is_about_login(&self) -> bool {
+        matches!(self, Self::Refused { status, .. } if matches!(status.as_u16(), 401 | 403))
+    }
+
+    /// How long the forge is not to be asked again, at a time in seconds since 1970; none where it has not said so.
+    #[must_use]
+    pub fn pause(&self, now: i64) -> Option<Duration> {
+        match self {
+            Self::Limited { again: Some(again), .. } => Some(match again {
+                Again::After(pause) => *pause,
+                Again::At(time) => Duration::from_secs(u64::try_from(time.saturating_sub(now)).unwrap_or(0)),
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// The error of an answer that is not a success.
 pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: ForgeApi) -> ForgeError {
     let said = match said(answer, login) {
@@ -86,11 +119,12 @@ pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: Forge
         said => format!(": {said}"),
     };
     let (attempt, url) = (attempt.to_owned(), shown(&answer.url));
-    if let Some(until) = limited(answer) {
+    if let Some((until, again)) = limited(answer) {
         return ForgeError::Limited {
             attempt,
             url,
             until,
+            again,
             said,
         };
     }
@@ -105,7 +139,7 @@ pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: Forge
 
 /// The end of a rate limit, if the answer is about one (GitHub, *Rate limits for the REST API*; RFC 9110,
 /// *Retry-After*).
-fn limited(answer: &Answer) -> Option<String> {
+fn limited(answer: &Answer) -> Option<(String, Option<Again>)> {
     let after = answer.header("retry-after");
     let used_up = answer.header("x-ratelimit-remaining").map(str::trim) == Some("0");
     match answer.status.as_u16() {
@@ -116,17 +150,19 @@ fn limited(answer: &Answer) -> Option<String> {
     if let Some(after) = after {
         let seconds = after.trim().parse::<u64>();
         return Some(match seconds {
-            Ok(seconds) => format!(", try again in {seconds} s"),
-            Err(_) => format!(
-                ", try again after {}",
-                bumpwright_http::server_text(after.as_bytes(), 40)
+            Ok(seconds) => (
+                format!(", try again in {seconds} s"),
+                Some(Again::After(Duration::from_secs(seconds))),
             ),
+            Err(_) => {
+                let time = bumpwright_http::server_text(after.as_bytes(), 40);
+                (format!(", try again after {time}"), None)
+            }
         });
     }
     let reset = answer.header("x-ratelimit-reset").and_then(|at| at.trim().parse().ok());
-    Some(reset.map_or_else(String::new, |at| {
-        format!(" until {}", Time::unix(at, 0).written(b"2006-01-02 15:04:05 UTC"))
-    }))
+    let until = reset.map(|at| format!(" until {}", Time::unix(at, 0).written(b"2006-01-02 15:04:05 UTC")));
+    Some((until.unwrap_or_default(), reset.map(Again::At)))
 }
 
 fn hint(status: StatusCode, login: &Login, kind: ForgeApi) -> &'static str {

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base
-//! are branches of the same repository; forks are ignored.
+//! are branches of the same repository; forks are ignored, but by `reviews`: the open requests of all, with their
+//! commit statuses and a comment.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -19,13 +20,15 @@ pub mod markdown;
 mod numbered;
 mod releases;
 mod repository;
+mod reviews;
 mod setup;
 
 pub use api::{Forge, Login};
 pub use description::Row;
-pub use error::ForgeError;
+pub use error::{Again, ForgeError};
 pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest};
 pub use kind::ForgeApi;
 pub use numbered::{End, Numbered};
 pub use releases::Release;
 pub use repository::{GitAddress, InvalidAddress, Repository};
+pub use reviews::{CommitStatus, OpenRequest, OpenRequests, Verdict};
