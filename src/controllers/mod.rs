@@ -13,6 +13,7 @@ mod browser;
 mod configs;
 mod context;
 mod dereference;
+mod fleet_view;
 mod images;
 mod kinds;
 mod kustomizations;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use super::verify::OWNER;
 use crate::controllers::context::Context;
+use crate::controllers::fleet_view::OWNER;
 use crate::controllers::kustomizations::{apply, target};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_apply::{Refusal, refusals};

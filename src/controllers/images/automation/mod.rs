@@ -1,7 +1,6 @@
 //! `ImageUpdateAutomation`: runs when policies, its repository or its spec say so (image-automation-controller v1.2;
 //! IUA v1, IUA-*; docs/behaviour/image-automation-controller.md, *Status* and *Reasons and messages*).
 
-mod charts;
 mod context;
 mod dereference;
 mod dry_runs;

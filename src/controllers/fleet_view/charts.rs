@@ -1,8 +1,8 @@
-//! What a verification has from elsewhere: the charts of HelmRepositories and OCIRepositories, and nothing else.
+//! What a view has from elsewhere: the charts of HelmRepositories and OCIRepositories, and nothing else.
 //!
 //! What a commit says is a tenant's. So a chart comes from the address that the object in the API server has, and with
 //! its logins, as its own controller fetches it; a commit chooses the chart and its version. Logins are used of objects
-//! in the automation's namespace only.
+//! in the tenant's namespace only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::context::AutomationContext;
+use crate::controllers::context::Context;
 use crate::controllers::dereference;
 use crate::controllers::sources::helm_chart::pull::{self, RemoteError, Wanted};
 use crate::controllers::sources::oci_repository::remote::Registries;
@@ -24,11 +24,12 @@ use bumpwright_helm::Chart;
 use bumpwright_http::Job;
 use bumpwright_kube::{HELM_REPOSITORY, Kind, OCI_REPOSITORY, Object};
 use bumpwright_kustomize::tree::{Sealed, World};
+use bumpwright_scan::Scanner;
 
 /// The longest time that one chart takes.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The most charts of one verification.
+/// The most charts of one view.
 const CHARTS: usize = 100;
 
 /// The fields that say where an object's charts are, and who asks for them.
@@ -57,19 +58,25 @@ const LOGIN: [&str; 5] = [
 type Pulled = Result<(Arc<Chart>, Reservation), ChartError>;
 
 /// What comes from elsewhere. A chart is fetched once.
-pub(super) struct Elsewhere {
-    context: Arc<AutomationContext>,
-    /// That of the automation, which pays.
+pub(crate) struct Elsewhere {
+    context: Arc<Context>,
+    /// For registries with charts.
+    scanner: Arc<Scanner>,
+    /// The namespace that sees it, and pays.
     namespace: String,
+    /// Whose namespace that is, for users.
+    who: &'static str,
     runtime: Handle,
     pulled: Mutex<HashMap<String, Arc<OnceLock<Pulled>>>>,
 }
 
 impl Elsewhere {
-    pub(super) fn new(context: &Arc<AutomationContext>, namespace: &str) -> Self {
+    pub(crate) fn new(context: &Arc<Context>, scanner: &Arc<Scanner>, namespace: &str, who: &'static str) -> Self {
         Self {
             context: Arc::clone(context),
+            scanner: Arc::clone(scanner),
             namespace: namespace.to_owned(),
+            who,
             runtime: Handle::current(),
             pulled: Mutex::default(),
         }
@@ -99,15 +106,14 @@ impl Elsewhere {
             )));
         }
         let is_own = source.name.namespace == self.namespace;
-        let settings = &self.context.shared.settings;
+        let settings = &self.context.settings;
         if !is_own && (settings.no_cross_namespace_refs || settings.scope.namespace.is_some()) {
             return Err(unavailable(format!(
-                "{shown} is in another namespace than the automation"
+                "{shown} is in another namespace than {}",
+                self.who
             )));
         }
-        let object = self
-            .runtime
-            .block_on(self.context.shared.cluster.get(kind, &source.name));
+        let object = self.runtime.block_on(self.context.cluster.get(kind, &source.name));
         let object = object.map_err(|error| {
             if error.is_not_found() {
                 unavailable(format!("{shown} is not in the cluster"))
@@ -119,7 +125,8 @@ impl Elsewhere {
         let names_login = LOGIN.iter().any(|field| set(&spec, field).is_some());
         if !is_own && names_login {
             return Err(unavailable(format!(
-                "{shown} is in another namespace than the automation: its login is not used"
+                "{shown} is in another namespace than {}: its login is not used",
+                self.who
             )));
         }
         let given = source.object.as_ref().and_then(|object| object.get("spec"));
@@ -131,7 +138,7 @@ impl Elsewhere {
     }
 
     fn secrets(&self, object: &impl ConnectionSpec) -> Result<Objects, ChartError> {
-        let found = self.runtime.block_on(dereference::of(&self.context.shared, object));
+        let found = self.runtime.block_on(dereference::of(&self.context, object));
         found.map_err(|error| unavailable(error.to_string()))
     }
 
@@ -143,7 +150,7 @@ impl Elsewhere {
         fetch: impl FnOnce(&mut Reservation) -> Result<Chart, E>,
         failed: impl FnOnce(E) -> ChartError,
     ) -> Pulled {
-        let account = self.context.shared.settings.fetches.of(&self.namespace).memory;
+        let account = self.context.settings.fetches.of(&self.namespace).memory;
         let left = until.map(|until| until.saturating_duration_since(Instant::now()) / 2);
         let limit = left.unwrap_or(LONGEST).min(LONGEST);
         let mut held = account.nothing();
@@ -153,8 +160,8 @@ impl Elsewhere {
 
     fn registries(&self) -> Registries<'_> {
         Registries {
-            shared: &self.context.shared,
-            scanner: &self.context.scanner,
+            shared: &self.context,
+            scanner: &self.scanner,
         }
     }
 
@@ -166,7 +173,7 @@ impl Elsewhere {
             name: &chart.name,
             version: &chart.version,
             url: &repository.spec.url,
-            sizes: self.context.shared.settings.chart_sizes,
+            sizes: self.context.settings.chart_sizes,
         };
         let fetch = |held: &mut Reservation| {
             if repository.is_oci() {
