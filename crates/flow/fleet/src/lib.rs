@@ -55,7 +55,7 @@ pub use reads::Reads;
 pub use release::inputs::differing;
 pub use repository::{Changed, Outside, Repository};
 pub use repository::{ChartError, RepositoryChart};
-pub use review::{Review, State, aligned, review};
+pub use review::{ClusterChange, Review, State, aligned, review, review_cluster};
 pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 pub use settings::{Charts, GivenSource, KUSTOMIZATIONS, LeftOutReleases, OBJECTS, RenderedReleases, Settings};
 pub use source::{Identity, Source, SourceObject};

@@ -1,16 +1,18 @@
 //! A change as what it does to clusters: the objects that differ, the workloads that restart, and the findings that
 //! are new with it.
 
+mod cluster;
 mod json;
 mod markdown;
 
 use super::check::{CheckSettings, check, check_since, checked};
-use super::diff::{FleetDiff, compare};
+use super::diff::{Counts, FleetDiff, compare};
 use super::impact::{impact, pairs};
 use super::repository::Repository;
 use super::view::Fleet;
 use bumpwright_findings::Report;
 use bumpwright_update::Impact;
+pub use cluster::{ClusterChange, review_cluster};
 
 /// The clusters of a repository in one state.
 #[derive(Clone, Copy)]
@@ -72,6 +74,16 @@ impl Review {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.clusters.iter().all(FleetDiff::is_empty) && self.report.findings().is_empty()
+    }
+
+    /// `1 added, 2 changed`, of objects.
+    #[must_use]
+    pub fn changes(&self) -> String {
+        if self.clusters.iter().all(FleetDiff::is_empty) {
+            return "nothing changes".to_owned();
+        }
+        let counts: Counts = self.clusters.iter().map(FleetDiff::counts).sum();
+        counts.to_string()
     }
 
     /// `new with this change: 2 errors, 1 warning in 5 Kustomizations; 3 findings of before are gone`.
