@@ -38,6 +38,42 @@ const ANY: &str = "any object";
 /// All of ours, by kind and key.
 pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
+        "GitRepository",
+        "review",
+        "\"true\", \"false\" (default), github or gitea",
+        "With controller --reviews, the open pull requests into the branch of this repository are reviewed. The API of the forge follows from the host of GitHub; else it is named here.",
+    ),
+    annotation(
+        "GitRepository",
+        "review-api",
+        "an http or https URL",
+        "The API of the forge; default: derived from the URL of the repository.",
+    ),
+    annotation(
+        "GitRepository",
+        "review-comment",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", the review is one comment at the pull request, beside the commit status.",
+    ),
+    annotation(
+        "GitRepository",
+        "review-forks",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", pull requests of forks are reviewed as well: without Secrets, and without asking any other server.",
+    ),
+    annotation(
+        "GitRepository",
+        "review-name",
+        "1 to 40 letters, digits, '.', '_' and '-'",
+        "A name for the status and the comment, where several clusters review the same pull requests.",
+    ),
+    annotation(
+        "GitRepository",
+        "review-secret",
+        "the name of a Secret",
+        "The Secret with `token` for the API; default: the one of the GitRepository.",
+    ),
+    annotation(
         "ImagePolicy",
         "allow-automations-from",
         "namespaces such as team-a,team-b, labels of namespaces such as env=prod,team in (a,b), or *",
@@ -402,11 +438,8 @@ mod tests {
                 "there are approve-prune, max-prune, reconcile",
             ),
             ("ImageRepository", "quick", "there is kind"),
-            (
-                "GitRepository",
-                "quick",
-                "objects of kind GitRepository have none of bumpwright.dev/",
-            ),
+            ("Bucket", "quick", "objects of kind Bucket have none of bumpwright.dev/"),
+            ("GitRepository", "reviews", "did you mean bumpwright.dev/review?"),
             ("GitRepository", "hold", "it is for objects of kind ImagePolicy"),
         ] {
             let expected = format!("annotation bumpwright.dev/{key} is unknown: {hint}");

@@ -51,6 +51,7 @@ mod object_id;
 mod objects;
 mod oci_repository;
 mod pull_request;
+mod review_annotations;
 mod schema;
 mod schema_meta;
 mod schema_source;
@@ -105,6 +106,7 @@ pub use pull_request::{
     API_URL, BRANCH, ForgeKind, MergeKind, PullRequestAnnotations, PullRequestName, PullRequestSetup, api_url,
     branch_name,
 };
+pub use review_annotations::ReviewAnnotations;
 pub use secret::{InvalidSecret, Secret};
 pub use selector::{InvalidSelector, LabelSelector, Requirement};
 pub use service_account::ServiceAccount;

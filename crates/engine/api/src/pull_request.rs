@@ -218,7 +218,7 @@ pub fn branch_name(text: &str) -> Option<String> {
 }
 
 /// Reads the name of a Secret, a DNS subdomain name (RFC 1123).
-fn secret_name(text: &str) -> Option<String> {
+pub(super) fn secret_name(text: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let part =
         |part: &str| part.starts_with(plain) && part.ends_with(plain) && part.chars().all(|c| plain(c) || c == '-');
