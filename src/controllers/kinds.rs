@@ -9,6 +9,7 @@ use super::images::automation::ImageUpdateAutomations;
 use super::images::policy::ImagePolicies;
 use super::images::repository::ImageRepositories;
 use super::kustomizations::Kustomizations;
+use super::reviews;
 use super::settings::{Kinds, Settings};
 use super::sources::source::Sources;
 use super::watching::{Caches, Watch};
@@ -17,7 +18,7 @@ use bumpwright_kube::Kind;
 use bumpwright_runtime::{Driver, Queue, Reconcile, Services, Share};
 
 /// All kinds, in the order in which they are started.
-pub(crate) static KINDS: [Registration; 9] = [
+pub(crate) static KINDS: [Registration; 10] = [
     Registration::of::<ImageRepositories>(),
     Registration::of::<ImagePolicies>(),
     Registration::of::<ImageUpdateAutomations>(),
@@ -27,6 +28,7 @@ pub(crate) static KINDS: [Registration; 9] = [
     Registration::of::<Sources<HelmRepository>>(),
     Registration::of::<Sources<HelmChart>>(),
     Registration::of::<Kustomizations>(),
+    reviews::REGISTRATION,
 ];
 
 /// A kind.
@@ -47,6 +49,9 @@ pub(crate) trait Registered: Reconcile + Sized {
 /// A row of the table.
 pub(crate) struct Registration {
     pub(crate) kind: &'static Kind,
+    /// The name of its queue in metrics, where it is not that of the kind: a second look at its objects, which a
+    /// namespace has of one at a time.
+    pub(crate) queue: Option<&'static str>,
     /// The name of its lease. Kinds with the same name are led together.
     pub(crate) controller: &'static str,
     pub(crate) is_enabled: fn(Kinds) -> bool,
@@ -59,6 +64,7 @@ impl Registration {
     const fn of<R: Registered>() -> Self {
         Self {
             kind: R::KIND,
+            queue: None,
             controller: R::CONTROLLER,
             is_enabled: R::is_enabled,
             watches: R::watches,
@@ -76,18 +82,22 @@ pub(crate) fn enabled(kinds: Kinds) -> impl Iterator<Item = &'static Registratio
 /// A kind of the table, and the queue of its objects.
 pub(crate) type Queued = (&'static Registration, Arc<Queue>);
 
-/// Creates the queues of the enabled kinds. All kinds of the table have metrics of a queue.
+/// Creates the queues of the enabled kinds. All kinds have metrics of a queue, second looks at them where they are
+/// enabled.
 pub(crate) fn queues(settings: &Settings, services: &Services) -> Vec<Queued> {
-    let queue = |kind: &Kind| {
+    let queue = |one: &Registration| {
         let workers = services.workers;
-        let metrics = services.metrics.controller(&kind.kind.to_lowercase(), workers);
+        let name = one.queue.map_or_else(|| one.kind.kind.to_lowercase(), str::to_owned);
+        let metrics = services.metrics.controller(&name, workers);
         let share = Share {
-            most: workers,
+            most: if one.queue.is_some() { 1 } else { workers },
             room: services.parked.clone(),
         };
         Arc::new(Queue::new(settings.backoff, share, metrics))
     };
-    let mut queued: Vec<Queued> = KINDS.iter().map(|one| (one, queue(one.kind))).collect();
+    let is_shown = |one: &&Registration| one.queue.is_none() || (one.is_enabled)(settings.kinds);
+    let shown = KINDS.iter().filter(is_shown);
+    let mut queued: Vec<Queued> = shown.map(|one| (one, queue(one))).collect();
     queued.retain(|(one, _)| (one.is_enabled)(settings.kinds));
     queued
 }

@@ -22,6 +22,7 @@ mod mirrors;
 mod older_keys;
 mod process;
 mod request_metrics;
+mod reviews;
 mod settings;
 mod shards;
 mod sources;
@@ -34,6 +35,7 @@ mod webhooks;
 pub use bumpwright_cloud::TokenCacheLimits;
 pub use bumpwright_runtime::{Backoff, threads};
 pub use process::run;
+pub use reviews::CONTROLLER as REVIEW_CONTROLLER;
 pub use settings::{
     ArtifactHosts, ArtifactSettings, Election, GateDescription, Gates, InvalidGate, Kinds, KustomizeSettings, Settings,
     ShardSettings, WebhookSettings,

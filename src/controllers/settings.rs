@@ -207,6 +207,8 @@ pub struct Kinds {
     pub kustomize: bool,
     /// `HelmRepository` and `HelmChart`, beside the other sources.
     pub helm: bool,
+    /// The pull requests of `GitRepository` (`--reviews`).
+    pub reviews: bool,
 }
 
 impl Kinds {
@@ -217,15 +219,17 @@ impl Kinds {
         source: false,
         kustomize: false,
         helm: false,
+        reviews: false,
     };
 
-    /// All of them but those of Helm, which nobody needs who has no HelmReleases.
+    /// All of them but those of Helm, which nobody needs who has no HelmReleases, and reviews.
     pub const ALL: Self = Self {
         reflector: true,
         automation: true,
         source: true,
         kustomize: true,
         helm: false,
+        reviews: false,
     };
 
     /// Adds the kinds of a controller, by its name without `-controller`. Returns whether there is one of this name.

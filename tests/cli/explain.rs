@@ -23,7 +23,7 @@ const SOURCES: [&str; 5] = [
 ];
 
 /// The kinds whose objects get the reasons in a folder or file; the first prefix that fits counts.
-const SAID_BY: [(&str, &[&str]); 19] = [
+const SAID_BY: [(&str, &[&str]); 20] = [
     ("src/controllers/images/repository/", &["ImageRepository"]),
     ("src/controllers/images/policy/", &["ImagePolicy"]),
     ("src/controllers/images/automation/", &["ImageUpdateAutomation"]),
@@ -35,6 +35,7 @@ const SAID_BY: [(&str, &[&str]); 19] = [
     ("src/controllers/sources/helm_repository/", &["HelmRepository"]),
     ("src/controllers/sources/helm_chart/", &["HelmChart"]),
     ("src/controllers/sources/", &SOURCES),
+    ("src/controllers/reviews/", &["GitRepository"]),
     ("crates/flow/connect/src/git/", &["GitRepository"]),
     ("crates/flow/connect/src/error.rs", &SOURCES),
     ("crates/engine/verify/src/git.rs", &["GitRepository"]),
@@ -169,11 +170,18 @@ fn events_have_no_other_reasons() {
     assert_eq!(users(".event_after("), ["src/controllers/kustomizations/status.rs"]);
     assert_eq!(
         users("events::event("),
-        ["crates/app/runtime/src/reconcile/driver.rs", "src/ui/actions.rs"]
+        [
+            "crates/app/runtime/src/reconcile/driver.rs",
+            "src/controllers/reviews/mod.rs",
+            "src/ui/actions.rs"
+        ]
     );
     assert_eq!(
         users(".recorder.record("),
-        ["crates/app/runtime/src/reconcile/driver.rs"]
+        [
+            "crates/app/runtime/src/reconcile/driver.rs",
+            "src/controllers/reviews/mod.rs"
+        ]
     );
 }
 

@@ -23,6 +23,7 @@ mod on_its_way;
 mod own_tokens;
 mod promotion;
 mod reverts;
+mod reviews;
 mod rollouts;
 mod shards;
 mod signatures;

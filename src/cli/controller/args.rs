@@ -104,6 +104,10 @@ pub struct Controller {
     #[arg(long, value_name = "NAME", default_value = "bumpwright-webhooks")]
     pub webhook_secret: String,
 
+    /// Review the open pull requests of GitRepositories with the annotation bumpwright.dev/review
+    #[arg(long)]
+    pub reviews: bool,
+
     /// The address to serve metrics at; 0 for none
     #[arg(long, value_name = "ADDR", default_value = METRICS_ADDRESS, env = "METRICS_ADDR", value_parser = or_default(METRICS_ADDRESS))]
     pub metrics_addr: String,

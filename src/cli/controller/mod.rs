@@ -79,7 +79,10 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         Some(names).filter(|names| !names.is_empty())
     };
     Ok(Settings {
-        kinds: kinds(&args.controllers)?,
+        kinds: Kinds {
+            reviews: args.reviews,
+            ..kinds(&args.controllers)?
+        },
         storage: args.storage_path.clone(),
         scope: scope(args)?,
         concurrent: args.concurrent,

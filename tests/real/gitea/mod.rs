@@ -8,6 +8,7 @@ mod controller;
 mod life;
 mod people;
 mod put_back;
+mod reviews;
 
 use bumpwright_testkit::cli::{Bench, policy};
 use bumpwright_testkit::gitea::{Forge, Gitea, Hosted, User};

@@ -99,6 +99,8 @@ reasons! {
     ReconciliationFailed
     ReconciliationSucceeded
     ResolvedDependencies
+    ReviewFailed
+    Reviewed
     RolloutFailed
     RolloutOvertaken
     RolloutSucceeded

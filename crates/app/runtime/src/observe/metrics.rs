@@ -66,6 +66,7 @@ pub(super) struct Families {
     push_races: Family<Counter>,
     git_requests: Family<Counter>,
     registry_requests: Family<Counter>,
+    reviews: Family<Counter>,
     rollouts: Family<Histogram>,
     rollout_leads: Family<Histogram>,
     events: Family<Counter>,
@@ -159,6 +160,11 @@ impl Families {
                 "Total number of requests to image registries.",
                 &[],
             ),
+            reviews: counter(
+                "bumpwright_reviews_total",
+                "Total number of reviews of pull requests that were posted, by verdict.",
+                &["verdict"],
+            ),
             rollouts: Family::new(
                 "bumpwright_rollout_seconds",
                 "The time from the push of images until a source has them, and until a Kustomization has applied them and is healthy.",
@@ -200,6 +206,7 @@ impl Families {
             &self.push_races,
             &self.git_requests,
             &self.registry_requests,
+            &self.reviews,
             &self.rollouts,
             &self.rollout_leads,
             &self.events,
@@ -343,6 +350,11 @@ impl Metrics {
     /// Sets the number of objects of a kind that are dealt to this process.
     pub fn shard_objects(&self, kind: &str, count: usize) {
         self.0.families.shard_objects.with(&[kind]).set(count as f64);
+    }
+
+    /// Counts a review (`bumpwright_reviews_total`).
+    pub fn review(&self, verdict: &str) {
+        self.0.families.reviews.with(&[verdict]).increment();
     }
 
     /// Observes a stage of a rollout (`bumpwright_rollout_seconds`).

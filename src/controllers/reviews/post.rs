@@ -1,0 +1,104 @@
+//! What is posted about a review: a comment, and a commit status after it, which says that all is done.
+
+use super::known::Pair;
+use super::look::LIMIT;
+use bumpwright_api::{GoDuration, ReviewAnnotations};
+use bumpwright_findings::Severity;
+use bumpwright_fleet::Review;
+use bumpwright_forge::{CommitStatus, Forge, ForgeError, Verdict};
+
+/// Which check a status is of.
+const CONTEXT: &str = "bumpwright/review";
+
+/// The longest description of a status, in characters: GitHub's.
+const LONGEST: usize = 140;
+
+/// How much of the id of a commit is shown.
+const SHORT: usize = 12;
+
+/// The result of a review, to be posted.
+#[derive(Debug)]
+pub(super) struct Posting {
+    pub(super) verdict: Verdict,
+    pub(super) description: String,
+    /// The comment, and whether there is anything in it that anybody has to know.
+    comment: Option<(String, bool)>,
+}
+
+/// The context of the statuses of a repository.
+pub(super) fn context(wanted: &ReviewAnnotations) -> String {
+    match &wanted.name {
+        Some(name) => format!("{CONTEXT}/{name}"),
+        None => CONTEXT.to_owned(),
+    }
+}
+
+/// The first line of our comments.
+fn mark(wanted: &ReviewAnnotations) -> String {
+    format!("<!-- bumpwright:review {} -->", wanted.name.as_deref().unwrap_or("-"))
+}
+
+/// What the description of a status ends with: it says which review it is of, so that none is made twice.
+pub(super) fn ending(pair: &Pair) -> String {
+    format!(" (from {})", short(&pair.base))
+}
+
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..SHORT).unwrap_or(commit)
+}
+
+impl Posting {
+    /// Of a review; none if it was not finished in time.
+    pub(super) fn of(review: Option<&Review>, pair: &Pair, wanted: &ReviewAnnotations) -> Self {
+        let ending = ending(pair);
+        let Some(review) = review else {
+            let limit = GoDuration::from(LIMIT);
+            return Self {
+                verdict: Verdict::Error,
+                description: format!("not everything could be built within {limit}{ending}"),
+                comment: None,
+            };
+        };
+        let errors = review.report.open().any(|finding| finding.severity == Severity::Error);
+        let text = format!("{}; {}", review.changes(), review.summary());
+        let comment = format!(
+            "{}\n<sub>The review of {} by bumpwright, compared with {}.</sub>\n",
+            review.markdown().trim_end(),
+            short(&pair.head),
+            short(&pair.base)
+        );
+        Self {
+            verdict: if errors { Verdict::Failure } else { Verdict::Success },
+            description: format!("{}{ending}", cut(&text, LONGEST - ending.chars().count())),
+            comment: wanted.comments.then(|| (comment, !review.is_empty())),
+        }
+    }
+
+    /// Posts it. Blocks. A retry is safe.
+    ///
+    /// # Errors
+    /// [`ForgeError`]
+    pub(super) fn post(
+        &self,
+        forge: &Forge,
+        (number, pair): (u64, &Pair),
+        wanted: &ReviewAnnotations,
+    ) -> Result<(), ForgeError> {
+        if let Some((comment, is_needed)) = &self.comment {
+            forge.keep_comment(number, &mark(wanted), comment, *is_needed)?;
+        }
+        let status = CommitStatus {
+            context: &context(wanted),
+            verdict: self.verdict,
+            description: &self.description,
+        };
+        forge.set_status(&pair.head, status)
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
