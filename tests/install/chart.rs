@@ -126,6 +126,7 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
             "besideFlux=true",
             "workloadIdentity=true",
             "promotion=true",
+            "reviews=true",
             "ui.enabled=true",
             "ui.actions=true",
         ],
@@ -135,6 +136,7 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
             "--promotion",
             "--ui",
             "--ui-actions",
+            "--reviews",
         ],
     ),
     (
@@ -144,6 +146,7 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
             "watchAllNamespaces=false",
             "workloadIdentity=true",
             "promotion=true",
+            "reviews=true",
             "ui.enabled=true",
         ],
         &[
@@ -153,6 +156,7 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
             "--workload-identity",
             "--promotion",
             "--ui",
+            "--reviews",
         ],
     ),
     (
@@ -310,6 +314,7 @@ fn rights_for_one_namespace_are_of_that_namespace() {
         "webhooks.enabled=true",
         "workloadIdentity=true",
         "promotion=true",
+        "reviews=true",
     ];
     let one = ["watchAllNamespaces=false", "rbac.aggregate=false", "crds.install=false"];
     let (Some(wide), Some(narrow)) = (rendered("tenant", &on), rendered("tenant", &[&on[..], &one].concat())) else {
@@ -328,7 +333,7 @@ fn rights_for_one_namespace_are_of_that_namespace() {
         assert_eq!(role["rules"], Json::Array(rules), "{name}");
         compared += 1;
     }
-    assert_eq!(compared, 6);
+    assert_eq!(compared, 7);
     let admin = &narrow["RoleBinding tenant/bumpwright-kustomizations"];
     assert_eq!(text(admin, "/roleRef/name"), "cluster-admin");
 }

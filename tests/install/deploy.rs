@@ -191,6 +191,17 @@ fn kustomize_makes_the_same_with_promotion() {
     assert!(!json!(exported(&[])).to_string().contains("statefulsets"));
 }
 
+/// And those to read what a review is made of.
+#[test]
+fn kustomize_makes_the_same_with_reviews() {
+    assert_same("resources: [DEPLOY]\ncomponents: [DEPLOY/reviews]\n", &["--reviews"]);
+    assert_same(
+        "resources: [DEPLOY/beside-flux]\ncomponents: [DEPLOY/one-namespace, DEPLOY/one-namespace/reviews]\n",
+        &["--beside-flux", "--watch-all-namespaces=false", "--reviews"],
+    );
+    assert!(!json!(exported(&[])).to_string().contains("reviews"));
+}
+
 /// Pages come with their rights and none other, and the right to impersonate with actions alone.
 #[test]
 fn kustomize_makes_the_same_with_pages() {

@@ -88,6 +88,7 @@ fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
         "--promotion",
         "--ui",
         "--ui-actions",
+        "--reviews",
     ];
     ok(&cluster, &[&["install", "--wait=false"], &flags[..]].concat());
     namespace(&cluster, "apps");

@@ -70,6 +70,9 @@
 - --ui-actions
 {{- end }}
 {{- end }}
+{{- if .Values.reviews }}
+- --reviews
+{{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
 {{- end }}

@@ -104,6 +104,7 @@ pub(super) fn planned(
         promotion: false,
         ui: false,
         ui_actions: false,
+        reviews: false,
         log_level: "info",
     };
     manifests(&wanted, members)

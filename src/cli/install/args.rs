@@ -58,6 +58,10 @@ pub struct Install {
     #[arg(long)]
     pub promotion: bool,
 
+    /// Review the open pull requests of GitRepositories that ask for it (bumpwright.dev/review)
+    #[arg(long)]
+    pub reviews: bool,
+
     /// Serve pages for browsers, to people with a token of the cluster
     #[arg(long)]
     pub ui: bool,

@@ -46,6 +46,8 @@ pub(in crate::cli) struct Installation<'a> {
     pub ui: bool,
     /// Whether people may act in them.
     pub ui_actions: bool,
+    /// Whether pull requests are reviewed.
+    pub reviews: bool,
     pub log_level: &'a str,
 }
 
@@ -119,6 +121,9 @@ pub(super) fn written(wanted: &Installation<'_>) -> Vec<Manifest> {
     }
     if wanted.ui && wanted.ui_actions {
         all.extend(ui_action_roles());
+    }
+    if wanted.reviews {
+        all.extend(review_roles(wanted.watch_all_namespaces));
     }
     if wanted.network_policy {
         all.extend(network_policies(wanted));
@@ -370,6 +375,26 @@ fn ui_roles(everywhere: bool) -> [Manifest; 3] {
     [role, binding, reviews]
 }
 
+/// The rights to read what reviews of pull requests are made of.
+fn review_roles(everywhere: bool) -> [Manifest; 2] {
+    const NAME: &str = "bumpwright-reviews";
+    if everywhere {
+        [
+            file!(&CLUSTER_ROLE, NAME, "reviews/cluster-role.yaml"),
+            file!(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-reviews-flux-system",
+                "reviews/cluster-role-binding.yaml"
+            ),
+        ]
+    } else {
+        [
+            file!(&ROLE, NAME, "one-namespace/reviews/role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/reviews/role-binding.yaml"),
+        ]
+    }
+}
+
 /// The right to act as the person who asks.
 fn ui_action_roles() -> [Manifest; 2] {
     [
@@ -462,6 +487,7 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
     add(webhooks, "--webhook-addr=:9292");
     add(wanted.ui, "--ui-addr=:9393");
     add(wanted.ui && wanted.ui_actions, "--ui-actions");
+    add(wanted.reviews, "--reviews");
     all
 }
 

@@ -97,6 +97,7 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         promotion: args.promotion,
         ui: args.ui,
         ui_actions: args.ui_actions,
+        reviews: args.reviews,
         log_level: log_level(&args.log_level)?,
     };
     let manifests = manifests(&wanted, args.shards).map_err(InstallError::Shards)?;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::plan::Plan;
 use crate::cli::installed::{CONTROLLERS, at, items};
+use crate::controllers::REVIEW_CONTROLLER;
 use bumpwright_kube::{Cluster, ClusterError, Kind, LEASE, Resource, SERVICE_ACCOUNT, lease_name};
 
 /// The objects of a namespace that are neither in the plan nor made by the cluster itself.
@@ -47,7 +48,9 @@ fn belongs(resource: &Resource, object: &Value, plan: &Plan) -> bool {
         || name.starts_with("bumpwright-shards-")
         || CONTROLLERS
             .iter()
-            .any(|(controller, _)| lease_name(controller, None) == name);
+            .map(|(controller, _)| *controller)
+            .chain([REVIEW_CONTROLLER])
+            .any(|controller| lease_name(controller, None) == name);
     is_planned
         || (is(resource, &LEASE) && is_lease)
         || (is(resource, &SERVICE_ACCOUNT) && name == "default")

@@ -217,6 +217,7 @@ fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
         promotion: true,
         ui: true,
         ui_actions: true,
+        reviews: true,
         log_level: "info",
     })
 }

@@ -42,6 +42,7 @@ fn a_server_takes_every_object() {
             "--promotion",
             "--ui",
             "--ui-actions",
+            "--reviews",
         ],
         &[
             "--namespace=strict-two",
