@@ -209,6 +209,45 @@ fn each_pair_of_commits_is_reviewed_once_also_by_the_next_process() {
     }
 }
 
+/// A busy repository asks for rounds all the time.
+#[test]
+fn a_round_that_is_asked_for_meanwhile_does_not_end_this_one() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let reviewed = start(cluster, "reviews-busy", ForgeKind::Gitea, &json!({}));
+    reviewed.repo.git(&["branch", "change", "main"]);
+    reviewed.repo.commit(
+        "change",
+        "larger",
+        &[Change::File("app/claim.yaml", claim("12Gi").as_bytes())],
+    );
+    let (reached, was_reached) = std::sync::mpsc::channel();
+    let (go, may_go) = std::sync::mpsc::channel();
+    let mut is_first = true;
+    reviewed.forge.fault(move |request, _| {
+        if request.path.ends_with("/status") && std::mem::take(&mut is_first) {
+            reached.send(()).unwrap();
+            may_go.recv().unwrap();
+        }
+        None
+    });
+    reviewed.forge.open("change", "main", 1);
+    reviewed.world.request(GIT_REPOSITORY, "app", "opened");
+    was_reached.recv().unwrap();
+    reviewed.forge.server.clear();
+    reviewed.world.request(GIT_REPOSITORY, "app", "meanwhile");
+    until("its watch has it", || {
+        let object = reviewed.world.get(GIT_REPOSITORY, "app");
+        object["metadata"]["annotations"]["reconcile.fluxcd.io/requestedAt"] == "meanwhile"
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    go.send(()).unwrap();
+    reviewed.status(1);
+    let asked = reviewed.forge.asked();
+    let list = asked.iter().position(|one| one.starts_with("GET pulls"));
+    let posted = asked.iter().position(|one| one.starts_with("POST statuses"));
+    assert!(list.is_none_or(|list| posted.unwrap() < list), "{asked:#?}");
+}
+
 #[test]
 fn a_copied_mark_is_left_alone() {
     let Some(cluster) = Cluster::shared() else { return };

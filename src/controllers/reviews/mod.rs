@@ -234,11 +234,13 @@ impl Reviews {
         dealt.map_or(Verdict::Ours, |dealt| dealt.verdict(&GIT_REPOSITORY, object))
     }
 
-    /// Whether the object is still to be reviewed by this process, as it was at the beginning of a round.
-    fn is_current(&self, object: &Object) -> bool {
+    /// Whether the object is still to be reviewed by this process, as it was at the beginning of a round. A request for
+    /// another round changes nothing about this one.
+    fn is_current(&self, object: &Object, wanted: &ReviewAnnotations) -> bool {
         self.cache.get(&object.name).is_some_and(|now| {
             let is_same = now.uid == object.uid && now.generation == object.generation;
-            is_same && now.annotations == object.annotations && !now.deleting && self.owner(&now) != Verdict::Others
+            let is_wanted = ReviewAnnotations::read(&now.annotations).is_ok_and(|now| now == *wanted);
+            is_same && is_wanted && !now.deleting && self.owner(&now) != Verdict::Others
         })
     }
 

@@ -121,7 +121,7 @@ impl<'a> Round<'a> {
                 self.next = Duration::ZERO;
                 break;
             }
-            if !self.reviews.is_current(&self.object) {
+            if !self.reviews.is_current(&self.object, &self.wanted) {
                 break;
             }
             if self.was_done(&connection, &one).await? {
@@ -342,7 +342,7 @@ impl<'a> Round<'a> {
 
     async fn post(&mut self, connection: &Arc<Connection>, one: Due, posting: Posting) -> Result<(), Failed> {
         // Somebody may have changed their mind meanwhile, or another process reviews it by now.
-        if !self.reviews.is_current(&self.object) {
+        if !self.reviews.is_current(&self.object, &self.wanted) {
             return Ok(());
         }
         let message = format!(
