@@ -113,6 +113,26 @@ fn a_sound_fleet_has_no_findings() {
     assert!(bench.ok(&["fleet", "--offline", "./check"]).out.contains("1 ConfigMap"));
 }
 
+/// What a variable of a Secret has put into a field is not in what is said about the field.
+#[test]
+fn a_finding_does_not_tell_what_a_secret_has() {
+    let bench = sound();
+    let vars =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\nstringData: {port: hunter22}\n";
+    bench.write("clusters/prod/vars.yaml", vars);
+    let variables = ", postBuild: {substituteFrom: [{kind: Secret, name: vars}]}";
+    bench.write(
+        "clusters/prod/port.yaml",
+        kustomization("port", "./apps/port", variables),
+    );
+    let service =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: web}\nspec: {ports: [{port: \"${port}\"}]}\n";
+    bench.write("apps/port/service.yaml", service);
+    let (_, lines, document) = found(&bench, &["clusters/prod"]);
+    assert!(lines.iter().any(|line| line.ends_with("error[schema]")), "{lines:?}");
+    assert!(!document.to_string().contains("hunter22"), "{document:#}");
+}
+
 /// What is broken in a fleet: file and text, and what is found.
 const BROKEN: [(&str, &str, &[&str]); 16] = [
     (

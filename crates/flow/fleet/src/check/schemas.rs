@@ -11,6 +11,7 @@ use super::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
 use super::places::split;
 use crate::view::{FleetObject, Node, Problem};
 use bumpwright_api::{broken_rules, custom_resources};
+use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_schemas::{Known, Schemas, Violation};
 use bumpwright_sops::{MASK, is_encrypted_secret};
@@ -47,15 +48,29 @@ pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, found: &mut
                     let (group, _) = bumpwright_api::group_kind(&object.value);
                     unknown.entry(group).or_default().push((node, object));
                 }
-                Fault::Field { rule, pointer, text } if rule == Rule::UnknownField => {
-                    found.push(cluster.at_key(rule, node, object, &pointer, text));
+                Fault::Field { rule, pointer, text } => {
+                    let text = without_secrets(node, text);
+                    found.push(match rule {
+                        Rule::UnknownField => cluster.at_key(rule, node, object, &pointer, text),
+                        _ => cluster.at(rule, node, object, &pointer, text),
+                    });
                 }
-                Fault::Field { rule, pointer, text } => found.push(cluster.at(rule, node, object, &pointer, text)),
             }
         }
     }
     found.extend(unknown_kinds(cluster, unknown));
     found.extend(cluster.fleet.nodes.iter().filter_map(|node| invalid(node, &faulty)));
+}
+
+/// A message, which may have the value of a field, without what variables of Secrets or decryption have put there.
+fn without_secrets(node: &Node, text: String) -> String {
+    match &node.product {
+        Ok(product) if product.hides(&text) => {
+            let hidden = product.hidden.texts.iter().cloned();
+            SecretMask::new(BTreeSet::new(), hidden).hide(&text)
+        }
+        _ => text,
+    }
 }
 
 /// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them).
