@@ -8,9 +8,10 @@ use serde_json::{Value as Json, json};
 use super::{exported, kustomized, text};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::{Controller, ELECTION};
+use bumpwright_testkit::forge::{Forge, ForgeKind};
 use bumpwright_testkit::image_world::ImageWorld;
 use bumpwright_testkit::ports::free_port;
-use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
     AUTOMATION, CONFIG_MAP, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, LEASE, SECRET,
@@ -380,4 +381,66 @@ fn the_right_to_issue_tokens_is_given_when_it_is_asked_for() {
     );
     until("the right is in effect", || token("rights-token", "rights-token"));
     assert!(!token("rights-token", "default"));
+}
+
+/// Kustomizations with their variables, Secrets by name, events, and a lease of its own: nothing that images need.
+#[test]
+fn the_rights_are_enough_for_reviews() {
+    // Its own, since it defines kinds that the others bring.
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.define();
+    let namespace = "rights-reviews";
+    let flags = ["--watch-all-namespaces=false", "--reviews"];
+    let (world, token) = installed(&cluster, namespace, &flags);
+    let binding = "/apis/rbac.authorization.k8s.io/v1/namespaces/rights-reviews/rolebindings/bumpwright-images";
+    assert_eq!(cluster.request("DELETE", binding, "", "").status, 200);
+    let root = world.folder.path().join("forge");
+    let repo = Repo::init(root.join("o/app.git"));
+    for (branch, value) in [("main", "one"), ("change", "two")] {
+        let map =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: app}}\ndata: {{a: {value}, b: \"${{b}}\"}}\n");
+        repo.commit(branch, value, &[Change::File("app/map.yaml", map.as_bytes())]);
+        if branch == "main" {
+            repo.git(&["branch", "change", "main"]);
+        }
+    }
+    let forge = Forge::start(ForgeKind::Gitea, &root, "token t0ken");
+    forge.open("change", "main", 1);
+    world.put(SECRET, "forge", json!({"stringData": {"token": "t0ken"}}));
+    world.put(SECRET, "secret", json!({"stringData": {"b": "hunter22"}}));
+    world.put(CONFIG_MAP, "plain", json!({"data": {"b": "three"}}));
+    let variables = json!([{"kind": "ConfigMap", "name": "plain"}, {"kind": "Secret", "name": "secret"}]);
+    let spec = json!({
+        "interval": "1h", "prune": true, "path": "./app", "sourceRef": {"kind": "GitRepository", "name": "app"},
+        "postBuild": {"substituteFrom": variables},
+    });
+    world.add(KUSTOMIZATION, "app", spec);
+    let annotations = json!({"bumpwright.dev/review": "gitea", "bumpwright.dev/review-secret": "forge"});
+    let spec = git_repository(&forge.server.url("o/app.git"));
+    world.annotated(GIT_REPOSITORY, "app", &annotations, spec);
+    let kubeconfig = world.folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token)).unwrap();
+    let mut arguments = arguments(&exported(&flags));
+    arguments.retain(|argument| !argument.starts_with("--controllers="));
+    let starter = Controller::ours(&kubeconfig, namespace, &world.folder_of("controller"));
+    let controller = starter
+        .flags(&arguments)
+        .flags(&["--controllers="])
+        .flags(&ELECTION)
+        .start();
+    wait_for(|| forge.statuses().len() == 1, || controller.log());
+    assert!(
+        forge.statuses()[0].description.starts_with("1 changed; "),
+        "{:?}",
+        forge.statuses()
+    );
+    wait_for(
+        || events(&world).iter().any(|event| event == "GitRepository Reviewed"),
+        || format!("{:?}", events(&world)),
+    );
+    let lease = world.get(LEASE, "review-controller-leader-election");
+    assert!(!text(&lease, "/spec/holderIdentity").is_empty());
+    let log = controller.log();
+    assert!(!log.contains("forbidden"), "{log}");
+    controller.stop();
 }
