@@ -36,7 +36,6 @@ const KNOWN: Known = Known {
         ("http-other-name", "fetched once, and not at each interval"),
         ("oci-path", "fetched once, and its file is in no folder of its own"),
         ("git-schema", "it is packaged while it is stored"),
-        ("oci-notation", "one condition, where Flux has Unknown as well"),
         ("bucket-text", "words of another reader of archives"),
     ],
 };
