@@ -304,6 +304,7 @@ fn a_chart_is_found_wherever_it_is() {
             reference("OCIRepository", ""),
             vec!["--source", "OCIRepository/apps/web=charts/web"],
         ),
+        (oci, reference("OCIRepository", ""), vec!["--charts", "charts"]),
         (repository, of_repository, vec!["--charts", "charts"]),
     ];
     for (objects, chart, flags) in rows {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_chart::{PullError, Repository, read_chart};
-use bumpwright_fleet::{ChartError, RepositoryChart};
+use bumpwright_fleet::{ChartError, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
 use bumpwright_secret::Secret;
@@ -43,10 +43,8 @@ impl Charts {
         objects: &[Value],
         network: &Network,
     ) -> Result<Chart, ChartError> {
-        if let Some(folder) = &self.given
-            && let Some(found) = given(folder, wanted)
-        {
-            return read_chart(&found).map_err(|error| ChartError::Broken(format!("{}: {error}", found.display())));
+        if let Some(found) = self.given(wanted) {
+            return found;
         }
         let object = wanted.repository.object.as_ref();
         let spec = object
@@ -73,6 +71,13 @@ impl Charts {
         let chart = Chart::from_archive(&archive).map_err(|error| ChartError::Broken(error.to_string()))?;
         kept.put(&chart.metadata.version, &archive);
         Ok(chart)
+    }
+
+    /// A chart of `--charts`; none where it has no such chart.
+    pub(super) fn given(&self, wanted: &RepositoryChart) -> Option<Result<Chart, ChartError>> {
+        let found = given(self.given.as_deref()?, wanted)?;
+        let chart = read_chart(&found);
+        Some(chart.map_err(|error| ChartError::Broken(format!("{}: {error}", found.display()))))
     }
 
     fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<Vec<u8>, ChartError> {
@@ -121,6 +126,23 @@ impl Charts {
         let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
         repository.archive(&located.ok_or_else(nowhere)?).map_err(failed)
     }
+}
+
+/// The chart that an OCIRepository has: its name is the end of the address, its version the tag or the range.
+pub(super) fn of_image(source: &SourceObject) -> Option<RepositoryChart> {
+    let spec = source.object.as_ref()?.get("spec")?;
+    let reference = spec.get("ref").unwrap_or(&Value::Null);
+    let version = ["semver", "tag"].map(|field| text(reference, field));
+    let version = version
+        .into_iter()
+        .find(|version| !version.is_empty())
+        .unwrap_or_default();
+    Some(RepositoryChart {
+        repository: source.clone(),
+        name: text(spec, "url").trim_end_matches('/').rsplit('/').next()?.to_owned(),
+        // A tag has no `+` (Helm, *OCI registries*).
+        version: version.replace('_', "+"),
+    })
 }
 
 /// The archive of a chart of a registry: logins, trust and bounds are those of an OCIRepository.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::charts::Charts;
+use super::charts::{self, Charts};
 use super::network::Network;
 use crate::cli::build::building;
 use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
@@ -172,5 +172,19 @@ impl Outside for UserOutside {
         };
         let pull = || self.charts.chart(chart, objects, &self.network).map(Arc::new);
         slot.get_or_init(pull).clone()
+    }
+
+    /// A chart of `--charts`; the others are read from the files of their source.
+    fn image(&self, source: &SourceObject, _until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
+        let wanted = charts::of_image(source)?;
+        let slot = {
+            let mut pulled = self.pulled.lock();
+            Arc::clone(pulled.entry(format!("given {wanted:?}")).or_default())
+        };
+        if let Some(known) = slot.get() {
+            return Some(known.clone());
+        }
+        let found = self.charts.given(&wanted)?.map(Arc::new);
+        Some(slot.get_or_init(|| found).clone())
     }
 }

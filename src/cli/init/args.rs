@@ -36,7 +36,8 @@ pub struct Init {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub helm: bool,
 
-    /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories
+    /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
+    /// OCIRepositories
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
 

@@ -43,7 +43,8 @@ pub struct Update {
         help_heading = "Clusters")]
     pub helm: bool,
 
-    /// With --fleet: a folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories
+    /// With --fleet: a folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
+    /// OCIRepositories
     #[arg(long, value_name = "DIR", requires = "fleet", help_heading = "Clusters")]
     pub charts: Option<PathBuf>,
 
