@@ -325,6 +325,43 @@ fn a_chart_is_found_wherever_it_is() {
     }
 }
 
+/// A library that many charts use refers to schemas at https addresses: Helm fetches them, a view does without.
+#[test]
+fn a_schema_that_is_elsewhere_is_left_out_and_said() {
+    let bench = bench();
+    bench.write("c/release.yaml", release(&in_git("charts/web"), &json!({})));
+    bench.write("c/objects.yaml", MAPS);
+    let wanted = ours(&bench, "apps");
+    bench.write(
+        "charts/web/values.schema.json",
+        r#"{"$ref": "https://schemas.example.com/web.json"}"#,
+    );
+    assert_eq!(ours(&bench, "apps"), wanted);
+    let shown = bench.ok(&["fleet", "c", "--offline"]);
+    let note =
+        "note: the values of 1 HelmRelease are not compared with schemas at schemas.example.com, which are not fetched";
+    assert!(shown.err.contains(note), "{}", shown.err);
+    let checked = bench.run(&["fleet", "check", "c", "--offline"]);
+    let line = checked
+        .out
+        .lines()
+        .find(|line| line.contains("unknown-chart"))
+        .unwrap_or_default();
+    assert!(
+        line.contains("note[unknown-chart]") && line.contains("https://schemas.example.com/web.json"),
+        "{}",
+        checked.out
+    );
+    // Another schema that the values do not meet is an error as ever.
+    bench.write("charts/web/values.schema.json", r#"{"required": ["absent"]}"#);
+    let shown = bench.run(&["fleet", "c", "--offline"]);
+    assert!(
+        shown.code == 1 && shown.out.contains("missing property 'absent'"),
+        "{}",
+        shown.out
+    );
+}
+
 /// What a release needs and cannot have is said once, at the release; the others are shown.
 #[test]
 fn what_cannot_be_rendered_is_told_with_its_place() {

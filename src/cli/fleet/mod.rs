@@ -18,7 +18,7 @@ mod tree;
 pub(super) mod values;
 mod yaml;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -86,11 +86,47 @@ fn show(args: &Show) -> Result<bool, String> {
     if args.output != FleetOutput::Tree {
         report(&fleets, &is_wanted);
     }
+    unfetched(&fleets, &is_wanted);
     let nodes = fleets
         .iter()
         .flat_map(|fleet| &fleet.nodes)
         .filter(|node| is_wanted(node));
     Ok(fleets.iter().all(|fleet| fleet.problems.is_empty()) && !nodes.into_iter().any(Node::is_failed))
+}
+
+/// Says how many releases are rendered without a schema that is elsewhere, by host.
+fn unfetched(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
+    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in fleets
+        .iter()
+        .flat_map(|fleet| &fleet.nodes)
+        .filter(|node| is_wanted(node))
+    {
+        let urls = node
+            .product
+            .as_ref()
+            .map_or(&[][..], |product| &product.unfetched_schemas);
+        let named: BTreeSet<&str> = urls.iter().map(|url| host(url)).collect();
+        for host in named {
+            *hosts.entry(host).or_default() += 1;
+        }
+    }
+    for (host, count) in hosts {
+        let releases = if count == 1 {
+            "1 HelmRelease".to_owned()
+        } else {
+            format!("{count} HelmReleases")
+        };
+        say(
+            "note",
+            &format!("the values of {releases} are not compared with schemas at {host}, which are not fetched"),
+        );
+    }
+}
+
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
 }
 
 /// Says on standard error what an output for programs does not have.

@@ -267,9 +267,10 @@ rules! {
          by the annotation `kustomize.toolkit.fluxcd.io/substitute: disabled`.\n\n\
          See: docs/guides/kustomizations.md";
 
-    UnknownChart "unknown-chart" Note "A chart was not looked at":
+    UnknownChart "unknown-chart" Note "A chart, or the schema of its values, was not looked at":
         "The chart of the HelmRelease cannot be had here (`--offline` and not kept on this machine, or its source is unknown), so what it\n\
-         installs is not part of the view. Objects that it brings are missing in the checks of others.\n\n\
+         installs is not part of the view. Objects that it brings are missing in the checks of others. A schema that refers to another one at\n\
+         an address is not fetched: the release is rendered without it.\n\n\
          What to do: nothing, or check again where the chart can be reached; or give it with `--charts DIR`.";
 
     UnknownField "unknown-field" Error "A field that the kind does not have":

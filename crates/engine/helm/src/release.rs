@@ -119,6 +119,8 @@ impl KubeVersion {
 pub struct Settings {
     /// Whether values are not compared with schemas.
     pub skip_schemas: bool,
+    /// Whether schemas are left out that refer to others at addresses that are not known here; otherwise that is an error.
+    pub leave_unfetched: bool,
     /// The limits of all templates together.
     pub limits: Limits,
 }
@@ -134,6 +136,7 @@ impl Default for Settings {
         };
         Self {
             skip_schemas: false,
+            leave_unfetched: false,
             limits,
         }
     }
@@ -183,9 +186,11 @@ pub fn render_sharing(
     process_dependencies(&mut chart, values, &mut weight)
         .map_err(|error| HelmError::Values(format!("chart dependencies processing failed: {error}")))?;
     let values = coalesce_values(&chart, values.clone(), false, &mut weight).map_err(HelmError::Values)?;
-    if !settings.skip_schemas {
-        validate(&chart, &values)?;
-    }
+    let unfetched = if settings.skip_schemas {
+        Vec::new()
+    } else {
+        validate(&chart, &values, settings.leave_unfetched)?
+    };
     let wanted = &chart.metadata.kube_version;
     let version = &capabilities.kube_version;
     if !wanted.is_empty() && !super::values::is_in_range(wanted, &version.normalized) {
@@ -201,6 +206,7 @@ pub fn render_sharing(
         parsed,
     )?;
     let mut rendered = sort_documents(files)?;
+    rendered.unfetched = unfetched;
     let mut crds = Vec::new();
     chart.crds(chart.name(), &mut crds);
     rendered.crds = crds

@@ -149,6 +149,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         hidden: built.hidden,
         reads,
         unread: Vec::new(),
+        unfetched_schemas: Vec::new(),
     };
     // An entry that no known Kustomization reconciles has objects without an owner.
     let is_owned = !kustomization.metadata.name.is_empty();

@@ -140,6 +140,8 @@ pub struct Product {
     pub reads: Reads,
     /// Values of a release that no template of its chart reads.
     pub unread: Vec<UnreadValue>,
+    /// Addresses of schemas that the values of a release were not compared with.
+    pub unfetched_schemas: Vec<String>,
 }
 
 impl Product {
@@ -156,6 +158,7 @@ impl Product {
             hidden: Hidden::default(),
             reads: Reads::default(),
             unread: Vec::new(),
+            unfetched_schemas: Vec::new(),
         }
     }
 

@@ -40,6 +40,8 @@ pub struct Rendered {
     pub documents: Vec<Document>,
     /// The hooks.
     pub hooks: Vec<Hook>,
+    /// Addresses of schemas that values were not compared with.
+    pub unfetched: Vec<String>,
 }
 
 const EVENTS: [&str; 10] = [

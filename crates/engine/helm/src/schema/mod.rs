@@ -24,7 +24,7 @@ use super::{chart::Chart, error::HelmError, values::Values};
 use bumpwright_gostd::quote;
 use check::Checker;
 use serde_json::Value as Json;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 use trouble::Trouble;
 
 /// The name of a chart's schema in messages.
@@ -47,49 +47,90 @@ pub fn missing_schema(chart: &Chart, elsewhere: &Arc<SchemaDocuments>) -> Option
     own.or_else(|| below.find_map(|subchart| missing_schema(subchart, elsewhere)))
 }
 
-/// Compares values with the schemas of a chart and of its subcharts.
+/// Compares values with the schemas of a chart and of its subcharts. Those that refer to a schema at an address that is
+/// not known here are an error, or left out: their addresses.
 ///
 /// # Errors
 /// Helm's, with what is wrong in each chart.
-pub(crate) fn validate(chart: &Chart, values: &Values) -> Result<(), HelmError> {
-    if !has_schema(chart) {
-        return Ok(());
+pub(crate) fn validate(chart: &Chart, values: &Values, leave_unfetched: bool) -> Result<Vec<String>, HelmError> {
+    let mut comparison = Comparison {
+        elsewhere: &chart.schemas_elsewhere,
+        leave_unfetched,
+        faults: String::new(),
+        unfetched: Vec::new(),
+    };
+    if has_schema(chart) {
+        let mut values = Json::Object(values.clone());
+        comparison.compare(chart, &mut values);
     }
-    let mut faults = String::new();
-    let mut values = Json::Object(values.clone());
-    compare(chart, &mut values, &chart.schemas_elsewhere, &mut faults);
-    if faults.is_empty() {
-        Ok(())
+    if comparison.faults.is_empty() {
+        Ok(comparison.unfetched)
     } else {
-        Err(HelmError::Schema(faults))
+        Err(HelmError::Schema(comparison.faults))
     }
+}
+
+/// Comparisons with the schemas of a chart and its subcharts.
+struct Comparison<'c> {
+    elsewhere: &'c Arc<SchemaDocuments>,
+    leave_unfetched: bool,
+    /// Helm's text of what is wrong.
+    faults: String,
+    /// Addresses of schemas that were left out.
+    unfetched: Vec<String>,
 }
 
 fn has_schema(chart: &Chart) -> bool {
     chart.schema.is_some() || chart.dependencies.iter().any(has_schema)
 }
 
-fn compare(chart: &Chart, values: &mut Json, elsewhere: &Arc<SchemaDocuments>, faults: &mut String) {
-    if let Some(schema) = &chart.schema
-        && let Err(fault) = compare_one(&schema.data, values, elsewhere)
-    {
-        faults.push_str(&format!("{}:\n{fault}", chart.name()));
+impl Comparison<'_> {
+    fn compare(&mut self, chart: &Chart, values: &mut Json) {
+        if let Some(schema) = &chart.schema {
+            match compare_one(&schema.data, values, self.elsewhere) {
+                Ok(()) => {}
+                Err(Fault::Unfetched(url)) if self.leave_unfetched => self.unfetched.push(url),
+                Err(fault) => self.faults.push_str(&format!("{}:\n{fault}", chart.name())),
+            }
+        }
+        for subchart in &chart.dependencies {
+            match values.get_mut(subchart.name()) {
+                None | Some(Json::Null) => {}
+                Some(inner @ Json::Object(_)) => self.compare(subchart, inner),
+                Some(_) => self.faults.push_str(&format!(
+                    "{}:\ninvalid type for values: expected object (map)\n",
+                    subchart.name()
+                )),
+            }
+        }
     }
-    for subchart in &chart.dependencies {
-        match values.get_mut(subchart.name()) {
-            None | Some(Json::Null) => {}
-            Some(inner @ Json::Object(_)) => compare(subchart, inner, elsewhere, faults),
-            Some(_) => faults.push_str(&format!(
-                "{}:\ninvalid type for values: expected object (map)\n",
-                subchart.name()
-            )),
+}
+
+/// Why values do not meet a schema.
+enum Fault {
+    /// In Helm's words.
+    Text(String),
+    /// It refers to a schema at this address, which is not known here.
+    Unfetched(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Unfetched(url) => write!(
+                f,
+                "failing loading {}: schemas are not fetched while a chart is rendered; put a copy of it into the schema, or \
+                 skip schemas (--skip-schema-validation)",
+                quote(url)
+            ),
         }
     }
 }
 
 /// What is wrong with values, a line for each fault.
-fn compare_one(schema: &[u8], values: &Json, elsewhere: &Arc<SchemaDocuments>) -> Result<(), String> {
-    let document: Json = serde_json::from_slice(schema).map_err(|error| json_fault(schema, &error))?;
+fn compare_one(schema: &[u8], values: &Json, elsewhere: &Arc<SchemaDocuments>) -> Result<(), Fault> {
+    let document = serde_json::from_slice(schema).map_err(|error| Fault::Text(json_fault(schema, &error)))?;
     let compared = compile::compile(URL, document, elsewhere)
         .and_then(|(schemas, root)| Checker::new(&schemas).check(values, root));
     match compared {
@@ -97,16 +138,14 @@ fn compare_one(schema: &[u8], values: &Json, elsewhere: &Arc<SchemaDocuments>) -
         Ok(Some(fault)) => {
             let text = fault.text();
             // Helm leaves out the first line, and has one more at the end.
-            Err(format!("{}\n", text.split_once('\n').map_or("", |(_, rest)| rest)))
+            let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
+            Err(Fault::Text(format!("{rest}\n")))
         }
-        Err(Trouble::Schema(text)) => Err(text),
-        Err(Trouble::Elsewhere(url)) => Err(format!(
-            "failing loading {}: schemas are not fetched while a chart is rendered; put a copy of it into the schema, or skip schemas (--skip-schema-validation)",
-            quote(&url)
-        )),
-        Err(Trouble::Limit(limit)) => Err(format!(
+        Err(Trouble::Schema(text)) => Err(Fault::Text(text)),
+        Err(Trouble::Elsewhere(url)) => Err(Fault::Unfetched(url)),
+        Err(Trouble::Limit(limit)) => Err(Fault::Text(format!(
             "the schema is too much to check: {limit}; simplify it, or skip schemas (--skip-schema-validation)\n"
-        )),
+        ))),
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 not_texts(node, product, found);
                 left_out(node, product, found);
                 itself(cluster, node, found);
+                let schemas = product.unfetched_schemas.iter();
+                found.extend(schemas.map(|url| about(node, Rule::UnknownChart, &unfetched_schema(url))));
             }
             Err(Problem::Build(text)) if text.contains(NOT_FETCHED) => unfetched(node, text, found),
             Err(Problem::Build(text)) => failed(cluster, node, text, found),
@@ -31,6 +33,10 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         }
     }
     sealed(cluster, found);
+}
+
+fn unfetched_schema(url: &str) -> String {
+    format!("values are not compared with the chart's schema, which refers to {url}: that is not fetched")
 }
 
 /// A finding about a node, at its Kustomization.

@@ -72,6 +72,7 @@ pub(super) fn product(
     };
     let mut settings = Settings {
         skip_schemas: spec.install.disable_schema_validation,
+        leave_unfetched: true,
         ..Settings::default()
     };
     let _held = if cluster.is_tenant {
@@ -108,6 +109,7 @@ pub(super) fn product(
     let objects = objects.into_iter().map(|value| FleetObject { value, origin: None });
     Ok(Product {
         warnings: merged.warnings.clone(),
+        unfetched_schemas: rendered.unfetched,
         hidden,
         ..Product::of(objects.collect())
     })
