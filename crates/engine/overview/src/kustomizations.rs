@@ -11,6 +11,9 @@ use super::world::{Id, KUSTOMIZATION, World};
 const OWNER_NAME: &str = "kustomize.toolkit.fluxcd.io/name";
 const OWNER_NAMESPACE: &str = "kustomize.toolkit.fluxcd.io/namespace";
 
+/// The reason of Ready after a reconciliation that went well.
+const SUCCEEDED: &str = "ReconciliationSucceeded";
+
 /// A Kustomization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -78,7 +81,7 @@ impl Applied {
     /// Whether it ended well.
     #[must_use]
     pub fn succeeded(&self) -> bool {
-        self.outcome == "ReconciliationSucceeded"
+        self.outcome == SUCCEEDED
     }
 }
 
@@ -173,17 +176,30 @@ impl World {
     pub(crate) fn waits(&self, name: &ObjectName, facts: &KustomizationFacts, revision: &str) -> Option<String> {
         let readiness = facts.readiness();
         let is_applied = facts.status.last_applied_revision == revision;
-        match readiness.state {
-            State::Ready if is_applied => None,
-            _ if readiness.suspended && !is_applied => Some(format!("Kustomization {name} is suspended")),
-            state if state.is_broken() => {
-                let (reason, message) = (&readiness.reason, first_line(&readiness.message));
-                Some(format!("Kustomization {name} fails: {reason}: {message}"))
+        let (reason, message) = (&readiness.reason, first_line(&readiness.message));
+        let why = match readiness.state {
+            State::Ready if is_applied => return None,
+            // Suspending it is a change of its spec, which nobody reconciles: it runs what it has applied.
+            _ if readiness.suspended && is_applied && reason == SUCCEEDED => return None,
+            _ if readiness.suspended && is_applied && !reason.is_empty() => {
+                format!("is suspended, and was not ready before: {reason}: {message}")
             }
-            _ if !is_applied => Some(format!("Kustomization {name} has not applied it yet")),
-            _ => Some(format!("Kustomization {name} waits for its objects to be healthy")),
-        }
+            _ if readiness.suspended => "is suspended".to_owned(),
+            state if state.is_broken() => format!("fails: {reason}: {message}"),
+            State::Deleting => "is being deleted".to_owned(),
+            _ if !is_applied => "has not applied it yet".to_owned(),
+            _ if readiness.is_behind => "has not reconciled its newest spec yet".to_owned(),
+            _ if is_health_check(message) => "waits for its objects to be healthy".to_owned(),
+            State::Unknown => "has not said anything yet".to_owned(),
+            _ => format!("applies it again: {message}"),
+        };
+        Some(format!("Kustomization {name} {why}"))
     }
+}
+
+/// Whether a message is one of kustomize-controller, or ours, about objects whose health is awaited.
+fn is_health_check(message: &str) -> bool {
+    message.to_ascii_lowercase().contains("health check")
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]

@@ -7,6 +7,7 @@ use super::*;
 
 mod notices;
 mod releases;
+mod waits;
 
 const COMMIT: &str = "c0ffee0c0ffee0c0ffee0c0ffee0c0ffee0c0ffe";
 const OLDER: &str = "0123456789012345678901234567890123456789";
