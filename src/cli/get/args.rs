@@ -12,7 +12,7 @@ pub struct Get {
     #[arg(value_name = "WHAT", value_enum)]
     pub what: What,
 
-    /// Only those of these names
+    /// Only those of these names; flux's two words are taken, too: images repository, sources git
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
@@ -49,6 +49,9 @@ pub enum What {
     /// Image policies with their choice, and how far that is
     #[value(aliases = ["image", "policy", "policies", "imagepolicy", "imagepolicies", "imgpol"])]
     Images,
+    /// Image repositories with their last scan
+    #[value(name = "imagerepositories", aliases = ["imagerepository", "imgrepo", "imagerepo", "repositories", "repository"])]
+    Repositories,
     /// Image update automations
     #[value(aliases = ["automation", "imageupdateautomation", "imageupdateautomations", "iua"])]
     Automations,
@@ -78,14 +81,55 @@ pub enum Output {
     Name,
 }
 
+impl Get {
+    /// What is shown, and of which kind alone, with names: flux has `images repository NAME` and `sources git
+    /// NAME` for one kind of a sort.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        let all = Asked {
+            what: self.what,
+            kind: None,
+            names: &self.names,
+        };
+        let Some((first, names)) = self.names.split_first() else {
+            return all;
+        };
+        let (what, kind) = match (self.what, first.as_str()) {
+            (What::Images, "repository") => (What::Repositories, None),
+            (What::Images, "policy") => (What::Images, None),
+            (What::Images, "update") => (What::Automations, None),
+            (What::Sources, "git") => (What::Sources, Some("GitRepository")),
+            (What::Sources, "oci") => (What::Sources, Some("OCIRepository")),
+            (What::Sources, "bucket") => (What::Sources, Some("Bucket")),
+            (What::Sources, "helm") => (What::Sources, Some("HelmRepository")),
+            (What::Sources, "chart") => (What::Sources, Some("HelmChart")),
+            (What::Sources, "external") => (What::Sources, Some("ExternalArtifact")),
+            (What::Sources, "all") => (What::Sources, None),
+            _ => return all,
+        };
+        Asked { what, kind, names }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) what: What,
+    /// The only kind of a sort that has several.
+    pub(super) kind: Option<&'static str>,
+    pub(super) names: &'a [String],
+}
+
 const GET_HELP: &str = "\
 Examples:
   bumpwright get images
   bumpwright get kustomizations -A --watch
+  # The repositories that are scanned for images, and when that was
+  bumpwright get imagerepositories
   # Everything that a team has, with more columns
   bumpwright get all -n team-a -o wide
   # The images that are behind
-  bumpwright get images -A -o json | jq '.images[] | select(.stage == \"behind\")'
+  bumpwright get images -A -o json \\
+    | jq '.images[] | select(.stage == \"behind\")'
 
 Exit codes:
   0  shown, also if there is nothing

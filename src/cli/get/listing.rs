@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::args::{Get, Output, What};
+use super::args::{Asked, Get, Output, What};
 use super::rows;
 use crate::cli::view::ViewError;
 use crate::cli::view::document;
 use crate::cli::view::read::Seen;
 use crate::cli::view::table::{Cell, Table};
-use bumpwright_overview::{Id, Overview};
+use bumpwright_overview::Id;
 
 /// The objects of one sort.
 pub(super) struct Listing {
@@ -58,25 +58,28 @@ pub(super) struct Manner {
 /// # Errors
 /// A name is not there, or the cluster does not have the kinds.
 pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -> Result<Vec<Listing>, ViewError> {
-    check_kinds(args.what, seen)?;
-    let overview = seen.overview(args.places.namespace());
+    let asked = args.asked();
+    check_kinds(asked, seen)?;
+    let names = asked.names;
     let is_wanted = |id: &Id| {
-        (args.names.is_empty() || args.names.contains(&id.name.name)) && chosen.is_none_or(|chosen| chosen.contains(id))
+        (names.is_empty() || names.contains(&id.name.name))
+            && asked.kind.is_none_or(|kind| id.kind == kind)
+            && chosen.is_none_or(|chosen| chosen.contains(id))
     };
     let manner = Manner {
         now: seen.world.now,
         is_wide: args.output == Some(Output::Wide),
-        has_kinds: args.what == What::All,
+        has_kinds: asked.what == What::All,
     };
-    let found = all(args, &overview, manner, &is_wanted)?;
+    let found = all(args, seen, manner, &is_wanted)?;
     let ids: BTreeSet<&str> = found
         .iter()
         .flat_map(|one| &one.ids)
         .map(|id| id.name.name.as_str())
         .collect();
-    match args.names.iter().find(|name| !ids.contains(name.as_str())) {
+    match names.iter().find(|name| !ids.contains(name.as_str())) {
         Some(name) => Err(ViewError::NotFound {
-            kind: kinds(args.what).join(" or "),
+            kind: kinds(asked).join(" or "),
             name: name.clone(),
             namespace: args.places.namespace().unwrap_or_default().to_owned(),
             hint: String::new(),
@@ -85,14 +88,11 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
     }
 }
 
-fn all(
-    args: &Get,
-    overview: &Overview,
-    manner: Manner,
-    is_wanted: &dyn Fn(&Id) -> bool,
-) -> Result<Vec<Listing>, ViewError> {
-    let has = |what: What| args.what == what || args.what == What::All;
-    let namespaced = args.places.all_namespaces;
+fn all(args: &Get, seen: &Seen, manner: Manner, is_wanted: &dyn Fn(&Id) -> bool) -> Result<Vec<Listing>, ViewError> {
+    let what = args.asked().what;
+    let has = |one: What| what == one || what == What::All;
+    let (namespace, namespaced) = (args.places.namespace(), args.places.all_namespaces);
+    let overview = seen.overview(namespace);
     let mut found = Vec::new();
     if has(What::Sources) {
         let kept = overview.sources.iter().filter(|one| is_wanted(&one.id));
@@ -113,6 +113,13 @@ fn all(
         let kept = overview.releases.iter().filter(|one| is_wanted(&one.id));
         let rows = kept.map(|one| (&one.id, one, rows::release(one, manner)));
         found.push(listing("helmReleases", rows::releases(manner), namespaced, rows)?);
+    }
+    if has(What::Repositories) {
+        let all = seen.world.image_repositories(namespace);
+        let kept = all.iter().filter(|one| is_wanted(&one.id));
+        let rows = kept.map(|one| (&one.id, one, rows::repository(one, manner)));
+        let headings = rows::repositories(manner);
+        found.push(listing("imageRepositories", headings, namespaced, rows)?);
     }
     if has(What::Images) {
         let kept = overview.images.iter().filter(|one| is_wanted(&one.policy));
@@ -153,8 +160,12 @@ fn listing<'a, T: Serialize + 'a>(
 }
 
 /// The kinds of a sort.
-fn kinds(what: What) -> Vec<&'static str> {
-    match what {
+fn kinds(asked: Asked<'_>) -> Vec<&'static str> {
+    if let Some(kind) = asked.kind {
+        return vec![kind];
+    }
+    match asked.what {
+        What::Repositories => vec!["ImageRepository"],
         What::Images => vec!["ImagePolicy"],
         What::Automations => vec!["ImageUpdateAutomation"],
         What::Kustomizations => vec!["Kustomization"],
@@ -172,8 +183,8 @@ fn kinds(what: What) -> Vec<&'static str> {
 }
 
 /// It is an error only if the cluster has none of the kinds.
-fn check_kinds(what: What, seen: &Seen) -> Result<(), ViewError> {
-    let kinds = kinds(what);
+fn check_kinds(asked: Asked<'_>, seen: &Seen) -> Result<(), ViewError> {
+    let kinds = kinds(asked);
     let is_absent = |name: &&str| seen.absent.iter().any(|kind| kind.kind == *name);
     if kinds.iter().all(is_absent) {
         Err(ViewError::NoKinds(kinds.into_iter().map(str::to_owned).collect()))

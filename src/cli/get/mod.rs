@@ -1,5 +1,5 @@
-//! `bumpwright get`: tables of images, automations, Kustomizations, HelmReleases and sources, as kubectl
-//! and flux print them.
+//! `bumpwright get`: tables of images and their repositories, automations, Kustomizations, HelmReleases and sources, as
+//! kubectl and flux print them.
 
 pub mod args;
 mod listing;

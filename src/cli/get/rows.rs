@@ -3,7 +3,7 @@
 use super::listing::Manner;
 use crate::cli::view::table::Cell;
 use crate::cli::view::text::{age, first_line, of_stage, ready, short, suspended};
-use bumpwright_overview::{Automation, Id, Image, Kustomization, Release, Source};
+use bumpwright_overview::{Automation, Id, Image, ImageRepository, Kustomization, Release, Source};
 
 fn headings(manner: Manner, always: &[&'static str], more: &[&'static str]) -> Vec<&'static str> {
     let more = if manner.is_wide { more } else { &[] };
@@ -106,6 +106,27 @@ pub(super) fn release(one: &Release, manner: Manner) -> Vec<Cell> {
         Cell::new(one.source.to_string()),
         Cell::new(one.objects.to_string()),
         Cell::new(age(manner.now, one.readiness.since)),
+    ];
+    cells(manner, always, more)
+}
+
+pub(super) fn repositories(manner: Manner) -> Vec<&'static str> {
+    let always = ["NAME", "LAST SCAN", "SUSPENDED", "READY", "MESSAGE"];
+    headings(manner, &always, &["IMAGE", "TAGS", "POLICIES"])
+}
+
+pub(super) fn repository(one: &ImageRepository, manner: Manner) -> Vec<Cell> {
+    let always = vec![
+        named(&one.id, manner.has_kinds),
+        Cell::new(age(manner.now, one.scanned)),
+        suspended(&one.readiness),
+        ready(&one.readiness),
+        Cell::new(first_line(&one.readiness.message)),
+    ];
+    let more = vec![
+        Cell::new(&one.image),
+        Cell::new(one.tags.to_string()),
+        Cell::new(one.policies.len().to_string()),
     ];
     cells(manner, always, more)
 }

@@ -28,11 +28,30 @@ fn names_labels_and_documents() {
         [
             "automations",
             "helmReleases",
+            "imageRepositories",
             "images",
             "kustomizations",
             "sources",
             "version"
         ]
+    );
+    // One kind of a sort, in flux's two words.
+    for (words, kind) in [
+        (&["imagerepositories"][..], "imagerepository.image"),
+        (&["images", "repository", "web"], "imagerepository.image"),
+        (&["images", "policy", "web"], "imagepolicy.image"),
+        (&["images", "update"], "imageupdateautomation.image"),
+        (&["sources", "git"], "gitrepository.source"),
+    ] {
+        let names = ok(&world, &[&["get"], words, &["-o", "name"]].concat());
+        assert!(!names.is_empty(), "{words:?}");
+        assert!(names.lines().all(|name| name.starts_with(kind)), "{words:?}: {names}");
+    }
+    let repository = json(&world, &["get", "imagerepositories", "web"])["imageRepositories"][0].take();
+    assert_eq!(
+        repository["policies"],
+        json!(["ImagePolicy/get-b/web"]),
+        "{repository:#}"
     );
     let ran = run(cluster, &["get", "images", "nothing", "-n", "get-b"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
