@@ -547,6 +547,28 @@ fn files_that_do_not_parse_do_not_stop_the_others() {
     assert_eq!(reasons, [("bad.yaml", "Unparsable"), ("note.txt", "NotYaml")]);
 }
 
+/// A key of a marker or of a policy that is nearly the right one: each is told where it is, and what was meant.
+#[test]
+fn what_is_misspelt_is_told() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED.replace("$imagepolicy", "$imagepolcy"));
+    bench.write("b.yaml", MARKED.replace("\"$imagepolicy\"", "$imagePolicy"));
+    bench.write("c.yaml", MARKED.replace("\"}", "\""));
+    bench.write("d.yaml", MARKED);
+    bench.write("p.yaml", app().replace("range:", "rnage:"));
+    let ran = bench.ok(&["update", "--dry-run"]);
+    for told in [
+        "skipped a.yaml:1:28: MalformedMarker: the key of the marker is \"$imagepolcy\"; write \"$imagepolicy\"",
+        "skipped b.yaml:1:28: MalformedMarker: the marker is without quotes; it is JSON",
+        "skipped c.yaml:1:28: MalformedMarker: the marker has no } at its end",
+        "ImagePolicy fs/app: spec.policy.semver.rnage is unknown: did you mean range?",
+    ] {
+        assert!(ran.out.contains(told), "{told}\n{}", ran.out);
+    }
+    let listed = bench.ok(&["markers", "list"]).out;
+    assert!(listed.contains("the key of the marker is \"$imagepolcy\""), "{listed}");
+}
+
 /// Somebody who tries it on a repository without markers sees why nothing happens; a commented-out field is a marker.
 #[test]
 fn a_folder_without_markers_says_so() {

@@ -462,6 +462,25 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
         }
     }
 
+    /// Fields that are nearly some of the schema, where that is not enforced: the object counts, but not as
+    /// its author meant it.
+    fn slips(&self, node: &Node) -> Vec<ManifestError> {
+        let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
+        let definition = definition_of(group, node.field_text("kind").unwrap_or_default());
+        let Some(definition) = definition.filter(|_| self.strict.is_none()) else {
+            return Vec::new();
+        };
+        let strictness = Strictness {
+            unknown: UnknownFields::Refuse,
+            complete: false,
+        };
+        let mut slips = faults_of(self.path, node, definition, strictness);
+        slips.retain(
+            |slip| matches!(&slip.cause, Cause::Field { field, .. } if field.contains(" is unknown: did you mean ")),
+        );
+        slips
+    }
+
     fn object(&mut self, node: &Node, kind: ReadKind) {
         if let Some(cause) = version_fault(node, kind) {
             return self.problem(node.place, cause);
@@ -477,6 +496,8 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             ReadKind::ConfigMap => decode(node).map(Object::ConfigMap),
         };
         let mut faults = self.faults(node);
+        let slips = self.slips(node);
+        self.read.problems.extend(slips);
         match object.and_then(named) {
             Ok(object) if faults.is_empty() => self.read.documents.push(Document {
                 path: self.path.to_owned(),

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
+use bumpwright_nearest::nearest;
+
 /// Greatest size of other files that are searched (docs/cli.md, *Output*).
 pub const OTHER_LIMIT: usize = 1024 * 1024;
 
@@ -207,17 +209,42 @@ pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
 /// Single quotes are accepted, too, so that a marker with them is reported.
 pub fn looks_marked(bytes: &[u8]) -> bool {
     names(bytes).any(|start| key_at(bytes, start, b"\"'").is_some() || is_almost_key(bytes, start))
+        || misspelt_keys(bytes).next().is_some()
 }
 
 /// The longest text between the `#` of a comment and a key.
 const NEAR: usize = 16;
 
+/// The longest word that is compared with `imagepolicy`.
+const LONGEST: usize = 16;
+
 /// The length of `imagepolicy`.
 const NAME: usize = "imagepolicy".len();
 
-/// The offsets of keys in comments that are almost `"$imagepolicy"`: in other letters, without `$`, or without quotes.
+/// The offsets of keys in comments that are almost `"$imagepolicy"`: in other letters, without `$`, without quotes, or misspelt.
 pub(super) fn almost_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    names(bytes).filter(|start| is_almost_key(bytes, *start))
+    let almost = names(bytes).filter(|start| is_almost_key(bytes, *start));
+    almost.chain(misspelt_keys(bytes))
+}
+
+/// The offsets, behind the `$`, of keys in comments that are nearly `$imagepolicy`. A `$` is rare in
+/// manifests, and behind the opening of a comment rarer still: only then words are compared.
+fn misspelt_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    memchr::memchr_iter(b'$', bytes)
+        .map(|at| at + 1)
+        .filter(|start| is_opened(bytes, *start) && is_misspelt(bytes.get(*start..).unwrap_or_default()))
+}
+
+/// Whether a text begins with a key that is nearly `imagepolicy`, and a colon.
+fn is_misspelt(text: &[u8]) -> bool {
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+    let word: Vec<u8> = text.iter().take(LONGEST).take_while(is_part).copied().collect();
+    has_colon(text.get(word.len()..).unwrap_or_default()) && std::str::from_utf8(&word).is_ok_and(is_near_key)
+}
+
+/// Whether a word is nearly `imagepolicy`, and not that itself.
+pub(super) fn is_near_key(word: &str) -> bool {
+    word != "imagepolicy" && nearest(word, ["imagepolicy"]).is_some()
 }
 
 /// The offsets of `$imagepolicy` in one of the `quotes`, including the opening quote.
@@ -247,16 +274,25 @@ fn key_at(bytes: &[u8], start: usize, quotes: &[u8]) -> Option<usize> {
 }
 
 fn is_almost_key(bytes: &[u8], start: usize) -> bool {
+    // A word and a colon is prose.
+    is_opened(bytes, start) && has_colon(bytes.get(start + NAME..).unwrap_or_default())
+}
+
+/// Whether a colon is next, behind quotes and blanks. Templates define variables by `:=`.
+fn has_colon(rest: &[u8]) -> bool {
+    let mut behind = rest.iter().skip_while(|byte| b"\"'\\ \t".contains(byte));
+    behind.next() == Some(&b':') && behind.next() != Some(&b'=')
+}
+
+/// Whether a comment begins just before, with a brace, a quote or a `$`.
+fn is_opened(bytes: &[u8], start: usize) -> bool {
     let before = bytes.get(start.saturating_sub(NEAR)..start).unwrap_or_default();
-    let rest = bytes.get(start + NAME..).unwrap_or_default();
     let Some(hash) = before.iter().rposition(|byte| *byte == b'#') else {
         return false;
     };
     let opening = before.get(hash + 1..).unwrap_or_default();
     let is_opening = opening.iter().all(|byte| b" \t{\"'$\\".contains(byte));
-    let behind = rest.iter().find(|byte| !b"\"'\\ \t".contains(byte));
-    // A word and a colon is prose.
-    is_opening && opening.iter().any(|byte| b"{\"'$".contains(byte)) && behind == Some(&b':')
+    is_opening && opening.iter().any(|byte| b"{\"'$".contains(byte))
 }
 
 #[cfg(test)]
@@ -326,6 +362,10 @@ mod tests {
             r#"a: 1 # {"imagepolicy": "ns:n"}"#,
             r#"a: 1 #{"$ImagePolicy":"ns:n"}"#,
             "a: 1 # $imagepolicy: ns:n",
+            r#"a: 1 # {"$imagepolcy": "ns:n"}"#,
+            r#"a: 1 # {"$image-policy":"ns:n"}"#,
+            r#"a: 1 # {"$ImagePolicies": "ns:n"}"#,
+            "a: 1 # $imgepolicy: ns:n",
             "a: 1 # {$imagepolicy: ns:n}",
             r#"a: "1 # {\"$imagepolicy\": \"ns:n\"}""#,
         ] {
@@ -337,6 +377,12 @@ mod tests {
             "# the policy {imagepolicy}",
             "imagePolicyRef: x",
             "a: 1 # see $imagepolicy",
+            r#"a: 1 # {"$imagerepository": "x"}"#,
+            r#"a: 1 # {"$openapi": "image"}"#,
+            "a: 1 # $imagepolcy",
+            "a: ${imagepolcy}: x",
+            "a: 1 # ${image_policy:=x}",
+            "a: 1 # {{ $imagePolicy := .Values.x }}",
         ] {
             assert!(!looks_marked(text.as_bytes()), "{text}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::file::{almost_keys, keys};
+use super::file::{almost_keys, is_near_key, keys};
 use super::model::{Part, Setter};
 use bumpwright_policy::PolicyName;
 
@@ -42,7 +42,10 @@ pub(super) fn parse(comment: &str) -> Result<Setter, String> {
 }
 
 fn other_key(fields: &BTreeMap<String, Option<String>>) -> String {
-    let is_near = |key: &&String| key.to_ascii_lowercase().trim_start_matches('$') == "imagepolicy";
+    let is_near = |key: &&String| {
+        let word = key.trim_start_matches('$');
+        word == "imagepolicy" || is_near_key(word)
+    };
     match fields.keys().find(is_near) {
         Some(key) => format!("the key of the marker is {key:?}; write \"$imagepolicy\""),
         None => r#"there is no key "$imagepolicy" in the marker"#.to_owned(),
@@ -57,13 +60,16 @@ fn malformed(json: &str) -> String {
     }
     let is_key = |open: &str| {
         text.strip_prefix(open).is_some_and(|rest| {
-            rest.trim_start_matches([' ', '$'])
-                .to_ascii_lowercase()
-                .starts_with("imagepolicy")
+            let rest = rest.trim_start_matches([' ', '$']);
+            let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next();
+            word.is_some_and(|word| word == "imagepolicy" || is_near_key(word))
         })
     };
     if is_key("{") || is_key("$") {
         return r#"the marker is without quotes; it is JSON: # {"$imagepolicy": "ns:name"}"#.to_owned();
+    }
+    if text.starts_with('{') && !text.contains('}') {
+        return r#"the marker has no } at its end; write # {"$imagepolicy": "ns:name"}"#.to_owned();
     }
     if text.starts_with('{') && text.ends_with('}') {
         return r#"the marker is not a JSON object of strings; write # {"$imagepolicy": "ns:name"}"#.to_owned();
@@ -166,7 +172,14 @@ mod tests {
                 r##"# {"imagepolicy": "fs:app"}"##,
                 "the key of the marker is \"imagepolicy\"",
             ),
+            (
+                r##"# {"$imagepolcy": "fs:app"}"##,
+                "the key of the marker is \"$imagepolcy\"; write \"$imagepolicy\"",
+            ),
+            (r##"# {"$imagepolicy": "fs:app""##, "no } at its end"),
+            (r##"# {"$imagepolicy" "fs:app"}"##, "object of strings"),
             (r##"# $imagepolicy: fs:app"##, "without quotes"),
+            (r##"# $imgepolicy: fs:app"##, "without quotes"),
             (r##"# {$imagepolicy: fs:app}"##, "without quotes"),
         ] {
             let error = parse(comment).unwrap_err();

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::index::Fact;
 
 /// Changes with the format or with what a scan finds.
-const MAGIC: &[u8] = concat!("bumpwright index 6 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("bumpwright index 7 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// A larger log consists mostly of unused facts: it is replaced, unread.
 const MAX_BYTES: u64 = 32 << 20;
