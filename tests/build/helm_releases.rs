@@ -2,6 +2,9 @@
 
 use super::helm_charts::FILES;
 use bumpwright_testkit::cli::{Bench, ran};
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_yaml::{FileId, json_of_node, read_resources};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -435,6 +438,57 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             "{}",
             checked.out
         );
+    }
+}
+
+/// What a server says that it does not have is a fault of the release, at the field that names it; a server
+/// that is not reached is none.
+#[test]
+fn a_chart_that_its_server_does_not_have_is_a_fault() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("charts/web", &["1.0.0"]);
+    let index =
+        "apiVersion: v1\nentries:\n  web:\n  - {apiVersion: v2, name: web, version: 1.0.0, urls: [web-1.0.0.tgz]}\n";
+    let server = StubHttp::start(move |request| match request.path.as_str() {
+        "/charts/index.yaml" => Reply::text(200, index),
+        "/broken/index.yaml" => Reply::status(500),
+        _ => Reply::status(404),
+    });
+    let oci = format!("type: oci, insecure: true, url: 'oci://{}/charts'", registry.host());
+    let http = |path: &str| format!("url: '{}'", server.url(path));
+    let closed = "url: 'http://127.0.0.1:9/charts'".to_owned();
+    let version = |version: &str| json!({"chart": {"spec": {"chart": "web", "version": version, "sourceRef": {"kind": "HelmRepository", "name": "all"}}}});
+    let image = json!({"chartRef": {"kind": "OCIRepository", "name": "web"}});
+    let field = "\"version\":\"";
+    for (repository, chart, rule, at) in [
+        (oci.clone(), version("9.9.9"), "error[missing-chart]", field),
+        (oci, version("9.x"), "error[missing-chart]", field),
+        (http("charts"), version("9.9.9"), "error[missing-chart]", field),
+        (http("charts"), version("1.0.0"), "error[missing-chart]", ""),
+        (http("none"), version("1.0.0"), "error[missing-chart]", ""),
+        (closed, image, "error[missing-chart]", "\"name\":\""),
+        (http("broken"), version("1.0.0"), "note[unknown-chart]", ""),
+    ] {
+        let bench = bench();
+        let objects = format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: all, namespace: apps}}\nspec: {{interval: 1m, \
+             {repository}}}\n---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {{name: web, namespace: apps}}\nspec: \
+             {{interval: 1m, insecure: true, url: 'oci://{}/charts/web', ref: {{tag: 9.9.9}}}}\n",
+            registry.host()
+        );
+        bench.write("c/objects.yaml", objects);
+        let text = release(&chart, &json!({}));
+        bench.write("c/release.yaml", &text);
+        let checked = bench.run(&["fleet", "check", "c", "--timeout", "5s"]).out;
+        let line = checked
+            .lines()
+            .find(|line| line.contains("-chart]"))
+            .unwrap_or_default();
+        assert!(line.contains(rule), "{repository} {chart}: {checked}");
+        if let Some(start) = text.rfind(at).filter(|_| !at.is_empty()) {
+            let place = format!("c/release.yaml:1:{}: ", start + at.len());
+            assert!(line.starts_with(&place), "{place} {checked}");
+        }
     }
 }
 

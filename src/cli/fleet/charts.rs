@@ -63,8 +63,7 @@ impl Charts {
         }
         let is_oci = text(&spec, "type") == "oci" || url.starts_with("oci://");
         let archive = if is_oci {
-            // Whether it is not there or not reached is not told apart.
-            from_registry(wanted, &spec, objects, network).map_err(ChartError::Unavailable)
+            from_registry(wanted, &spec, objects, network).map_err(not_pulled)
         } else {
             self.archive(wanted, &spec, objects)
         }?;
@@ -113,18 +112,22 @@ impl Charts {
             ),
             deadline: Deadline::after(self.timeout),
         };
-        let failed = |error: PullError| match error {
-            PullError::Unreachable(error) => ChartError::Unavailable(error),
-            PullError::Missing(error) => ChartError::Broken(error),
-            error @ PullError::TooLarge { .. } => ChartError::Broken(error.to_string()),
-        };
-        let index = repository.index().map_err(failed)?;
+        let index = repository.index().map_err(not_pulled)?;
         let chosen = index
             .chosen(&wanted.name, &wanted.version)
             .map_err(ChartError::Broken)?;
         let located = repository.located(chosen).map_err(ChartError::Broken)?;
         let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
-        repository.archive(&located.ok_or_else(nowhere)?).map_err(failed)
+        repository.archive(&located.ok_or_else(nowhere)?).map_err(not_pulled)
+    }
+}
+
+/// What is not there is a fault of the release; what is not reached may be there.
+fn not_pulled(error: PullError) -> ChartError {
+    match error {
+        PullError::Unreachable(error) => ChartError::Unavailable(error),
+        PullError::Missing(error) => ChartError::Broken(error),
+        error @ PullError::TooLarge { .. } => ChartError::Broken(error.to_string()),
     }
 }
 
@@ -151,7 +154,7 @@ fn from_registry(
     spec: &Value,
     objects: &[Value],
     network: &Network,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, PullError> {
     let url = format!("{}/{}", text(spec, "url").trim_end_matches('/'), wanted.name);
     let mut own = json!({"interval": "1h", "url": url});
     if let (Some(own), Some(spec)) = (own.as_object_mut(), spec.as_object()) {

@@ -13,7 +13,7 @@ use bumpwright_api::{GitRepository, GitRepositorySpec, Object, Objects, OciRepos
 use bumpwright_artifact::ReadError;
 use bumpwright_budget::{Budget, Reservation};
 use bumpwright_build::{Fetches, Mirrors as _, RealWorld, fetch_reference};
-use bumpwright_chart::{OciChart, Pull};
+use bumpwright_chart::{OciChart, Pull, PullError};
 use bumpwright_cloud::TokenCache;
 use bumpwright_connect::git::{self, GitIdentities};
 use bumpwright_connect::registry::{OciRegistry, Registries};
@@ -23,7 +23,9 @@ use bumpwright_git::{Mirror, Remote, RemoteUrl, Scheme};
 use bumpwright_http::{Deadline, Job, Peer, Sent};
 use bumpwright_policy::Reference as ImageReference;
 use bumpwright_registry::{Login, LoginError, LoginLocations, UserKeychain};
-use bumpwright_source::{self as source, Files, OciPick, OciRemote, Reference, Seen, Spooled, Wanted, keeping};
+use bumpwright_source::{
+    self as source, Files, OciPick, OciRemote, Reference, Seen, Spooled, Unresolved, Wanted, keeping,
+};
 use serde_json::Value;
 
 /// The network of a command.
@@ -127,26 +129,35 @@ impl Network {
     }
 
     /// The files of an OCIRepository. Its signatures are not verified.
-    pub(super) fn oci(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, String> {
-        let repository: OciRepository = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    ///
+    /// # Errors
+    /// [`Unresolved::Absent`] where the registry does not have it.
+    pub(super) fn oci(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, Unresolved> {
+        let repository: OciRepository =
+            serde_json::from_value(object.clone()).map_err(|error| Unresolved::Unknown(error.to_string()))?;
         let objects = manifests(objects);
         let settings = OciRegistry::of(&repository, &objects);
         let limit = settings.timeout().min(self.timeout);
         Job::within(limit, || {
-            let remote = self.oci_remote(&repository, settings, limit)?;
-            self.pulled(&repository, &remote)
+            let remote = self.oci_remote(&repository, settings, limit);
+            self.pulled(&repository, &remote.map_err(Unresolved::Unknown)?)
         })
     }
 
     /// The archive of a chart of a registry, which an OCIRepository stands for.
-    pub(super) fn oci_chart(&self, object: &Value, objects: &[Value], version: &str) -> Result<Vec<u8>, String> {
-        let repository: OciRepository = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
-        let chart = OciChart::parse(&repository.spec.url)?;
+    ///
+    /// # Errors
+    /// [`PullError::Missing`] where the registry does not have it.
+    pub(super) fn oci_chart(&self, object: &Value, objects: &[Value], version: &str) -> Result<Vec<u8>, PullError> {
+        let repository: OciRepository =
+            serde_json::from_value(object.clone()).map_err(|error| PullError::Missing(error.to_string()))?;
+        let chart = OciChart::parse(&repository.spec.url).map_err(PullError::Missing)?;
         let objects = manifests(objects);
         let settings = OciRegistry::of(&repository, &objects);
         let limit = settings.timeout().min(self.timeout);
         Job::within(limit, || {
-            let remote = self.oci_remote(&repository, settings, limit)?;
+            let remote = self.oci_remote(&repository, settings, limit);
+            let remote = remote.map_err(PullError::Unreachable)?;
             chart.pull(
                 version,
                 Pull {
@@ -215,15 +226,22 @@ impl Network {
         }
     }
 
-    fn pulled(&self, repository: &OciRepository, remote: &OciRemote) -> Result<SourceFiles, String> {
-        let spec = &repository.spec;
-        let selector = spec.layer_selector.as_ref();
+    fn pulled(&self, repository: &OciRepository, remote: &OciRemote) -> Result<SourceFiles, Unresolved> {
+        let selector = repository.spec.layer_selector.as_ref();
         let media_type = selector
             .map(|selector| selector.media_type.as_str())
             .unwrap_or_default();
-        let chosen = remote.chosen(&OciPick::of(spec.reference.as_ref()), media_type)?;
+        let chosen = remote.chosen(&OciPick::of(repository.spec.reference.as_ref()), media_type)?;
         let revision = remote.revision(&chosen)?;
-        let digest = bumpwright_artifact::revision::digest_text(&revision);
+        self.pulled_of(repository, remote, &revision)
+            .map_err(Unresolved::Unknown)
+    }
+
+    /// The files of a revision.
+    fn pulled_of(&self, repository: &OciRepository, remote: &OciRemote, revision: &str) -> Result<SourceFiles, String> {
+        let spec = &repository.spec;
+        let selector = spec.layer_selector.as_ref();
+        let digest = bumpwright_artifact::revision::digest_text(revision);
         let image = remote.image(digest).map_err(|error| error.to_string())?;
         let layer = source::select_layer(&image, selector)?;
         if layer.size > self.budget.bytes.most {

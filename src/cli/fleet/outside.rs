@@ -10,10 +10,11 @@ use parking_lot::Mutex;
 use super::charts::{self, Charts};
 use super::network::Network;
 use crate::cli::build::building;
+use crate::cli::progress::Line;
 use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{Sealed, World};
-use bumpwright_source::Reference;
+use bumpwright_source::{Reference, Unresolved};
 use bumpwright_update::git_without_fetches;
 
 /// A source that was fetched, or is being fetched.
@@ -32,6 +33,8 @@ pub(super) struct UserOutside {
     fetched: Mutex<HashMap<String, Shared>>,
     /// The same for charts.
     pulled: Mutex<HashMap<String, SharedChart>>,
+    /// Images that their registries do not have, and why.
+    absent: Mutex<HashMap<String, String>>,
 }
 
 impl UserOutside {
@@ -55,6 +58,7 @@ impl UserOutside {
             identity,
             fetched: Mutex::default(),
             pulled: Mutex::default(),
+            absent: Mutex::default(),
         }
     }
 
@@ -69,9 +73,17 @@ impl UserOutside {
         if self.offline {
             return Err(format!("{shown} is unknown (offline)"));
         }
+        let _line = Line::spinner(Some(format!("fetching {shown} …")));
         let files = match source.kind.as_str() {
             "GitRepository" => self.network.git(object, objects),
-            "OCIRepository" => self.network.oci(object, objects),
+            "OCIRepository" => {
+                let files = self.network.oci(object, objects);
+                if let Err(Unresolved::Absent(error)) = &files {
+                    let mut absent = self.absent.lock();
+                    absent.insert(key_of(source), format!("{shown}: {error}"));
+                }
+                files.map_err(String::from)
+            }
             _ => Err(format!(
                 "the files of this kind are not fetched; give them with --source {shown}=DIR"
             )),
@@ -80,6 +92,20 @@ impl UserOutside {
             Ok(files) => Ok(Arc::new(files)),
             Err(error) => Err(format!("{shown}: {error}")),
         }
+    }
+
+    /// A chart of `--charts`.
+    fn given(&self, source: &SourceObject) -> Option<Result<Arc<Chart>, ChartError>> {
+        let wanted = charts::of_image(source)?;
+        let slot = {
+            let mut pulled = self.pulled.lock();
+            Arc::clone(pulled.entry(format!("given {wanted:?}")).or_default())
+        };
+        if let Some(known) = slot.get() {
+            return Some(known.clone());
+        }
+        let found = self.charts.given(&wanted)?.map(Arc::new);
+        Some(slot.get_or_init(|| found).clone())
     }
 
     /// The files of another revision of the repository, if the local clone has it.
@@ -102,6 +128,10 @@ impl UserOutside {
         let files = self.network.files_at(&url.clone_url(), &url.reference, url.timeout);
         Some(files.and_then(|files| SourceFiles::new(files, ignore, None)))
     }
+}
+
+fn key_of(source: &SourceObject) -> String {
+    format!("{} {:?}", source.shown(), source.object)
 }
 
 /// The names by which a clone may have a reference of its remote.
@@ -170,21 +200,20 @@ impl Outside for UserOutside {
             let mut pulled = self.pulled.lock();
             Arc::clone(pulled.entry(format!("{chart:?} {objects:?}")).or_default())
         };
-        let pull = || self.charts.chart(chart, objects, &self.network).map(Arc::new);
+        let pull = || {
+            let what = format!("fetching chart {} of {} …", chart.name, repository.shown());
+            let _line = Line::spinner(Some(what).filter(|_| !self.offline));
+            self.charts.chart(chart, objects, &self.network).map(Arc::new)
+        };
         slot.get_or_init(pull).clone()
     }
 
-    /// A chart of `--charts`; the others are read from the files of their source.
+    /// A chart of `--charts`, or why there is none; the others are read from the files of their source.
     fn image(&self, source: &SourceObject, _until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
-        let wanted = charts::of_image(source)?;
-        let slot = {
-            let mut pulled = self.pulled.lock();
-            Arc::clone(pulled.entry(format!("given {wanted:?}")).or_default())
+        let absent = || {
+            let absent = self.absent.lock();
+            Some(Err(ChartError::Broken(absent.get(&key_of(source))?.clone())))
         };
-        if let Some(known) = slot.get() {
-            return Some(known.clone());
-        }
-        let found = self.charts.given(&wanted)?.map(Arc::new);
-        Some(slot.get_or_init(|| found).clone())
+        self.given(source).or_else(absent)
     }
 }

@@ -74,7 +74,7 @@ fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadli
         login,
         deadline,
     };
-    chart.pull(version, from)
+    chart.pull(version, from).map_err(text)
 }
 
 /// The wanted version; with --devel a range that has prereleases too.

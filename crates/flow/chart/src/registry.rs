@@ -57,8 +57,8 @@ impl OciChart {
     /// The archive of a version, or of the newest one in a range; empty for the newest one that is not a prerelease.
     ///
     /// # Errors
-    /// In words for the user.
-    pub fn pull(&self, version: &str, from: Pull) -> Result<Vec<u8>, String> {
+    /// In words for the user; [`PullError::Missing`] where the registry does not have it.
+    pub fn pull(&self, version: &str, from: Pull) -> Result<Vec<u8>, PullError> {
         let remote = OciRemote {
             registry: from.registry,
             login: from.login,
@@ -69,11 +69,11 @@ impl OciChart {
         let revision = remote.revision(&chosen)?;
         let digest = revision.rsplit('@').next().unwrap_or_default();
         let held = &mut Job::account().nothing();
-        pulled(&remote, &chosen, digest, MAX_CHART_BYTES, held).map_err(|error| error.to_string())
+        pulled(&remote, &chosen, digest, MAX_CHART_BYTES, held)
     }
 
     /// `:TAG` or `@DIGEST`.
-    fn chosen(&self, version: &str, remote: &OciRemote) -> Result<String, String> {
+    fn chosen(&self, version: &str, remote: &OciRemote) -> Result<String, PullError> {
         if !self.digest.is_empty() {
             return Ok(format!("@{}", self.digest));
         }
@@ -82,10 +82,10 @@ impl OciChart {
             return if version.is_empty() || exact == self.tag {
                 Ok(format!(":{}", self.tag))
             } else {
-                Err(format!(
+                Err(PullError::Missing(format!(
                     "chart reference and version mismatch: {version} is not {}",
                     self.tag
-                ))
+                )))
             };
         }
         if Version::parse_strict(version).is_ok() {
@@ -99,7 +99,7 @@ impl OciChart {
             range: range.to_owned(),
             filter: String::new(),
         };
-        remote.chosen(&pick, CHART_LAYER)
+        Ok(remote.chosen(&pick, CHART_LAYER)?)
     }
 }
 

@@ -3,6 +3,7 @@
 use bumpwright_helm::{Entry, Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
 use bumpwright_http::{Client, Deadline, HeldBody, Job, NetError, Request};
 use bumpwright_secret::Secret;
+use bumpwright_source::Unresolved;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -49,9 +50,20 @@ pub enum PullError {
     },
 }
 
+impl From<Unresolved> for PullError {
+    fn from(error: Unresolved) -> Self {
+        match error {
+            Unresolved::Absent(error) => Self::Missing(error),
+            Unresolved::Unknown(error) => Self::Unreachable(error),
+        }
+    }
+}
+
 /// Why a file of a repository was not read.
 enum Fault {
     TooLarge,
+    /// The server says that it is not there.
+    Absent(String),
     Other(String),
 }
 
@@ -76,7 +88,7 @@ impl Repository {
     /// The index.
     ///
     /// # Errors
-    /// [`PullError::Unreachable`], in Helm's words.
+    /// [`PullError::Unreachable`], and [`PullError::Missing`] where the server has none, in Helm's words.
     pub fn index(&self) -> Result<Index, PullError> {
         self.index_within(MAX_INDEX_BYTES as u64)
     }
@@ -84,18 +96,20 @@ impl Repository {
     /// The same, of so many bytes at most, and on the account of the job while it is read.
     ///
     /// # Errors
-    /// [`PullError::Unreachable`], in Helm's words.
+    /// As [`Repository::index`]
     pub fn index_within(&self, most: u64) -> Result<Index, PullError> {
         let mut address = self.url.clone();
         address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));
-        let failed = |error: String| {
-            PullError::Unreachable(format!(
+        let said = |error: String| {
+            format!(
                 "looks like {} is not a valid chart repository or cannot be reached: {error}",
                 shown(&self.url)
-            ))
+            )
         };
+        let failed = |error: String| PullError::Unreachable(said(error));
         let text = self.fetched(&address, most).map_err(|fault| match fault {
             Fault::TooLarge => failed(format!("index exceeds the maximum index file size of {most} bytes")),
+            Fault::Absent(error) => PullError::Missing(said(error)),
             Fault::Other(error) => failed(error),
         })?;
         Index::read_on(&text, Some(&mut Job::account().nothing())).map_err(failed)
@@ -131,6 +145,7 @@ impl Repository {
     pub fn archive_within(&self, located: &Located, most: u64) -> Result<HeldBody, PullError> {
         let archive = self.fetched(&located.url, most).map_err(|fault| match fault {
             Fault::TooLarge => PullError::TooLarge { most },
+            Fault::Absent(error) => PullError::Missing(error),
             Fault::Other(error) => PullError::Unreachable(error),
         })?;
         let wanted = located.digest.trim_start_matches("sha256:");
@@ -177,14 +192,11 @@ impl Repository {
             NetError::TooLarge { .. } => Fault::TooLarge,
             error => Fault::Other(error.to_string()),
         })?;
-        if answer.status.is_success() {
-            Ok(answer.into_body())
-        } else {
-            Err(Fault::Other(format!(
-                "failed to fetch {} : {}",
-                shown(url),
-                answer.status
-            )))
+        let said = || format!("failed to fetch {} : {}", shown(url), answer.status);
+        match answer.status.as_u16() {
+            200..=299 => Ok(answer.into_body()),
+            404 | 410 => Err(Fault::Absent(said())),
+            _ => Err(Fault::Other(said())),
         }
     }
 }

@@ -32,19 +32,47 @@ pub struct OciRemote {
     pub deadline: Deadline,
 }
 
+/// Why there is no revision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// The registry has no such repository, tag or version: it will not have it another time.
+    #[error("{0}")]
+    Absent(String),
+    /// It is not known.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl Unresolved {
+    fn of(error: &RegistryError) -> Self {
+        match error.status() {
+            Some(404) => Self::Absent(error.to_string()),
+            _ => Self::Unknown(error.to_string()),
+        }
+    }
+}
+
+/// For callers to whom it is one error among others.
+impl From<Unresolved> for String {
+    fn from(error: Unresolved) -> Self {
+        error.to_string()
+    }
+}
+
 impl OciRemote {
     /// Resolves the tag or digest to pull: `:v1`, `@sha256:…`. Tags are listed for a range only.
     ///
     /// # Errors
     /// In words for the user.
-    pub fn chosen(&self, pick: &OciPick, media_type: &str) -> Result<String, String> {
+    pub fn chosen(&self, pick: &OciPick, media_type: &str) -> Result<String, Unresolved> {
         Ok(match pick {
             OciPick::Digest(digest) => format!("@{digest}"),
             OciPick::Tag(tag) => format!(":{tag}"),
             OciPick::Semver { range, filter } => {
                 let tags = self.registry.tags(&self.repository, &self.login, self.deadline);
-                let tags = tags.map_err(|error| error.to_string())?;
-                format!(":{}", newest_tag(&tags, range, filter, media_type)?)
+                let tags = tags.map_err(|error| Unresolved::of(&error))?;
+                let newest = newest_tag(&tags, range, filter, media_type);
+                format!(":{}", newest.map_err(Unresolved::Absent)?)
             }
         })
     }
@@ -53,14 +81,14 @@ impl OciRemote {
     ///
     /// # Errors
     /// In words for the user.
-    pub fn revision(&self, chosen: &str) -> Result<String, String> {
+    pub fn revision(&self, chosen: &str) -> Result<String, Unresolved> {
         if let Some(digest) = chosen.strip_prefix('@') {
-            return checked_digest(digest).map(str::to_owned);
+            return checked_digest(digest).map(str::to_owned).map_err(Unresolved::Absent);
         }
         let tag = chosen.trim_start_matches(':');
-        let image = self.reference(chosen)?;
+        let image = self.reference(chosen).map_err(Unresolved::Absent)?;
         let digest = self.registry.resolve(&image, &self.login, self.deadline);
-        Ok(format!("{tag}@{}", digest.map_err(|error| error.to_string())?))
+        Ok(format!("{tag}@{}", digest.map_err(|error| Unresolved::of(&error))?))
     }
 
     /// Full name of the chosen image.

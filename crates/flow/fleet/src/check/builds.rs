@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::cluster::{Cluster, Placed as _, shown, title};
+use serde_json::Value;
+
+use super::cluster::{Cluster, HELM_GROUP, Placed as _, shown, title};
 use super::places::split;
 use crate::view::{Node, Problem, Product};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
@@ -24,10 +26,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             Err(Problem::Build(text)) if text.contains(NOT_FETCHED) => unfetched(node, text, found),
             Err(Problem::Build(text)) => failed(cluster, node, text, found),
             Err(problem @ Problem::Late) => found.push(about(node, Rule::Limit, &problem.to_string())),
-            Err(Problem::Chart(text)) => found.push(about(node, Rule::MissingChart, text)),
+            Err(Problem::Chart(text)) => found.push(missing_chart(cluster, node, text)),
             Err(Problem::ChartUnavailable(text)) => found.push(about(node, Rule::UnknownChart, text)),
             Err(Problem::Release(text)) => found.push(about(node, Rule::RenderFailed, text)),
-            Err(Problem::Invalid(text)) if node.release.is_some() => found.push(about(node, Rule::Schema, text)),
             // `sources` and `schemas` have these.
             Err(Problem::Source(_) | Problem::Invalid(_)) => {}
         }
@@ -51,6 +52,32 @@ fn about(node: &Node, rule: Rule, message: &str) -> Finding {
     };
     finding.placed(node.origin.as_deref().and_then(split))
 }
+
+/// A chart that is not there, at the field that names it: the version where the message is about that.
+fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
+    let release = node.release.as_ref();
+    let object = release.and_then(|release| cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name));
+    let finding = about(node, Rule::MissingChart, text);
+    let Some(object) = object else {
+        return finding;
+    };
+    let names = |pointer: &&&str| object.value.pointer(pointer).is_some_and(Value::is_string);
+    let version = object
+        .value
+        .pointer(VERSION)
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let is_of_version = !version.is_empty() && text.contains(version);
+    let fields = [VERSION, "/spec/chart/spec/chart", "/spec/chartRef/name"];
+    let fields = fields.get(usize::from(!is_of_version)..).unwrap_or_default();
+    match fields.iter().find(names) {
+        Some(pointer) => finding.placed(cluster.at(Rule::MissingChart, node, object, pointer, text).place),
+        None => finding,
+    }
+}
+
+/// The version of the chart of a release.
+const VERSION: &str = "/spec/chart/spec/version";
 
 fn failed(cluster: &Cluster<'_>, node: &Node, text: &str, found: &mut Vec<Finding>) {
     let parts = parts(text);
