@@ -221,8 +221,8 @@ const BROKEN: [(&str, &str, &[&str]); 16] = [
     (
         "apps/web/values.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: web}\ndata:\n  image: web:1 # {\"$imagepolicy\": \
-         \"flux-system:wbe\"}\n",
-        &["5:10 warning[unknown-policy]"],
+         \"flux-system:wbe\"}\n  other: web:1 # {\"$imagepolcy\": \"flux-system:web\"}\n",
+        &["5:10 warning[unknown-policy]", "6:16 error[unknown-policy]"],
     ),
     (
         "clusters/prod/health.yaml",
@@ -253,6 +253,55 @@ fn each_fault_is_found_at_its_place() {
     assert_eq!(code, 1);
     let text = document.to_string();
     assert!(!text.contains("hunter2"), "{text}");
+}
+
+/// Kinds of Flux whose definitions come with Flux are checked as if they were in the fleet.
+#[test]
+fn kinds_of_flux_are_checked_without_their_definitions() {
+    let bench = sound();
+    bench.write(
+        "clusters/prod/release.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: web}
+spec:
+  interval: 1h
+  chart:
+    spec:
+      chart: web
+      versoin: 1.x
+      sourceRef: {kind: HelmRepository, name: all}
+  upgrade: {remediation: {retries: three}}
+  values: {anything: {goes: [here]}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: chat, namespace: web}
+spec: {type: slak}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta2
+kind: Alert
+metadata: {name: chat, namespace: web}
+spec: {anything: goes}
+",
+    );
+    let (_, findings, document) = found(&bench, &["clusters/prod", "--helm=false"]);
+    let of_schemas = |one: &String| one.contains("[unknown-field]") || one.contains("[schema]");
+    let findings: Vec<String> = findings.into_iter().filter(of_schemas).collect();
+    let place = |place: &str| format!("clusters/prod/release.yaml:{place}");
+    assert_eq!(
+        findings,
+        [
+            place("9:7 error[unknown-field]"),
+            place("11:36 error[schema]"),
+            place("17:14 error[schema]"),
+        ],
+        "{document:#}"
+    );
+    assert!(
+        document.to_string().contains("did you mean \\\"version\\\"?"),
+        "{document:#}"
+    );
 }
 
 /// Flux would lose all labels of the object. Also of kinds whose definition is not in the fleet, and once only.

@@ -20,6 +20,7 @@
 mod check;
 mod crd;
 mod fits;
+mod flux;
 mod format;
 mod known;
 mod place;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::check::{self, Violation};
 use super::crd::{self, Crd, CrdError};
+use super::flux::DEFINITIONS;
 use super::known::{self, Known};
 use super::shape::{Id, Shapes};
 use super::table::{self, Table};
@@ -97,6 +98,17 @@ impl Schemas {
         kinds.retain(|other| other.group != crd.group);
         kinds.push(crd);
         Ok(())
+    }
+
+    /// Adds the kinds of Flux that are wanted, by group and kind, and that no definition has brought.
+    pub fn add_flux(&mut self, is_wanted: impl Fn(&str, &str) -> bool) {
+        for definition in DEFINITIONS.iter() {
+            let (group, kind) = (definition.group.as_str(), definition.kind.as_str());
+            if is_wanted(group, kind) && self.crd(group, kind).is_none() {
+                let kinds = self.crds.entry(kind.to_owned()).or_default();
+                kinds.push(Arc::clone(definition));
+            }
+        }
     }
 
     /// Whether a kind is served in a version of its group; the core group is empty. Versions that a server has switched

@@ -79,7 +79,8 @@ fn is_applied(object: &FleetObject) -> bool {
     !is_encrypted_secret(&object.value) && text(&object.value, RECONCILE) != "disabled"
 }
 
-/// The schemas with the definitions of the fleet, and ours for kinds that it does not define: they come with Flux.
+/// The schemas with the definitions of the fleet, and ours and Flux's for kinds that it does not define: they
+/// come with Flux.
 fn with_definitions(objects: &[(&Node, &FleetObject)], bundled: &Schemas) -> Schemas {
     let mut schemas = bundled.clone();
     let mut kinds = BTreeSet::new();
@@ -99,6 +100,7 @@ fn with_definitions(objects: &[(&Node, &FleetObject)], bundled: &Schemas) -> Sch
             let _ = schemas.add_crd(&definition);
         }
     }
+    schemas.add_flux(|group, kind| kinds.contains(&(group, kind)));
     schemas
 }
 
@@ -245,12 +247,15 @@ fn of_groups(cluster: &Cluster<'_>, groups: &Unknown<'_>) -> Option<Finding> {
     Some(finding.identity(groups))
 }
 
-/// A Kustomization that does not parse, and that no schema has refused.
+/// A Kustomization or HelmRelease that does not parse, and that no schema has refused.
 fn invalid(node: &Node, faulty: &BTreeSet<String>) -> Option<Finding> {
     let Err(Problem::Invalid(text)) = &node.product else {
         return None;
     };
-    let object = format!("Kustomization {}", node.name()?);
+    let object = match &node.release {
+        Some(release) => format!("HelmRelease {}", release.name),
+        None => format!("Kustomization {}", node.name()?),
+    };
     if faulty.contains(&object) {
         return None;
     }
