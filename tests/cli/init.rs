@@ -118,6 +118,76 @@ fn without_flux_the_objects_are_for_commands_and_the_next_steps_are_told() {
     assert!(again.err.contains("done: marked already: "), "{}", again.err);
 }
 
+/// Without a folder of `flux bootstrap`: where something applies the objects, and otherwise that nothing does.
+#[test]
+fn the_objects_are_put_where_something_applies_them() {
+    let Some(registry) = registry() else { return };
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\n\
+                  spec: {interval: 1m, url: 'https://git.example.com/acme/fleet.git', ref: {branch: main}}\n";
+    let kustomization = |name: &str, path: &str| {
+        format!(
+            "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+             spec: {{interval: 1m, prune: true, path: {path}, sourceRef: {{kind: GitRepository, name: fleet}}}}\n"
+        )
+    };
+    let sync = |cluster: &str| format!("{source}{}", kustomization("sync", &format!("./clusters/{cluster}")));
+    let unknown = "is known to apply fleet/image-automation.yaml: give ";
+    for (files, file, note) in [
+        (
+            vec![("clusters/prod/sync.yaml", sync("prod"))],
+            "fleet/clusters/prod/image-automation.yaml",
+            "",
+        ),
+        (
+            vec![
+                ("clusters/prod/sync.yaml", sync("prod")),
+                (
+                    "clusters/prod/kustomization.yaml",
+                    "resources: [sync.yaml]\n".to_owned(),
+                ),
+            ],
+            "fleet/clusters/prod/image-automation.yaml",
+            "add image-automation.yaml to `resources` of fleet/clusters/prod/kustomization.yaml",
+        ),
+        (
+            vec![
+                ("clusters/prod/sync.yaml", sync("prod")),
+                ("clusters/test/sync.yaml", sync("test")),
+            ],
+            "fleet/image-automation.yaml",
+            "there are several clusters, fleet/clusters/prod, fleet/clusters/test: give the folder",
+        ),
+        (
+            vec![(
+                "gitops/apps.yaml",
+                format!("{source}{}", kustomization("apps", "./apps")),
+            )],
+            "fleet/apps/image-automation.yaml",
+            "",
+        ),
+        (
+            vec![("gitops/source.yaml", source.to_owned())],
+            "fleet/image-automation.yaml",
+            unknown,
+        ),
+    ] {
+        let bench = Bench::new();
+        let web = format!(
+            "kind: Deployment\nmetadata: {{name: web}}\nimage: {}/acme/web:1.4.0\n",
+            registry.host()
+        );
+        bench.write("fleet/apps/web.yaml", web);
+        for (path, text) in files {
+            bench.write(&format!("fleet/{path}"), text);
+        }
+        let ran = bench.ok(&["init", "--write", "fleet"]);
+        assert!(bench.path(file).is_file(), "{file}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(note), "{note}: {}", ran.err);
+        let warned = ran.err.contains("appl") && ran.err.contains("--export-to");
+        assert_eq!(warned, note.contains("give"), "{}", ran.err);
+    }
+}
+
 #[test]
 fn without_write_a_diff_that_git_applies() {
     let Some(registry) = registry() else { return };

@@ -1,5 +1,6 @@
 //! `bumpwright fleet`: what a cluster that reconciles a folder would have.
 
+pub(super) mod applied;
 pub mod args;
 mod charts;
 mod check;

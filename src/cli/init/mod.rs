@@ -56,8 +56,8 @@ fn proposed(args: &Init) -> Result<bool, String> {
     let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
     let asked = ask::tags(repositories(&survey, &options), &objects);
     let mut proposal = propose(&files, &survey, &asked.answers, &options);
-    let place = place::of(args, &sources, proposal.has_flux);
-    proposal.notes.extend(place::note(&place, &sources, &proposal));
+    let placed = place::of(args, &files, &sources, proposal.has_flux);
+    proposal.notes.extend(place::note(&placed, &sources, &proposal));
     proposal.notes.extend(asked.notes(&proposal));
     proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
@@ -77,7 +77,7 @@ fn proposed(args: &Init) -> Result<bool, String> {
         sources: &sources,
         survey: &survey,
         proposal: &proposal,
-        place: &place,
+        place: &placed.file,
     })?;
     Ok(is_whole)
 }

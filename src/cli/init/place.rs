@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::args::Init;
-use bumpwright_adopt::SourceFile;
+use crate::cli::fleet::applied::Applied;
+use crate::cli::words;
+use bumpwright_adopt::{Files, SourceFile};
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_propose::{OWN_FOLDER, Proposal};
 
@@ -14,10 +16,27 @@ const FILE: &str = "image-automation.yaml";
 const FLUX: &str = "flux-system";
 
 /// Where the objects go.
-pub(super) fn of(args: &Init, sources: &[SourceFile], has_flux: bool) -> PathBuf {
+pub(super) struct Placed {
+    pub(super) file: PathBuf,
+    /// Folders of clusters among which there is no choice, or in which nothing is known to be applied.
+    open: Option<Open>,
+}
+
+/// Why the file is in no folder that is applied.
+enum Open {
+    /// Of several clusters it is not known which one is meant.
+    Several(Vec<PathBuf>),
+    /// No cluster is found; these folders have Kustomizations.
+    Unknown(Vec<PathBuf>),
+}
+
+/// Where the objects go: beside the folder of `flux bootstrap`, else into the folder of the only cluster, else
+/// where the only Kustomization in the files looks.
+pub(super) fn of(args: &Init, files: &Files<'_>, sources: &[SourceFile], has_flux: bool) -> Placed {
     if let Some(path) = &args.export_to {
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        return if is_folder { path.join(FILE) } else { path.clone() };
+        let file = if is_folder { path.join(FILE) } else { path.clone() };
+        return Placed { file, open: None };
     }
     let is_flux = |folder: &&Path| folder.file_name().is_some_and(|name| name == FLUX);
     let folders: BTreeSet<&Path> = sources
@@ -29,16 +48,93 @@ pub(super) fn of(args: &Init, sources: &[SourceFile], has_flux: bool) -> PathBuf
     } else {
         args.path.parent().unwrap_or(Path::new(""))
     };
-    let folder = folders.first().copied().filter(|_| folders.len() == 1).unwrap_or(given);
     if !has_flux {
         // Where `kubectl apply -f .` does not look: the cluster may not know these kinds.
         let own = given.strip_prefix(".").unwrap_or(given).join(OWN_FOLDER);
-        return own.join(FILE);
+        let file = own.join(FILE);
+        return Placed { file, open: None };
     }
-    if folder == Path::new(".") {
-        PathBuf::from(FILE)
-    } else {
-        folder.join(FILE)
+    let (folder, open) = match folders.first().filter(|_| folders.len() == 1) {
+        Some(only) => (only.to_path_buf(), None),
+        None => applied(given, files),
+    };
+    Placed {
+        file: folder.strip_prefix(".").unwrap_or(&folder).join(FILE),
+        open,
+    }
+}
+
+/// The folder for the objects that something applies; `given` where that is not known.
+fn applied(given: &Path, files: &Files<'_>) -> (PathBuf, Option<Open>) {
+    let clusters = Applied::in_repository_of(given);
+    if clusters.has(given) {
+        return (given.to_owned(), None);
+    }
+    match clusters.clusters.as_slice() {
+        [only] => return (only.clone(), None),
+        [] => {}
+        several => return (given.to_owned(), Some(Open::Several(several.to_vec()))),
+    }
+    let folders = synced(files).into_iter();
+    let folders: Vec<PathBuf> = folders.map(|path| clusters.root.join(path)).collect();
+    match folders.as_slice() {
+        [only] => (only.clone(), None),
+        _ => (given.to_owned(), Some(Open::Unknown(folders))),
+    }
+}
+
+/// The folders among the files that Kustomizations apply as they are, in namespaces of their own.
+fn synced(files: &Files<'_>) -> BTreeSet<String> {
+    let documents = files.parsed.iter().flat_map(|file| &file.documents);
+    let kustomizations = documents.filter(|document| {
+        document.field_text("kind") == Some("Kustomization")
+            && document
+                .field_text("apiVersion")
+                .is_some_and(|version| version.starts_with(KUSTOMIZE))
+    });
+    let folders = kustomizations.filter_map(|kustomization| {
+        let spec = kustomization.field("spec")?;
+        let source = spec.field("sourceRef")?.field_text("kind")?;
+        let is_as_it_is = source == "GitRepository" && spec.field("targetNamespace").is_none();
+        let path = bumpwright_fleet::clean(spec.field_text("path").unwrap_or_default());
+        let is_there = files
+            .parsed
+            .iter()
+            .any(|file| Path::new(&file.source.path).starts_with(&path));
+        (is_as_it_is && is_there).then_some(path)
+    });
+    folders.collect()
+}
+
+/// The group of Flux's Kustomizations.
+const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/";
+
+impl Placed {
+    /// That nothing is known to apply the objects, and how to go on.
+    fn unapplied(&self) -> Option<String> {
+        let shown = |folders: &[PathBuf]| {
+            let names = folders.iter().map(|folder| match folder.to_string_lossy() {
+                name if name.is_empty() => ".".to_owned(),
+                name => name.into_owned(),
+            });
+            words::some(&names.collect::<Vec<_>>())
+        };
+        let file = self.file.display();
+        match self.open.as_ref()? {
+            Open::Several(folders) => Some(format!(
+                "there are several clusters, {}: give the folder of the one that is to have the objects with --export-to, since nothing applies {file}",
+                shown(folders)
+            )),
+            Open::Unknown(folders) if folders.is_empty() => Some(format!(
+                "no Kustomization in these files is known to apply {file}: give a folder that one applies with --export-to, or apply the \
+                 file by `kubectl apply -f {file}`"
+            )),
+            Open::Unknown(folders) => Some(format!(
+                "no Kustomization in these files is known to apply {file}: give one of the folders {} with --export-to, or apply the file \
+                 by `kubectl apply -f {file}`",
+                shown(folders)
+            )),
+        }
     }
 }
 
@@ -59,16 +155,26 @@ pub(super) fn next_steps(args: &Init, proposal: &Proposal) -> Option<String> {
 }
 
 /// What has to be done besides for the objects to be applied.
-pub(super) fn note(place: &Path, sources: &[SourceFile], proposal: &Proposal) -> Option<String> {
+pub(super) fn note(placed: &Placed, sources: &[SourceFile], proposal: &Proposal) -> Option<String> {
+    if proposal.manifests.is_empty() {
+        return None;
+    }
+    if let Some(unapplied) = placed.unapplied() {
+        return Some(unapplied);
+    }
+    let place = placed.file.as_path();
     let folder = place.parent()?;
     let beside = sources.iter().find(|source| {
         let path = Path::new(&source.name);
         let is_kustomization = path
             .file_name()
             .is_some_and(|name| NAMES.iter().any(|known| name == *known));
-        is_kustomization && path.parent().is_some_and(|own| own == folder)
+        let is_here = |own: &Path| own.strip_prefix(".").unwrap_or(own) == folder;
+        is_kustomization && path.parent().is_some_and(is_here)
     })?;
     let name = place.file_name()?.to_string_lossy();
-    (!proposal.manifests.is_empty())
-        .then(|| format!("add {name} to `resources` of {}: else nothing applies it", beside.name))
+    Some(format!(
+        "add {name} to `resources` of {}: else nothing applies it",
+        beside.name
+    ))
 }
