@@ -336,6 +336,12 @@ fn the_short_form_for_another_branch_and_with_trailers() {
     // A dry run tells the same.
     let (code, run) = fleet.update(BOT, &[flags.as_slice(), &["--dry-run"]].concat());
     assert_eq!((code, &run["commit"]["message"]), (0, &json!(whole)));
+    let notes = run["notes"].to_string();
+    let review = format!(
+        "it would be a change for review, pushed to refs/for/stable (Change-Id {}",
+        change.id
+    );
+    assert!(notes.contains(&review), "{notes}");
     assert_eq!(fleet.patch_sets(), [1]);
     // And people are told where to look.
     fleet.images("3.0.0", "1.0.0");

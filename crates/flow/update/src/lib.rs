@@ -27,6 +27,7 @@ mod path;
 mod paths;
 mod policies;
 mod preview;
+mod previewed;
 mod promotion;
 mod pull_request;
 mod queue;

@@ -20,6 +20,7 @@ use super::message::Changed;
 use super::past;
 use super::policies::Policies;
 use super::preview::{self, Preview};
+use super::previewed;
 use super::pull_request::{self, Looked, PullRequestReport};
 use super::remarks;
 use super::report::{CommitReport, Run};
@@ -155,6 +156,7 @@ impl Attempt<'_> {
         let message = self.message(&planned, report)?;
         report.commit = Some(self.preview_of_commit(&planned.base, &message));
         if self.job.edits.dry_run {
+            report.notes.extend(previewed::pushes(&planned.base, &message));
             report.pull_request = planned.request;
             earlier.land(self.job, &planned.base, &report.files)?;
             return Ok(None);

@@ -15,6 +15,14 @@ pub(super) fn has_change_id(message: &[u8]) -> bool {
     message.split(|byte| *byte == b'\n').any(names_change)
 }
 
+/// The change that a message names by its key.
+pub(super) fn change_id_in(message: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(message);
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, id) = lines.find(|(key, _)| key.eq_ignore_ascii_case("Change-Id"))?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
 /// Adds a trailer. Its value becomes one line.
 pub(super) fn with_trailer(message: &[u8], key: &str, value: &str) -> Vec<u8> {
     let mut out = message.trim_ascii_end().to_vec();
