@@ -10,7 +10,7 @@ use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::LatestRef;
-use bumpwright_scan::{Asked, Batch, Missing, NoImage, ScanError, Scanner, Tags};
+use bumpwright_scan::{Asked, Batch, Missing, NoImage, ScanError, Scanner, Tags, reference_of};
 use bumpwright_update::{Resolve, Unresolved, Wanted};
 
 /// The registries of a command.
@@ -96,9 +96,30 @@ impl Images {
     fn scanned(&self, one: &Wanted) -> Result<Arc<Tags>, Unresolved> {
         match self.batch.tags(&one.repository) {
             Some(Ok(tags)) => Ok(tags),
-            Some(Err(error)) => Err(not_scanned(one, &error.to_string())),
+            Some(Err(error)) => Err(not_scanned(one, &said(&error, &one.repository))),
             None => Err(not_scanned(one, "it was not scanned")),
         }
+    }
+}
+
+/// Why a repository was not scanned; of a registry that refuses the login, with the server and what to do.
+#[must_use]
+pub fn said(error: &ScanError, repository: &ImageRepository) -> String {
+    let refused = match error {
+        ScanError::Registry(error) => matches!(error.status(), Some(401 | 403)),
+        _ => false,
+    };
+    let registry = reference_of(repository).ok().filter(|_| refused);
+    let Some(registry) = registry.map(|reference| reference.registry().to_owned()) else {
+        return error.to_string();
+    };
+    let login = format!("`docker login {registry}`");
+    match &repository.spec.secret_ref {
+        None => format!("{error}; {registry} wants a login, or refuses your own: {login}"),
+        Some(secret) => format!(
+            "{error}; {registry} refuses the login: that of Secret {} if it is among the manifests, else your own ({login})",
+            secret.name
+        ),
     }
 }
 

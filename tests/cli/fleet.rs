@@ -163,6 +163,20 @@ fn mistakes_in_the_arguments_name_the_way_out() {
     }
 }
 
+/// The folder of `flux bootstrap` itself: the way to the cluster's own is told.
+#[test]
+fn a_folder_with_nothing_but_the_sync_names_the_one_that_is_synced() {
+    let bench = bench();
+    for command in [&["fleet"][..], &["fleet", "check"]] {
+        let ran = bench.run(&[command, &["clusters/production/flux-system", "--offline"]].concat());
+        let told = "note: clusters/production/flux-system has only what syncs the folder clusters/production: name that, as in \
+                    `bumpwright fleet clusters/production`";
+        assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
+    }
+    let whole = bench.run(&["fleet", "clusters/production", "--offline"]);
+    assert!(!whole.err.contains("has only what syncs"), "{}", whole.err);
+}
+
 #[test]
 fn a_diff_has_what_a_revision_or_the_folder_changes() {
     let bench = bench();

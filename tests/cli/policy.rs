@@ -256,6 +256,12 @@ fn the_users_own_login_opens_the_registry() {
         (code, &document["policies"][0]["error"]["reason"]),
         (2, &json!("ScanFailed"))
     );
+    let told = document["policies"][0]["error"]["message"].as_str().unwrap();
+    let way_out = format!(
+        "{0} wants a login, or refuses your own: `docker login {0}`",
+        registry.host()
+    );
+    assert!(told.contains(&way_out), "{told}");
     let login = json!({"auths": {registry.host(): {"username": "puller", "password": "s3cret"}}});
     std::fs::create_dir(bench.home.path().join(".docker")).unwrap();
     std::fs::write(bench.home.path().join(".docker/config.json"), login.to_string()).unwrap();
@@ -494,7 +500,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
     for (arguments, said) in [
         (
             &[][..],
-            "<--filename <FILE|DIR>|--fleet <PATH>|--image <IMAGE>|--release <VERSION>>",
+            "which policies? `bumpwright policy -f .` shows those of this folder",
         ),
         (
             &["-f", "m.yaml", "--image", "o/app", "--semver", "*"],

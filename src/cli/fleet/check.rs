@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::args::{Check, CheckOutput, FailOn};
 use super::open::Opened;
+use super::sync;
 use crate::cli::console::{cannot_print, end, print, print_styled};
 use bumpwright_findings::{Baseline, Report, Severity};
 use bumpwright_fleet::{check, checked};
@@ -53,6 +54,7 @@ fn report(args: &Check) -> Result<Report, String> {
     let mut opened = Opened::new(&args.reading)?;
     let settings = opened.check_settings(&args.reading)?;
     let fleets = opened.fleets()?;
+    sync::tell(&opened, &fleets);
     let findings = check(&fleets, &*opened.repository, &settings);
     let report = Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION"));
     with_baseline(args, report)

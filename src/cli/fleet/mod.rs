@@ -15,6 +15,7 @@ mod open;
 mod outside;
 mod review;
 mod states;
+mod sync;
 mod tree;
 pub(super) mod values;
 mod yaml;
@@ -60,7 +61,8 @@ fn show(args: &Show) -> Result<bool, String> {
     if let Some(error) = meant.filter(|_| args.reading.path.is_none()) {
         return Err(error);
     }
-    let fleets = Opened::new(&args.reading)?.fleets()?;
+    let opened = Opened::new(&args.reading)?;
+    let fleets = opened.fleets()?;
     let wanted = args
         .kustomization
         .iter()
@@ -84,6 +86,7 @@ fn show(args: &Show) -> Result<bool, String> {
         FleetOutput::Json => print(json::render(&fleets, &is_wanted).as_bytes()),
     };
     printed.map_err(cannot_print)?;
+    sync::tell(&opened, &fleets);
     if args.output != FleetOutput::Tree {
         report(&fleets, &is_wanted);
     }

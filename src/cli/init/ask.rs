@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cli::images::Images;
+use crate::cli::images::{Images, said};
 use crate::cli::words;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_policy::{Reference, Validation};
@@ -34,7 +34,11 @@ pub(super) fn tags(repositories: BTreeMap<Listing, ImageRepository>, objects: &O
     registries.scan(&repositories);
     let answer = |repository: &ImageRepository| match registries.batch().tags(repository) {
         Some(Ok(tags)) => Ok(tags.tags.clone()),
-        Some(Err(error)) => Err(format!("{error}{}", without_secret(repository, objects))),
+        Some(Err(error)) => Err(format!(
+            "{}{}",
+            said(&error, repository),
+            without_secret(repository, objects)
+        )),
         None => Err("its registry was not asked".to_owned()),
     };
     let logs_in = |repository: &&Arc<ImageRepository>| {

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 /// Arguments of `policy`: the policies of manifests, or one from flags.
 #[derive(Debug, Args)]
-#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).multiple(true).args(["filenames", "fleet", "image", "release"])))]
+#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").multiple(true).args(["filenames", "fleet", "image", "release"])))]
 pub struct Policy {
     /// Only these policies of -f and --fleet, each as NAME or NAMESPACE/NAME; with --release the one in the cluster
     #[arg(value_name = "POLICY", conflicts_with = "image")]

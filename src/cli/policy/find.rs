@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::explain::{Explained, explain};
 use super::status::{Shown, of_status};
-use crate::cli::images::{Images, reason};
+use crate::cli::images::{Images, reason, said};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
@@ -190,7 +190,7 @@ fn ask(images: &Images, asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageReposit
                 });
                 findings.push(finding);
             }
-            Some(Err(error)) => finding.problem = Some(Problem::new(Reason::ScanFailed, error)),
+            Some(Err(error)) => finding.problem = Some(Problem::new(Reason::ScanFailed, said(&error, &repository))),
             None => finding.problem = Some(Problem::new(Reason::ScanFailed, "it was not scanned")),
         }
     }

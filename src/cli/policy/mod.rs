@@ -44,8 +44,15 @@ pub fn run(args: &Policy) -> ExitCode {
     }
 }
 
+/// For somebody who typed no more than the command.
+const NO_SOURCE: &str = "which policies? `bumpwright policy -f .` shows those of this folder, `--fleet DIR` those that a cluster gets, and \
+    `--image IMAGE --semver RANGE` tries a rule without any; `bumpwright get images` shows what the policies of a cluster have chosen";
+
 /// The findings for all policies that the arguments name, by namespace and name.
 fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
+    if args.filenames.is_empty() && args.fleet.is_empty() && args.image.is_none() {
+        return Err(NO_SOURCE.to_owned());
+    }
     let (objects, subjects) = match &args.image {
         Some(image) => {
             let (policy, repository) = flags::made_of(args, image)?;

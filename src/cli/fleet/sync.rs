@@ -1,0 +1,33 @@
+//! An entry that has nothing but what syncs another folder: `flux bootstrap` makes one, `flux-system`.
+
+use super::open::Opened;
+use crate::cli::console::say;
+use crate::cli::words;
+use bumpwright_fleet::{Fleet, Node, Problem};
+
+/// Says which folder is meant, where an entry has only a source and a Kustomization whose files are not known
+/// to be here.
+pub(super) fn tell(opened: &Opened, fleets: &[Fleet]) {
+    for fleet in fleets {
+        if let Some(path) = synced(fleet).filter(|path| opened.has(path)) {
+            let (entry, path) = (words::inline(&fleet.entry), words::inline(path));
+            say(
+                "note",
+                &format!("{entry} has only what syncs the folder {path}: name that, as in `bumpwright fleet {path}`"),
+            );
+        }
+    }
+}
+
+/// The folder that is synced.
+fn synced(fleet: &Fleet) -> Option<&str> {
+    let [entry, sync] = fleet.nodes.as_slice() else {
+        return None;
+    };
+    let kinds = entry.objects().iter().map(|object| object.id().kind);
+    let is_sync = |kind: &str| ["GitRepository", "OCIRepository", "Bucket", "Kustomization"].contains(&kind);
+    let is_alone =
+        entry.kustomization.is_none() && kinds.clone().count() > 0 && kinds.into_iter().all(|kind| is_sync(&kind));
+    let is_unknown = |node: &Node| matches!(&node.product, Err(Problem::Source(_)));
+    (is_alone && is_unknown(sync) && sync.path != fleet.entry && !sync.path.is_empty()).then_some(sync.path.as_str())
+}
