@@ -23,6 +23,8 @@ pub enum Output {
     Text,
     /// A page with all reasons (docs/reference/reasons.md), or the explanations of CODE
     Markdown,
+    /// For programs: code, where it is said, what it means, and what to do
+    Json,
 }
 
 const HELP: &str = "\
@@ -34,6 +36,8 @@ Examples:
   bumpwright explain GitOperationFailed
   # A finding in a fleet
   bumpwright explain missing-source
+  # All codes, for programs
+  bumpwright explain -o json | jq -r '.codes[].code'
 
 Exit codes:
   0  done

@@ -8,6 +8,8 @@ mod text;
 
 use std::process::ExitCode;
 
+use serde_json::json;
+
 use crate::cli::console;
 use args::{Explain, Output};
 use bumpwright_nearest::nearest;
@@ -41,15 +43,32 @@ fn explain(args: &Explain) -> Result<(), ExplainError> {
     let text = match (&args.code, args.output) {
         (None, Output::Text) => text::list(&groups),
         (None, Output::Markdown) => page::render(&groups::of_reasons()),
+        (None, Output::Json) => return print_json(sections(&groups)),
         (Some(code), output) => {
             let found = find(&groups, code).ok_or_else(|| unknown(&groups, code))?;
             match output {
                 Output::Text => text::explanations(&found),
                 Output::Markdown => page::explanations(&found),
+                Output::Json => return print_json(found.into_iter()),
             }
         }
     };
     console::print_styled(&text).map_err(ExplainError::Print)
+}
+
+/// A document of explanations.
+fn print_json<'g>(all: impl Iterator<Item = (&'g Group, &'g Section)>) -> Result<(), ExplainError> {
+    let codes = all.map(|(group, section)| {
+        let Section {
+            code,
+            place,
+            summary,
+            rest,
+        } = section;
+        json!({"code": code, "group": group.title, "where": place, "summary": summary, "more": rest})
+    });
+    let document = json!({"version": 1, "codes": codes.collect::<Vec<_>>()});
+    console::print(format!("{document:#}\n").as_bytes()).map_err(ExplainError::Print)
 }
 
 /// The explanations of a code, one for each group that has it.
