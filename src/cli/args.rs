@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::{
     build, check, completions, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize,
-    man, markers, message, migrate, policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
+    man, markers, message, migrate, policy, reconcile, status, suspend, time_limit, trace, tree, ui, uninstall, update,
+    version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -16,6 +17,12 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The command line, with the flags that all commands have.
+#[must_use]
+pub fn command() -> clap::Command {
+    time_limit::everywhere(Cli::command())
 }
 
 const HELP: &str = "\

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::args::Cli;
+use crate::cli::args::command as command_line;
 use crate::cli::console;
 
 /// Arguments of `completions`.
@@ -33,6 +33,6 @@ Documentation: docs/reference/commands.md";
 #[must_use]
 pub(super) fn run(args: &Completions) -> ExitCode {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "bumpwright", &mut script);
+    clap_complete::generate(args.shell, &mut command_line(), "bumpwright", &mut script);
     console::end(console::print(&script).map_err(console::cannot_print))
 }

@@ -1,8 +1,8 @@
 //! The list of commands in `--help`, by what they are for.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
-use super::args::Cli;
+use super::args;
 
 /// The groups, and the commands of each.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -35,7 +35,7 @@ const HELP: &str = "Print this message or the help of the given subcommand(s)";
 /// The command line with its commands in groups.
 pub(super) fn command() -> Command {
     // Not built: that would make the flags of all commands, for each run of one.
-    let command = Cli::command();
+    let command = args::command();
     let width = command
         .get_subcommands()
         .map(|one| one.get_name().len())
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn each_command_is_in_one_group_and_fits_a_line() {
-        let mut built = Cli::command();
+        let mut built = args::command();
         built.build();
         let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         let all: BTreeSet<&str> = built.get_subcommands().map(Command::get_name).collect();

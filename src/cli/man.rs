@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_mangen::Man as Page;
 
-use crate::cli::args::Cli;
+use crate::cli::args::command as command_line;
 use crate::cli::console;
 
 /// Arguments of `man`.
@@ -51,7 +51,7 @@ enum ManError {
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Man) -> ExitCode {
-    let mut root = Cli::command().disable_help_subcommand(true);
+    let mut root = command_line().disable_help_subcommand(true);
     root.build();
     console::end(match &args.export {
         Some(folder) => export(&root, folder),

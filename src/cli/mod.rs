@@ -41,6 +41,7 @@ mod reconcile;
 mod status;
 mod stopping;
 mod suspend;
+mod time_limit;
 mod trace;
 mod tree;
 mod ui;
@@ -49,6 +50,7 @@ mod update;
 mod version;
 mod view;
 mod volumes;
+mod waits;
 mod words;
 
 use std::process::ExitCode;
@@ -61,8 +63,15 @@ use args::{Cli, Command};
 #[must_use]
 pub fn main() -> ExitCode {
     confined::memory();
-    let typed = Cli::from_arg_matches(&groups::command().get_matches());
-    match typed.unwrap_or_else(|error| error.exit()).command {
+    let matches = groups::command().get_matches();
+    let limit = time_limit::of(&matches);
+    let typed = Cli::from_arg_matches(&matches);
+    let command = typed.unwrap_or_else(|error| error.exit()).command;
+    time_limit::within(limit, move || run(command))
+}
+
+fn run(command: Command) -> ExitCode {
+    match command {
         Command::Update(args) => update::run(&args),
         Command::Kustomize(args) => kustomize::run(&args),
         Command::Helm(args) => helm::run(&args),

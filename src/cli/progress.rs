@@ -9,13 +9,14 @@ use indicatif::{MultiProgress, ProgressBar};
 use parking_lot::Mutex;
 
 use super::console::say;
+use super::waits::Wait;
 
 /// After this time the log of a program has a line about what is waited for, once.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A line on standard error: on a terminal it is removed when it is dropped; elsewhere it is written once, if
 /// the wait is long.
-pub struct Line(Option<Shown>);
+pub struct Line(Option<(Shown, Wait)>);
 
 enum Shown {
     Spinner(ProgressBar),
@@ -31,29 +32,34 @@ impl Line {
     #[must_use]
     pub fn spinner(text: Option<String>) -> Self {
         Self(text.map(|text| {
-            if std::io::stderr().is_terminal() {
+            let wait = Wait::new(text.clone());
+            let shown = if std::io::stderr().is_terminal() {
                 let bar = lines().add(ProgressBar::new_spinner().with_message(text));
                 bar.enable_steady_tick(Duration::from_millis(100));
                 Shown::Spinner(bar)
             } else {
                 log(text)
-            }
+            };
+            (shown, wait)
         }))
     }
 
     /// Changes the text.
     pub fn say(&self, text: Option<String>) {
-        match (&self.0, text) {
-            (Some(Shown::Spinner(bar)), Some(text)) => bar.set_message(text),
-            (Some(Shown::Log(current, _)), Some(text)) => *current.lock() = text,
-            _ => {}
+        let Some(((shown, wait), text)) = self.0.as_ref().zip(text) else {
+            return;
+        };
+        wait.say(text.clone());
+        match shown {
+            Shown::Spinner(bar) => bar.set_message(text),
+            Shown::Log(current, _) => *current.lock() = text,
         }
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if let Some(Shown::Spinner(bar)) = &self.0 {
+        if let Some((Shown::Spinner(bar), _)) = &self.0 {
             bar.finish_and_clear();
         }
     }

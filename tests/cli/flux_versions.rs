@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use bumpwright::cli::args::Cli;
+use bumpwright::cli::args::command;
 use bumpwright::controllers::Gates;
-use clap::CommandFactory;
 
 /// The names of one kind in the recorded table.
 fn recorded(kind: &str) -> Vec<String> {
@@ -39,7 +38,7 @@ const VERDICTS: [&str; 4] = ["same", "better", "accepted without effect", "not y
 
 #[test]
 fn each_flag_is_accepted_and_has_its_row() {
-    let mut program = Cli::command();
+    let mut program = command();
     program.build();
     let controller = program.find_subcommand("controller").unwrap();
     let page = page();

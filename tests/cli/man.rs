@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use bumpwright::cli::args::Cli;
+use bumpwright::cli::args::command;
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::has;
-use clap::CommandFactory;
 
 fn exported() -> Bench {
     let bench = Bench::new();
@@ -32,7 +31,7 @@ fn name_pages(name: &str, command: &clap::Command, wanted: &mut BTreeSet<String>
 #[test]
 fn each_command_has_a_page() {
     let bench = exported();
-    let program = Cli::command();
+    let program = command();
     let mut wanted = BTreeSet::new();
     name_pages("bumpwright", &program, &mut wanted);
     assert_eq!(pages(&bench), wanted);

@@ -45,6 +45,38 @@ fn a_push_is_told_before_it_is_made() {
     assert_eq!(repo.log("main").len(), 2, "nobody is asked without a terminal");
 }
 
+/// What another branch has now, and what becomes of it, is told by a preview.
+#[test]
+fn a_preview_says_what_the_push_branch_has() {
+    let (bench, repo, url) = fleet();
+    bench.write("p.yaml", policy("fs", "app", "ghcr.io/o/app", "2.0.0"));
+    let update = [
+        "update",
+        &url,
+        "-f",
+        "p.yaml",
+        "--author",
+        "bot <bot@example.com>",
+        "--dry-run",
+    ];
+    let preview = || bench.ok(&[&update[..], &["--push-branch", "auto"]].concat()).out;
+    let first = preview();
+    assert!(
+        first.contains("note: it would be pushed to auto, which is new"),
+        "{first}"
+    );
+    repo.git(&["branch", "auto", "main"]);
+    let second = preview();
+    let id = repo.git(&["rev-parse", "--short=7", "auto"]);
+    let told = format!(
+        "note: auto has {} (\"first\") now: the commit would take its place",
+        id.trim()
+    );
+    assert!(second.contains(&told), "{second}");
+    let main = bench.ok(&update).out;
+    assert!(!main.contains("note: "), "{main}");
+}
+
 /// Runs at a terminal, with what is typed there.
 fn at_terminal(bench: &Bench, arguments: &[&str], typed: &str) -> Option<Ran> {
     if !bumpwright_testkit::has("script", "bsdutils") {
@@ -174,4 +206,26 @@ fn silent_servers_are_named_while_they_are_waited_for() {
     let image = format!("{host}/acme/app");
     let registry = waits(&bench, &["policy", "--image", &image, "--semver", "*"]);
     assert_eq!(registry, format!("waiting: fetching the tags of {image} …"));
+}
+
+/// A command with a limit ends at it, and says what it was waiting for.
+#[test]
+fn a_time_limit_ends_the_command_with_what_it_waited_for() {
+    let (bench, ..) = fleet();
+    let (_listener, host) = silent();
+    let url = format!("http://{host}/acme/fleet.git");
+    let ran = bench.run(&["update", "-f", "all.yaml", &url, "--timeout", "500ms"]);
+    let last = ran.err.lines().last().unwrap_or_default().to_owned();
+    let told = format!("error: not done within --timeout 500ms: fetching {url} …");
+    assert_eq!((ran.code, last), (2, told), "{}", ran.err);
+    let image = format!("{host}/acme/app");
+    let ran = bench.run(&["policy", "--image", &image, "--semver", "*", "--timeout=500ms"]);
+    assert!(ran.code == 2 && ran.err.contains(&image), "{}", ran.err);
+    let wrong = bench.run(&["update", "--timeout", "soon"]);
+    assert!(
+        wrong.code == 2 && wrong.err.contains("invalid duration"),
+        "{}",
+        wrong.err
+    );
+    bench.ok(&["update", "--dry-run", "--timeout", "1m"]);
 }

@@ -454,9 +454,11 @@ impl Accepted {
 const CONTROLLER_HELP: &str = "\
 Examples:
   # Against the cluster of a kubeconfig
-  RUNTIME_NAMESPACE=flux-system bumpwright controller --kubeconfig ~/.kube/config --storage-path /tmp/bumpwright
+  RUNTIME_NAMESPACE=flux-system bumpwright controller \\
+    --kubeconfig ~/.kube/config --storage-path /tmp/bumpwright
   # In a cluster with tenants
-  bumpwright controller --no-cross-namespace-refs --no-remote-bases --default-service-account default
+  bumpwright controller --no-cross-namespace-refs --no-remote-bases \\
+    --default-service-account default
   # Without Kustomizations and sources
   bumpwright controller --controllers image-reflector,image-automation
 

@@ -279,12 +279,16 @@ Examples:
   # The Kustomizations of a cluster, and what is in them
   bumpwright fleet clusters/production
   # What one of them would apply
-  bumpwright fleet clusters/production --kustomization flux-system/apps --output yaml
+  bumpwright fleet clusters/production --kustomization flux-system/apps \\
+    --output yaml
   # Another revision, and a repository without a clone
   bumpwright fleet --ref v1.2.0 clusters/production
-  bumpwright fleet https://git.example.com/acme/fleet//clusters/production?ref=main
+  bumpwright fleet \\
+    https://git.example.com/acme/fleet//clusters/production?ref=main
   # An OCIRepository that CI pushes from a folder of this repository
-  bumpwright fleet --source OCIRepository/flux-system/flux-system=kubernetes kubernetes/clusters/production
+  bumpwright fleet \\
+    --source OCIRepository/flux-system/flux-system=kubernetes \\
+    kubernetes/clusters/production
 
 Exit codes:
   0  all of it was built
@@ -344,9 +348,11 @@ Examples:
   # What this branch does to the clusters
   bumpwright fleet review --from origin/main clusters/*
   # For a comment on a pull request
-  bumpwright fleet review --from origin/main --to HEAD --output markdown clusters/*
+  bumpwright fleet review --from origin/main --to HEAD --output markdown \\
+    clusters/*
   # For code scanning, without failing
-  bumpwright fleet review --from origin/main --to HEAD --output sarif clusters/* > review.sarif || true
+  bumpwright fleet review --from origin/main --to HEAD --output sarif \\
+    clusters/* > review.sarif || true
 
 Exit codes:
   0  nothing new as bad as --fail-on

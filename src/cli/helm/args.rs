@@ -283,13 +283,17 @@ impl Unsupported {
 const HELP: &str = "\
 Examples:
   # A chart of this folder, with values
-  bumpwright helm template web ./charts/web -f values/production.yaml --namespace shop
+  bumpwright helm template web ./charts/web -f values/production.yaml \\
+    --namespace shop
   # A chart of a registry
-  bumpwright helm template podinfo oci://ghcr.io/stefanprodan/charts/podinfo --version 6.x
+  bumpwright helm template podinfo \\
+    oci://ghcr.io/stefanprodan/charts/podinfo --version 6.x
   # A chart of a repository, with its definitions
-  bumpwright helm template cert-manager cert-manager --repo https://charts.jetstack.io --include-crds
+  bumpwright helm template cert-manager cert-manager --repo \\
+    https://charts.jetstack.io --include-crds
   # One template of it
-  bumpwright helm template web ./charts/web --show-only templates/deployment.yaml
+  bumpwright helm template web ./charts/web \\
+    --show-only templates/deployment.yaml
 
 Exit codes:
   0  printed

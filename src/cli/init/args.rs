@@ -76,7 +76,8 @@ Examples:
   # Write it, then see what an update would change
   bumpwright init --write && bumpwright update --dry-run
   # One image, with the Secret that the cluster needs for its registry
-  bumpwright init --image ghcr.io/acme/web --secret-ref ghcr --write clusters/production
+  bumpwright init --image ghcr.io/acme/web --secret-ref ghcr --write \\
+    clusters/production
   # For programs
   bumpwright init --output json
 

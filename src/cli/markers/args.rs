@@ -129,7 +129,8 @@ Examples:
   # Every marker, with what its field holds
   bumpwright markers clusters/production
   # Mark the fields of an image
-  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web \\
+    --write apps
 
 Exit codes:
   0  done, or nothing to do
@@ -160,13 +161,17 @@ marked is told with the reason.
 
 Examples:
   # Show the changes
-  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web apps
+  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web \\
+    apps
   # Make them
-  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web \\
+    --write apps
   # In Terraform and Dockerfiles too
-  bumpwright markers add --formats hcl,docker --image ghcr.io/acme/web --policy flux-system:web --write .
+  bumpwright markers add --formats hcl,docker --image ghcr.io/acme/web \\
+    --policy flux-system:web --write .
   # Mark one field
-  bumpwright markers add --field apps/values.yaml:12 --part tag --policy flux-system:web --write
+  bumpwright markers add --field apps/values.yaml:12 --part tag \\
+    --policy flux-system:web --write
 
 Exit codes:
   0  done, or nothing to do

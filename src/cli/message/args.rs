@@ -35,7 +35,8 @@ Examples:
   bumpwright message -f automation.yaml
   bumpwright message --template 'Update {{ len .Changed.Changes }} images'
   # The changes of a folder
-  bumpwright update --dry-run --output json | bumpwright message --from-json - --template @template.txt
+  bumpwright update --dry-run --output json | bumpwright message \\
+    --from-json - --template @template.txt
 
 Exit codes:
   0  rendered

@@ -18,6 +18,7 @@ pub(super) mod watch;
 
 use std::process::ExitCode;
 
+use super::waits::Wait;
 use super::{cluster, console};
 use args::Place;
 use bumpwright_kube::Cluster;
@@ -29,9 +30,11 @@ pub(super) use error::ViewError;
 /// The cluster cannot be connected to, and what the job says.
 pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, ViewError>) -> Result<T, ViewError> {
     let runtime = cluster::runtime().map_err(ViewError::Start)?;
+    let wait = Wait::new("asking the API server of the kubeconfig".to_owned());
     runtime.block_on(async {
         let cluster = cluster::connect(place.kubeconfig.clone(), place.context.clone()).await?;
         let server = cluster.identity();
+        wait.say(format!("asking {server}"));
         job(cluster).await.map_err(|error| error.of_server(&server))
     })
 }

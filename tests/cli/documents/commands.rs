@@ -1,8 +1,7 @@
 //! The commands of a block: those of `bumpwright` have to parse.
 
-use bumpwright::cli::args::Cli;
+use bumpwright::cli::args::command;
 use bumpwright_api::tree::{Value, parse};
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::page::Block;
@@ -18,7 +17,7 @@ pub fn count(block: &Block) -> usize {
 }
 
 fn fault(words: &[String]) -> Option<String> {
-    let error = Cli::try_parse_from(words).err()?;
+    let error = command().try_get_matches_from(words).err()?;
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use bumpwright::cli::args::Cli;
+use bumpwright::cli::args::command;
 use clap::builder::PossibleValue;
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command};
 
 use super::markdown::{generated, help, item, names, paragraph, sentence};
 
 /// The program with its commands, in the order of `--help`; `help` is clap's own.
 pub fn program() -> Command {
-    let mut program = Cli::command().disable_help_subcommand(true);
+    let mut program = command().disable_help_subcommand(true);
     program.build();
     program
 }
