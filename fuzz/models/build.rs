@@ -33,6 +33,14 @@ const SOURCES: &[(&str, &str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "app/runtime/src/work/timers.rs",
+        "timers.rs",
+        &[
+            ("use tokio::time::Instant;", "use crate::still::Instant;"),
+            ("use bumpwright_api::ObjectName;", "use crate::still::ObjectName;"),
+        ],
+    ),
+    (
         "app/runtime/src/work/namespaces.rs",
         "namespaces.rs",
         &[

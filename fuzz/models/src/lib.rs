@@ -17,4 +17,7 @@ pub mod work {
     pub mod queue {
         include!(concat!(env!("OUT_DIR"), "/queue.rs"));
     }
+    pub mod timers {
+        include!(concat!(env!("OUT_DIR"), "/timers.rs"));
+    }
 }

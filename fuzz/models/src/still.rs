@@ -31,6 +31,14 @@ impl std::ops::Add<Duration> for Instant {
     }
 }
 
+impl std::ops::Sub<Duration> for Instant {
+    type Output = Self;
+
+    fn sub(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(by))
+    }
+}
+
 /// The time never comes: who is not woken waits forever, which shuttle finds.
 pub async fn timeout_at<T>(_: Instant, work: impl Future<Output = T>) -> Result<T, ()> {
     Ok(work.await)
