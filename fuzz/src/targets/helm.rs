@@ -35,6 +35,7 @@ fn rendered(chart: &Chart, values: &Values) -> Option<String> {
     };
     let settings = Settings {
         skip_schemas: false,
+        leave_unfetched: false,
         limits: Limits {
             steps: 50_000,
             output: 1 << 20,

@@ -242,12 +242,13 @@ fn tags(version: Option<&str>, tag: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_known_hosts_are_asked() {
-        let api: ReleasesApi = "gitea=http://git.example.com:3000/api/v1".parse().expect("it is valid");
+        let api: ReleasesApi = "gitea=http://git.example.com:3000/api/v1".parse().unwrap();
         let notes = ReleaseNotes::new(&Objects::default(), &[api]);
         let asks = |source: &str| web(source).and_then(|url| notes.forge(&url)).is_some();
         for (source, is_asked) in [
