@@ -19,6 +19,19 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// A folder that is there: one that is misspelt would have nothing.
+///
+/// # Errors
+/// There is no such folder.
+pub(in crate::cli) fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err("there is no such folder".to_owned())
+    }
+}
+
 /// The command line, with the flags that all commands have.
 #[must_use]
 pub fn command() -> clap::Command {

@@ -113,6 +113,32 @@ fn a_sound_fleet_has_no_findings() {
     assert!(bench.ok(&["fleet", "--offline", "./check"]).out.contains("1 ConfigMap"));
 }
 
+/// Policies that lie where nothing applies them are no reason to pass over what is no marker.
+#[test]
+fn a_misspelt_marker_is_told_in_a_fleet_without_policies() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/p/sync.yaml", sync("p"));
+    bench.write(
+        "clusters/p/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: web}\ndata:\n  a: web:1 # {\"$imagepolcy\": \"fs:web\"}\n\
+         \x20 b: web:1 # {\"$imagepolicy\": \"fs:web\"}\n",
+    );
+    let (code, lines, _) = found(&bench, &["clusters/p"]);
+    assert_eq!((code, lines.len()), (1, 1), "{lines:#?}");
+    assert!(
+        lines[0].starts_with("clusters/p/map.yaml:5:") && lines[0].ends_with("error[unknown-policy]"),
+        "{lines:#?}"
+    );
+    // A folder of charts that is not there is no empty one.
+    let ran = bench.run(&["fleet", "check", "clusters/p", "--charts", "nochart"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("there is no such folder"),
+        "{}",
+        ran.err
+    );
+}
+
 /// What a variable of a Secret has put into a field is not in what is said about the field.
 #[test]
 fn a_finding_does_not_tell_what_a_secret_has() {

@@ -366,7 +366,7 @@ fn what_gerrit_refuses_is_said_in_its_words() {
     let id = format!("I{}", "0".repeat(40));
     let misplaced = format!("Bump\n\nChange-Id: {id}\n\nWords");
     for (more, words) in [
-        (vec!["--gerrit=nosuch"], "branch nosuch not found"),
+        (vec!["--gerrit=nosuch"], "couldn't find remote ref"),
         (
             vec!["--refspec", "HEAD:refs/for/main"],
             "missing Change-Id in message footer",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
+use crate::cli::args::folder;
 use crate::cli::byte_size::ByteSize;
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_api::GoDuration;
@@ -208,7 +209,7 @@ pub struct Reading {
 
     /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
     /// OCIRepositories
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub charts: Option<PathBuf>,
 
     /// The minor version of Kubernetes, such as 1.34 [default: the newest that is known]

@@ -231,8 +231,6 @@ pub struct Unsupported {
     skip_crds: bool,
     #[arg(long, hide = true)]
     take_ownership: bool,
-    #[arg(long, hide = true, value_name = "TIME")]
-    timeout: Option<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, value_name = "HOW")]
     wait: Option<Option<String>>,
     #[arg(long, hide = true)]

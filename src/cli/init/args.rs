@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args};
 
-use crate::cli::args::Format;
+use crate::cli::args::{Format, folder};
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub struct Init {
 
     /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
     /// OCIRepositories
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub charts: Option<PathBuf>,
 
     /// Only this image or chart, without a tag; may be repeated

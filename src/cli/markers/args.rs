@@ -88,7 +88,7 @@ pub struct Add {
     pub helm: bool,
 
     /// Take charts of HelmRepositories from this folder first: NAME-VERSION.tgz, or a folder NAME
-    #[arg(long, value_name = "DIR", conflicts_with = "field")]
+    #[arg(long, value_name = "DIR", value_parser = crate::cli::args::folder, conflicts_with = "field")]
     pub charts: Option<PathBuf>,
 
     /// Write the files [default: print the changes as a unified diff]

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::releases::ReleasesApi;
 use super::request_args::Request;
-use crate::cli::args::Access;
+use crate::cli::args::{Access, folder};
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_api::GoDuration;
 
@@ -45,7 +45,7 @@ pub struct Update {
 
     /// With --fleet: a folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
     /// OCIRepositories
-    #[arg(long, value_name = "DIR", requires = "fleet", help_heading = "Clusters")]
+    #[arg(long, value_name = "DIR", value_parser = folder, requires = "fleet", help_heading = "Clusters")]
     pub charts: Option<PathBuf>,
 
     /// With --fleet: the minor version of Kubernetes that charts see, such as 1.34 [default: the newest that is known]

@@ -19,7 +19,10 @@ use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, 
 impl Typed<'_> {
     pub(super) fn plain_remote(&self, url: &str, places: &mut Places) -> Result<Step, String> {
         let remote = access::plain(url, &self.args.access)?;
-        let start = self.args.branch.clone().map_or(Start::Default, Start::Branch);
+        // A change for a branch is made of what that branch has.
+        let reviewed = self.review().and_then(|review| review.branch);
+        let start = self.args.branch.clone().or(reviewed);
+        let start = start.map_or(Start::Default, Start::Branch);
         let mut notes = Vec::new();
         let author = self.author(None, None)?;
         let job = RemoteJob {

@@ -244,7 +244,12 @@ fn image_reference(text: &str) -> Result<LatestRef, String> {
         return Err(format!("{digest:?} is not a digest, which is ALGORITHM:HEX"));
     }
     if tag.is_none() && digest.is_none() {
-        return Err("which one? give a tag, a digest or both".to_owned());
+        let is_version = name.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit()) && !name.contains('/');
+        return Err(if is_version {
+            format!("{name} is taken for the name of an image: write IMAGE:{name}")
+        } else {
+            "which one? give a tag, a digest or both".to_owned()
+        });
     }
     let image = LatestRef {
         name: name.to_owned(),

@@ -135,8 +135,8 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     Some(file)
 }
 
-/// Findings about markers. A repository is not looked at if no cluster has policies or automations: another one, which
-/// was not given, may update it.
+/// Findings about markers. If no cluster has policies or automations, only comments that are no markers are told: another
+/// cluster, which was not given, may update the repository.
 pub(super) fn check(
     clusters: &[Cluster<'_>],
     automations: &[Automation<'_>],
@@ -145,6 +145,10 @@ pub(super) fn check(
 ) {
     let policies = policies(clusters);
     if policies.is_empty() && automations.is_empty() {
+        for file in marked {
+            let malformed = file.skips.iter().filter(|skip| skip.reason == Reason::MalformedMarker);
+            found.extend(malformed.filter_map(|skip| of_skip(file, skip)));
+        }
         return;
     }
     let is_whole = clusters.iter().all(Cluster::is_whole);
