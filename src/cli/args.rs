@@ -53,7 +53,7 @@ Examples:
 
 Exit codes:
   0  done
-  1  a difference: `diff`, and `update` with --exit-code
+  1  a difference: `diff`, and `update` with --exit-code; a finding: `fleet`
   2  an error
   3  something was skipped: `update` with --strict
 
