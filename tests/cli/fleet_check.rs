@@ -139,6 +139,25 @@ fn a_misspelt_marker_is_told_in_a_fleet_without_policies() {
     );
 }
 
+/// What is in another namespace was built: it is not looked for in what was not.
+#[test]
+fn a_source_of_another_namespace_is_meant() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/p/sync.yaml", sync("p"));
+    bench.write(
+        "clusters/p/release.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: acme, namespace: flux-system}\n\
+         spec: {interval: 1h, url: 'https://charts.example.com'}\n---\n\
+         apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: cache, namespace: web}\n\
+         spec: {interval: 1h, chart: {spec: {chart: cache, sourceRef: {kind: HelmRepository, name: acme}}}}\n",
+    );
+    let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
+    let finding = "warning[missing-source]: HelmRelease web/cache: HelmRepository web/acme is not in the fleet";
+    assert!(ran.out.contains(finding), "{}", ran.out);
+    assert!(ran.out.contains("help: did you mean flux-system/acme?"), "{}", ran.out);
+}
+
 /// What a variable of a Secret has put into a field is not in what is said about the field.
 #[test]
 fn a_finding_does_not_tell_what_a_secret_has() {

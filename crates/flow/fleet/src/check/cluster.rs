@@ -143,9 +143,13 @@ impl<'c> Cluster<'c> {
     }
 
     /// A finding about a missing object of a kind. It is a note if a file defines it that belongs to
-    /// what was not built.
+    /// what was not built: one that another namespace has was built.
     pub(crate) fn missing_object(&self, finding: Finding, group: &str, kind: &str, name: &ObjectName) -> Finding {
-        let found = if self.unbuilt.is_empty() {
+        let mut others = self
+            .fleet
+            .identities()
+            .filter(|(id, _)| id.group == group && id.kind == kind);
+        let found = if self.unbuilt.is_empty() || others.any(|(id, _)| id.name.name == name.name) {
             None
         } else {
             let index = self.definitions.get_or_init(|| definitions(self.places));
