@@ -5,10 +5,9 @@ use crate::controllers::context::Context;
 use crate::controllers::tokens;
 use bumpwright_api::{GitRepository, ObjectName, Objects, ReviewAnnotations};
 use bumpwright_connect::{self as connect, git, requester};
-use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository};
+use bumpwright_forge::{Forge, ForgeApi, GitAddress, Repository};
 use bumpwright_git::Remote;
 use bumpwright_kube::GIT_REPOSITORY;
-use bumpwright_secret::Secret;
 use bumpwright_update::forge_kind;
 
 /// The servers of a repository.
@@ -44,12 +43,9 @@ pub(super) fn connect(
         )?,
     };
     let place = Repository::locate(kind, address, wanted.api.as_ref()).map_err(|error| error.to_string())?;
-    let login = match secret(repository, wanted) {
-        Some(name) => Login::Token(token(&name, objects)?),
-        None => connect::own_login(&remote, &place).ok_or_else(|| {
-            format!("no token for the pull requests of {place}: name a Secret by the annotation bumpwright.dev/review-secret")
-        })?,
-    };
+    let secret = secret(repository, wanted);
+    let named = ("bumpwright.dev/review-secret", secret.as_ref());
+    let login = connect::pull_request_login(named, objects, (&remote, &place))?;
     let forge = connect::forge(kind, place, login, &remote)?;
     Ok(Connection { remote, forge })
 }
@@ -59,14 +55,4 @@ fn of_host(address: GitAddress<'_>) -> Option<ForgeApi> {
         GitAddress::Web(url) => url.host_str()?,
         GitAddress::Ssh { host, .. } => host,
     })
-}
-
-fn token(name: &ObjectName, objects: &Objects) -> Result<Secret, String> {
-    let secret = objects
-        .secret(name)
-        .ok_or_else(|| format!("secret '{name}' not found"))?;
-    let token = secret.text("token").map_err(|error| error.to_string())?;
-    let token = token.map(str::trim_end).filter(|token| !token.is_empty());
-    let token = token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?;
-    Ok(Secret::new(token))
 }

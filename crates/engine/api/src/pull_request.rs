@@ -175,7 +175,7 @@ impl ImageUpdateAutomation {
     }
 }
 
-fn read<T>(
+pub(super) fn read<T>(
     key: &'static str,
     value: &str,
     grammar: &'static str,
@@ -188,7 +188,7 @@ fn read<T>(
     })
 }
 
-fn kind(text: &str) -> Option<ForgeKind> {
+pub(super) fn kind(text: &str) -> Option<ForgeKind> {
     match text {
         "github" => Some(ForgeKind::GitHub),
         "gitea" => Some(ForgeKind::Gitea),

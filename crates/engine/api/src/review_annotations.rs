@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::annotations::ours;
-use super::pull_request::{API_URL, ForgeKind, api_url, secret_name};
+use super::pull_request::{self, API_URL, ForgeKind, api_url, secret_name};
 use bumpwright_policy::InvalidAnnotation;
 
 const REVIEW: &str = "\"true\", \"false\", github or gitea";
@@ -41,13 +41,7 @@ impl ReviewAnnotations {
     /// # Errors
     /// [`InvalidAnnotation`] for one that does not parse.
     pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
-        let (is_on, kind) = match ours(annotations, "review").map(String::as_str) {
-            None | Some("false") => (false, None),
-            Some("true") => (true, None),
-            Some("github") => (true, Some(ForgeKind::GitHub)),
-            Some("gitea") => (true, Some(ForgeKind::Gitea)),
-            Some(other) => return Err(invalid("review", other, REVIEW)),
-        };
+        let (is_on, kind) = read(annotations, "review", REVIEW, review)?.unwrap_or((false, None));
         let switch = |key| read(annotations, key, SWITCH, |text| text.parse().ok());
         Ok(Self {
             is_on,
@@ -68,15 +62,17 @@ fn read<T>(
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<Option<T>, InvalidAnnotation> {
     let value = ours(annotations, key);
-    let parsed = value.map(|value| parse(value).ok_or_else(|| invalid(key, value, grammar)));
-    parsed.transpose()
+    value
+        .map(|value| pull_request::read(key, value, grammar, parse))
+        .transpose()
 }
 
-fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
-    InvalidAnnotation::Value {
-        key,
-        value: value.to_owned(),
-        grammar,
+/// Whether there are reviews, and the API of the forge.
+fn review(text: &str) -> Option<(bool, Option<ForgeKind>)> {
+    match text {
+        "false" => Some((false, None)),
+        "true" => Some((true, None)),
+        forge => pull_request::kind(forge).map(|kind| (true, Some(kind))),
     }
 }
 

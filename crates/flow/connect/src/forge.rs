@@ -1,5 +1,6 @@
 //! The forge of a remote, for pull requests.
 
+use bumpwright_api::{ObjectName, Objects};
 use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository};
 use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
@@ -36,6 +37,29 @@ pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, String> {
             remote.url
         )),
     }
+}
+
+/// The login for the pull requests of a repository: the token of the Secret that an annotation names, else Git's own.
+///
+/// # Errors
+/// There is neither, for users.
+pub fn pull_request_login(
+    (annotation, secret): (&str, Option<&ObjectName>),
+    objects: &Objects,
+    (remote, repository): (&Remote, &Repository),
+) -> Result<Login, String> {
+    let Some(name) = secret else {
+        return own_login(remote, repository).ok_or_else(|| {
+            format!("no token for the pull requests of {repository}: name a Secret by the annotation {annotation}")
+        });
+    };
+    let secret = objects
+        .secret(name)
+        .ok_or_else(|| format!("secret '{name}' not found"))?;
+    let token = secret.text("token").map_err(|error| error.to_string())?;
+    let token = token.map(str::trim_end).filter(|token| !token.is_empty());
+    let token = token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?;
+    Ok(Login::Token(Secret::new(token)))
 }
 
 /// Git's own login, if the forge is on the same server; never in clear text when Git uses it over TLS.

@@ -11,7 +11,7 @@ use crate::controllers::tokens;
 use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_connect::git::{self, RemoteError};
 use bumpwright_connect::{self as connect, requester};
-use bumpwright_forge::{Login, Repository};
+use bumpwright_forge::Repository;
 use bumpwright_git::Remote;
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
 use bumpwright_runtime::clock;
@@ -177,20 +177,9 @@ fn pull_request(
     let git = connect::git_address(remote)?;
     let repository =
         Repository::locate(kind, git, said.api.as_ref()).map_err(|error| format!("pull request: {error}"))?;
-    let login = match pull_request_secret(automation) {
-        Some(name) => {
-            let secret = objects.secret(&name).ok_or_else(|| format!("secret '{name}' not found"))?;
-            let token = secret.text("token").map_err(|e| e.to_string())?;
-            let token = token.map(str::trim_end).filter(|token| !token.is_empty());
-            Login::Token(bumpwright_secret::Secret::new(
-                token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?,
-            ))
-        }
-        None => connect::own_login(remote, &repository)
-            .ok_or_else(|| {
-                format!("no token for the pull requests of {repository}: name a Secret by the annotation bumpwright.dev/pull-request-secret")
-            })?,
-    };
+    let secret = pull_request_secret(automation);
+    let named = ("bumpwright.dev/pull-request-secret", secret.as_ref());
+    let login = connect::pull_request_login(named, objects, (remote, &repository))?;
     Ok(Some(PullRequest {
         base: said.base,
         overwrite: said.overwrite,
