@@ -44,7 +44,7 @@ impl Charts {
         network: &Network,
     ) -> Result<Chart, ChartError> {
         if let Some(found) = self.given(wanted) {
-            return found;
+            return read_given(&found);
         }
         let object = wanted.repository.object.as_ref();
         let spec = object
@@ -55,7 +55,7 @@ impl Charts {
         let kept = Kept::of(url, &wanted.name);
         let is_exact = Version::parse_strict(&wanted.version).is_ok();
         if let Some(path) = kept.find(&wanted.version).filter(|_| is_exact || self.offline) {
-            return read_chart(&path).map_err(|error| ChartError::Broken(format!("{}: {error}", path.display())));
+            return read_given(&path);
         }
         if self.offline {
             let unknown = format!("it is not kept on this machine ({url}, offline)");
@@ -72,11 +72,9 @@ impl Charts {
         Ok(chart)
     }
 
-    /// A chart of `--charts`; none where it has no such chart.
-    pub(super) fn given(&self, wanted: &RepositoryChart) -> Option<Result<Chart, ChartError>> {
-        let found = given(self.given.as_deref()?, wanted)?;
-        let chart = read_chart(&found);
-        Some(chart.map_err(|error| ChartError::Broken(format!("{}: {error}", found.display()))))
+    /// Where `--charts` has a chart.
+    pub(super) fn given(&self, wanted: &RepositoryChart) -> Option<PathBuf> {
+        given(self.given.as_deref()?, wanted)
     }
 
     fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<Vec<u8>, ChartError> {
@@ -122,6 +120,14 @@ impl Charts {
     }
 }
 
+/// Reads a chart of `--charts`, or of those that are kept.
+///
+/// # Errors
+/// It is no valid chart.
+pub(super) fn read_given(path: &Path) -> Result<Chart, ChartError> {
+    read_chart(path).map_err(|error| ChartError::Broken(format!("{}: {error}", path.display())))
+}
+
 /// What is not there is a fault of the release; what is not reached may be there.
 fn not_pulled(error: PullError) -> ChartError {
     match error {
@@ -135,16 +141,13 @@ fn not_pulled(error: PullError) -> ChartError {
 pub(super) fn of_image(source: &SourceObject) -> Option<RepositoryChart> {
     let spec = source.object.as_ref()?.get("spec")?;
     let reference = spec.get("ref").unwrap_or(&Value::Null);
-    let version = ["semver", "tag"].map(|field| text(reference, field));
-    let version = version
-        .into_iter()
-        .find(|version| !version.is_empty())
-        .unwrap_or_default();
+    let mut versions = ["semver", "tag"].map(|field| text(reference, field)).into_iter();
+    let version = versions.find(|version| !version.is_empty());
     Some(RepositoryChart {
         repository: source.clone(),
         name: text(spec, "url").trim_end_matches('/').rsplit('/').next()?.to_owned(),
         // A tag has no `+` (Helm, *OCI registries*).
-        version: version.replace('_', "+"),
+        version: version.map_or_else(String::new, |version| version.replace('_', "+")),
     })
 }
 

@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
 use crate::cli::files::meant;
+use crate::cli::words;
 use args::{FleetCommand, FleetOutput, Show};
 use bumpwright_api::ObjectName;
 use bumpwright_fleet::{Fleet, Node, Product, is_unmatched_patch, unmatched_patches};
@@ -116,11 +117,7 @@ fn unfetched(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
         }
     }
     for (host, count) in hosts {
-        let releases = if count == 1 {
-            "1 HelmRelease".to_owned()
-        } else {
-            format!("{count} HelmReleases")
-        };
+        let releases = words::count(count, "HelmRelease");
         say(
             "note",
             &format!("the values of {releases} are not compared with schemas at {host}, which are not fetched"),

@@ -94,18 +94,14 @@ impl UserOutside {
         }
     }
 
-    /// A chart of `--charts`.
+    /// A chart of `--charts`, which sources share.
     fn given(&self, source: &SourceObject) -> Option<Result<Arc<Chart>, ChartError>> {
-        let wanted = charts::of_image(source)?;
+        let path = self.charts.given(&charts::of_image(source)?)?;
         let slot = {
             let mut pulled = self.pulled.lock();
-            Arc::clone(pulled.entry(format!("given {wanted:?}")).or_default())
+            Arc::clone(pulled.entry(path.display().to_string()).or_default())
         };
-        if let Some(known) = slot.get() {
-            return Some(known.clone());
-        }
-        let found = self.charts.given(&wanted)?.map(Arc::new);
-        Some(slot.get_or_init(|| found).clone())
+        Some(slot.get_or_init(|| charts::read_given(&path).map(Arc::new)).clone())
     }
 
     /// The files of another revision of the repository, if the local clone has it.
@@ -208,7 +204,7 @@ impl Outside for UserOutside {
         slot.get_or_init(pull).clone()
     }
 
-    /// A chart of `--charts`, or why there is none; the others are read from the files of their source.
+    /// A chart of `--charts`, or the error of a registry that does not have it; the others are read from the files of their source.
     fn image(&self, source: &SourceObject, _until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
         let absent = || {
             let absent = self.absent.lock();
