@@ -5,19 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use url::Url;
 
 use crate::cli::access;
+use crate::cli::images::Images;
 use crate::cli::words;
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
 use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Release, Repository};
 use bumpwright_http::Peer;
 use bumpwright_overview as overview;
 use bumpwright_registry::Origin;
-use bumpwright_scan::{Missing, Scanner};
 use bumpwright_update::{BumpedImage, ImageRelease, Releases};
 
 /// Forges that everybody knows.
@@ -66,17 +67,18 @@ impl FromStr for ReleasesApi {
 #[derive(Debug)]
 pub(super) struct ReleaseNotes {
     objects: Objects,
-    scanner: Scanner,
+    /// The registries of the run.
+    images: Arc<Images>,
     apis: Vec<ReleasesApi>,
     origins: Mutex<BTreeMap<(String, String), Origin>>,
     releases: Mutex<BTreeMap<String, Option<Release>>>,
 }
 
 impl ReleaseNotes {
-    pub(super) fn new(objects: &Objects, apis: &[ReleasesApi]) -> Self {
+    pub(super) fn new(objects: &Objects, images: Arc<Images>, apis: &[ReleasesApi]) -> Self {
         Self {
             objects: objects.clone(),
-            scanner: Scanner::new(Missing::OwnLogins),
+            images,
             apis: apis.to_vec(),
             origins: Mutex::default(),
             releases: Mutex::default(),
@@ -90,7 +92,7 @@ impl ReleaseNotes {
             return Ok(known.clone());
         }
         let (policy, repository) = self.described(image)?;
-        let found = self.scanner.origin(&policy, &repository, &self.objects, tag);
+        let found = self.images.batch().origin(&policy, &repository, tag);
         let found = found.map_err(|error| error.to_string())?;
         self.origins.lock().insert(key, found.clone());
         Ok(found)
@@ -249,7 +251,8 @@ mod tests {
     #[test]
     fn only_known_hosts_are_asked() {
         let api: ReleasesApi = "gitea=http://git.example.com:3000/api/v1".parse().unwrap();
-        let notes = ReleaseNotes::new(&Objects::default(), &[api]);
+        let objects = Objects::default();
+        let notes = ReleaseNotes::new(&objects, Arc::new(Images::new(&objects)), &[api]);
         let asks = |source: &str| web(source).and_then(|url| notes.forge(&url)).is_some();
         for (source, is_asked) in [
             ("https://github.com/acme/web", true),

@@ -73,13 +73,13 @@ impl<'a> Typed<'a> {
             .map(|text| Refspec::parse(text))
             .collect::<Result<_, _>>();
         let message = args.message.as_deref().map(message).transpose()?;
-        let releases = args
-            .release_notes
-            .then(|| Arc::new(ReleaseNotes::new(&objects, &args.release_notes_api)));
+        let images = (!args.offline).then(|| Arc::new(Images::new(&objects)));
+        let releases = images.clone().filter(|_| args.release_notes);
+        let releases = releases.map(|images| ReleaseNotes::new(&objects, images, &args.release_notes_api));
         Ok(Self {
             args,
-            releases: releases.map(|releases| releases as Arc<dyn Releases>),
-            images: (!args.offline).then(|| Arc::new(Images::new(&objects))),
+            releases: releases.map(|releases| Arc::new(releases) as Arc<dyn Releases>),
+            images,
             objects,
             policies: Arc::new(policies),
             refspecs: refspecs.map_err(|e| e.to_string())?,

@@ -9,8 +9,9 @@ use parking_lot::Mutex;
 use super::choose::{Asked, Chosen, NoImage, choose};
 use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
-use bumpwright_api::{ImageRepository, ObjectName, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
 use bumpwright_gostd::Time;
+use bumpwright_registry::Origin;
 
 /// Number of registries asked concurrently.
 const WORKERS: usize = 16;
@@ -63,6 +64,14 @@ impl Batch {
             drop(scanned);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
         });
+    }
+
+    /// Where a tag's image was built from, for a policy.
+    ///
+    /// # Errors
+    /// As [`Scanner::origin`].
+    pub fn origin(&self, policy: &ImagePolicy, repository: &ImageRepository, tag: &str) -> Result<Origin, ScanError> {
+        self.scanner.origin(policy, repository, &self.objects, tag)
     }
 
     /// The scan of a repository; none when it was not scanned with its current spec.
