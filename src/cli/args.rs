@@ -22,7 +22,7 @@ pub struct Cli {
 /// A folder that is there: one that is misspelt would have nothing.
 ///
 /// # Errors
-/// There is no such folder.
+/// The folder does not exist.
 pub(in crate::cli) fn folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.is_dir() {

@@ -1,4 +1,4 @@
-//! What the command waits for, for whoever ends it.
+//! What the command waits for: the error of `--timeout` names it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -18,7 +18,7 @@ const FLUX: &str = "flux-system";
 /// Where the objects go.
 pub(super) struct Placed {
     pub(super) file: PathBuf,
-    /// Folders of clusters among which there is no choice, or in which nothing is known to be applied.
+    /// Why the folder is not known: the file is not applied where it is.
     open: Option<Open>,
 }
 

@@ -11,7 +11,7 @@ const LEAST: Duration = Duration::from_secs(15);
 /// The longest pause.
 const MOST: Duration = Duration::from_secs(3600);
 
-/// The most texts that are told once.
+/// The most messages that are remembered, so that each is written once.
 const TEXTS: usize = 1000;
 
 /// The two commits that a review is about.
@@ -29,7 +29,7 @@ struct Failures {
 }
 
 /// What is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Known {
     /// The pairs that are reviewed, by the numbers of requests.
     done: BTreeMap<u64, Pair>,
@@ -41,16 +41,6 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn new() -> Self {
-        Self {
-            done: BTreeMap::new(),
-            failed: BTreeMap::new(),
-            bases: BTreeMap::new(),
-            warned: BTreeSet::new(),
-            told: BTreeSet::new(),
-        }
-    }
-
     /// Forgets the requests that are not open any more.
     pub(super) fn keep(&mut self, open: &BTreeSet<u64>) {
         self.done.retain(|number, _| open.contains(number));
@@ -121,7 +111,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_end_with_a_review() {
-        let (mut known, now) = (Known::new(), Instant::now());
+        let (mut known, now) = (Known::default(), Instant::now());
         let pauses = [1, 2, 3].map(|_| known.failed(7, now) - now);
         assert_eq!(pauses, [LEAST, LEAST * 2, LEAST * 4]);
         for _ in 0..40 {

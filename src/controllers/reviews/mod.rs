@@ -220,7 +220,7 @@ impl Reviews {
             self.drop(name).await;
             return Ok(None);
         }
-        let known = self.known.lock().remove(name).unwrap_or_else(Known::new);
+        let known = self.known.lock().remove(name).unwrap_or_default();
         let mut round = Round::new(self, Arc::clone(object), repository, wanted, known);
         let done = round.run().await;
         let known = round.end();
@@ -265,10 +265,7 @@ impl Reviews {
     fn warn(&self, object: &Object, reason: Reason, message: String) {
         let is_new = {
             let mut known = self.known.lock();
-            known
-                .entry(object.name.clone())
-                .or_insert_with(Known::new)
-                .warns(&message)
+            known.entry(object.name.clone()).or_default().warns(&message)
         };
         if is_new {
             self.log(&object.name).error(&reason, &message);

@@ -231,7 +231,7 @@ impl<'a> Round<'a> {
         Ok(due)
     }
 
-    /// The commit that a request begins at; none if there is none.
+    /// The commit that a request begins at, if the two branches have one in common.
     async fn base(
         &mut self,
         connection: &Arc<Connection>,

@@ -20,7 +20,7 @@ pub struct Release {
 }
 
 impl Forge {
-    /// The release of a tag; none where there is no such release, or it is a draft.
+    /// The release of a tag; `None` if it does not exist, or is a draft.
     ///
     /// # Errors
     /// [`ForgeError`] when the forge does not answer, or refuses.

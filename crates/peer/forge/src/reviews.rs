@@ -35,7 +35,7 @@ pub struct OpenRequest {
     pub head: Option<String>,
     /// The commit that it was begun from, where the forge says so.
     pub merge_base: Option<String>,
-    /// Whether it comes from elsewhere than a branch of the repository itself: whoever wrote it need not have rights to
+    /// Whether it comes from elsewhere than a branch of the repository itself: its author need not have rights to
     /// write here.
     pub is_fork: bool,
 }
@@ -420,7 +420,7 @@ mod tests {
             (json!({"ref": "change", "repo": {"id": 2}}), true),
             // The fork is gone.
             (json!({"ref": "change", "repo": null}), true),
-            // AGit: whoever may read may push there.
+            // AGit: everybody who may read may push there.
             (json!({"ref": "refs/pull/7/head", "repo": {"id": 1}}), true),
         ] {
             let request = json!({"number": 7, "title": "t", "html_url": "", "head": head, "base": base});

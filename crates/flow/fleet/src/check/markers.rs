@@ -135,7 +135,7 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     Some(file)
 }
 
-/// Findings about markers. If no cluster has policies or automations, only comments that are no markers are told: another
+/// Findings about markers. Without policies and automations in any cluster, only malformed markers are reported: another
 /// cluster, which was not given, may update the repository.
 pub(super) fn check(
     clusters: &[Cluster<'_>],
