@@ -2,5 +2,3 @@
 //! browsers. Everything else is in crates below `crates/`, on five floors (ARCHITECTURE.md).
 
 pub mod cli;
-pub mod controllers;
-pub mod ui;

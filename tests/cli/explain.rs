@@ -24,26 +24,32 @@ const SOURCES: [&str; 5] = [
 
 /// The kinds whose objects get the reasons in a folder or file; the first prefix that fits counts.
 const SAID_BY: [(&str, &[&str]); 20] = [
-    ("src/controllers/images/repository/", &["ImageRepository"]),
-    ("src/controllers/images/policy/", &["ImagePolicy"]),
-    ("src/controllers/images/automation/", &["ImageUpdateAutomation"]),
+    ("crates/app/controllers/src/images/repository/", &["ImageRepository"]),
+    ("crates/app/controllers/src/images/policy/", &["ImagePolicy"]),
+    (
+        "crates/app/controllers/src/images/automation/",
+        &["ImageUpdateAutomation"],
+    ),
     ("crates/flow/update/", &["ImageUpdateAutomation"]),
-    ("src/controllers/kustomizations/", &["Kustomization"]),
-    ("src/controllers/sources/git_repository/", &["GitRepository"]),
-    ("src/controllers/sources/oci_repository/", &["OCIRepository"]),
-    ("src/controllers/sources/bucket/", &["Bucket"]),
-    ("src/controllers/sources/helm_repository/", &["HelmRepository"]),
-    ("src/controllers/sources/helm_chart/", &["HelmChart"]),
-    ("src/controllers/sources/", &SOURCES),
-    ("src/controllers/reviews/", &["GitRepository"]),
+    ("crates/app/controllers/src/kustomizations/", &["Kustomization"]),
+    ("crates/app/controllers/src/sources/git_repository/", &["GitRepository"]),
+    ("crates/app/controllers/src/sources/oci_repository/", &["OCIRepository"]),
+    ("crates/app/controllers/src/sources/bucket/", &["Bucket"]),
+    (
+        "crates/app/controllers/src/sources/helm_repository/",
+        &["HelmRepository"],
+    ),
+    ("crates/app/controllers/src/sources/helm_chart/", &["HelmChart"]),
+    ("crates/app/controllers/src/sources/", &SOURCES),
+    ("crates/app/controllers/src/reviews/", &["GitRepository"]),
     ("crates/flow/connect/src/git/", &["GitRepository"]),
     ("crates/flow/connect/src/error.rs", &SOURCES),
     ("crates/engine/verify/src/git.rs", &["GitRepository"]),
     ("crates/engine/verify/src/cosign/", &["OCIRepository"]),
     ("crates/peer/object-store/", &["Bucket"]),
     ("crates/app/runtime/", &ALL),
-    ("src/controllers/tokens.rs", &ALL),
-    ("src/ui/", &ALL),
+    ("crates/app/controllers/src/tokens.rs", &ALL),
+    ("crates/app/ui/src/", &ALL),
 ];
 
 const ALL: [&str; 9] = [
@@ -167,20 +173,23 @@ fn events_have_no_other_reasons() {
         let users = source.iter().filter(|(_, text)| text.contains(what));
         users.map(|(path, _)| path.as_str()).collect()
     };
-    assert_eq!(users(".event_after("), ["src/controllers/kustomizations/status.rs"]);
+    assert_eq!(
+        users(".event_after("),
+        ["crates/app/controllers/src/kustomizations/status.rs"]
+    );
     assert_eq!(
         users("events::event("),
         [
+            "crates/app/controllers/src/reviews/mod.rs",
             "crates/app/runtime/src/reconcile/driver.rs",
-            "src/controllers/reviews/mod.rs",
-            "src/ui/actions.rs"
+            "crates/app/ui/src/actions.rs"
         ]
     );
     assert_eq!(
         users(".recorder.record("),
         [
-            "crates/app/runtime/src/reconcile/driver.rs",
-            "src/controllers/reviews/mod.rs"
+            "crates/app/controllers/src/reviews/mod.rs",
+            "crates/app/runtime/src/reconcile/driver.rs"
         ]
     );
 }
@@ -239,7 +248,7 @@ fn each_type_of_condition_is_explained() {
 fn each_answer_to_a_webhook_is_explained() {
     let source = source();
     let rejection = &source["crates/engine/webhook/src/rejection.rs"];
-    let receiver = &source["src/controllers/webhooks/receiver.rs"];
+    let receiver = &source["crates/app/controllers/src/webhooks/receiver.rs"];
     let numbers = words_after(rejection, "=> ").chain(words_after(receiver, "Reply::new("));
     let numbers = numbers.filter(|word| word.len() == 3 && word.parse::<u16>().is_ok());
     let numbers: BTreeSet<String> = numbers.map(str::to_owned).collect();

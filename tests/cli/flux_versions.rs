@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bumpwright::cli::args::command;
-use bumpwright::controllers::Gates;
+use bumpwright_controllers::Gates;
 
 /// The names of one kind in the recorded table.
 fn recorded(kind: &str) -> Vec<String> {

@@ -9,15 +9,15 @@ use crate::cli::byte_size::ByteSize;
 use crate::cli::confined;
 use crate::cli::console;
 use crate::cli::ui;
-use crate::controllers::{
-    self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, ShardSettings,
-    TokenCacheLimits, WebhookSettings,
-};
 use args::{Bounds, Controller, Kustomize};
 use bumpwright_api::ObjectName;
 use bumpwright_apply::parse_stage_kinds;
 use bumpwright_budget::{self as budget, Budgets, Memory};
 use bumpwright_chart::Sizes;
+use bumpwright_controllers::{
+    self as controllers, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings,
+    ShardSettings, TokenCacheLimits, WebhookSettings,
+};
 use bumpwright_kube::{Connect, Pace, Scope};
 use bumpwright_runtime::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
 use bumpwright_storage as storage;

@@ -1,6 +1,6 @@
 //! What an installation consists of, as typed: kinds by the names of their controllers, and webhooks.
 
-use crate::controllers::Kinds;
+use bumpwright_controllers::Kinds;
 
 /// All names that `--components` accepts, besides `all`.
 const NAMES: &str = "image-reflector, image-automation, source, helm, kustomize, webhooks";

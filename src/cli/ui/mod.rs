@@ -12,10 +12,10 @@ use crate::cli::cluster;
 use crate::cli::confined;
 use crate::cli::console;
 use crate::cli::explain;
-use crate::ui::{Auth, ProxyAuth, Start, TagReader, UiSettings, Watches, serve};
 use args::{Ui, UiAuth, UiCommand};
 use bumpwright_kube::{Cluster, EVENT, Scope};
 use bumpwright_runtime::{ClusterEvent, Event, ListenAddress, ListenAddressError, Log, LogOptions, Server};
+use bumpwright_ui::{Auth, ProxyAuth, Start, TagReader, UiSettings, Watches, serve};
 
 /// Runs the command.
 #[must_use]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::plan::Plan;
 use crate::cli::installed::{CONTROLLERS, at, items};
-use crate::controllers::REVIEW_CONTROLLER;
+use bumpwright_controllers::REVIEW_CONTROLLER;
 use bumpwright_kube::{Cluster, ClusterError, Kind, LEASE, Resource, SERVICE_ACCOUNT, lease_name};
 
 /// The objects of a namespace that are neither in the plan nor made by the cluster itself.

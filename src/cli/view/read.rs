@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use super::error::ViewError;
 use super::{controllers, events, kinds};
 use crate::cli::images::now;
-use crate::ui::uses;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
 use bumpwright_overview::{Facts, Id, Overview, World};
+use bumpwright_ui::uses;
 
 /// kubectl's annotation.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

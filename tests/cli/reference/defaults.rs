@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use bumpwright::controllers::Gates;
 use bumpwright_api::GoDuration;
+use bumpwright_controllers::Gates;
 
 use super::commands::program;
 use super::markdown::generated;

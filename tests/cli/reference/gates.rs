@@ -1,6 +1,6 @@
 //! The feature gates, from the list by which `--feature-gates` is read.
 
-use bumpwright::controllers::{GateDescription, Gates};
+use bumpwright_controllers::{GateDescription, Gates};
 
 use super::markdown::{generated, item, names};
 

@@ -1,0 +1,249 @@
+//! What a view has from elsewhere: the charts of HelmRepositories and OCIRepositories, and nothing else.
+//!
+//! What a commit says is a tenant's. So a chart comes from the address that the object in the API server has, and with
+//! its logins, as its own controller fetches it; a commit chooses the chart and its version. Logins are used of objects
+//! in the tenant's namespace only.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use crate::context::Context;
+use crate::dereference;
+use crate::sources::helm_chart::pull::{self, RemoteError, Wanted};
+use crate::sources::oci_repository::remote::Registries;
+use bumpwright_api::{HelmRepository, Objects, OciRepository};
+use bumpwright_budget::Reservation;
+use bumpwright_connect::ConnectionSpec;
+use bumpwright_fleet::{ChartError, Outside, Repository, RepositoryChart, SourceObject};
+use bumpwright_helm::Chart;
+use bumpwright_http::Job;
+use bumpwright_kube::{HELM_REPOSITORY, Kind, OCI_REPOSITORY, Object};
+use bumpwright_kustomize::tree::{Sealed, World};
+use bumpwright_scan::Scanner;
+
+/// The longest time that one chart takes.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The most charts of one view.
+const CHARTS: usize = 100;
+
+/// The fields that say where an object's charts are, and who asks for them.
+const CONNECTION: [&str; 9] = [
+    "url",
+    "type",
+    "insecure",
+    "passCredentials",
+    "provider",
+    "secretRef",
+    "certSecretRef",
+    "proxySecretRef",
+    "serviceAccountName",
+];
+
+/// Those that say who asks.
+const LOGIN: [&str; 5] = [
+    "provider",
+    "secretRef",
+    "certSecretRef",
+    "proxySecretRef",
+    "serviceAccountName",
+];
+
+/// A chart, and the memory that it holds.
+type Pulled = Result<(Arc<Chart>, Reservation), ChartError>;
+
+/// What comes from elsewhere. A chart is fetched once.
+pub(crate) struct Elsewhere {
+    context: Arc<Context>,
+    /// For registries with charts.
+    scanner: Arc<Scanner>,
+    /// The namespace that sees it, and pays.
+    namespace: String,
+    /// Whose namespace that is, for users.
+    who: &'static str,
+    runtime: Handle,
+    pulled: Mutex<HashMap<String, Arc<OnceLock<Pulled>>>>,
+}
+
+impl Elsewhere {
+    pub(crate) fn new(context: &Arc<Context>, scanner: &Arc<Scanner>, namespace: &str, who: &'static str) -> Self {
+        Self {
+            context: Arc::clone(context),
+            scanner: Arc::clone(scanner),
+            namespace: namespace.to_owned(),
+            who,
+            runtime: Handle::current(),
+            pulled: Mutex::default(),
+        }
+    }
+
+    fn once(&self, key: String, pull: impl FnOnce() -> Pulled) -> Result<Arc<Chart>, ChartError> {
+        let slot = {
+            let mut pulled = self.pulled.lock();
+            if pulled.len() >= CHARTS && !pulled.contains_key(&key) {
+                return Err(unavailable(format!(
+                    "more than {CHARTS} charts of other sources in one verification"
+                )));
+            }
+            Arc::clone(pulled.entry(key).or_default())
+        };
+        let pulled = slot.get_or_init(pull).as_ref();
+        pulled.map(|(chart, _)| Arc::clone(chart)).map_err(Clone::clone)
+    }
+
+    /// The object of a source as the API server has it.
+    fn live(&self, kind: &'static Kind, source: &SourceObject) -> Result<Object, ChartError> {
+        let shown = source.shown();
+        if source.name.namespace.is_empty() {
+            return Err(unavailable(format!(
+                "charts that a chart of the repository needs are not fetched here: {}",
+                source.url().unwrap_or_default()
+            )));
+        }
+        let is_own = source.name.namespace == self.namespace;
+        let settings = &self.context.settings;
+        if !is_own && (settings.no_cross_namespace_refs || settings.scope.namespace.is_some()) {
+            return Err(unavailable(format!(
+                "{shown} is in another namespace than {}",
+                self.who
+            )));
+        }
+        let object = self.runtime.block_on(self.context.cluster.get(kind, &source.name));
+        let object = object.map_err(|error| {
+            if error.is_not_found() {
+                unavailable(format!("{shown} is not in the cluster"))
+            } else {
+                unavailable(format!("{shown} cannot be read: {error}"))
+            }
+        })?;
+        let spec = object.field("spec");
+        let names_login = LOGIN.iter().any(|field| set(&spec, field).is_some());
+        if !is_own && names_login {
+            return Err(unavailable(format!(
+                "{shown} is in another namespace than {}: its login is not used",
+                self.who
+            )));
+        }
+        let given = source.object.as_ref().and_then(|object| object.get("spec"));
+        let differs = |field: &&str| given.is_some_and(|given| set(given, field) != set(&spec, field));
+        match CONNECTION.iter().find(|field| differs(field)) {
+            Some(field) => Err(unavailable(format!("{shown} has another spec.{field} in the cluster"))),
+            None => Ok(object),
+        }
+    }
+
+    fn secrets(&self, object: &impl ConnectionSpec) -> Result<Objects, ChartError> {
+        let found = self.runtime.block_on(dereference::of(&self.context, object));
+        found.map_err(|error| unavailable(error.to_string()))
+    }
+
+    /// Runs a fetch on the account of the namespace, for half of the time that is left at most: a slow server does not
+    /// take that of the builds.
+    fn fetched<E>(
+        &self,
+        until: Option<Instant>,
+        fetch: impl FnOnce(&mut Reservation) -> Result<Chart, E>,
+        failed: impl FnOnce(E) -> ChartError,
+    ) -> Pulled {
+        let account = self.context.settings.fetches.of(&self.namespace).memory;
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()) / 2);
+        let limit = left.unwrap_or(LONGEST).min(LONGEST);
+        let mut held = account.nothing();
+        let chart = Job::on(account).run(|| Job::within(limit, || fetch(&mut held)));
+        Ok((Arc::new(chart.map_err(failed)?), held))
+    }
+
+    fn registries(&self) -> Registries<'_> {
+        Registries {
+            shared: &self.context,
+            scanner: &self.scanner,
+        }
+    }
+
+    fn of_repository(&self, chart: &RepositoryChart, until: Option<Instant>) -> Pulled {
+        let object = self.live(&HELM_REPOSITORY, &chart.repository)?;
+        let repository: HelmRepository = read(&object, &HELM_REPOSITORY)?;
+        let secrets = self.secrets(&repository)?;
+        let wanted = Wanted {
+            name: &chart.name,
+            version: &chart.version,
+            url: &repository.spec.url,
+            sizes: self.context.settings.chart_sizes,
+        };
+        let fetch = |held: &mut Reservation| {
+            if repository.is_oci() {
+                pull::of_registry(self.registries(), (&repository, &secrets), wanted, held)
+            } else {
+                pull::of_index((&repository, &secrets), wanted, held, |remote| {
+                    let index = remote.index_within(wanted.sizes.index);
+                    index.map(Arc::new).map_err(|error| error.to_string())
+                })
+            }
+        };
+        self.fetched(until, fetch, |error| match &error {
+            RemoteError::Version { .. } => ChartError::Broken(error.to_string()),
+            error => unavailable(error.to_string()),
+        })
+    }
+
+    fn of_image(&self, source: &SourceObject, until: Option<Instant>) -> Pulled {
+        let object = self.live(&OCI_REPOSITORY, source)?;
+        let mut repository: OciRepository = read(&object, &OCI_REPOSITORY)?;
+        if let Some(given) = &source.object {
+            let given: OciRepository = serde_json::from_value(given.clone())
+                .map_err(|error| ChartError::Broken(format!("{}: {error}", source.shown())))?;
+            repository.spec.reference = given.spec.reference;
+            repository.spec.layer_selector = given.spec.layer_selector;
+        }
+        let secrets = self.secrets(&repository)?;
+        let fetch = |held: &mut Reservation| pull::of_image(self.registries(), (&repository, &secrets), held);
+        self.fetched(until, fetch, |error| {
+            unavailable(format!("{}: {error}", source.shown()))
+        })
+    }
+}
+
+fn unavailable(why: String) -> ChartError {
+    ChartError::Unavailable(why)
+}
+
+fn read<T: serde::de::DeserializeOwned>(object: &Object, kind: &'static Kind) -> Result<T, ChartError> {
+    object.read(kind).map_err(|error| unavailable(error.to_string()))
+}
+
+/// A field of a spec that is not what it is without being set.
+fn set<'s>(spec: &'s Value, field: &str) -> Option<&'s Value> {
+    let is_default = |value: &&Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => matches!(
+            (field, text.as_str()),
+            (_, "") | ("type", "default") | ("provider", "generic")
+        ),
+        _ => false,
+    };
+    spec.get(field).filter(|value| !is_default(value))
+}
+
+/// A verification has the files of the repository, and charts. What needs others fails with the commit and without it.
+impl Outside for Elsewhere {
+    fn world(&self) -> Box<dyn World + '_> {
+        Box::new(Sealed)
+    }
+
+    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
+        Err(format!("{} is another source", source.shown()))
+    }
+
+    fn chart(&self, chart: &RepositoryChart, _: &[Value], until: Option<Instant>) -> Result<Arc<Chart>, ChartError> {
+        self.once(format!("{chart:?}"), || self.of_repository(chart, until))
+    }
+
+    fn image(&self, source: &SourceObject, until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
+        Some(self.once(format!("{source:?}"), || self.of_image(source, until)))
+    }
+}

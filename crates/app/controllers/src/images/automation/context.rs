@@ -1,0 +1,57 @@
+//! The context of ImageUpdateAutomations.
+
+use std::sync::Arc;
+
+use crate::context::{Context, Parts};
+use crate::images::fields::FieldBook;
+use crate::images::policy::book::PolicyBook;
+use crate::images::readers::Readers;
+use crate::mirrors::Mirrors;
+use crate::watching::Watch;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_kube::{Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, KUSTOMIZATION};
+use bumpwright_scan::Scanner;
+use bumpwright_update::Run;
+
+/// For the reconciler of the kind.
+#[derive(Debug)]
+pub(crate) struct AutomationContext {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) mirrors: Arc<Mirrors>,
+    pub(crate) policies: Arc<Cache>,
+    pub(crate) policy_book: PolicyBook,
+    pub(crate) sources: Arc<Cache>,
+    /// Empty as long as no automation follows its commits.
+    pub(crate) kustomizations: Arc<Cache>,
+    /// Empty as long as no automation follows a commit that changes some.
+    pub(crate) releases: Arc<Cache>,
+    pub(crate) readers: Arc<Readers>,
+    /// For registries with charts.
+    pub(crate) scanner: Arc<Scanner>,
+    pub(crate) fields: Option<Arc<FieldBook>>,
+}
+
+impl AutomationContext {
+    pub(crate) fn of(parts: &Parts) -> Arc<Self> {
+        let policies = parts.caches.of(Watch::ours_or_all(&IMAGE_POLICY));
+        Arc::new(Self {
+            shared: Arc::clone(&parts.shared),
+            mirrors: Arc::clone(&parts.mirrors),
+            policy_book: PolicyBook::new(&parts.shared, Arc::clone(&policies)),
+            policies,
+            readers: Arc::clone(&parts.caches.readers),
+            scanner: Arc::clone(&parts.scanner),
+            fields: parts.fields.clone(),
+            sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
+            kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
+            releases: parts.caches.of(Watch::when_needed(&HELM_RELEASE)),
+        })
+    }
+
+    /// Keeps where the marked fields are that a run has found, if somebody may look at them.
+    pub(super) fn keep_fields(&self, automation: &ImageUpdateAutomation, run: &Run) {
+        if let Some(fields) = &self.fields {
+            fields.record(&automation.metadata.object_name(), &automation.source_name(), run);
+        }
+    }
+}

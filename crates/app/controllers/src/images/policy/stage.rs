@@ -1,0 +1,233 @@
+//! A look at the stage that a policy promotes from: a Kustomization here or in another cluster, its
+//! workloads and their pods.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _};
+use serde_json::Value;
+
+use super::error::Error;
+use crate::images::context::ImagesContext;
+use crate::kustomizations::health::selector_text;
+use crate::kustomizations::target;
+use bumpwright_api::{Kustomization, ObjectId, ObjectName, SecretKeyRef};
+use bumpwright_kube::{
+    Answered, Cluster, ClusterError, DAEMON_SET, DEPLOYMENT, HELM_RELEASE, KUSTOMIZATION, POD, Resource, STATEFUL_SET,
+};
+use bumpwright_policy::Promotion;
+use bumpwright_rollout::{Inventory, MOST_PODS, Proof, Workload, runs};
+use bumpwright_runtime::clock;
+
+/// How long a look takes at most: a worker waits for it.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// How long the first list of Kustomizations takes at most; in a cluster without the kind there is none.
+const LISTED: Duration = Duration::from_secs(5);
+
+/// The most HelmReleases of a Kustomization that are looked into.
+const RELEASES: usize = 50;
+
+/// The number of requests at a time.
+const TOGETHER: usize = 8;
+
+/// Checks that a policy of the namespace `own` may name the Kustomization. In another cluster the rights are
+/// those of its kubeconfig.
+pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promotion) -> Result<(), Error> {
+    let is_foreign = promotion.kubeconfig.is_none() && promotion.namespace != own;
+    if is_foreign && context.shared.settings.no_cross_namespace_refs {
+        Err(Error::PromotionDenied(format!(
+            "cannot access 'Kustomization/{}/{}', cross-namespace references have been blocked",
+            promotion.namespace, promotion.name
+        )))
+    } else {
+        Ok(())
+    }
+}
+
+/// What the Kustomization proves about images of `repository` for a policy of the namespace `own`; else
+/// a sentence about it.
+pub(super) async fn proof(
+    context: &ImagesContext,
+    own: &str,
+    promotion: &Promotion,
+    repository: &str,
+) -> Result<Proof, String> {
+    let looked = tokio::time::timeout(LONGEST, look(context, own, promotion, repository)).await;
+    looked.unwrap_or_else(|_| {
+        let seconds = LONGEST.as_secs();
+        Err(format!(
+            "its API server has not answered all requests within {seconds} seconds"
+        ))
+    })
+}
+
+async fn look(context: &ImagesContext, own: &str, promotion: &Promotion, repository: &str) -> Result<Proof, String> {
+    let name = ObjectName::new(&promotion.namespace, &promotion.name);
+    let (inventory, reader) = match &promotion.kubeconfig {
+        None => here(context, own, &name).await?,
+        Some(secret) => elsewhere(context, own, secret, &name).await?,
+    };
+    let inventory = reader.with_releases(inventory).await?;
+    let seen = reader.workloads(&inventory, repository).await?;
+    let workloads: Vec<Workload<'_>> = seen
+        .iter()
+        .map(|(id, object, pods)| Workload { id, object, pods })
+        .collect();
+    let proof = inventory.prove(repository, &workloads, &clock::now());
+    proof.map_err(|why| why.to_string())
+}
+
+/// A Kustomization of this cluster.
+async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(Inventory, Reader), String> {
+    let kustomizations = &context.kustomizations;
+    kustomizations.need();
+    let _ = tokio::time::timeout(LISTED, kustomizations.listed()).await;
+    let Some(object) = kustomizations.get(name) else {
+        kustomizations.is_listed()?;
+        return Err(ABSENT.to_owned());
+    };
+    let inventory = Inventory::of(&object.status(), object.generation).map_err(|why| why.to_string())?;
+    let kustomization: Kustomization = object.read(&KUSTOMIZATION).map_err(|error| error.to_string())?;
+    let shared = &context.shared;
+    target::check_login(shared, &kustomization)?;
+    let cluster = target::of(shared, &kustomization).await?.cluster;
+    let reader = Reader {
+        cluster: cluster.within(shared.settings.builds.of(own)),
+        account: target::account(shared, &kustomization).map(|account| account.to_string()),
+        is_own: kustomization.spec.kube_config.is_none(),
+    };
+    Ok((inventory, reader))
+}
+
+/// A Kustomization of the cluster of a kubeconfig, which says with which rights it is looked at.
+async fn elsewhere(
+    context: &ImagesContext,
+    own: &str,
+    secret: &str,
+    name: &ObjectName,
+) -> Result<(Inventory, Reader), String> {
+    let shared = &context.shared;
+    let reference = SecretKeyRef {
+        name: secret.to_owned(),
+        key: None,
+    };
+    let cluster = target::of_secret(shared, own, &reference)
+        .await?
+        .led_by(&shared.cluster);
+    let cluster = cluster.within(shared.settings.builds.of(own));
+    let object = cluster.fetch(&Resource::of(&KUSTOMIZATION, true), name).await;
+    let object = object.map_err(|error| {
+        if error.is_not_found() {
+            ABSENT.to_owned()
+        } else {
+            error.to_string()
+        }
+    })?;
+    let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
+    let status = object.get("status").unwrap_or(&Value::Null);
+    let inventory = Inventory::of(status, generation.unwrap_or_default()).map_err(|why| why.to_string())?;
+    let reader = Reader {
+        cluster,
+        account: None,
+        is_own: false,
+    };
+    Ok((inventory, reader))
+}
+
+const ABSENT: &str = "there is no such Kustomization";
+
+/// A workload and its pods.
+type Seen = (ObjectId, Answered<Value>, Answered<Vec<Value>>);
+
+/// Reads workloads and pods.
+struct Reader {
+    cluster: Cluster,
+    /// The account that is impersonated. The controller's own rights never take its place: who names an account
+    /// would read with more.
+    account: Option<String>,
+    /// Whether it reads with the rights of the controller, if nobody is impersonated.
+    is_own: bool,
+}
+
+impl Reader {
+    /// Adds what HelmReleases install. One that may not be read, or is too many, is not looked into: its Kustomization
+    /// may prove the image without it.
+    async fn with_releases(&self, inventory: Inventory) -> Result<Inventory, String> {
+        let names = inventory.helm_releases.clone();
+        let asked = names.iter().take(RELEASES);
+        let asked: Vec<BoxFuture<'_, _>> = asked.map(|name| self.release(name).boxed()).collect();
+        let answers: Vec<(&ObjectName, Result<Answered<Value>, String>)> =
+            futures::stream::iter(asked).buffered(TOGETHER).collect().await;
+        let mut inventory = inventory;
+        for (name, object) in answers {
+            inventory = match object {
+                Ok(object) => inventory.with_release(name, &object).map_err(|why| why.to_string())?,
+                Err(why) => inventory.without_release(name, &why),
+            };
+        }
+        for name in names.iter().skip(RELEASES) {
+            inventory = inventory.without_release(name, &format!("its Kustomization has more than {RELEASES}"));
+        }
+        Ok(inventory)
+    }
+
+    async fn release<'n>(&self, name: &'n ObjectName) -> (&'n ObjectName, Result<Answered<Value>, String>) {
+        let object = self.cluster.fetch(&Resource::of(&HELM_RELEASE, true), name).await;
+        (name, object.map_err(|error| self.told(&error)))
+    }
+
+    /// The workloads that run an image of `repository`, with their pods.
+    async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, String> {
+        let ids = inventory.workloads.iter();
+        let asked: Vec<BoxFuture<'_, _>> = ids.map(|id| self.workload(id, repository).boxed()).collect();
+        let answers: Vec<Result<Option<Seen>, String>> =
+            futures::stream::iter(asked).buffered(TOGETHER).collect().await;
+        answers.into_iter().filter_map(Result::transpose).collect()
+    }
+
+    async fn workload(&self, id: &ObjectId, repository: &str) -> Result<Option<Seen>, String> {
+        let Some(resource) = resource(id) else { return Ok(None) };
+        let object = self.cluster.fetch(&resource, &id.name).await;
+        let object = object.map_err(|error| {
+            if error.is_not_found() {
+                format!("{id} is not there")
+            } else {
+                self.told(&error)
+            }
+        })?;
+        if !runs(&object, repository) {
+            return Ok(None);
+        }
+        let selector = object.pointer("/spec/selector").map(selector_text).unwrap_or_default();
+        if selector.is_empty() {
+            return Err(format!("{id} has no selector"));
+        }
+        let pods = Resource::of(&POD, true);
+        let pods = self
+            .cluster
+            .list_few(&pods, (&id.name.namespace, &selector), MOST_PODS)
+            .await;
+        let pods = pods.map_err(|error| self.told(&error))?;
+        Ok(Some((id.clone(), object, pods)))
+    }
+
+    fn told(&self, error: &ClusterError) -> String {
+        match &self.account {
+            Some(account) if error.is_not_impersonated() => format!(
+                "{error}; the workloads are looked at as the Kustomization's ServiceAccount {account}: let the controller impersonate it \
+                 (docs/guides/promotion.md, Rights)"
+            ),
+            None if self.is_own && error.is_forbidden() => {
+                format!("{error}; the rights for it come with deploy/promotion (install --promotion)")
+            }
+            _ => error.to_string(),
+        }
+    }
+}
+
+fn resource(id: &ObjectId) -> Option<Resource> {
+    let kinds = [&DEPLOYMENT, &STATEFUL_SET, &DAEMON_SET];
+    let kind = kinds.into_iter().find(|kind| kind.kind == id.kind)?;
+    Some(Resource::of(kind, true))
+}

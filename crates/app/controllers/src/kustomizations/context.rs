@@ -1,0 +1,42 @@
+//! The context of Kustomizations.
+
+use std::sync::Arc;
+
+use super::SOURCES;
+use super::build::slots::BuildSlots;
+use super::grace::Grace;
+use crate::artifact_trees::ArtifactTrees;
+use crate::context::{Context, Parts};
+use crate::mirrors::Mirrors;
+use crate::watching::Watch;
+use bumpwright_kube::Cache;
+
+/// For the reconciler of the kind.
+#[derive(Debug)]
+pub(crate) struct KustomizationsContext {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) mirrors: Arc<Mirrors>,
+    pub(crate) sources: [Arc<Cache>; SOURCES.len()],
+    pub(crate) trees: Arc<ArtifactTrees>,
+    pub(crate) build_slots: BuildSlots,
+    pub(crate) grace: Grace,
+}
+
+impl KustomizationsContext {
+    pub(crate) fn of(parts: &Parts) -> Arc<Self> {
+        let settings = &parts.shared.settings;
+        Arc::new(Self {
+            shared: Arc::clone(&parts.shared),
+            mirrors: Arc::clone(&parts.mirrors),
+            sources: SOURCES.map(|kind| parts.caches.of(Watch::all(kind))),
+            trees: Arc::new(ArtifactTrees::new(
+                settings.kustomize.http_retry,
+                parts.storage.clone(),
+                settings.kustomize.artifact_hosts.clone(),
+                settings.builds.clone(),
+            )),
+            build_slots: BuildSlots::default(),
+            grace: Grace::default(),
+        })
+    }
+}

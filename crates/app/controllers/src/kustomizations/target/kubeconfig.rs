@@ -1,0 +1,220 @@
+//! Target clusters described by a ConfigMap, and the identity used for them (fluxcd/pkg `auth/utils`, `GetRESTConfig`;
+//! K-105, K-112 … K-121).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+
+use super::RemoteKey;
+use crate::audiences::{audiences_of, is_kept};
+use crate::context::Context;
+use crate::{request_metrics, tokens};
+use bumpwright_api::{Kustomization, ObjectName};
+use bumpwright_cloud::{
+    Cloud, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, CredentialSettings, ServiceAccounts, Use,
+    WorkloadIdentity,
+};
+use bumpwright_connect::cluster::ClusterSettings;
+use bumpwright_connect::requester;
+use bumpwright_http::Deadline;
+use bumpwright_kube::{Cluster, ServerToken, TokenSource, kubeconfig_place};
+use bumpwright_runtime::blocking;
+use bumpwright_secret::Secret;
+
+/// Flux's prefix for errors of the identity.
+const DOING: &str = "failed to get access token for cluster";
+
+/// How long a request to the cluster waits for its token.
+const TOKEN: Duration = Duration::from_secs(30);
+
+/// The cluster of a ConfigMap.
+///
+/// # Errors
+/// In Flux's words.
+pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, map: &str) -> Result<Cluster, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let settings = settings(context, &ObjectName::new(namespace, map)).await?;
+    let request = request(context, namespace, &settings).await?;
+    let cloud = context.clouds.direct();
+    let asking = cloud.asked_by(requester("Kustomization", &kustomization.metadata));
+    let login = login(asking, Arc::clone(&request), kustomization.spec.timeout()).await?;
+    let key = key(&request, &login);
+    if let Some(cluster) = context.remotes.get(key, Instant::now()) {
+        return Ok(cluster);
+    }
+    let (address, ca) = (&login.address, login.ca.as_deref());
+    let told = request_metrics::of_cluster(&context.metrics);
+    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
+    context.remotes.put(key, namespace, &cluster, Instant::now());
+    Ok(cluster)
+}
+
+/// Reads the ConfigMap.
+async fn settings(context: &Context, name: &ObjectName) -> Result<BTreeMap<String, String>, String> {
+    let map = context.configs.config_map(name).await;
+    let map = map.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
+    Ok(serde_json::from_value(map.field("data")).unwrap_or_default())
+}
+
+async fn request(
+    context: &Context,
+    namespace: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<Arc<ClusterRequest>, String> {
+    let ClusterSettings {
+        place,
+        audiences,
+        service_account,
+    } = ClusterSettings::read(settings).map_err(|error| error.to_string())?;
+    let named = account(context, namespace, &service_account).await?;
+    let is_own = named.is_none() && place.provider == ClusterProvider::Generic;
+    if named.is_none() {
+        keep_own(context, &place)?;
+    }
+    let account = if is_own { Some(own(context).await?) } else { named };
+    let account = account.map(|account| with_audiences(account, audiences)).transpose()?;
+    if let Some(own) = account.as_ref().filter(|_| is_own) {
+        refuse_audiences(context, own, &place.address).await?;
+    }
+    Ok(Arc::new(ClusterRequest {
+        place,
+        account,
+        is_own,
+        read_kubeconfig: kubeconfig_place,
+    }))
+}
+
+/// The account with the audiences of the ConfigMap, which its annotations replace.
+fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<WorkloadIdentity, String> {
+    let annotated = account.credential.opted_in || !account.credential.audiences.is_empty();
+    match (audiences.is_empty(), annotated) {
+        (true, _) => Ok(account),
+        (false, true) => Err(format!(
+            "failed to validate configuration: audiences of the ConfigMap cannot be combined with the annotations \
+             credential.auth.fluxcd.io of service account '{}/{}'; give credential.auth.fluxcd.io/audiences instead",
+            account.namespace, account.name
+        )),
+        (false, false) => Ok(WorkloadIdentity {
+            credential: CredentialSettings {
+                audiences,
+                ..account.credential
+            },
+            ..account
+        }),
+    }
+}
+
+/// Returns whether this process may use its own identity at a place that a ConfigMap describes. With tenant isolation
+/// only an address from a cloud counts: another server would keep the token.
+fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
+    let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
+    if told_by_cloud || !context.settings.keeps_tenants_apart() {
+        Ok(())
+    } else {
+        Err(format!(
+            "{DOING}: with --no-cross-namespace-refs or --default-service-account the controller's own identity is not sent to an \
+             address that a ConfigMap gives; name a ServiceAccount by serviceAccountName in the ConfigMap, or have the controller \
+             started with --default-kubeconfig-service-account"
+        ))
+    }
+}
+
+/// Refuses to issue a token of this process that is valid at places other than the target cluster: at this
+/// cluster's own API server, or at a cloud for this process's identity. The API server itself defines its
+/// audiences, including the default one.
+async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), String> {
+    let name = ObjectName::new(&own.namespace, &own.name);
+    let failed =
+        |error| format!("{DOING}: failed to create kubernetes token for controller service account '{name}': {error}");
+    let token = context
+        .cluster
+        .issue_token(&name, &[], None, TOKEN)
+        .await
+        .map_err(failed)?;
+    let taken = audiences_of(&token).ok_or_else(|| {
+        format!("{DOING}: the API server's token of '{name}' does not say whom it is for, so none is issued for others")
+    })?;
+    let asked: Vec<&str> = match own.credential.audiences.as_slice() {
+        [] => vec![address],
+        given => given.iter().map(String::as_str).collect(),
+    };
+    match asked.into_iter().find(|audience| is_kept(audience, &taken)) {
+        None => Ok(()),
+        Some(audience) => Err(format!(
+            "{DOING}: the controller's own identity is not given away for the audience {audience:?}, which this cluster's API server \
+             or a cloud takes; name a ServiceAccount by serviceAccountName in the ConfigMap"
+        )),
+    }
+}
+
+/// The ServiceAccount of the identity; none for this process.
+async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, String> {
+    let accounts = ServiceAccounts {
+        default: context.settings.kustomize.default_kubeconfig_account.clone(),
+        ..context.accounts.clone()
+    };
+    let unread = |name: &ObjectName, error| format!("{DOING}: failed to get service account '{name}': {error}");
+    let identity = tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await?;
+    identity.map_err(|error| error.to_string())
+}
+
+/// This process.
+async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
+    let own = tokens::own(
+        &context.cluster,
+        "serviceAccountName in the ConfigMap of the kubeconfig",
+    )
+    .await;
+    let own = own.map_err(|error| format!("{DOING}: {error}"))?;
+    Ok(WorkloadIdentity {
+        namespace: own.namespace,
+        name: own.name,
+        annotations: BTreeMap::new(),
+        credential: CredentialSettings::default(),
+        issue: Arc::clone(&context.accounts.issue),
+    })
+}
+
+async fn login(cloud: Cloud, request: Arc<ClusterRequest>, timeout: Duration) -> Result<ClusterLogin, String> {
+    let ask = move || cloud.cluster_login(&request, Deadline::after(timeout));
+    blocking::ask(ask).await?.map_err(|error| error.to_string())
+}
+
+/// Source of the tokens for requests: a health check may outlast a token.
+fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
+    Arc::new(move |refused: Option<Secret>| {
+        if let Some(token) = refused {
+            cloud.forget_cluster_login(&token);
+        }
+        let login = login(cloud.clone(), Arc::clone(&request), TOKEN);
+        let token = login.map(|login| {
+            login.map(|login| ServerToken {
+                token: login.token,
+                expires: login.expires,
+            })
+        });
+        token.boxed()
+    })
+}
+
+/// The key of a connected cluster: its place and the identity.
+fn key(request: &ClusterRequest, login: &ClusterLogin) -> RemoteKey {
+    let account = request.account.as_ref().map(|account| {
+        (
+            &account.namespace,
+            &account.name,
+            &account.annotations,
+            &account.credential.audiences,
+        )
+    });
+    RemoteKey::of(&(
+        "config map",
+        &request.place,
+        &login.address,
+        &login.ca,
+        request.is_own,
+        account,
+    ))
+}

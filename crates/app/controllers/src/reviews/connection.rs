@@ -1,0 +1,58 @@
+//! From a GitRepository and its Secrets to its remote and its forge. The login is Git's own unless a Secret is named,
+//! as for the pull requests of automations.
+
+use crate::context::Context;
+use crate::tokens;
+use bumpwright_api::{GitRepository, ObjectName, Objects, ReviewAnnotations};
+use bumpwright_connect::{self as connect, git, requester};
+use bumpwright_forge::{Forge, ForgeApi, GitAddress, Repository};
+use bumpwright_git::Remote;
+use bumpwright_kube::GIT_REPOSITORY;
+use bumpwright_update::forge_kind;
+
+/// The servers of a repository.
+pub(super) struct Connection {
+    pub(super) remote: Remote,
+    pub(super) forge: Forge,
+}
+
+/// The Secret with a token, in the namespace of the GitRepository.
+pub(super) fn secret(repository: &GitRepository, wanted: &ReviewAnnotations) -> Option<ObjectName> {
+    let name = wanted.secret.as_ref()?;
+    Some(ObjectName::new(repository.metadata.namespace_or_default(), name))
+}
+
+/// Connects. Blocks on the login of its identity.
+///
+/// # Errors
+/// What is missing, for users.
+pub(super) fn connect(
+    context: &Context,
+    repository: &GitRepository,
+    objects: &Objects,
+    wanted: &ReviewAnnotations,
+) -> Result<Connection, String> {
+    let reached = git::of_source(repository, objects).map_err(|error| error.to_string())?;
+    let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
+    let remote = tokens::git_login(context, requester, repository, objects, reached)?;
+    let address = connect::git_address(&remote)?;
+    let kind = match wanted.kind {
+        Some(kind) => forge_kind(kind),
+        None => of_host(address).ok_or(
+            "the forge does not follow from the URL of the repository: name it by the annotation bumpwright.dev/review: github or gitea",
+        )?,
+    };
+    let place = Repository::locate(kind, address, wanted.api.as_ref()).map_err(|error| error.to_string())?;
+    let secret = secret(repository, wanted);
+    let named = ("bumpwright.dev/review-secret", secret.as_ref());
+    let login = connect::pull_request_login(named, objects, (&remote, &place))?;
+    let forge = connect::forge(kind, place, login, &remote)?;
+    Ok(Connection { remote, forge })
+}
+
+fn of_host(address: GitAddress<'_>) -> Option<ForgeApi> {
+    ForgeApi::of_host(match address {
+        GitAddress::Web(url) => url.host_str()?,
+        GitAddress::Ssh { host, .. } => host,
+    })
+}

@@ -1,0 +1,125 @@
+//! The review of one request: both commits are fetched, the Kustomizations of the cluster built with either, and the
+//! two compared.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::OWNER;
+use super::known::Pair;
+use crate::fleet_view::{KUSTOMIZATIONS, OBJECTS};
+use crate::mirror_uses::Owner;
+use crate::mirrors::Mirrors;
+use bumpwright_api::{GitRepository, ObjectName};
+use bumpwright_budget::Share;
+use bumpwright_fleet::{
+    ChartError, Charts, CheckSettings, ClusterChange, ClusterObjects, Identity, Outside, Repository, Review, Settings,
+    SourceFiles, SourceObject, review_cluster,
+};
+use bumpwright_git::{Checkout, Mirror, Remote};
+use bumpwright_helm::Chart;
+use bumpwright_http::{Deadline, Job};
+use bumpwright_kustomize::tree::{Sealed, World};
+use bumpwright_schemas::Schemas;
+use bumpwright_source::of_commit;
+
+/// The time for the builds of a review.
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a review is made from.
+pub(super) struct Look {
+    pub(super) name: ObjectName,
+    pub(super) repository: GitRepository,
+    pub(super) remote: Remote,
+    pub(super) mirrors: Arc<Mirrors>,
+    /// The branch to merge into.
+    pub(super) branch: String,
+    pub(super) pair: Pair,
+    pub(super) cluster: ClusterObjects,
+    pub(super) outside: Box<dyn Outside + Send>,
+    pub(super) schemas: Schemas,
+    /// Whether an undefined variable is an error.
+    pub(super) strict: bool,
+    /// The memory for the builds.
+    pub(super) memory: Share,
+}
+
+impl Look {
+    /// Reviews. Blocks. None when the time was over before everything was built.
+    ///
+    /// # Errors
+    /// A commit that cannot be fetched or read, for users.
+    pub(super) fn review(self) -> Result<Option<Review>, String> {
+        let (before, after) = self.files()?;
+        let mut settings = Settings::new(self.memory.clone());
+        (settings.kustomizations, settings.objects, settings.threads) = (KUSTOMIZATIONS, OBJECTS, 1);
+        // All undefined variables are found, each at its place.
+        settings.strict_substitute = false;
+        settings.charts = Some(Charts {
+            is_tenant: true,
+            ..Charts::new(String::new(), self.schemas.clone())
+        });
+        settings.identity = Identity {
+            urls: vec![self.repository.spec.url.clone()],
+        };
+        settings.deadline = Some(Instant::now() + LIMIT);
+        let check = CheckSettings {
+            schemas: self.schemas,
+            identity: settings.identity.clone(),
+            threads: 1,
+            strict_substitute: self.strict,
+        };
+        let change = ClusterChange {
+            title: &format!("GitRepository {}", self.name),
+            cluster: &self.cluster,
+            before: &before,
+            after: &after,
+        };
+        let review = || review_cluster(change, &*self.outside, &settings, &check, env!("CARGO_PKG_VERSION"));
+        Ok(Job::within(LIMIT, review))
+    }
+
+    /// The files of both commits, as the source has them.
+    fn files(&self) -> Result<(SourceFiles, SourceFiles), String> {
+        // Everything that is fetched is one job with one time limit.
+        let until = Deadline::after(self.remote.timeout.saturating_mul(2));
+        let owner = Owner::new(OWNER, self.name.clone());
+        let mirror = self.mirrors.mirror(&self.remote, &owner)?;
+        let mirror = mirror.part_of(&Arc::new(mirror.budget().job()), Some(until));
+        let before = self.files_of(&mirror, &self.pair.base, Some(&self.branch))?;
+        let after = self.files_of(&mirror, &self.pair.head, None)?;
+        Ok((before, after))
+    }
+
+    fn files_of(&self, mirror: &Mirror, commit: &str, branch: Option<&str>) -> Result<SourceFiles, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("commit {commit}: {error}");
+        let checkout = Checkout::Commit {
+            id: commit.to_owned(),
+            branch: branch.map(str::to_owned),
+        };
+        let fetched = mirror.fetch(&checkout, &[]).map_err(|error| failed(&error))?;
+        let spec = &self.repository.spec;
+        let files = of_commit(&fetched.objects, fetched.tip.tree, &spec.sparse_checkout);
+        let files = files.map_err(|error| failed(&error))?;
+        SourceFiles::new(files, spec.ignore.as_deref(), None).map_err(|error| failed(&error))
+    }
+}
+
+/// What a fork has: the files of its commit. Nothing that it says reaches a server.
+pub(super) struct Nothing;
+
+impl Outside for Nothing {
+    fn world(&self) -> Box<dyn World + '_> {
+        Box::new(Sealed)
+    }
+
+    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
+        Err(format!("{}: nothing is fetched for a fork", source.shown()))
+    }
+
+    fn image(&self, source: &SourceObject, _: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
+        let text = format!("{}: nothing is fetched for a fork", source.shown());
+        Some(Err(ChartError::Unavailable(text)))
+    }
+}

@@ -1,0 +1,20 @@
+//! The remote of a GitRepository that is a source, with the login of its identity.
+
+use super::Error;
+use crate::context::Context;
+use crate::tokens;
+use bumpwright_api::{GitRepository, Objects};
+use bumpwright_connect::{git, requester};
+use bumpwright_git::Remote;
+use bumpwright_kube::GIT_REPOSITORY;
+
+/// The remote. Blocks on the login of its identity.
+///
+/// # Errors
+/// Errors that end the reconciliation.
+pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Error> {
+    let reached = git::of_source(repository, objects)?;
+    let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
+    let remote = tokens::git_login(context, requester, repository, objects, reached);
+    remote.map_err(Error::AuthenticationFailed)
+}

@@ -1,0 +1,160 @@
+//! A chart of a repository, read and not stored.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use super::{http, oci};
+use crate::sources::oci_repository::remote::{Registries, remote};
+use bumpwright_api::{HelmRepository, Objects, OciRepository};
+use bumpwright_artifact::revision::digest_text;
+use bumpwright_budget::Reservation;
+use bumpwright_chart::{PullError, Repository, Sizes, layer_within, oci_version, pulled};
+use bumpwright_helm::{Chart, Index};
+use bumpwright_source::{OciPick, select_layer};
+
+/// Why a chart of a repository cannot be had. In Flux's words where it has any.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RemoteError {
+    #[error("failed to get chart repository for URL '{url}': {why}")]
+    Repository { url: String, why: String },
+    #[error("failed to get chart '{name}' version '{version}' from '{url}': {why}")]
+    Index {
+        name: String,
+        version: String,
+        url: String,
+        why: String,
+    },
+    /// The repository does not have it.
+    #[error("failed to get chart '{name}' version '{version}' from '{url}': {why}")]
+    Version {
+        name: String,
+        version: String,
+        url: String,
+        why: String,
+    },
+    #[error("chart download of version '{version}' failed: {why}")]
+    Download { version: String, why: String },
+    #[error("failed to load downloaded archive of version '{version}': {why}")]
+    Load { version: String, why: String },
+}
+
+/// Which chart of a repository.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'w> {
+    pub(crate) name: &'w str,
+    /// It may be a range.
+    pub(crate) version: &'w str,
+    /// Of the repository, as who wants it writes it.
+    pub(crate) url: &'w str,
+    pub(crate) sizes: Sizes,
+}
+
+/// The chart of a registry. `objects` are those that the repository refers to.
+///
+/// # Errors
+/// [`RemoteError`]
+pub(crate) fn of_registry(
+    registries: Registries<'_>,
+    (repository, objects): (&HelmRepository, &Objects),
+    wanted: Wanted<'_>,
+    held: &mut Reservation,
+) -> Result<Chart, RemoteError> {
+    let remote = oci::connected(registries, repository, objects, wanted.name);
+    let remote = remote.map_err(|error| unreachable(wanted, &error))?;
+    // Whether there is no such version or no answer is not told apart.
+    let version = oci_version(&remote, wanted.name, wanted.version).map_err(|why| unread(wanted, why))?;
+    let most = wanted.sizes.archive;
+    let archive = oci::digest_of(&remote, &version)
+        .map_err(PullError::Unreachable)
+        .and_then(|digest| pulled(&remote, &oci::tag(&version), &digest, most, held));
+    let archive = archive.map_err(|error| RemoteError::Download {
+        version: version.clone(),
+        why: error.to_string(),
+    })?;
+    loaded(&archive, version, held)
+}
+
+/// The chart of a repository whose index `index` gets. `objects` are those that the repository refers to.
+///
+/// # Errors
+/// [`RemoteError`]
+pub(crate) fn of_index(
+    (repository, objects): (&HelmRepository, &Objects),
+    wanted: Wanted<'_>,
+    held: &mut Reservation,
+    index: impl FnOnce(&Repository) -> Result<Arc<Index>, String>,
+) -> Result<Chart, RemoteError> {
+    let remote = http::connected(repository, objects);
+    let remote = remote.map_err(|error| unreachable(wanted, &error))?;
+    let index = index(&remote).map_err(|why| unread(wanted, why))?;
+    let entry = index
+        .chosen(wanted.name, wanted.version)
+        .map_err(|why| RemoteError::Version {
+            name: wanted.name.to_owned(),
+            version: wanted.version.to_owned(),
+            url: wanted.url.to_owned(),
+            why,
+        })?;
+    let version = entry.version.to_string();
+    let failed = |why: String| RemoteError::Download {
+        version: version.clone(),
+        why,
+    };
+    let located = remote.located(entry).map_err(failed)?;
+    let nowhere = || failed(format!("chart '{}' has no downloadable URLs", wanted.name));
+    let archive = remote.archive_within(&located.ok_or_else(nowhere)?, wanted.sizes.archive);
+    let archive = archive.map_err(|error| failed(error.to_string()))?;
+    held.grow(archive.len() as u64)
+        .map_err(|error| failed(error.to_string()))?;
+    loaded(&archive, version, held)
+}
+
+/// The chart that the layer of an OCIRepository is. `objects` are those that it refers to.
+///
+/// # Errors
+/// For users.
+pub(crate) fn of_image(
+    registries: Registries<'_>,
+    (repository, objects): (&OciRepository, &Objects),
+    held: &mut Reservation,
+) -> Result<Chart, String> {
+    let spec = &repository.spec;
+    let remote = remote(registries, repository, objects).map_err(|error| error.to_string())?;
+    let selector = spec.layer_selector.as_ref();
+    let media_type = selector.map_or("", |selector| &selector.media_type);
+    let chosen = remote.chosen(&OciPick::of(spec.reference.as_ref()), media_type)?;
+    let revision = remote.revision(&chosen)?;
+    let image = remote
+        .image(digest_text(&revision))
+        .map_err(|error| error.to_string())?;
+    let most = registries.shared.settings.chart_sizes.archive;
+    let archive = layer_within(&remote, select_layer(&image, selector)?, most, held);
+    let archive = archive.map_err(|error| error.to_string())?;
+    loaded(&archive, revision, held).map_err(|error| error.to_string())
+}
+
+/// The chart in an archive whose bytes are held, and are no longer then.
+fn loaded(archive: &[u8], version: String, held: &mut Reservation) -> Result<Chart, RemoteError> {
+    let chart = Chart::from_archive_on(archive, Some(held));
+    held.shrink(archive.len() as u64);
+    chart.map_err(|error| RemoteError::Load {
+        version,
+        why: error.to_string(),
+    })
+}
+
+fn unreachable(wanted: Wanted<'_>, error: &Error) -> RemoteError {
+    RemoteError::Repository {
+        url: wanted.url.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+fn unread(wanted: Wanted<'_>, why: String) -> RemoteError {
+    RemoteError::Index {
+        name: wanted.name.to_owned(),
+        version: wanted.version.to_owned(),
+        url: wanted.url.to_owned(),
+        why,
+    }
+}

@@ -1,0 +1,65 @@
+//! What an automation did, with the difference of each commit as far as the mirrors of this process have it.
+
+use std::collections::BTreeMap;
+
+use bumpwright_api::ObjectName;
+use bumpwright_overview::Change;
+use bumpwright_pages::Run;
+
+use super::view::View;
+
+/// The most commits of a page whose differences are made.
+const COMMITS: usize = 10;
+
+/// Makes the differences of commits of an automation, or says for each why there is none. Blocks, for a short time.
+pub type Differences = Box<dyn Fn(&ObjectName, &[String]) -> Vec<Result<String, String>> + Send + Sync>;
+
+/// What an automation did.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) runs: Vec<Run>,
+    /// Why no run has a difference.
+    pub(super) note: String,
+}
+
+impl History {
+    /// The history of an automation that somebody sees. Blocks.
+    pub(super) fn read(view: &View, name: &ObjectName, differences: Option<&Differences>) -> Self {
+        let changes = view.world.runs(name);
+        let mut commits: Vec<String> = changes.iter().map(|change| change.commit.clone()).collect();
+        commits.retain(|commit| !commit.is_empty());
+        commits.dedup();
+        if commits.is_empty() {
+            return Self::of(changes, &BTreeMap::new(), "");
+        }
+        let Some(differences) = differences else {
+            let note = "No differences of commits: this process has no mirrors of repositories. The pages of the controller have them.";
+            return Self::of(changes, &BTreeMap::new(), note);
+        };
+        let mut automations = view.overview.automations.iter();
+        let automation = automations.find(|one| one.id.name == *name);
+        // What is in a repository belongs to it.
+        if automation.is_none_or(|automation| view.world.readiness(&automation.source).is_none()) {
+            let note = "No differences of commits: the source is not there, or you may not list it.";
+            return Self::of(changes, &BTreeMap::new(), note);
+        }
+        commits.truncate(COMMITS);
+        let made = differences(name, &commits);
+        Self::of(changes, &commits.into_iter().zip(made).collect(), "")
+    }
+
+    fn of(changes: Vec<Change>, made: &BTreeMap<String, Result<String, String>>, note: &str) -> Self {
+        let run = |change: Change| {
+            let (diff, why) = match made.get(&change.commit) {
+                Some(Ok(diff)) => (Some(diff.clone()), String::new()),
+                Some(Err(why)) => (None, why.clone()),
+                None => (None, String::new()),
+            };
+            Run { change, diff, why }
+        };
+        Self {
+            runs: changes.into_iter().map(run).collect(),
+            note: note.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The browser's view: what is behind, what is stuck and what changed, as pages (`docs/guides/ui.md`).
+//!
+//! ```text
+//! watches ─▶ snapshot (one World, at most once a second) ─▶ view (only what this person may see) ─▶ page
+//! request ─▶ auth (who is it?) ─▶ rights (which kinds, in which namespaces?) ────┘
+//! ```
+//!
+//! Data flows one way: nothing that renders can reach the snapshot. The model is `bumpwright_overview`, the HTML
+//! `bumpwright_pages`. While nobody looks there are no watches, no snapshot and no views.
+
+mod actions;
+mod auth;
+mod call;
+mod content;
+mod doors;
+mod health;
+mod history;
+mod kinds;
+mod live;
+mod object;
+mod page;
+mod reply;
+mod rights;
+mod room;
+mod server;
+mod settings;
+mod shares;
+mod snapshot;
+mod tags;
+pub mod uses;
+mod view;
+mod watches;
+
+pub use auth::{Auth, ProxyAuth};
+pub use history::Differences;
+pub use server::{Start, serve};
+pub use settings::UiSettings;
+pub use snapshot::Fields;
+pub use tags::TagReader;
+pub use watches::Watches;
