@@ -1,7 +1,7 @@
 //! Errors of runs, with the file or reference concerned and a way out.
 
-use super::destination::DestinationError;
-use super::path::PathError;
+use super::find::path::PathError;
+use super::job::destination::DestinationError;
 use bumpwright_api::{InvalidSelector, Reason};
 use bumpwright_edit::SpliceError;
 use bumpwright_forge::ForgeError;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::index::Index;
-use crate::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
-use crate::ruled::{answered, rules_of_tree, with_rules};
-use crate::survey::{self, Marked};
+use crate::find::index::Index;
+use crate::find::ruled::{answered, rules_of_tree, with_rules};
+use crate::find::survey::{self, Marked};
+use crate::history::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
 use bumpwright_edit::{Content, Formats, Plan, Scan, Site, carried, kind_of, restored, splice};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 use bumpwright_rules::Rules;

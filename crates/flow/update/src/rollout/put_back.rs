@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::files::{OurFile, Ours};
-use crate::index::Index;
-use crate::policies::Policies;
-use crate::preview::Preview;
-use crate::review::change_id;
-use crate::survey::Marked;
-use crate::trailer::has_change_id;
+use crate::commit::review::change_id;
+use crate::commit::trailer::has_change_id;
+use crate::find::index::Index;
+use crate::find::survey::Marked;
+use crate::plan::preview::Preview;
+use crate::policy::policies::Policies;
 use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored, tag_and_digest};
 use bumpwright_git::{GitError, ObjectId, Objects};
 use bumpwright_policy::{LatestRef, PolicyName};

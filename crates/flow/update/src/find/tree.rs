@@ -1,0 +1,137 @@
+//! The files of a fetched commit: marked files, policies, and edited contents.
+
+use std::sync::Arc;
+
+use super::index::Index;
+use super::path::{Node, join, join_by_letters};
+use super::ruled::rules_of_tree;
+use super::survey::{self, Marked, Surveyed};
+use crate::error::RunError;
+use crate::folder::rewrite::FileChange;
+use crate::job::remote_job::RemoteJob;
+use crate::plan::preview;
+use crate::policy::policies::Policies;
+use crate::policy::repository_policies;
+use bumpwright_edit::Plan;
+use bumpwright_git::{EntryKind, Fetched, GitError, Walk};
+
+/// Size of a parsed document relative to its text.
+const NODES: u64 = 32;
+
+/// The most bytes of a symbolic link's target.
+const LONGEST_LINK: u64 = 4096;
+
+/// The fetched tree of a job.
+#[derive(Clone, Copy)]
+pub(crate) struct Tree<'a> {
+    pub(crate) job: &'a RemoteJob,
+    pub(crate) index: &'a Index,
+    pub(crate) fetched: &'a Fetched,
+}
+
+impl Tree<'_> {
+    /// The job's path, joined, and the marked files below it.
+    pub(crate) fn marked(&self) -> Result<(String, Surveyed), RunError> {
+        let (objects, root) = (&self.fetched.objects, self.fetched.tip.tree);
+        let given = self.job.edits.path.as_deref().unwrap_or_default();
+        let formats = self.job.edits.formats;
+        let path = if self.job.sparse {
+            join_by_letters(given)
+        } else {
+            join(given, |at| self.node(at))?
+        };
+        let reading = |source| self.job.read_failed(source);
+        let found = objects.find(root, path.as_bytes()).map_err(reading)?;
+        let mut surveyed = match found {
+            Some(found) if found.kind == EntryKind::Tree => {
+                survey::survey(objects, self.index, (found.id, formats), path.as_bytes()).map_err(reading)?
+            }
+            Some(found) if found.kind.is_file() => {
+                survey::survey_file(objects, self.index, (found.id, formats), path.as_bytes()).map_err(reading)?
+            }
+            // A submodule has no files of this repository below it.
+            Some(found) if found.kind == EntryKind::Submodule => Surveyed::none(objects),
+            _ => {
+                return Err(RunError::NoSuchPath {
+                    path: given.to_owned(),
+                    target: self.job.url.clone(),
+                });
+            }
+        };
+        let set = rules_of_tree(objects, root, self.job.edits.rules.as_ref()).map_err(reading)?;
+        if let Some(found) = found {
+            let place = (found.id, path.as_bytes());
+            let rules = set.rules.clone();
+            let added = surveyed.add_ruled(objects, self.index, (place, found.kind == EntryKind::Tree), set);
+            rules.map_or(Ok(()), |rules| rules.check())?;
+            added.map_err(reading)?;
+        }
+        Ok((path, surveyed))
+    }
+
+    /// Looks up a path.
+    fn node(&self, at: &str) -> Result<Node, GitError> {
+        let objects = &self.fetched.objects;
+        Ok(match objects.find(self.fetched.tip.tree, at.as_bytes())? {
+            None => Node::Missing,
+            Some(found) if found.kind == EntryKind::Symlink => {
+                Node::Link(String::from_utf8_lossy(&objects.blob(found.id, LONGEST_LINK)?).into_owned())
+            }
+            Some(_) => Node::Present,
+        })
+    }
+
+    /// The given policies and, when markers name others, those that the repository holds, with notes on manifests that
+    /// could not be read.
+    pub(crate) fn policies(&self, marked: &[Marked]) -> Result<(Arc<Policies>, Vec<String>), RunError> {
+        let edits = &self.job.edits;
+        if !preview::lacks_manifests(marked, edits) {
+            return Ok((edits.policies.clone(), Vec::new()));
+        }
+        let found = self.manifests().map_err(|source| self.job.read_failed(source))?;
+        let (policies, notes) = found.below(&edits.policies);
+        Ok((Arc::new(policies), notes))
+    }
+
+    fn manifests(&self) -> Result<repository_policies::FoundPolicies, GitError> {
+        let objects = &self.fetched.objects;
+        let root = (self.fetched.tip.tree, self.job.edits.formats);
+        let all = survey::survey(objects, self.index, root, b"")?;
+        let files = all.files.iter().filter(|file| file.facts.manifests);
+        let mut found = repository_policies::FoundPolicies::default();
+        for file in files {
+            let bytes = objects.blob(file.place, survey::size_limit(file.kind))?;
+            // Parsed nodes take many times the size of the text.
+            let mut parsing = Walk::new("the policies of the repository", objects);
+            parsing.keep(NODES * bytes.len() as u64)?;
+            all.walk.read(bytes.len() as u64)?;
+            found.read(&file.path, &bytes);
+        }
+        Ok(found)
+    }
+
+    /// Reads and splices the files that change.
+    pub(crate) fn spliced(
+        &self,
+        surveyed: &mut Surveyed,
+        plans: &[(usize, Plan)],
+    ) -> Result<Vec<FileChange>, RunError> {
+        let mut files = Vec::with_capacity(plans.len());
+        for (n, plan) in plans {
+            let Some(file) = surveyed.files.get(*n) else { continue };
+            let old = self
+                .read(file, &mut surveyed.walk)
+                .map_err(|source| self.job.read_failed(source))?;
+            files.push(preview::spliced(&file.path, &old, plan)?);
+        }
+        Ok(files)
+    }
+
+    fn read(&self, file: &Marked, walk: &mut Walk) -> Result<Vec<u8>, GitError> {
+        let old = self.fetched.objects.blob(file.place, survey::size_limit(file.kind))?;
+        // The old content, the new content, the packed one and the one being sent.
+        walk.keep(4 * old.len() as u64)?;
+        walk.read(old.len() as u64)?;
+        Ok(old)
+    }
+}

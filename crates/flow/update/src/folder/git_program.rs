@@ -1,0 +1,171 @@
+//! The program `git` in the user's working repository: as the user would run it, or read-only
+//! without starting other programs.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::error::RunError;
+
+/// Settings by which a repository starts programs when files are looked at: its file system monitor and its hooks.
+/// Before Git 2.36 a monitor was always a program, so only an empty name disables it everywhere.
+const OFF: [&str; 2] = ["core.fsmonitor=", "core.hooksPath=/dev/null"];
+
+/// Git, run in a folder.
+#[derive(Debug)]
+pub(crate) struct Git<'a> {
+    root: &'a Path,
+    is_quiet: bool,
+    /// Settings that override those of the repository.
+    settings: Vec<String>,
+}
+
+impl<'a> Git<'a> {
+    /// Git with the settings of the user and of the repository.
+    pub(crate) fn of_user(root: &'a Path) -> Self {
+        Self {
+            root,
+            is_quiet: false,
+            settings: Vec::new(),
+        }
+    }
+
+    /// Git without any program that the repository names, so that a preview of a foreign repository is as harmless as
+    /// reading it. Files that a filter would have to read are compared unfiltered.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is in no repository, or the settings name a filter that cannot be left out.
+    pub(crate) fn quiet(root: &'a Path) -> Result<Self, RunError> {
+        let mut git = Self {
+            root,
+            is_quiet: true,
+            settings: OFF.map(str::to_owned).to_vec(),
+        };
+        for filter in git.filters()? {
+            if filter.contains(['=', char::REPLACEMENT_CHARACTER]) {
+                return Err(RunError::Other(format!(
+                    "{filter}: git cannot be told to leave out a filter with this name; rename it, or run without --commit"
+                )));
+            }
+            let off = ["clean=", "smudge=", "process=", "required=false"];
+            git.settings.extend(off.map(|setting| format!("{filter}.{setting}")));
+        }
+        Ok(git)
+    }
+
+    /// The names of the content filters in the settings, `filter.NAME`.
+    fn filters(&self) -> Result<BTreeSet<String>, RunError> {
+        let names = self.run(&["config", "-z", "--name-only", "--list"], b"")?;
+        let names = String::from_utf8_lossy(&names);
+        let filters = names.split('\0').filter(|name| name.starts_with("filter."));
+        Ok(filters
+            .filter_map(|name| name.rsplit_once('.'))
+            .map(|(filter, _)| filter.to_owned())
+            .collect())
+    }
+
+    /// `git` without arguments.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = if self.is_quiet {
+            git_without_fetches(self.root)
+        } else {
+            git_in(self.root)
+        };
+        command.env("GIT_LITERAL_PATHSPECS", "1");
+        for setting in &self.settings {
+            command.arg("-c").arg(setting);
+        }
+        command
+    }
+
+    /// Runs it and returns its output, or its error text.
+    ///
+    /// # Errors
+    ///
+    /// When git is missing or refuses.
+    pub(crate) fn run(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, RunError> {
+        let mut command = self.command();
+        command.args(args);
+        output(command, input)
+    }
+
+    /// Its output as text, without the final line break.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub(crate) fn text(&self, args: &[&str]) -> Result<String, RunError> {
+        let out = self.run(args, b"")?;
+        Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
+    }
+
+    /// The paths that it prints, relative to the folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub(crate) fn listed(&self, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
+        let out = self.run(args, b"")?;
+        Ok(out
+            .split(|b| *b == 0)
+            .filter(|path| !path.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect())
+    }
+}
+
+/// `git` without arguments in the repository of a folder. The folder names the repository, even when a hook of another
+/// repository runs this program.
+fn git_in(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder);
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// `git` without arguments in the repository of a folder, without lazy fetches: a partial clone would fetch missing
+/// objects, with programs from its settings.
+#[must_use]
+pub fn git_without_fetches(folder: &Path) -> Command {
+    let mut command = git_in(folder);
+    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
+    command
+}
+
+/// Runs a git command and returns its output, or its error text.
+///
+/// # Errors
+///
+/// When git is missing or refuses.
+pub(crate) fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
+    let missing = |e: std::io::Error| RunError::Other(format!("cannot run git: {e}; --commit needs it on the PATH"));
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(missing)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read its input ends first; its exit status says more than the broken pipe.
+        let _ = stdin.write_all(input);
+    }
+    let out = child.wait_with_output().map_err(missing)?;
+    if out.status.success() {
+        return Ok(out.stdout);
+    }
+    let said = String::from_utf8_lossy(&out.stderr);
+    Err(RunError::Other(match said.trim() {
+        "" => format!("git refused without a word ({}); a hook may have", out.status),
+        said => format!("git refused: {said}"),
+    }))
+}

@@ -1,0 +1,6 @@
+//! A run in a folder.
+
+pub(crate) mod git_program;
+pub(crate) mod rewrite;
+pub(crate) mod run;
+pub(crate) mod worktree;

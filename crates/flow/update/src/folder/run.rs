@@ -1,0 +1,430 @@
+//! A run in a folder: files are edited in place, as by a formatter, and committed if requested.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::rewrite::FileChange;
+use super::rewrite::{native, put_back, replace_all};
+use super::worktree::{self, WorktreeCommit};
+use crate::commit::message::Changed;
+use crate::error::RunError;
+use crate::find::path::{Node, join};
+use crate::find::ruled::{self, Named, RuleSet};
+use crate::find::survey::{Marked, facts, kept, unreadable};
+use crate::history::past;
+use crate::interrupt;
+use crate::job::remote_job::Edits;
+use crate::job::verify;
+use crate::plan::bumps;
+use crate::plan::preview;
+use crate::plan::remarks;
+use crate::policy::policies::Policies;
+use crate::policy::repository_policies;
+use crate::report::run::{CommitReport, Run};
+use bumpwright_edit::{self as edit, Formats, LocalSkip, Plan, Reason, Skip};
+use bumpwright_rules::{Rules, Work};
+
+/// One run in a folder.
+#[derive(Clone, Debug)]
+pub struct FolderJob {
+    /// What to set.
+    pub edits: Edits,
+    /// The folder that paths are relative to.
+    pub root: PathBuf,
+    /// Only this file of it, when TARGET is a file.
+    pub only: Option<String>,
+    /// The folder or file as the user wrote it.
+    pub shown: String,
+    /// How to commit, if at all.
+    pub commit: Option<WorktreeCommit>,
+}
+
+/// The results of earlier jobs' previews, so that a preview of several automations shows them one after the other, as
+/// the real run applies them.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    /// The work of the rules of all jobs, by the folder: they follow the same rules.
+    work: BTreeMap<PathBuf, Work>,
+}
+
+impl Ahead {
+    fn remember(&mut self, root: &Path, files: &[FileChange]) {
+        let content = |file: &FileChange| (root.join(native(&file.path)), file.new.clone());
+        self.files.extend(files.iter().map(content));
+    }
+
+    /// The files that earlier jobs would have changed: absolute path and content.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        self.files
+            .iter()
+            .map(|(path, content)| (path.as_path(), content.as_slice()))
+    }
+
+    /// The first `limit` bytes of a file, as earlier jobs would have left it.
+    fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+        if let Some(content) = self.files.get(path) {
+            return Ok(content.clone());
+        }
+        let file = fs::File::open(path)?;
+        let length = file.metadata()?.len().min(limit);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+        file.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Runs `job`. A failure is in the report's `error`; no file was changed then.
+#[must_use]
+pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
+    let mut report = Run::begin(&job.edits, &job.shown);
+    if !job.edits.dry_run {
+        // What is written is what is in the folder; previews after it start from there.
+        ahead.files.clear();
+    }
+    if let Err(error) = attempt(job, &mut report, ahead) {
+        report.fail(&error);
+        report.commit = None;
+    }
+    report
+}
+
+/// Each step's result is put into the report at once, so that a failure is reported together with the steps before it.
+fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), RunError> {
+    if interrupt::wanted() {
+        return Err(RunError::Interrupted);
+    }
+    if let Err(closed) = job.edits.check_window(job.edits.policies.now()) {
+        report.close(closed);
+        if !job.edits.dry_run {
+            return Ok(());
+        }
+    }
+    let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
+    let work = ahead.work.entry(root.clone()).or_default().clone();
+    let set = rules_of(job, &root, ahead).on_account_of(work);
+    let (below, marked) = find_marked(job, &root, Reading::of(job, &set, ahead))?;
+    set.check()?;
+    let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
+    report.notes.extend(notes);
+    let policies = preview::resolved(policies, &marked, &job.edits);
+    let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
+    let (policies, note) = past::of_folder(job, &root, (&marked, policies), &mut preview)?;
+    report.notes.extend(note);
+    let is_all = job.edits.path.is_none() && job.only.is_none();
+    set.tell(&mut preview, &named(&marked), is_all);
+    set.check()?;
+    report.remark(remarks::of_edits(&marked, &preview));
+    report.images = bumps::images(&preview.changes, &policies);
+    report.changes = preview.changes;
+    report.skips = preview.skips;
+    report.named = preview.named;
+    report.unknown = preview.unknown;
+    report.others = preview.others;
+    report.due = preview.due;
+    report.files = spliced(&marked, &preview.files, ahead)?;
+    if report.files.is_empty() {
+        let checked = job.commit.as_ref().map_or(Ok(()), |commit| commit.message.check());
+        return checked.map_err(RunError::Message);
+    }
+    let base = verify::Base::Folder { root: &root, ahead };
+    report.impact = verify::verify(&job.edits, base, report, &preview.files)?;
+    report.ask_for_releases(&job.edits);
+    let message = message(job, &below, &policies, report)?;
+    let dry_run = job.edits.dry_run;
+    if let Some(commit) = &job.commit {
+        report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, dry_run)?);
+    }
+    if dry_run {
+        ahead.remember(&root, &report.files);
+        return Ok(());
+    }
+    report.commit = interrupt::held(|| write(job, &message, &root, &report.files))?;
+    Ok(())
+}
+
+/// Reads and splices the files that change.
+fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -> Result<Vec<FileChange>, RunError> {
+    let mut files = Vec::with_capacity(plans.len());
+    for (n, plan) in plans {
+        let Some(file) = marked.get(*n) else { continue };
+        let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
+        files.push(preview::spliced(&file.path, &old, plan)?);
+    }
+    Ok(files)
+}
+
+/// The message of the commit, if one is requested.
+fn message(job: &FolderJob, below: &str, policies: &Policies, report: &Run) -> Result<Vec<u8>, RunError> {
+    let Some(commit) = &job.commit else {
+        return Ok(Vec::new());
+    };
+    commit.message.render(&Changed {
+        edits: &job.edits,
+        changes: &report.changes,
+        below,
+        policies,
+        images: &report.images,
+        impact: report.impact.as_ref(),
+    })
+}
+
+/// Writes the files, and commits them if requested.
+fn write(job: &FolderJob, message: &[u8], root: &Path, files: &[FileChange]) -> Result<Option<CommitReport>, RunError> {
+    let Some(commit) = &job.commit else {
+        return replace_all(root, files).map(|()| None);
+    };
+    let head = worktree::head(root)?;
+    replace_all(root, files)?;
+    match worktree::commit(commit, message, root, files) {
+        Ok(made) => Ok(Some(made)),
+        // Git ended after it had committed, or somebody else committed: restoring the old contents would undo that.
+        Err(error) if worktree::head(root)? != head => Err(RunError::Other(format!(
+            "{error}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`"
+        ))),
+        Err(error) => {
+            // All or nothing: the files are restored.
+            put_back(root, files)?;
+            Err(error)
+        }
+    }
+}
+
+fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> RunError + 'a {
+    move |source| RunError::File {
+        action,
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// The job's path, joined, and the marked files below it.
+fn find_marked(job: &FolderJob, root: &Path, reading: Reading<'_>) -> Result<(String, Vec<Marked<PathBuf>>), RunError> {
+    let given = job.edits.path.as_deref().or(job.only.as_deref()).unwrap_or_default();
+    let path = join(given, |at| node(&root.join(at)))?;
+    let start = root.join(&path);
+    if fs::symlink_metadata(&start).is_err() {
+        return Err(RunError::NoSuchPath {
+            path: given.to_owned(),
+            target: job.shown.clone(),
+        });
+    }
+    let mut found = Vec::new();
+    open(&start).map_err(failed("read", &start))?;
+    visit(&start, path.clone().into_bytes(), reading, &mut found);
+    Ok((path, found))
+}
+
+/// Looks up a path of the folder.
+fn node(path: &Path) -> Result<Node, RunError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => {
+            let target = fs::read_link(path).map_err(failed("read", path))?;
+            Ok(Node::Link(target.to_string_lossy().into_owned()))
+        }
+        Ok(_) => Ok(Node::Present),
+        Err(_) => Ok(Node::Missing),
+    }
+}
+
+/// The path that the job itself names has to be readable; below it, an unreadable file is a skip.
+fn open(start: &Path) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(start)?;
+    if meta.is_dir() {
+        fs::read_dir(start).map(drop)
+    } else if meta.is_file() {
+        fs::File::open(start).map(drop)
+    } else {
+        Ok(())
+    }
+}
+
+/// How files are read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    ahead: &'a Ahead,
+    formats: Formats,
+    rules: Option<&'a Rules>,
+}
+
+impl<'a> Reading<'a> {
+    fn of(job: &FolderJob, set: &'a RuleSet, ahead: &'a Ahead) -> Self {
+        Self {
+            ahead,
+            formats: job.edits.formats,
+            rules: set.rules.as_ref(),
+        }
+    }
+
+    /// The rules, if one of them is for this file.
+    fn rules_for(self, path: &str) -> Option<&'a Rules> {
+        self.rules.filter(|rules| rules.are_for(path))
+    }
+}
+
+/// The rules of the repository that a folder is in, for paths in the folder; none without a rule file.
+///
+/// # Errors
+/// The rule file cannot be followed: its place, and why.
+pub fn rules_above(folder: &Path) -> Result<Option<Rules>, Skip> {
+    let root = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    rules_in(&root, &Ahead::default(), None).into_rules()
+}
+
+/// The rules of the repository that the folder is in, from its root or the folder itself, and those of the job.
+fn rules_of(job: &FolderJob, root: &Path, ahead: &Ahead) -> RuleSet {
+    rules_in(root, ahead, job.edits.rules.as_ref())
+}
+
+fn rules_in(root: &Path, ahead: &Ahead, given: Option<&Rules>) -> RuleSet {
+    let mut below = String::new();
+    let mut above = String::new();
+    // Above a folder that is in no repository are folders of others.
+    let is_top = |folder: &&Path| folder.join(".git").exists();
+    let top = root.ancestors().find(is_top).unwrap_or(root);
+    for folder in root.ancestors().take_while(|folder| folder.starts_with(top)) {
+        let file = folder.join(bumpwright_rules::FILE);
+        if fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file()) {
+            let read = read_rules(&file, ahead);
+            return RuleSet::of_folder(read, (&above, &below), given);
+        }
+        let other = folder.join(edit::OTHER_RULE_FILE);
+        // In the folder itself it is told like all files.
+        if folder == top && folder != root && other.is_file() {
+            return RuleSet::of_misnamed(&format!("{above}{}", edit::OTHER_RULE_FILE), given);
+        }
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        below = match below.as_str() {
+            "" => name.into_owned(),
+            below => format!("{name}/{below}"),
+        };
+        above.push_str("../");
+    }
+    RuleSet::of(None, given)
+}
+
+fn read_rules(file: &Path, ahead: &Ahead) -> Result<Vec<u8>, LocalSkip> {
+    let limit = u64::try_from(bumpwright_rules::LONGEST).unwrap_or(u64::MAX);
+    ahead.read(file, limit + 1).map_err(|error| LocalSkip {
+        line: 1,
+        column: 1,
+        reason: Reason::Unparsable,
+        message: format!("it cannot be read: {error}"),
+    })
+}
+
+/// The rules that are for one of the files.
+fn named(marked: &[Marked<PathBuf>]) -> Named {
+    let ruled = marked
+        .iter()
+        .filter_map(|file| Some((&file.path, file.rules.as_ref()?)));
+    ruled
+        .flat_map(|(path, rules)| rules.numbers(&String::from_utf8_lossy(path)).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Visits a file, or all files below a folder in the order of their names. Links, Git's own folders and the roots of
+/// other repositories (submodules) are left out. Unreadable files become skips and stop nothing else.
+fn visit(at: &Path, path: Vec<u8>, reading: Reading<'_>, found: &mut Vec<Marked<PathBuf>>) {
+    if let Err(error) = try_visit(at, &path, reading, found)
+        // Files removed during the walk need no edits.
+        && error.kind() != ErrorKind::NotFound
+    {
+        found.push(Marked {
+            kind: edit::kind_of(&String::from_utf8_lossy(&path), reading.formats),
+            path,
+            place: at.to_owned(),
+            facts: unreadable(&error),
+            rules: None,
+        });
+    }
+}
+
+fn try_visit(at: &Path, path: &[u8], reading: Reading<'_>, found: &mut Vec<Marked<PathBuf>>) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(at)?;
+    if meta.is_file() {
+        found.extend(look_at(at, path, meta.len(), reading)?);
+        return Ok(());
+    }
+    let foreign = !path.is_empty() && at.join(".git").exists();
+    if !meta.is_dir() || foreign {
+        return Ok(());
+    }
+    let mut names = fs::read_dir(at)?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    for name in names.into_iter().filter(|name| name != ".git") {
+        let mut below = path.to_vec();
+        if !below.is_empty() {
+            below.push(b'/');
+        }
+        below.extend_from_slice(name.as_encoded_bytes());
+        visit(&at.join(&name), below, reading, found);
+    }
+    Ok(())
+}
+
+/// Reads one file, unless it is too large.
+fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::Result<Option<Marked<PathBuf>>> {
+    let name = String::from_utf8_lossy(path);
+    let kind = edit::kind_of(&name, reading.formats);
+    let limit = crate::find::survey::size_limit(kind);
+    let rules = reading.rules_for(&name);
+    let mut facts = if size > limit {
+        crate::find::survey::too_large(kind, size)
+    } else {
+        let bytes = reading.ahead.read(at, limit)?;
+        let facts = facts(kind, &bytes);
+        match rules {
+            Some(rules) => ruled::with_rules(facts, &name, rules, &bytes),
+            None => facts,
+        }
+    };
+    if rules.is_some() && size > limit && facts.scan.is_none() {
+        facts.scan = kept(ruled::too_large(size).into());
+    }
+    Ok((facts.matters() || rules.is_some()).then(|| Marked {
+        path: path.to_vec(),
+        place: at.to_owned(),
+        kind,
+        facts,
+        rules: rules.cloned(),
+    }))
+}
+
+/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on manifests
+/// that could not be read.
+fn all_policies(
+    job: &FolderJob,
+    root: &Path,
+    marked: &[Marked<PathBuf>],
+    ahead: &Ahead,
+) -> Result<(Arc<Policies>, Vec<String>), RunError> {
+    if !preview::lacks_manifests(marked, &job.edits) {
+        return Ok((job.edits.policies.clone(), Vec::new()));
+    }
+    let mut whole = Vec::new();
+    // Without a path the whole folder (or the file) has been visited already.
+    let all = if job.edits.path.is_some() {
+        visit(
+            root,
+            Vec::new(),
+            Reading::of(job, &RuleSet::default(), ahead),
+            &mut whole,
+        );
+        whole.as_slice()
+    } else {
+        marked
+    };
+    let mut found = repository_policies::FoundPolicies::default();
+    for file in all.iter().filter(|file| file.facts.manifests) {
+        let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
+        found.read(&file.path, &bytes);
+    }
+    let (policies, notes) = found.below(&job.edits.policies);
+    Ok((Arc::new(policies), notes))
+}

@@ -1,0 +1,239 @@
+//! Where the past of a run's files is read: in the mirror of a remote, or in the repository of a folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::promotion::{self, Branch, Proven};
+use super::reverts::{Past, respect};
+use crate::error::RunError;
+use crate::find::index::Index;
+use crate::find::survey::Marked;
+use crate::folder::git_program::{git_without_fetches, output};
+use crate::folder::run::FolderJob;
+use crate::job::remote_job::{Edits, RemoteJob};
+use crate::plan::preview::Preview;
+use crate::policy::policies::Policies;
+use crate::remote::fetch::Base;
+use crate::remote::run::Place;
+use bumpwright_api::ImagePolicy;
+use bumpwright_git::{GitError, History, ObjectId, Objects};
+use bumpwright_gostd::Time;
+use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_rules::Rules;
+
+/// Edits that the past says are not to be made, as skips: of images that are not proven, or that people have reverted.
+/// Costs nothing unless the preview has edits, and one of the two is asked for. Returns the policies with the images
+/// that are proven, and a note.
+pub(crate) fn of_remote(
+    job: &RemoteJob,
+    place: &Place,
+    base: &Base,
+    (marked, policies): (&[Marked], Arc<Policies>),
+    preview: &mut Preview,
+) -> Result<(Arc<Policies>, Option<String>), RunError> {
+    let (objects, tip) = (&base.fetched.objects, base.fetched.tip.commit);
+    let failed = |source| match source {
+        // The mirror is rebuilt.
+        GitError::Damaged(_) => job.read_failed(source),
+        source => RunError::History {
+            target: job.url.clone(),
+            source,
+        },
+    };
+    let source = Source {
+        objects,
+        tip,
+        prefix: b"",
+        index: &place.index,
+        history: &|limit| History::of_mirror(&place.mirror, objects, tip, limit),
+        now: &Time::unix((place.now)(), 0),
+    };
+    source.judge(&job.edits, (marked, policies), preview, &failed)
+}
+
+/// The same for a run in a folder, by the commit that is checked out there.
+pub(crate) fn of_folder(
+    job: &FolderJob,
+    root: &Path,
+    (marked, policies): (&[Marked<PathBuf>], Arc<Policies>),
+    preview: &mut Preview,
+) -> Result<(Arc<Policies>, Option<String>), RunError> {
+    if !Source::is_needed(&job.edits, &policies, preview) {
+        return Ok((policies, None));
+    }
+    let now = policies.now().clone();
+    let unjudged = Arc::clone(&policies);
+    let judged = at_head(root, &job.shown, &now, |source, failed| {
+        source.judge(&job.edits, (marked, policies), preview, failed)
+    });
+    Ok(judged?.unwrap_or((unjudged, None)))
+}
+
+/// What the repository of a folder, at the commit that is checked out, proves of the images that policies have chosen.
+/// Of policies whose images are not promoted by a path, or by one that is not in the repository, it says nothing.
+///
+/// # Errors
+/// There is no repository ([`RunError::Other`]), or its history cannot be read.
+pub fn proven_in(
+    folder: &Path,
+    chosen: &[(&ImagePolicy, LatestRef)],
+    now: &Time,
+) -> Result<BTreeMap<PolicyName, Proven>, RunError> {
+    let mut policies = Policies::new(now.clone(), false);
+    chosen.iter().for_each(|(policy, _)| policies.add(policy));
+    let images = chosen
+        .iter()
+        .map(|(policy, image)| (policy.policy_name(), image.clone()));
+    let policies = policies.with_images(images);
+    let names = chosen.iter().map(|(policy, _)| policy.policy_name());
+    let mut promoted: BTreeSet<PolicyName> = names.filter(|name| policies.promotion(name).is_some()).collect();
+    if promoted.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let proven = at_head(folder, &folder.display().to_string(), now, |source, failed| {
+        let tree = source.objects.commit(source.tip).map_err(failed)?.tree;
+        promoted.retain(|name| {
+            let found = policies
+                .promotion(name)
+                .map(|from| source.objects.find(tree, from.path.as_bytes()));
+            matches!(found, Some(Ok(Some(_))))
+        });
+        source.prove((&policies, None), &promoted).map_err(failed)
+    });
+    Ok(proven?.unwrap_or_default())
+}
+
+/// Works with the commit that is checked out in a folder, if there is one.
+fn at_head<T>(
+    root: &Path,
+    shown: &str,
+    now: &Time,
+    work: impl FnOnce(&Source<'_>, &dyn Fn(GitError) -> RunError) -> Result<T, RunError>,
+) -> Result<Option<T>, RunError> {
+    let failed = |source| RunError::History {
+        target: shown.to_owned(),
+        source,
+    };
+    let repository = Repository::of(root)?;
+    let Some(tip) = repository.head else {
+        return Ok(None);
+    };
+    let objects = Objects::of_repository(&repository.objects, tip.kind()).map_err(failed)?;
+    let source = Source {
+        objects: &objects,
+        tip,
+        prefix: &repository.prefix,
+        index: &Index::default(),
+        history: &|limit| History::of_repository(&objects, tip, repository.shallow.clone(), limit),
+        now,
+    };
+    work(&source, &failed).map(Some)
+}
+
+/// A commit and its history.
+struct Source<'a> {
+    objects: &'a Objects,
+    tip: ObjectId,
+    prefix: &'a [u8],
+    index: &'a Index,
+    history: &'a dyn Fn(u32) -> Result<History<'a>, GitError>,
+    /// The time of the run: policies may have been read before it.
+    now: &'a Time,
+}
+
+impl Source<'_> {
+    fn is_needed(edits: &Edits, policies: &Policies, preview: &Preview) -> bool {
+        let asks = edits.respect_reverts.is_some() || !promotion::promoted(policies, preview).is_empty();
+        asks && !preview.files.is_empty()
+    }
+
+    fn judge<Place>(
+        &self,
+        edits: &Edits,
+        (marked, mut policies): (&[Marked<Place>], Arc<Policies>),
+        preview: &mut Preview,
+        failed: &dyn Fn(GitError) -> RunError,
+    ) -> Result<(Arc<Policies>, Option<String>), RunError> {
+        let promoted = promotion::promoted(&policies, preview);
+        if !promoted.is_empty() {
+            let proven = self
+                .prove((&policies, edits.rules.as_ref()), &promoted)
+                .map_err(failed)?;
+            policies = promotion::apply(&proven, (marked, edits), &policies, self.now, preview)?;
+        }
+        let Some(asked) = edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
+            return Ok((policies, None));
+        };
+        let past = Past {
+            objects: self.objects,
+            history: (self.history)(asked.commits).map_err(failed)?,
+            tip: self.tip,
+            prefix: self.prefix,
+            stories: self.index.stories(),
+        };
+        let note = respect(past, asked, &policies, marked, preview).map_err(failed)?;
+        Ok((policies, note))
+    }
+
+    fn prove(
+        &self,
+        (policies, rules): (&Policies, Option<&Rules>),
+        promoted: &BTreeSet<PolicyName>,
+    ) -> Result<BTreeMap<PolicyName, Proven>, GitError> {
+        let branch = Branch {
+            objects: self.objects,
+            history: (self.history)(promotion::COMMITS)?.of_branch(),
+            tree: self.objects.commit(self.tip)?.tree,
+            index: self.index,
+            rules,
+            now: self.now,
+        };
+        promotion::prove(branch, policies, promoted)
+    }
+}
+
+/// The repository of a folder, as the user's git finds it.
+struct Repository {
+    /// The folder of its objects.
+    objects: PathBuf,
+    /// The commits whose parents are not there.
+    shallow: BTreeSet<ObjectId>,
+    /// The commit that is checked out; none before the first one.
+    head: Option<ObjectId>,
+    /// The folder in the repository: empty, or with a slash at its end.
+    prefix: Vec<u8>,
+}
+
+impl Repository {
+    fn of(root: &Path) -> Result<Self, RunError> {
+        let ask = |arguments: &[&str]| {
+            let mut git = git_without_fetches(root);
+            git.arg("rev-parse").args(arguments);
+            output(git, b"")
+        };
+        let found = ask(&["--show-prefix", "--git-path", "objects", "--git-path", "shallow"]);
+        let found = found.map_err(|error| {
+            RunError::Other(format!(
+                "the Git repository of the folder, whose history counts here, cannot be read: {error}"
+            ))
+        })?;
+        let mut lines = found.split(|byte| *byte == b'\n');
+        let mut line = || lines.next().unwrap_or_default();
+        let (prefix, objects, shallow) = (line().to_vec(), line(), line());
+        let path = |bytes: &[u8]| root.join(crate::folder::rewrite::native(bytes));
+        // A failure: there is no commit yet.
+        let head = ask(&["--verify", "--quiet", "HEAD^{commit}"]).ok();
+        let shallow = std::fs::read(path(shallow)).unwrap_or_default();
+        Ok(Self {
+            objects: path(objects),
+            shallow: shallow.split(|byte| *byte == b'\n').filter_map(id).collect(),
+            head: head.as_deref().and_then(|hex| id(hex.trim_ascii())),
+            prefix,
+        })
+    }
+}
+
+fn id(hex: &[u8]) -> Option<ObjectId> {
+    ObjectId::from_hex(hex).ok()
+}

@@ -1,0 +1,260 @@
+//! The input of one run, fully resolved from flags and manifests.
+
+use std::sync::Arc;
+
+use super::announce::Announce;
+use super::destination::{self, DestinationError, Destinations, Refspec};
+use super::verify::Verify;
+use crate::commit::message::CommitMessage;
+use crate::error::RunError;
+use crate::policy::policies::{Policies, Resolve};
+use crate::push::pull_request::PullRequest;
+use crate::report::releases::Releases;
+use crate::rollout::PutBack;
+use bumpwright_api::LabelSelector;
+use bumpwright_edit::Formats;
+use bumpwright_forge::Forge;
+use bumpwright_git::GitError;
+use bumpwright_policy::Windows;
+use bumpwright_rules::Rules;
+use bumpwright_signing::Signer;
+
+/// The policies to apply, for which automation, and below which path.
+#[derive(Clone, Debug, Default)]
+pub struct Edits {
+    /// `namespace/name` of the automation; none for a plain run.
+    pub automation: Option<String>,
+    /// Only policies of this namespace count (IUA-002).
+    pub namespace: Option<String>,
+    /// Only policies selected by this label selector count; validated.
+    pub selector: Option<LabelSelector>,
+    /// `update.path`: a folder or file of the repository; none for all of it.
+    pub path: Option<String>,
+    /// The policies that were given; those of the repository itself come after them.
+    pub policies: Arc<Policies>,
+    /// Chooses images by asking registries; without it the policies' status counts.
+    pub resolver: Option<Arc<dyn Resolve>>,
+    /// Verifies the edits before they are committed, and says what they change in clusters.
+    pub verify: Option<Arc<dyn Verify>>,
+    /// Asks for the releases behind what changes.
+    pub releases: Option<Arc<dyn Releases>>,
+    /// Told of the commit before it is pushed.
+    pub announce: Option<Arc<dyn Announce>>,
+    /// Fields are put back to what they held, in the place of following policies.
+    pub put_back: Option<Arc<PutBack>>,
+    /// Leave fields alone that somebody has set back; none to write them.
+    pub respect_reverts: Option<RespectReverts>,
+    /// Preview only: nothing is written.
+    pub dry_run: bool,
+    /// When the automation pushes; always without.
+    pub windows: Option<Windows>,
+    /// The formats beside YAML that are edited.
+    pub formats: Formats,
+    /// Rules beside those of the repository.
+    pub rules: Option<Rules>,
+    /// Write fields whatever they hold, as Flux does (gate `OverwriteMismatches`).
+    pub overwrite: bool,
+}
+
+/// How reverts are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RespectReverts {
+    /// How many commits are looked at.
+    pub commits: u32,
+    /// The address by which commits of the automation are known; without one, any value that was set back counts.
+    pub author: Option<String>,
+}
+
+/// Author and committer of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The name; may be empty.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
+/// As Git prints it: `Name <email>`.
+impl std::fmt::Display for Author {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} <{}>", self.name, self.email)
+    }
+}
+
+/// The reference to check out (GitRepository `.spec.ref`, `.spec.git.checkout.ref`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The remote's own default branch.
+    Default,
+    /// A branch.
+    Branch(String),
+    /// A tag.
+    Tag(String),
+    /// The highest tag in a range.
+    Semver(String),
+    /// A reference by its full name.
+    Name(String),
+    /// A commit.
+    Commit(String),
+}
+
+/// The push settings of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushSettings {
+    /// `push.branch`.
+    pub branch: Option<String>,
+    /// `push.refspec`, and those of the command line.
+    pub refspecs: Vec<Refspec>,
+    /// `push.options`.
+    pub options: Vec<(String, String)>,
+    /// The short form for Gerrit: a change for this branch, or for the checked-out one.
+    pub review: Option<Review>,
+    /// How an existing `branch` other than the checked-out one is updated.
+    pub other_branch: OtherBranch,
+    /// Drop push options, instead of failing, at a server without support for them (gate `AllowDroppedPushOptions`).
+    pub drop_options: bool,
+}
+
+impl PushSettings {
+    /// Whether a push opens pull requests by itself, as at Gitea and Forgejo (AGit).
+    #[must_use]
+    pub fn is_agit(&self) -> bool {
+        self.review.is_none() && self.options.iter().any(|(key, _)| key == "topic") && self.is_for_review()
+    }
+
+    /// Whether a refspec is for review.
+    #[must_use]
+    pub fn is_for_review(&self) -> bool {
+        let for_review = |spec: &Refspec| destination::is_review(&spec.destination);
+        self.refspecs.iter().any(for_review)
+    }
+}
+
+/// How an existing push branch other than the checked-out one is updated (docs/decisions.md C30).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherBranch {
+    /// Replaced by one commit on the checkout.
+    #[default]
+    Replaced,
+    /// Edits go on top of its tip (gate `GitForcePushBranch` off).
+    Continued,
+    /// Replaced by one commit on the checkout if no commit of it is lost (gate `GitAllBranchReferences` off as well).
+    Forwarded,
+}
+
+/// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The target branch; none for the checked-out one.
+    pub branch: Option<String>,
+}
+
+/// One run against a remote.
+#[derive(Clone, Debug)]
+pub struct RemoteJob {
+    /// What to set.
+    pub edits: Edits,
+    /// The remote, without secrets, for reports.
+    pub url: String,
+    /// The reference to start from.
+    pub start: Start,
+    /// The branch that the reference settings name beside a tag, range or commit.
+    pub branch: Option<String>,
+    /// Restrict the walk to the edits' path, so that no link outside leads into it (gate `GitSparseCheckout`).
+    pub sparse: bool,
+    /// The push settings.
+    pub push: PushSettings,
+    /// The pull request for the pushed branch; none without.
+    pub pull_request: Option<PullRequest>,
+    /// The API for pull requests that the push itself opens; none without.
+    pub agit: Option<Arc<Forge>>,
+    /// Author and committer.
+    pub author: Author,
+    /// The commit's message.
+    pub message: CommitMessage,
+    /// Signs the commit; unsigned without.
+    pub signer: Option<Arc<dyn Signer>>,
+}
+
+impl RemoteJob {
+    /// Where this job pushes when `checked_out` is the full name of the reference that was fetched.
+    ///
+    /// # Errors
+    ///
+    /// See [`DestinationError`].
+    pub fn destinations(&self, checked_out: &str) -> Result<Destinations, DestinationError> {
+        let branch = self.checkout_branch(checked_out);
+        let mut refspecs = self.push.refspecs.clone();
+        if self.push.review.is_some() {
+            let reference = self.review_reference(checked_out).ok_or(DestinationError::NoBranch)?;
+            refspecs.push(Refspec::of_commit(reference));
+        }
+        destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &refspecs)
+    }
+
+    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the fetched reference; none
+    /// without that form, or without a branch.
+    #[must_use]
+    pub fn review_reference(&self, checked_out: &str) -> Option<String> {
+        let review = self.push.review.as_ref()?;
+        let branch = review.branch.clone().or_else(|| self.checkout_branch(checked_out))?;
+        let short = branch
+            .strip_prefix("refs/heads/")
+            .or_else(|| branch.strip_prefix("refs/for/"));
+        Some(format!("refs/for/{}", short.unwrap_or(&branch)))
+    }
+
+    /// The full name of the branch to commit on.
+    pub(crate) fn checkout_branch(&self, checked_out: &str) -> Option<String> {
+        match self.start {
+            Start::Default => Some(checked_out.to_owned()).filter(|name| name.starts_with("refs/heads/")),
+            _ => self.start_branch(),
+        }
+    }
+
+    /// The full name of the branch that the settings start from, which is the default push branch (IUA-072 to IUA-074).
+    #[must_use]
+    pub fn start_branch(&self) -> Option<String> {
+        match &self.start {
+            Start::Branch(name) => Some(destination::full_branch(name)),
+            Start::Name(name) if name.starts_with("refs/heads/") => Some(name.clone()),
+            _ => self.branch.as_deref().map(destination::full_branch),
+        }
+    }
+
+    /// Returns whether the checkout is the tip of its branch, so that the listing has the branch's value.
+    #[must_use]
+    pub fn starts_at_tip(&self) -> bool {
+        matches!(self.start, Start::Default | Start::Branch(_) | Start::Name(_))
+    }
+
+    pub(crate) fn fetch_failed(&self, source: GitError) -> RunError {
+        let url = self.url.clone();
+        RunError::Fetch { url, source }
+    }
+
+    pub(crate) fn read_failed(&self, source: GitError) -> RunError {
+        let url = self.url.clone();
+        RunError::Read { url, source }
+    }
+
+    pub(crate) fn push_failed(&self, source: GitError) -> RunError {
+        let url = self.url.clone();
+        RunError::Push { url, source }
+    }
+
+    /// The queue of this job: runs that push to the same reference run one after the other.
+    #[must_use]
+    pub fn queue(&self) -> String {
+        match self
+            .push
+            .branch
+            .as_deref()
+            .map(destination::full_branch)
+            .or_else(|| self.start_branch())
+        {
+            Some(branch) => branch,
+            None => format!("{:?}", self.start),
+        }
+    }
+}

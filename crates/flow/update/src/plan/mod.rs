@@ -1,0 +1,6 @@
+//! From markers and policies to edits: the pure middle of a run.
+
+pub(crate) mod bumps;
+pub(crate) mod preview;
+pub(crate) mod remarks;
+pub(crate) mod windows;

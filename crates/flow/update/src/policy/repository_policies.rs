@@ -1,0 +1,105 @@
+//! Image policies and image repositories in the very repository that is updated (docs/cli.md, *TARGET*, rule 5).
+
+use std::collections::BTreeMap;
+
+use super::policies::Policies;
+use bumpwright_api::{
+    Conflict, Document, ImagePolicySpec, ImageRepositorySpec, Object, ObjectName, Objects, read_leniently,
+};
+
+/// Policies found in a repository, file by file.
+#[derive(Default)]
+pub(crate) struct FoundPolicies {
+    objects: Objects,
+    notes: Vec<String>,
+    wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
+    /// Policies with several definitions that differ, as in a repository with a folder for each cluster, and the
+    /// message for each. It is ambiguous which one a field means, so none of them chooses an image.
+    unclear: BTreeMap<(&'static str, ObjectName), String>,
+}
+
+/// The part of a manifest that decides about the image.
+#[derive(PartialEq)]
+enum Wish {
+    /// With the annotations that may be guards.
+    Policy(ImagePolicySpec, BTreeMap<String, String>),
+    Repository(ImageRepositorySpec),
+}
+
+const POLICY: &str = "ImagePolicy";
+const REPOSITORY: &str = "ImageRepository";
+
+impl FoundPolicies {
+    /// Adds the policies of one file. Unreadable manifests are noted with their place, and do not stop the others.
+    pub(crate) fn read(&mut self, path: &[u8], bytes: &[u8]) {
+        let lenient = read_leniently(&String::from_utf8_lossy(path), bytes);
+        self.notes
+            .extend(lenient.problems.into_iter().map(|problem| problem.to_string()));
+        for document in lenient.documents {
+            self.compare(&document);
+            self.notes
+                .extend(self.objects.absorb(document).map(|conflict| conflict.to_string()));
+        }
+    }
+
+    fn compare(&mut self, document: &Document) {
+        let Some((key, wish)) = wish(&document.object) else {
+            return;
+        };
+        let place = format!("{}:{}", document.path, document.place.line);
+        match self.wishes.get(&key) {
+            Some((_, known)) if *known == wish => {}
+            Some((first, _)) => {
+                let conflict = Conflict {
+                    kind: key.0,
+                    name: key.1.clone(),
+                    first: first.clone(),
+                    second: place,
+                };
+                let words = format!("{conflict}, or give the one that counts with -f");
+                self.unclear.entry(key).or_insert(words);
+            }
+            None => {
+                self.wishes.insert(key, (place, wish));
+            }
+        }
+    }
+
+    /// The given policies together with those found in the repository, and the notes.
+    pub(crate) fn below(self, given: &Policies) -> (Policies, Vec<String>) {
+        let mut policies = given.clone();
+        for repository in self.objects.image_repositories() {
+            match self.unclear.get(&(REPOSITORY, repository.name())) {
+                Some(why) => policies.add_unclear_repository(repository.name(), why),
+                None => policies.add_repository(repository),
+            }
+        }
+        for policy in self.objects.image_policies() {
+            match self.unclear.get(&(POLICY, policy.metadata.object_name())) {
+                Some(why) => policies.add_unclear(policy, why),
+                None => policies.add(policy),
+            }
+        }
+        (policies, self.notes)
+    }
+}
+
+fn wish(object: &Object) -> Option<((&'static str, ObjectName), Wish)> {
+    match object {
+        Object::ImagePolicy(policy) => {
+            let ours = policy
+                .metadata
+                .annotations
+                .iter()
+                .filter(|(key, _)| key.starts_with("bumpwright.dev/"));
+            let guards = ours.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let key = (POLICY, policy.metadata.object_name());
+            Some((key, Wish::Policy(policy.spec.clone()?, guards)))
+        }
+        Object::ImageRepository(repository) => {
+            let key = (REPOSITORY, repository.name());
+            Some((key, Wish::Repository(repository.spec.clone())))
+        }
+        _ => None,
+    }
+}

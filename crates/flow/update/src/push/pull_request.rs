@@ -1,0 +1,311 @@
+//! The pull request for a pushed branch: its base, head, title and body. It is looked for before the push, which is
+//! left out when somebody has declined it or works on its branch.
+
+use std::sync::Arc;
+
+use super::delivery::Made;
+use crate::commit::create::Wanted;
+use crate::error::RunError;
+use crate::job::destination::{Destinations, Value};
+use crate::job::remote_job::RemoteJob;
+use crate::plan::bumps::{self, Bump, bumps};
+use crate::report::impact_section::impact_section;
+use crate::report::releases::releases_section;
+use crate::report::run::Run;
+use bumpwright_api::{ForgeKind, PullRequestSetup};
+use bumpwright_edit::{Change, Reason, Skip};
+use bumpwright_forge::{Forge, ForgeApi, Found, Kept, PullRequestState, Row, WantedPullRequest};
+use bumpwright_git::ObjectId;
+use bumpwright_message::DEFAULT_MESSAGE;
+
+/// The pull request settings of a run.
+#[derive(Clone, Debug)]
+pub struct PullRequest {
+    /// The base branch, without `refs/heads/`; none for the branch that the run starts from.
+    pub base: Option<String>,
+    /// The forge and repository.
+    pub forge: Arc<Forge>,
+    /// Whether commits of others on its branch are overwritten.
+    pub overwrite: bool,
+    /// What it is given when it is opened.
+    pub setup: PullRequestSetup,
+}
+
+/// The pull request of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequestReport {
+    /// The head branch, without `refs/heads/`.
+    pub head: String,
+    /// The base branch.
+    pub base: String,
+    /// The request at the forge; none in a preview, which does not contact the forge.
+    pub kept: Option<Kept>,
+}
+
+impl PullRequestReport {
+    /// The word for the result in every output.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.kept.as_ref().map(|kept| kept.state) {
+            None => "planned",
+            Some(PullRequestState::Opened) => "opened",
+            Some(PullRequestState::Updated) => "updated",
+            Some(PullRequestState::Unchanged) => "unchanged",
+            Some(PullRequestState::Declined) => "declined",
+            Some(PullRequestState::Edited) => "edited",
+        }
+    }
+
+    /// The request in a sentence for conditions and events; none in a preview.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        let kept = self.kept.as_ref()?;
+        let (number, url) = (kept.number, &kept.url);
+        Some(match kept.state {
+            PullRequestState::Declined => declined(number, url),
+            PullRequestState::Edited => format!("{}: {url}", edited(number, &self.head)),
+            _ => format!("pull request #{number} is open: {url}"),
+        })
+    }
+
+    /// Whether something happened to the request in this run.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let state = self.kept.as_ref().map(|kept| kept.state);
+        matches!(state, Some(PullRequestState::Opened | PullRequestState::Updated))
+    }
+
+    /// Whether it is left alone because of commits of others on its branch.
+    pub(crate) fn is_edited(&self) -> bool {
+        let kept = self.kept.as_ref();
+        kept.is_some_and(|kept| kept.state == PullRequestState::Edited)
+    }
+
+    /// A note about a request that is left alone.
+    pub(crate) fn note(&self) -> Option<String> {
+        let kept = self.kept.as_ref()?;
+        match kept.state {
+            PullRequestState::Declined => Some(declined(kept.number, &kept.url)),
+            PullRequestState::Edited => Some(format!(
+                "{} ({}): nothing is pushed there, since that would remove them; merge or close it, or overwrite them with {OVERWRITE}",
+                edited(kept.number, &self.head),
+                kept.url
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// How commits of others are overwritten.
+const OVERWRITE: &str = "--pull-request-overwrite (bumpwright.dev/pull-request-overwrite: \"true\")";
+
+fn declined(number: u64, url: &str) -> String {
+    format!(
+        "pull request #{number} for the same changes was closed without merging ({url}): reopen it there to have them after all"
+    )
+}
+
+fn edited(number: u64, head: &str) -> String {
+    format!("pull request #{number} has commits of others on {head}")
+}
+
+/// The API of a forge, from the settings of objects.
+#[must_use]
+pub fn forge_kind(kind: ForgeKind) -> ForgeApi {
+    match kind {
+        ForgeKind::GitHub => ForgeApi::GitHub,
+        ForgeKind::Gitea => ForgeApi::Gitea,
+    }
+}
+
+const HEADS: &str = "refs/heads/";
+
+/// The base and head of the request that `job` asks for, if it does.
+///
+/// # Errors
+/// The run pushes no branch that could be merged, or pushes to the base itself; found before anything is pushed.
+pub(crate) fn planned(
+    job: &RemoteJob,
+    checked_out: &str,
+    destinations: &Destinations,
+) -> Result<Option<PullRequestReport>, RunError> {
+    let Some(wanted) = &job.pull_request else {
+        return Ok(None);
+    };
+    let start = || job.checkout_branch(checked_out)?.strip_prefix(HEADS).map(str::to_owned);
+    let base = wanted.base.clone().or_else(start).ok_or(RunError::NoBase)?;
+    let targets = destinations.branch.iter().chain(&destinations.specs);
+    let mut heads = targets
+        .filter(|target| target.value == Value::New)
+        .filter_map(|target| target.reference.strip_prefix(HEADS));
+    let head = heads.next().map(str::to_owned);
+    let pushes_base = head.as_ref() == Some(&base) || heads.any(|head| head == base);
+    match head {
+        Some(head) if !pushes_base => Ok(Some(PullRequestReport { head, base, kept: None })),
+        _ => Err(RunError::NoHead { base }),
+    }
+}
+
+/// What is to be done about the request.
+pub(crate) enum Looked {
+    /// Push, and keep it.
+    Push(PullRequestReport, Found),
+    /// It and its branch are left as they are.
+    Leave(PullRequestReport),
+}
+
+/// Looks for the request before the push, and whether it could be opened.
+///
+/// # Errors
+/// Errors of the forge.
+pub(crate) fn look(
+    run: &Wanted<'_>,
+    planned: PullRequestReport,
+    made: &Made,
+    report: &Run,
+) -> Result<Option<Looked>, RunError> {
+    let Some(wanted) = &run.job.pull_request else {
+        return Ok(None);
+    };
+    let reference = format!("{HEADS}{}", planned.head);
+    let before = run.base.listed(&reference);
+    let found = with_content((wanted, &planned), made, report, |content| wanted.forge.find(content))
+        .map_err(RunError::Forge)?;
+    let found = match found {
+        Found::Declined(kept) => return Ok(Some(leave(planned, kept))),
+        Found::Open(open) if !wanted.overwrite && holds_work_of_others(run, before, made.id)? => {
+            return Ok(Some(leave(planned, open.edited())));
+        }
+        found => found,
+    };
+    if before != Some(made.id) {
+        let is_start = run.base.fetched.tip.reference == format!("{HEADS}{}", planned.base);
+        wanted.forge.check(&planned.base, is_start).map_err(RunError::Forge)?;
+    }
+    Ok(Some(Looked::Push(planned, found)))
+}
+
+fn leave(planned: PullRequestReport, kept: Kept) -> Looked {
+    Looked::Leave(PullRequestReport {
+        kept: Some(kept),
+        ..planned
+    })
+}
+
+/// Whether the push would remove a commit of somebody else from the branch. A run makes one commit on the base, so a
+/// branch whose last commit is of this author has no others.
+fn holds_work_of_others(run: &Wanted<'_>, before: Option<ObjectId>, new: ObjectId) -> Result<bool, RunError> {
+    let fetched = &run.base.fetched;
+    let Some(before) = before.filter(|before| *before != new && *before != fetched.tip.commit) else {
+        return Ok(false);
+    };
+    let reading = |source| run.job.read_failed(source);
+    let last = fetched.objects.commit(before).map_err(reading)?;
+    if last.is_by(&run.job.author.name, &run.job.author.email) {
+        return Ok(false);
+    }
+    let merged = run
+        .place
+        .mirror
+        .is_ancestor(before, fetched.tip.commit)
+        .map_err(reading)?;
+    Ok(!merged)
+}
+
+/// The changes that are not made because of commits of others.
+pub(crate) fn skips(kept: &PullRequestReport, changes: &[Change]) -> Vec<Skip> {
+    let Some(request) = &kept.kept else {
+        return Vec::new();
+    };
+    let skip = |change: &Change| Skip {
+        path: change.path.clone(),
+        line: change.line,
+        column: change.column,
+        reason: Reason::BranchEdited,
+        message: format!("not set to {}: {}", change.new, edited(request.number, &kept.head)),
+    };
+    changes.iter().map(skip).collect()
+}
+
+/// Opens or updates the request for the pushed branch.
+///
+/// # Errors
+/// Errors of the forge; the push has landed all the same.
+pub(crate) fn keep(
+    job: &RemoteJob,
+    (planned, found): (PullRequestReport, Found),
+    made: &Made,
+    report: &Run,
+) -> Result<PullRequestReport, RunError> {
+    let Some(wanted) = &job.pull_request else {
+        return Ok(planned);
+    };
+    let kept = with_content((wanted, &planned), made, report, |content| {
+        wanted.forge.keep(found, content)
+    })?;
+    Ok(PullRequestReport {
+        kept: Some(kept),
+        ..planned
+    })
+}
+
+fn with_content<T>(
+    (wanted, planned): (&PullRequest, &PullRequestReport),
+    made: &Made,
+    report: &Run,
+    use_it: impl FnOnce(&WantedPullRequest<'_>) -> T,
+) -> T {
+    let changes: Vec<Row> = report.changes.iter().map(row).collect();
+    let mut section = releases_section(&report.releases, 3);
+    section.extend(report.impact.as_ref().map(|impact| impact_section(impact, 3)));
+    let message = String::from_utf8_lossy(&made.message);
+    let bumps = bumps(&report.changes, &report.images);
+    let titled = Titled::of(&message, &bumps);
+    use_it(&WantedPullRequest {
+        head: &planned.head,
+        base: &planned.base,
+        commit: &made.id.to_string(),
+        title: &titled.title,
+        message: titled.message,
+        changes: &changes,
+        summary: &bumps::markdown(&bumps),
+        section: &section,
+        setup: &wanted.setup,
+    })
+}
+
+/// The title of a request, and what of the commit's message is worth being told.
+struct Titled<'m> {
+    title: String,
+    message: &'m str,
+}
+
+impl<'m> Titled<'m> {
+    /// A message that nobody has written says less than what is bumped.
+    fn of(message: &'m str, bumps: &[Bump<'_>]) -> Self {
+        let first = message
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
+        let title = bumps::title(bumps);
+        if first == DEFAULT_MESSAGE || first == title {
+            Self { title, message: "" }
+        } else {
+            Self {
+                title: first.to_owned(),
+                message,
+            }
+        }
+    }
+}
+
+fn row(change: &Change) -> Row {
+    Row {
+        path: change.path.clone(),
+        object: change.object.to_string(),
+        old: change.old.clone(),
+        new: change.new.clone(),
+        policy: change.policy.to_string(),
+    }
+}

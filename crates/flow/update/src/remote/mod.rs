@@ -1,0 +1,7 @@
+//! A run against a remote.
+
+pub(crate) mod earlier;
+pub(crate) mod fetch;
+pub(crate) mod previewed;
+pub(crate) mod queue;
+pub(crate) mod run;

@@ -1,0 +1,5 @@
+//! What a run reports.
+
+pub(crate) mod impact_section;
+pub(crate) mod releases;
+pub(crate) mod run;

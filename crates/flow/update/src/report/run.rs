@@ -1,0 +1,255 @@
+//! The result of a run or preview: one value for every output format, status and event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::releases::{self, ImageRelease};
+use crate::commit::message::explained;
+use crate::error::{Failure, RunError};
+use crate::folder::rewrite::FileChange;
+use crate::job::remote_job::Edits;
+use crate::plan::bumps::bumps;
+use crate::push::pull_request::PullRequestReport;
+use bumpwright_edit::{Change, Skip};
+use bumpwright_git::Revision;
+use bumpwright_gostd::Time;
+use bumpwright_message::Impact;
+use bumpwright_policy::{Closed, LatestRef, PolicyName};
+
+/// The outcome of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// `namespace/name` of the automation; none for a plain run.
+    pub automation: Option<String>,
+    /// Where the run went: a URL without secrets, or a folder.
+    pub target: String,
+    /// Whether the run is a preview.
+    pub dry_run: bool,
+    /// The checked-out revision; none in a folder.
+    pub revision: Option<Revision>,
+    /// Fields that changed.
+    pub changes: Vec<Change>,
+    /// The names of the images of the policies that changed them.
+    pub images: BTreeMap<PolicyName, String>,
+    /// Markers that were not followed.
+    pub skips: Vec<Skip>,
+    /// The policies that markers name, whatever their result.
+    pub named: BTreeSet<PolicyName>,
+    /// Some of the fields that they mark.
+    pub fields: BTreeMap<PolicyName, Vec<MarkedField>>,
+    /// Those of them that are not known.
+    pub unknown: BTreeSet<PolicyName>,
+    /// The images of those of them that are of other namespaces and allow the automation.
+    pub others: BTreeMap<PolicyName, LatestRef>,
+    /// The files that changed, old and new bytes.
+    pub files: Vec<FileChange>,
+    /// The commit, if one was made (or would be).
+    pub commit: Option<CommitReport>,
+    /// How often a push lost its race.
+    pub races: u32,
+    /// References that were pushed.
+    pub pushes: Vec<PushReport>,
+    /// The pull request for what was pushed, or would be.
+    pub pull_request: Option<PullRequestReport>,
+    /// The request or change for review that somebody has closed: the commit is not proposed again.
+    pub declined: Option<String>,
+    /// What the commit changes when it is applied; none without a fleet.
+    pub impact: Option<Impact>,
+    /// What is known of the releases behind the changes.
+    pub releases: Vec<ImageRelease>,
+    /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit
+    /// or an earlier one makes the same.
+    pub superseded: bool,
+    /// Other notes: for example a manifest in the repository that could not be read.
+    pub notes: Vec<String>,
+    /// Those of the notes that are about edits which are made.
+    pub remarks: Vec<String>,
+    /// Why the run failed.
+    pub error: Option<String>,
+    /// The automation was outside of its windows: nothing was written, or would be.
+    pub outside: Option<Closed>,
+    /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
+    pub due: Option<Time>,
+    /// The failure as a condition shows it; runs in folders have none.
+    pub failure: Option<Failure>,
+}
+
+impl Run {
+    /// The empty report of a run.
+    pub(crate) fn begin(edits: &Edits, target: &str) -> Self {
+        Self {
+            automation: edits.automation.clone(),
+            dry_run: edits.dry_run,
+            target: target.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Asks for the releases behind the changes, if that is wanted.
+    pub(crate) fn ask_for_releases(&mut self, edits: &Edits) {
+        let Some(asked) = &edits.releases else { return };
+        let (found, notes) = releases::of_bumps(&**asked, &bumps(&self.changes, &self.images));
+        self.releases = found;
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+
+    /// Notes what is to be said of the edits.
+    pub(crate) fn remark(&mut self, remarks: Vec<String>) {
+        self.notes.extend_from_slice(&remarks);
+        self.remarks = remarks;
+    }
+
+    /// Records a failure, and for a template error what was probably meant.
+    pub(crate) fn fail(&mut self, error: &RunError) {
+        if let RunError::Message(source) = error {
+            self.notes.push(explained(source));
+        }
+        self.error = Some(error.to_string());
+    }
+
+    /// The revision checked out after the run: its own commit, if that was pushed to the branch that it started from.
+    /// Commits on other branches are not checked out next time.
+    #[must_use]
+    pub fn revision_after(&self) -> Option<Revision> {
+        let mut revision = self.revision.clone()?;
+        let reference = format!("refs/heads/{}", revision.name);
+        let has_moved = self.has_pushed() && self.pushes.iter().any(|push| push.reference == reference);
+        if let Some(commit) = &self.commit
+            && let Some(id) = &commit.id
+            && commit.branch.as_ref() == Some(&revision.name)
+            && has_moved
+        {
+            revision.hash.clone_from(id);
+        }
+        Some(revision)
+    }
+
+    /// Returns whether a reference at the remote has changed.
+    #[must_use]
+    pub fn has_pushed(&self) -> bool {
+        self.pushes.iter().any(|push| push.status != PushStatus::UpToDate)
+    }
+}
+
+/// A marked field, as it was before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedField {
+    /// Path from the repository's root.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The value.
+    pub value: String,
+}
+
+/// The commit of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitReport {
+    /// Object id in hexadecimal; none in a preview.
+    pub id: Option<String>,
+    /// The branch that it is made on, without `refs/heads/`; none on a detached HEAD.
+    pub branch: Option<String>,
+    /// The whole message.
+    pub message: String,
+    /// `Name <email>`.
+    pub author: String,
+    /// Whether the commit is signed.
+    pub signed: bool,
+}
+
+/// One reference at the remote after the push.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushReport {
+    /// Full name.
+    pub reference: String,
+    /// Its value before; none when it was created.
+    pub old: Option<String>,
+    /// Its value now.
+    pub new: String,
+    /// The kind of update.
+    pub status: PushStatus,
+    /// The page of the change or request that the server made of it, as it said.
+    pub url: Option<String>,
+}
+
+/// The update of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushStatus {
+    /// Created.
+    Created,
+    /// Fast-forwarded.
+    Updated,
+    /// Replaced (C30).
+    Forced,
+    /// Unchanged: it already held that commit, or an equal one.
+    UpToDate,
+}
+
+impl PushStatus {
+    /// The word for it in every output.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Forced => "forced",
+            Self::UpToDate => "up-to-date",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e738";
+    const NEW: &str = "2aae6c35c94fcfb415dbe95f408b9ce91ee846ed";
+
+    /// A run that started from `from`, and pushed its commit on `branch` there.
+    fn run(from: &str, branch: &str, status: PushStatus) -> Run {
+        Run {
+            revision: Revision::parse(from),
+            commit: Some(CommitReport {
+                id: Some(NEW.to_owned()),
+                branch: Some(branch.to_owned()),
+                message: String::new(),
+                author: String::new(),
+                signed: false,
+            }),
+            pushes: vec![PushReport {
+                reference: format!("refs/heads/{branch}"),
+                old: Some(OLD.to_owned()),
+                new: NEW.to_owned(),
+                status,
+                url: None,
+            }],
+            ..Run::default()
+        }
+    }
+
+    fn after(run: &Run) -> String {
+        run.revision_after()
+            .map(|revision| revision.to_string())
+            .unwrap_or_default()
+    }
+
+    /// C04: also where a branch has the name of another one up to an `@`.
+    #[test]
+    fn what_a_run_pushes_to_its_own_branch_is_checked_out_next_time() {
+        let main = format!("main@sha1:{OLD}");
+        assert_eq!(
+            after(&run(&main, "main", PushStatus::Updated)),
+            format!("main@sha1:{NEW}")
+        );
+        assert_eq!(after(&run(&main, "auto", PushStatus::Updated)), main);
+        assert_eq!(after(&run(&main, "main", PushStatus::UpToDate)), main);
+        let odd = format!("main@home@sha1:{OLD}");
+        assert_eq!(after(&run(&odd, "main", PushStatus::Updated)), odd);
+        let bare = format!("sha1:{OLD}");
+        assert_eq!(after(&run(&bare, "main", PushStatus::Updated)), bare);
+        assert_eq!(after(&Run::default()), "");
+    }
+}
