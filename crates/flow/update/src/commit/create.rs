@@ -7,10 +7,9 @@ use crate::error::RunError;
 use crate::folder::rewrite::FileChange;
 use crate::job::destination::is_review;
 use crate::job::remote_job::RemoteJob;
-use crate::push::delivery::Made;
-use crate::remote::fetch::Base;
-use crate::remote::run::Place;
-use bumpwright_git::{Commit, CommitInfo, GitError, ObjectId, Person};
+use crate::remote::base::Base;
+use crate::remote::place::Place;
+use bumpwright_git::{Commit, CommitInfo, GitError, ObjectId, Pack, Person};
 
 /// The inputs of a commit.
 pub(crate) struct Wanted<'a> {
@@ -115,4 +114,17 @@ fn author_of(info: &CommitInfo) -> String {
     let line = String::from_utf8_lossy(&info.author);
     let end = line.rfind('>').map_or(line.len(), |at| at + 1);
     line.get(..end).unwrap_or_default().to_owned()
+}
+
+/// The commit to push, new or found at the remote.
+pub(crate) struct Made {
+    pub(crate) id: ObjectId,
+    /// The objects to send; none when the remote already has the commit.
+    pub(crate) pack: Option<Pack>,
+    /// Whether the commit is signed.
+    pub(crate) signed: bool,
+    /// Its message. For a commit found at the remote this is the message it has, not the one that would be written now.
+    pub(crate) message: Vec<u8>,
+    /// Its author, `Name <email>`; the same holds.
+    pub(crate) author: String,
 }

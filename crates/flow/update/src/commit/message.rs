@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::error::RunError;
-use crate::job::remote_job::Edits;
 use crate::plan::bumps::{self, bumps};
 use crate::policy::policies::Policies;
 use bumpwright_api::ImageUpdateAutomation;
@@ -30,8 +29,8 @@ pub struct CommitMessage {
 /// The data of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Changed<'a> {
-    /// The automation.
-    pub edits: &'a Edits,
+    /// `namespace/name` of the automation; none for a plain run.
+    pub automation: Option<&'a str>,
     /// The changed fields.
     pub changes: &'a [Change],
     /// `update.path`, joined: files are named relative to it (IUA-062).
@@ -86,7 +85,7 @@ impl CommitMessage {
             return Ok(self.template.clone().into_bytes());
         }
         // One of an automation is that of Flux (IUA-045).
-        if self.template.is_empty() && changed.edits.automation.is_none() {
+        if self.template.is_empty() && changed.automation.is_none() {
             let bumps = bumps(changed.changes, changed.images);
             return Ok(bumps::message(&bumps).into_bytes());
         }
@@ -131,7 +130,7 @@ pub fn explained(error: &MessageError) -> String {
 
 /// The data of the template: changes in the order of files and lines.
 fn data(changed: &Changed<'_>) -> Data {
-    let automation = changed.edits.automation.as_deref().unwrap_or_default();
+    let automation = changed.automation.unwrap_or_default();
     let mut builder = DataBuilder::new(ObjectName::split(automation), changed.below);
     for change in changed.changes {
         let field = FieldChange {

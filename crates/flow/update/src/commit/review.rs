@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::find::survey::Marked;
-use crate::job::remote_job::Edits;
+use crate::find::facts::Marked;
+use crate::job::edits::Edits;
 use crate::policy::policies::Policies;
 use crate::policy::view::View;
 use bumpwright_edit::{Images, Reason, Verdict};

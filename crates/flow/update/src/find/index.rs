@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use serde::{Deserialize, Serialize};
 
+use super::facts::{BlobFacts, Child, FACT, Fact, Folder, Key, Marked};
 use super::ruled::RuledTrees;
-use super::survey::Marked;
 use crate::history::story::Stories;
-use bumpwright_edit::{FileKind, Formats, Scan};
+use bumpwright_edit::{FileKind, Formats};
 use bumpwright_git::{GitError, ObjectId, Walk};
 
 /// A larger index is cleared when the run that it belongs to has ended; objects still in use are read again. In bytes.
@@ -28,96 +27,14 @@ const LEAST_SWEPT: u64 = 256 << 10;
 /// their folder has changed.
 const MOST_PLAIN: usize = (MOST_KEPT / 2 / PLAIN) as usize;
 
-/// An object id as stored on disk: SHA-1 or SHA-256.
-type Key = Vec<u8>;
-
-/// The facts about a file's content.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct BlobFacts {
-    /// Its markers; none when there is nothing to report.
-    pub scan: Option<Arc<Scan>>,
-    /// True when it may hold manifests of image policies.
-    pub manifests: bool,
-}
-
-impl BlobFacts {
-    /// Returns whether a run ever needs this file again.
-    pub(crate) fn matters(&self) -> bool {
-        self.scan.is_some() || self.manifests
-    }
-
-    /// Memory used by these facts, in bytes.
-    pub(crate) fn cost(&self) -> u64 {
-        let Some(scan) = &self.scan else { return FACT };
-        let sites = scan.sites.iter().map(|site| site.value.len() + site.text.len() + ITEM);
-        let skips = scan.skips.iter().map(|skip| skip.message.len() + ITEM);
-        let neighbours = scan
-            .neighbours
-            .iter()
-            .map(|other| other.value.len() + other.key.len() + ITEM);
-        FACT + sites.chain(skips).chain(neighbours).sum::<usize>() as u64
-    }
-
-    /// Memory that a run needs for its results on a file with these facts, at a path of this many bytes: one
-    /// entry for each marker.
-    fn cost_at(&self, path: usize) -> u64 {
-        let scan = self.scan.as_deref();
-        let items = scan.map_or(0, |scan| scan.sites.len() + scan.skips.len());
-        FACT + (path + items * (path + 2 * ITEM)) as u64
-    }
-}
-
-/// Fixed memory of an entry, in bytes.
-const FACT: u64 = 160;
-
 /// Memory of an id, in bytes.
 const PLAIN: u64 = 64;
-
-/// Fixed memory of a marker, in bytes.
-const ITEM: usize = 400;
-
-/// A relevant child of a tree.
-#[derive(Clone, Debug)]
-pub(crate) struct Child {
-    /// Its name.
-    pub name: Vec<u8>,
-    /// Its id.
-    pub id: ObjectId,
-    /// A folder, or a file to be read in this way.
-    pub file: Option<FileKind>,
-}
-
-impl Child {
-    /// Memory used, in bytes.
-    pub(crate) fn cost(&self) -> u64 {
-        self.name.len() as u64 + FACT
-    }
-}
-
-/// A folder and the formats that are read: they decide which of its files matter.
-pub(crate) type Folder = (ObjectId, Formats);
 
 /// Something that has nothing to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Plain {
     File(ObjectId, FileKind),
     Folder(Folder),
-}
-
-/// One fact, as stored on disk.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Fact {
-    /// A file's content, read as this kind.
-    Blob(Key, FileKind, BlobFacts),
-    /// A folder, where these formats are read: name, id and kind of its relevant children.
-    Tree(Key, Formats, Vec<(Vec<u8>, Key, Option<FileKind>)>),
-}
-
-impl Fact {
-    fn tree((id, formats): Folder, children: &[Child]) -> Self {
-        let kept = |child: &Child| (child.name.clone(), child.id.as_bytes().to_vec(), child.file);
-        Self::Tree(id.as_bytes().to_vec(), formats, children.iter().map(kept).collect())
-    }
 }
 
 /// The facts of one mirror. One value serves several threads.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::index::Fact;
+use super::facts::Fact;
 
 /// Changes with the format or with what a scan finds.
 const MAGIC: &[u8] = concat!("bumpwright index 7 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();

@@ -1,5 +1,6 @@
 //! Finds the files with markers in a tree, reading only what is unknown.
 
+pub(crate) mod facts;
 pub(crate) mod index;
 pub(crate) mod index_file;
 pub(crate) mod path;

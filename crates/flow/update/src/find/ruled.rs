@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::index::BlobFacts;
-use super::survey::{MAX_DEPTH, Marked, kept, size_limit};
-use crate::plan::preview::Preview;
+use super::facts::{BlobFacts, MAX_DEPTH, Marked, kept, size_limit};
 use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan, Skip};
 use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
 use bumpwright_rules::{FILE, LONGEST, Overrun, Rules, Work};
@@ -170,6 +168,11 @@ impl RuleSet {
         set
     }
 
+    /// Why the rule file of the repository is not followed.
+    pub(crate) fn fault(&self) -> Option<&Skip> {
+        self.fault.as_ref()
+    }
+
     /// Without rules, for a file above by another name.
     pub(crate) fn of_misnamed(path: &str, given: Option<&Rules>) -> Self {
         Self {
@@ -198,35 +201,6 @@ impl RuleSet {
             Some(fault) => Err(fault),
             None => Ok(self.rules),
         }
-    }
-
-    /// Adds what is to be told of the rules themselves. `is_all` where all files of the repository were looked at.
-    pub(crate) fn tell(&self, preview: &mut Preview, files: &Named, is_all: bool) {
-        preview.skips.extend(self.fault.clone());
-        let rules = self.rules.as_ref().map_or(&[][..], |rules| rules.rules());
-        for (number, rule) in rules.iter().enumerate() {
-            let found = match preview.refused.remove(&number) {
-                Some(refusal) => Some(refusal),
-                None if preview.followed.contains(&number) => None,
-                None if !files.contains(&number) && !is_all => None,
-                None => {
-                    let what = if files.contains(&number) { "no field" } else { "no file" };
-                    Some((
-                        Reason::UnmatchedRule,
-                        format!("the rule for {} finds {what}; correct or remove it", rule.policy),
-                    ))
-                }
-            };
-            preview.skips.extend(found.map(|(reason, message)| Skip {
-                path: rule.source.to_string(),
-                line: rule.line,
-                column: rule.column,
-                reason,
-                message,
-            }));
-        }
-        preview.skips.sort();
-        preview.skips.dedup();
     }
 }
 

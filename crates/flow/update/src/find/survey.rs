@@ -1,35 +1,16 @@
 //! Finds the files of a tree with markers (or policies), reading only unknown objects.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::index::{BlobFacts, Child, Folder, Index};
+use super::facts::{BlobFacts, Child, Folder, MAX_DEPTH, Marked, kept, size_limit};
+use super::index::Index;
 use super::ruled::{Named, RuleSet, merge};
 use bumpwright_api::could_hold;
-use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan};
+use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason};
 use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
-use bumpwright_rules::Rules;
-
-/// Limit on folder nesting: each level costs stack.
-pub(crate) const MAX_DEPTH: usize = 256;
-
-/// A file with markers or policies.
-#[derive(Clone, Debug)]
-pub struct Marked<Place = ObjectId> {
-    /// Path from the repository's root.
-    pub path: Vec<u8>,
-    /// Its content: a blob of a tree, or a path of a folder.
-    pub place: Place,
-    /// How it is read.
-    pub kind: FileKind,
-    /// Facts about its content.
-    pub facts: BlobFacts,
-    /// The rules of the run, if one of them is for this file.
-    pub rules: Option<Rules>,
-}
 
 /// Files with markers or policies.
 #[derive(Debug)]
@@ -325,19 +306,4 @@ fn skipped(reason: Reason, message: String) -> BlobFacts {
         scan: kept(skip.into()),
         manifests: false,
     }
-}
-
-/// The most bytes of a file that are read (docs/cli.md, *Output*).
-#[must_use]
-pub fn size_limit(kind: FileKind) -> u64 {
-    let limit = match kind {
-        FileKind::Yaml | FileKind::YamlTemplate | FileKind::RuleFile => edit::YAML_LIMIT,
-        FileKind::Text(_) | FileKind::Other | FileKind::Prose => edit::OTHER_LIMIT,
-    };
-    u64::try_from(limit).unwrap_or(u64::MAX)
-}
-
-/// A scan with results.
-pub(crate) fn kept(scan: Scan) -> Option<Arc<Scan>> {
-    (!scan.sites.is_empty() || !scan.skips.is_empty()).then(|| Arc::new(scan))
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use super::facts::{self, Marked};
 use super::index::Index;
 use super::path::{Node, join, join_by_letters};
 use super::ruled::rules_of_tree;
-use super::survey::{self, Marked, Surveyed};
+use super::survey::{self, Surveyed};
 use crate::error::RunError;
 use crate::folder::rewrite::FileChange;
 use crate::job::remote_job::RemoteJob;
-use crate::plan::preview;
+use crate::plan::{preview, splice};
 use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
 use bumpwright_edit::Plan;
@@ -100,7 +101,7 @@ impl Tree<'_> {
         let files = all.files.iter().filter(|file| file.facts.manifests);
         let mut found = repository_policies::FoundPolicies::default();
         for file in files {
-            let bytes = objects.blob(file.place, survey::size_limit(file.kind))?;
+            let bytes = objects.blob(file.place, facts::size_limit(file.kind))?;
             // Parsed nodes take many times the size of the text.
             let mut parsing = Walk::new("the policies of the repository", objects);
             parsing.keep(NODES * bytes.len() as u64)?;
@@ -122,13 +123,13 @@ impl Tree<'_> {
             let old = self
                 .read(file, &mut surveyed.walk)
                 .map_err(|source| self.job.read_failed(source))?;
-            files.push(preview::spliced(&file.path, &old, plan)?);
+            files.push(splice::spliced(&file.path, &old, plan)?);
         }
         Ok(files)
     }
 
     fn read(&self, file: &Marked, walk: &mut Walk) -> Result<Vec<u8>, GitError> {
-        let old = self.fetched.objects.blob(file.place, survey::size_limit(file.kind))?;
+        let old = self.fetched.objects.blob(file.place, facts::size_limit(file.kind))?;
         // The old content, the new content, the packed one and the one being sent.
         walk.keep(4 * old.len() as u64)?;
         walk.read(old.len() as u64)?;

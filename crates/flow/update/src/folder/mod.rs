@@ -1,5 +1,6 @@
 //! A run in a folder.
 
+pub(crate) mod ahead;
 pub(crate) mod git_program;
 pub(crate) mod rewrite;
 pub(crate) mod run;

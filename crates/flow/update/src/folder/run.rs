@@ -1,31 +1,29 @@
 //! A run in a folder: files are edited in place, as by a formatter, and committed if requested.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::rewrite::FileChange;
-use super::rewrite::{native, put_back, replace_all};
+use super::ahead::Ahead;
+use super::rewrite::{FileChange, put_back, replace_all};
 use super::worktree::{self, WorktreeCommit};
 use crate::commit::message::Changed;
 use crate::error::RunError;
+use crate::find::facts::{Marked, kept};
 use crate::find::path::{Node, join};
 use crate::find::ruled::{self, Named, RuleSet};
-use crate::find::survey::{Marked, facts, kept, unreadable};
+use crate::find::survey::{facts, unreadable};
 use crate::history::past;
 use crate::interrupt;
-use crate::job::remote_job::Edits;
+use crate::job::edits::Edits;
 use crate::job::verify;
-use crate::plan::bumps;
-use crate::plan::preview;
-use crate::plan::remarks;
+use crate::plan::{bumps, preview, remarks, splice, verification};
 use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
 use crate::report::run::{CommitReport, Run};
 use bumpwright_edit::{self as edit, Formats, LocalSkip, Plan, Reason, Skip};
-use bumpwright_rules::{Rules, Work};
+use bumpwright_rules::Rules;
 
 /// One run in a folder.
 #[derive(Clone, Debug)]
@@ -40,41 +38,6 @@ pub struct FolderJob {
     pub shown: String,
     /// How to commit, if at all.
     pub commit: Option<WorktreeCommit>,
-}
-
-/// The results of earlier jobs' previews, so that a preview of several automations shows them one after the other, as
-/// the real run applies them.
-#[derive(Debug, Default)]
-pub struct Ahead {
-    files: BTreeMap<PathBuf, Vec<u8>>,
-    /// The work of the rules of all jobs, by the folder: they follow the same rules.
-    work: BTreeMap<PathBuf, Work>,
-}
-
-impl Ahead {
-    fn remember(&mut self, root: &Path, files: &[FileChange]) {
-        let content = |file: &FileChange| (root.join(native(&file.path)), file.new.clone());
-        self.files.extend(files.iter().map(content));
-    }
-
-    /// The files that earlier jobs would have changed: absolute path and content.
-    pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
-        self.files
-            .iter()
-            .map(|(path, content)| (path.as_path(), content.as_slice()))
-    }
-
-    /// The first `limit` bytes of a file, as earlier jobs would have left it.
-    fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-        if let Some(content) = self.files.get(path) {
-            return Ok(content.clone());
-        }
-        let file = fs::File::open(path)?;
-        let length = file.metadata()?.len().min(limit);
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-        file.take(limit).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
 }
 
 /// Runs `job`. A failure is in the report's `error`; no file was changed then.
@@ -112,10 +75,10 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
     let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
-    let (policies, note) = past::of_folder(job, &root, (&marked, policies), &mut preview)?;
+    let (policies, note) = past::of_folder((&job.edits, &job.shown), &root, (&marked, policies), &mut preview)?;
     report.notes.extend(note);
     let is_all = job.edits.path.is_none() && job.only.is_none();
-    set.tell(&mut preview, &named(&marked), is_all);
+    preview.add_skips_of_rules(&set, &named(&marked), is_all);
     set.check()?;
     report.remark(remarks::of_edits(&marked, &preview));
     report.images = bumps::images(&preview.changes, &policies);
@@ -131,7 +94,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
         return checked.map_err(RunError::Message);
     }
     let base = verify::Base::Folder { root: &root, ahead };
-    report.impact = verify::verify(&job.edits, base, report, &preview.files)?;
+    report.impact = verification::verify(&job.edits, base, report, &preview.files)?;
     report.ask_for_releases(&job.edits);
     let message = message(job, &below, &policies, report)?;
     let dry_run = job.edits.dry_run;
@@ -152,7 +115,7 @@ fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -
     for (n, plan) in plans {
         let Some(file) = marked.get(*n) else { continue };
         let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
-        files.push(preview::spliced(&file.path, &old, plan)?);
+        files.push(splice::spliced(&file.path, &old, plan)?);
     }
     Ok(files)
 }
@@ -163,7 +126,7 @@ fn message(job: &FolderJob, below: &str, policies: &Policies, report: &Run) -> R
         return Ok(Vec::new());
     };
     commit.message.render(&Changed {
-        edits: &job.edits,
+        automation: job.edits.automation.as_deref(),
         changes: &report.changes,
         below,
         policies,
@@ -372,7 +335,7 @@ fn try_visit(at: &Path, path: &[u8], reading: Reading<'_>, found: &mut Vec<Marke
 fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::Result<Option<Marked<PathBuf>>> {
     let name = String::from_utf8_lossy(path);
     let kind = edit::kind_of(&name, reading.formats);
-    let limit = crate::find::survey::size_limit(kind);
+    let limit = crate::find::facts::size_limit(kind);
     let rules = reading.rules_for(&name);
     let mut facts = if size > limit {
         crate::find::survey::too_large(kind, size)

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use super::promotion::{self, Branch, Proven};
 use super::reverts::{Past, respect};
 use crate::error::RunError;
+use crate::find::facts::Marked;
 use crate::find::index::Index;
-use crate::find::survey::Marked;
 use crate::folder::git_program::{git_without_fetches, output};
-use crate::folder::run::FolderJob;
-use crate::job::remote_job::{Edits, RemoteJob};
+use crate::job::edits::Edits;
+use crate::job::remote_job::RemoteJob;
 use crate::plan::preview::Preview;
 use crate::policy::policies::Policies;
-use crate::remote::fetch::Base;
-use crate::remote::run::Place;
+use crate::remote::base::Base;
+use crate::remote::place::Place;
 use bumpwright_api::ImagePolicy;
 use bumpwright_git::{GitError, History, ObjectId, Objects};
 use bumpwright_gostd::Time;
@@ -54,18 +54,18 @@ pub(crate) fn of_remote(
 
 /// The same for a run in a folder, by the commit that is checked out there.
 pub(crate) fn of_folder(
-    job: &FolderJob,
+    (edits, shown): (&Edits, &str),
     root: &Path,
     (marked, policies): (&[Marked<PathBuf>], Arc<Policies>),
     preview: &mut Preview,
 ) -> Result<(Arc<Policies>, Option<String>), RunError> {
-    if !Source::is_needed(&job.edits, &policies, preview) {
+    if !Source::is_needed(edits, &policies, preview) {
         return Ok((policies, None));
     }
     let now = policies.now().clone();
     let unjudged = Arc::clone(&policies);
-    let judged = at_head(root, &job.shown, &now, |source, failed| {
-        source.judge(&job.edits, (marked, policies), preview, failed)
+    let judged = at_head(root, shown, &now, |source, failed| {
+        source.judge(edits, (marked, policies), preview, failed)
     });
     Ok(judged?.unwrap_or((unjudged, None)))
 }

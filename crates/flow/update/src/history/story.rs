@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::find::facts;
 use crate::find::ruled::{Reading, answered};
-use crate::find::survey;
 use bumpwright_edit::{Change, DocumentId, Setter, Site};
 use bumpwright_git::{CommitInfo, GitError, ObjectId, Objects, Walk};
 use bumpwright_gostd::Time;
@@ -135,7 +135,7 @@ pub(crate) fn fields_of(
     reading: Reading<'_>,
     walk: &Walk,
 ) -> Result<Vec<Held>, GitError> {
-    let bytes = match objects.held_blob(blob, survey::size_limit(reading.kind)) {
+    let bytes = match objects.held_blob(blob, facts::size_limit(reading.kind)) {
         Ok((bytes, _)) => bytes,
         Err(GitError::TooLarge { .. }) => return Ok(Vec::new()),
         Err(error) => return Err(error),

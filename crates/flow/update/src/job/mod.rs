@@ -2,6 +2,9 @@
 
 pub(crate) mod announce;
 pub(crate) mod destination;
+pub(crate) mod edits;
+pub(crate) mod pull_request;
+pub(crate) mod push;
 pub(crate) mod remote_job;
 pub mod settings;
 pub(crate) mod verify;

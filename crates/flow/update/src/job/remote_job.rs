@@ -2,68 +2,15 @@
 
 use std::sync::Arc;
 
-use super::announce::Announce;
 use super::destination::{self, DestinationError, Destinations, Refspec};
-use super::verify::Verify;
+use super::edits::Edits;
+use super::pull_request::PullRequest;
+use super::push::PushSettings;
 use crate::commit::message::CommitMessage;
 use crate::error::RunError;
-use crate::policy::policies::{Policies, Resolve};
-use crate::push::pull_request::PullRequest;
-use crate::report::releases::Releases;
-use crate::rollout::PutBack;
-use bumpwright_api::LabelSelector;
-use bumpwright_edit::Formats;
 use bumpwright_forge::Forge;
 use bumpwright_git::GitError;
-use bumpwright_policy::Windows;
-use bumpwright_rules::Rules;
 use bumpwright_signing::Signer;
-
-/// The policies to apply, for which automation, and below which path.
-#[derive(Clone, Debug, Default)]
-pub struct Edits {
-    /// `namespace/name` of the automation; none for a plain run.
-    pub automation: Option<String>,
-    /// Only policies of this namespace count (IUA-002).
-    pub namespace: Option<String>,
-    /// Only policies selected by this label selector count; validated.
-    pub selector: Option<LabelSelector>,
-    /// `update.path`: a folder or file of the repository; none for all of it.
-    pub path: Option<String>,
-    /// The policies that were given; those of the repository itself come after them.
-    pub policies: Arc<Policies>,
-    /// Chooses images by asking registries; without it the policies' status counts.
-    pub resolver: Option<Arc<dyn Resolve>>,
-    /// Verifies the edits before they are committed, and says what they change in clusters.
-    pub verify: Option<Arc<dyn Verify>>,
-    /// Asks for the releases behind what changes.
-    pub releases: Option<Arc<dyn Releases>>,
-    /// Told of the commit before it is pushed.
-    pub announce: Option<Arc<dyn Announce>>,
-    /// Fields are put back to what they held, in the place of following policies.
-    pub put_back: Option<Arc<PutBack>>,
-    /// Leave fields alone that somebody has set back; none to write them.
-    pub respect_reverts: Option<RespectReverts>,
-    /// Preview only: nothing is written.
-    pub dry_run: bool,
-    /// When the automation pushes; always without.
-    pub windows: Option<Windows>,
-    /// The formats beside YAML that are edited.
-    pub formats: Formats,
-    /// Rules beside those of the repository.
-    pub rules: Option<Rules>,
-    /// Write fields whatever they hold, as Flux does (gate `OverwriteMismatches`).
-    pub overwrite: bool,
-}
-
-/// How reverts are looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RespectReverts {
-    /// How many commits are looked at.
-    pub commits: u32,
-    /// The address by which commits of the automation are known; without one, any value that was set back counts.
-    pub author: Option<String>,
-}
 
 /// Author and committer of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,57 +43,6 @@ pub enum Start {
     Name(String),
     /// A commit.
     Commit(String),
-}
-
-/// The push settings of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PushSettings {
-    /// `push.branch`.
-    pub branch: Option<String>,
-    /// `push.refspec`, and those of the command line.
-    pub refspecs: Vec<Refspec>,
-    /// `push.options`.
-    pub options: Vec<(String, String)>,
-    /// The short form for Gerrit: a change for this branch, or for the checked-out one.
-    pub review: Option<Review>,
-    /// How an existing `branch` other than the checked-out one is updated.
-    pub other_branch: OtherBranch,
-    /// Drop push options, instead of failing, at a server without support for them (gate `AllowDroppedPushOptions`).
-    pub drop_options: bool,
-}
-
-impl PushSettings {
-    /// Whether a push opens pull requests by itself, as at Gitea and Forgejo (AGit).
-    #[must_use]
-    pub fn is_agit(&self) -> bool {
-        self.review.is_none() && self.options.iter().any(|(key, _)| key == "topic") && self.is_for_review()
-    }
-
-    /// Whether a refspec is for review.
-    #[must_use]
-    pub fn is_for_review(&self) -> bool {
-        let for_review = |spec: &Refspec| destination::is_review(&spec.destination);
-        self.refspecs.iter().any(for_review)
-    }
-}
-
-/// How an existing push branch other than the checked-out one is updated (docs/decisions.md C30).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OtherBranch {
-    /// Replaced by one commit on the checkout.
-    #[default]
-    Replaced,
-    /// Edits go on top of its tip (gate `GitForcePushBranch` off).
-    Continued,
-    /// Replaced by one commit on the checkout if no commit of it is lost (gate `GitAllBranchReferences` off as well).
-    Forwarded,
-}
-
-/// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Review {
-    /// The target branch; none for the checked-out one.
-    pub branch: Option<String>,
 }
 
 /// One run against a remote.

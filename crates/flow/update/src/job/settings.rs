@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::destination::{DestinationError, Refspec};
-use super::remote_job::{OtherBranch, PushSettings, Start};
+use super::push::{OtherBranch, PushSettings};
+use super::remote_job::Start;
 use bumpwright_api::{GitRef, ImageUpdateAutomation};
 use bumpwright_semver::Constraint;
 

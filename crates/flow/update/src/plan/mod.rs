@@ -3,4 +3,6 @@
 pub(crate) mod bumps;
 pub(crate) mod preview;
 pub(crate) mod remarks;
+pub(crate) mod splice;
+pub(crate) mod verification;
 pub(crate) mod windows;

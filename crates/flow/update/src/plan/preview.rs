@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use super::windows::Timed;
 use crate::error::RunError;
-use crate::find::ruled::{as_followed, is_followed};
-use crate::find::survey::Marked;
-use crate::folder::rewrite::FileChange;
-use crate::job::remote_job::Edits;
+use crate::find::facts::Marked;
+use crate::find::ruled::{Named, RuleSet, as_followed, is_followed};
+use crate::job::edits::Edits;
 use crate::policy::held::Held;
 use crate::policy::policies::Policies;
 use crate::policy::view::View;
@@ -113,6 +112,35 @@ impl Preview {
             }
         }
         self.skips.sort();
+    }
+
+    /// Adds what is to be told of the rules themselves. `is_all` where all files of the repository were looked at.
+    pub(crate) fn add_skips_of_rules(&mut self, set: &RuleSet, files: &Named, is_all: bool) {
+        self.skips.extend(set.fault().cloned());
+        let rules = set.rules.as_ref().map_or(&[][..], |rules| rules.rules());
+        for (number, rule) in rules.iter().enumerate() {
+            let found = match self.refused.remove(&number) {
+                Some(refusal) => Some(refusal),
+                None if self.followed.contains(&number) => None,
+                None if !files.contains(&number) && !is_all => None,
+                None => {
+                    let what = if files.contains(&number) { "no field" } else { "no file" };
+                    Some((
+                        Reason::UnmatchedRule,
+                        format!("the rule for {} finds {what}; correct or remove it", rule.policy),
+                    ))
+                }
+            };
+            self.skips.extend(found.map(|(reason, message)| Skip {
+                path: rule.source.to_string(),
+                line: rule.line,
+                column: rule.column,
+                reason,
+                message,
+            }));
+        }
+        self.skips.sort();
+        self.skips.dedup();
     }
 }
 
@@ -218,21 +246,4 @@ pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits:
 fn sites<Place>(marked: &[Marked<Place>]) -> impl Iterator<Item = &Site> {
     let scans = marked.iter().filter_map(|file| file.facts.scan.as_ref());
     scans.flat_map(|scan| scan.sites.iter())
-}
-
-/// Splices one file.
-///
-/// # Errors
-///
-/// When its bytes differ from the scanned ones.
-pub fn spliced(path: &[u8], old: &[u8], plan: &Plan) -> Result<FileChange, RunError> {
-    let new = edit::splice(old, plan).map_err(|source| RunError::Splice {
-        path: String::from_utf8_lossy(path).into_owned(),
-        source,
-    })?;
-    Ok(FileChange {
-        path: path.to_vec(),
-        old: old.to_vec(),
-        new,
-    })
 }

@@ -1,7 +1,7 @@
 //! What is to be said of edits that are made: a digest that goes, a file that SOPS refuses afterwards.
 
 use super::preview::Preview;
-use crate::find::survey::Marked;
+use crate::find::facts::Marked;
 use bumpwright_edit::{Change, Part};
 use bumpwright_policy::LatestRef;
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::job::remote_job::Edits;
+use crate::job::edits::Edits;
 use crate::policy::policies::Policies;
 use crate::policy::view::View;
 use crate::report::run::Run;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::policies::Unresolved;
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
@@ -130,4 +129,13 @@ pub(crate) fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Do
         guards: guards.clone(),
         policy: chooser.ok()?,
     }))
+}
+
+/// The reason why a policy has no image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The machine-readable reason.
+    pub reason: Reason,
+    /// The policy or repository, the problem, and the way out.
+    pub message: String,
 }

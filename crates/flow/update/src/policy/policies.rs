@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::held::Held;
-use super::known::{ImageState, Known, Open, any_version, downgrades, of_status};
+use super::known::{ImageState, Known, Open, Unresolved, any_version, downgrades, of_status};
 use super::terms::{NamespaceLabels, Terms};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
@@ -59,15 +59,6 @@ pub struct Wanted {
     pub repository: Arc<ImageRepository>,
     /// The image with its digest that it chose last: from its status, or as all fields in Git hold it.
     pub before: Option<LatestRef>,
-}
-
-/// The reason why a policy has no image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unresolved {
-    /// The machine-readable reason.
-    pub reason: Reason,
-    /// The policy or repository, the problem, and the way out.
-    pub message: String,
 }
 
 /// Chooses images by asking registries.

@@ -1,8 +1,7 @@
 //! Pull requests that pushes to `refs/for/…` open at Gitea and Forgejo (AGit). Git shows their commits; base, title and
 //! end are known from the API, where there is a login for it.
 
-use super::delivery::Made;
-use super::delivery::Standing;
+use crate::commit::create::Made;
 use crate::job::remote_job::RemoteJob;
 use bumpwright_forge::{End, Numbered};
 
@@ -78,6 +77,20 @@ fn is_for(reference: &str, base: &str) -> bool {
         .strip_prefix("refs/for/")
         .and_then(|rest| rest.strip_prefix(base));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a push of a commit for review is needed.
+pub(crate) enum Standing {
+    /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no
+    /// topics. With the only open one for the same base.
+    Push(Option<Numbered>),
+    /// A request holds the commit.
+    Held {
+        /// What is to be told.
+        note: String,
+        /// The request, if it was closed without merging.
+        declined: Option<String>,
+    },
 }
 
 #[cfg(test)]

@@ -1,42 +1,14 @@
 //! Delivery of a commit to the references of a run: compare-and-swap at plain references, changes at review servers.
 
-use super::agit;
-use crate::commit::create::Wanted;
+use super::agit::{self, Standing};
+use crate::commit::create::{Made, Wanted};
 use crate::commit::review::{Answer, Variant, address, links};
 use crate::error::RunError;
 use crate::job::destination::{Destinations, Target, Value, is_review};
 use crate::job::remote_job::RemoteJob;
-use crate::remote::run::Place;
+use crate::remote::place::Place;
 use crate::report::run::{PushReport, PushStatus};
-use bumpwright_forge::Numbered;
-use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Pack, Push, RefUpdate};
-
-/// Whether a push of a commit for review is needed.
-pub(crate) enum Standing {
-    /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no
-    /// topics. With the only open one for the same base.
-    Push(Option<Numbered>),
-    /// A request holds the commit.
-    Held {
-        /// What is to be told.
-        note: String,
-        /// The request, if it was closed without merging.
-        declined: Option<String>,
-    },
-}
-
-/// The commit to push, new or found at the remote.
-pub(crate) struct Made {
-    pub(crate) id: ObjectId,
-    /// The objects to send; none when the remote already has the commit.
-    pub(crate) pack: Option<Pack>,
-    /// Whether the commit is signed.
-    pub(crate) signed: bool,
-    /// Its message. For a commit found at the remote this is the message it has, not the one that would be written now.
-    pub(crate) message: Vec<u8>,
-    /// Its author, `Name <email>`; the same holds.
-    pub(crate) author: String,
-}
+use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Push, RefUpdate};
 
 /// The result of a run's pushes.
 pub(crate) struct Delivered {

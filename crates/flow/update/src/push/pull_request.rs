@@ -1,122 +1,20 @@
 //! The pull request for a pushed branch: its base, head, title and body. It is looked for before the push, which is
 //! left out when somebody has declined it or works on its branch.
 
-use std::sync::Arc;
-
-use super::delivery::Made;
-use crate::commit::create::Wanted;
+use crate::commit::create::{Made, Wanted};
 use crate::error::RunError;
 use crate::job::destination::{Destinations, Value};
+use crate::job::pull_request::PullRequest;
 use crate::job::remote_job::RemoteJob;
 use crate::plan::bumps::{self, Bump, bumps};
 use crate::report::impact_section::impact_section;
+use crate::report::pull_request::{PullRequestReport, edited};
 use crate::report::releases::releases_section;
 use crate::report::run::Run;
-use bumpwright_api::{ForgeKind, PullRequestSetup};
 use bumpwright_edit::{Change, Reason, Skip};
-use bumpwright_forge::{Forge, ForgeApi, Found, Kept, PullRequestState, Row, WantedPullRequest};
+use bumpwright_forge::{Found, Kept, Row, WantedPullRequest};
 use bumpwright_git::ObjectId;
 use bumpwright_message::DEFAULT_MESSAGE;
-
-/// The pull request settings of a run.
-#[derive(Clone, Debug)]
-pub struct PullRequest {
-    /// The base branch, without `refs/heads/`; none for the branch that the run starts from.
-    pub base: Option<String>,
-    /// The forge and repository.
-    pub forge: Arc<Forge>,
-    /// Whether commits of others on its branch are overwritten.
-    pub overwrite: bool,
-    /// What it is given when it is opened.
-    pub setup: PullRequestSetup,
-}
-
-/// The pull request of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PullRequestReport {
-    /// The head branch, without `refs/heads/`.
-    pub head: String,
-    /// The base branch.
-    pub base: String,
-    /// The request at the forge; none in a preview, which does not contact the forge.
-    pub kept: Option<Kept>,
-}
-
-impl PullRequestReport {
-    /// The word for the result in every output.
-    #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self.kept.as_ref().map(|kept| kept.state) {
-            None => "planned",
-            Some(PullRequestState::Opened) => "opened",
-            Some(PullRequestState::Updated) => "updated",
-            Some(PullRequestState::Unchanged) => "unchanged",
-            Some(PullRequestState::Declined) => "declined",
-            Some(PullRequestState::Edited) => "edited",
-        }
-    }
-
-    /// The request in a sentence for conditions and events; none in a preview.
-    #[must_use]
-    pub fn told(&self) -> Option<String> {
-        let kept = self.kept.as_ref()?;
-        let (number, url) = (kept.number, &kept.url);
-        Some(match kept.state {
-            PullRequestState::Declined => declined(number, url),
-            PullRequestState::Edited => format!("{}: {url}", edited(number, &self.head)),
-            _ => format!("pull request #{number} is open: {url}"),
-        })
-    }
-
-    /// Whether something happened to the request in this run.
-    #[must_use]
-    pub fn has_changed(&self) -> bool {
-        let state = self.kept.as_ref().map(|kept| kept.state);
-        matches!(state, Some(PullRequestState::Opened | PullRequestState::Updated))
-    }
-
-    /// Whether it is left alone because of commits of others on its branch.
-    pub(crate) fn is_edited(&self) -> bool {
-        let kept = self.kept.as_ref();
-        kept.is_some_and(|kept| kept.state == PullRequestState::Edited)
-    }
-
-    /// A note about a request that is left alone.
-    pub(crate) fn note(&self) -> Option<String> {
-        let kept = self.kept.as_ref()?;
-        match kept.state {
-            PullRequestState::Declined => Some(declined(kept.number, &kept.url)),
-            PullRequestState::Edited => Some(format!(
-                "{} ({}): nothing is pushed there, since that would remove them; merge or close it, or overwrite them with {OVERWRITE}",
-                edited(kept.number, &self.head),
-                kept.url
-            )),
-            _ => None,
-        }
-    }
-}
-
-/// How commits of others are overwritten.
-const OVERWRITE: &str = "--pull-request-overwrite (bumpwright.dev/pull-request-overwrite: \"true\")";
-
-fn declined(number: u64, url: &str) -> String {
-    format!(
-        "pull request #{number} for the same changes was closed without merging ({url}): reopen it there to have them after all"
-    )
-}
-
-fn edited(number: u64, head: &str) -> String {
-    format!("pull request #{number} has commits of others on {head}")
-}
-
-/// The API of a forge, from the settings of objects.
-#[must_use]
-pub fn forge_kind(kind: ForgeKind) -> ForgeApi {
-    match kind {
-        ForgeKind::GitHub => ForgeApi::GitHub,
-        ForgeKind::Gitea => ForgeApi::Gitea,
-    }
-}
 
 const HEADS: &str = "refs/heads/";
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::fetch::{Base, short};
+use super::base::{Base, short};
 use crate::error::RunError;
 use crate::folder::rewrite::FileChange;
 use crate::job::destination::{Target, Value, is_review};

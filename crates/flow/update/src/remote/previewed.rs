@@ -1,6 +1,6 @@
 //! What a preview says of the push that it does not make: a change for review, and what other branches have now.
 
-use super::fetch::{Base, short};
+use super::base::{Base, short};
 use crate::commit::trailer::change_id_in;
 use crate::job::destination::{Target, Value, is_review};
 

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::earlier::Earlier;
-use super::run::{self, Place};
+use super::place::Place;
+use super::run;
 use crate::job::remote_job::RemoteJob;
 use crate::report::run::Run;
 

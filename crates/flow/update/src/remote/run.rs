@@ -5,15 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::base::{Base, short};
 use super::earlier::Earlier;
-use super::fetch::{self, Base, short};
-use super::previewed;
-use crate::commit::create::Wanted;
+use super::place::Place;
+use super::{fetch, previewed};
+use crate::commit::create::{Made, Wanted};
 use crate::commit::message::Changed;
 use crate::commit::review::{ReviewState, Variant};
 use crate::commit::trailer::{with_change_id, with_trailer};
 use crate::error::RunError;
-use crate::find::index::Index;
 use crate::find::survey::Surveyed;
 use crate::find::tree::Tree;
 use crate::history::past;
@@ -21,36 +21,23 @@ use crate::job::announce::Announced;
 use crate::job::destination::is_review;
 use crate::job::remote_job::RemoteJob;
 use crate::job::verify;
-use crate::plan::bumps;
 use crate::plan::preview::{self, Preview};
-use crate::plan::remarks;
 use crate::plan::windows::{self, Later};
+use crate::plan::{bumps, remarks, verification};
 use crate::policy::policies::Policies;
-use crate::push::delivery::{Made, deliver};
-use crate::push::lane::{LaneGuard, Lanes, View};
-use crate::push::pull_request::{self, Looked, PullRequestReport};
+use crate::push::delivery::deliver;
+use crate::push::lane::{LaneGuard, View};
+use crate::push::pull_request::{self, Looked};
 use crate::push::retry::{Attempts, Decision};
+use crate::report::pull_request::PullRequestReport;
 use crate::report::run::{CommitReport, Run};
 use crate::rollout::PutBack;
 use bumpwright_edit::Plan;
-use bumpwright_git::{Fetched, Mirror};
+use bumpwright_git::Fetched;
 use bumpwright_gostd::Time;
 use bumpwright_http::pause_between;
 use bumpwright_message::Impact;
 use bumpwright_policy::PolicyName;
-
-/// Resources shared by the runs against one remote.
-#[derive(Clone)]
-pub struct Place {
-    /// The mirror of the remote, with the credentials of this run.
-    pub mirror: Arc<Mirror>,
-    /// Facts about its objects.
-    pub index: Arc<Index>,
-    /// Push locks, by reference.
-    pub lanes: Arc<Lanes>,
-    /// The clock, in seconds since 1970-01-01 UTC.
-    pub now: fn() -> i64,
-}
 
 /// Runs `job`. A failure is in the report's `error`, beside the results before it.
 #[must_use]
@@ -180,9 +167,8 @@ impl Attempt<'_> {
         let (policies, note) = past::of_remote(job, self.place, &base, (&surveyed.files, policies), &mut preview)?;
         report.notes.extend(note);
         if job.edits.put_back.is_none() {
-            surveyed
-                .rules
-                .tell(&mut preview, &surveyed.named, job.edits.path.is_none());
+            let is_all = job.edits.path.is_none();
+            preview.add_skips_of_rules(&surveyed.rules, &surveyed.named, is_all);
         }
         report.remark(remarks::of_edits(&surveyed.files, &preview));
         report.images = bumps::images(&preview.changes, &policies);
@@ -325,7 +311,7 @@ impl Attempt<'_> {
             objects,
             tree: tip.tree,
         };
-        verify::verify(&self.job.edits, base, report, &planned.files)
+        verification::verify(&self.job.edits, base, report, &planned.files)
     }
 
     fn now(self) -> Time {
@@ -345,7 +331,7 @@ impl Attempt<'_> {
     fn message(self, planned: &Planned, report: &Run) -> Result<Vec<u8>, RunError> {
         let (job, policies) = (self.job, &planned.policies);
         let message = job.message.render(&Changed {
-            edits: &job.edits,
+            automation: job.edits.automation.as_deref(),
             changes: &report.changes,
             below: &planned.below,
             policies,

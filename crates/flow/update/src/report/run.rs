@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::pull_request::PullRequestReport;
 use super::releases::{self, ImageRelease};
 use crate::commit::message::explained;
 use crate::error::{Failure, RunError};
 use crate::folder::rewrite::FileChange;
-use crate::job::remote_job::Edits;
+use crate::job::edits::Edits;
 use crate::plan::bumps::bumps;
-use crate::push::pull_request::PullRequestReport;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_git::Revision;
 use bumpwright_gostd::Time;

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::find::facts::{self, Marked};
 use crate::find::index::Index;
 use crate::find::ruled::{answered, rules_of_tree, with_rules};
-use crate::find::survey::{self, Marked};
+use crate::find::survey;
 use crate::history::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
 use bumpwright_edit::{Content, Formats, Plan, Scan, Site, carried, kind_of, restored, splice};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
@@ -194,7 +195,7 @@ impl<'a> Ours<'a> {
         if let Some(file) = known.filter(|file| file.blob == blob) {
             return Ok(file);
         }
-        let limit = survey::size_limit(kind_of(&String::from_utf8_lossy(path), Formats::all()));
+        let limit = facts::size_limit(kind_of(&String::from_utf8_lossy(path), Formats::all()));
         let surveyed = survey::survey_file(&self.objects, self.index, (blob, Formats::all()), path)?;
         let first: Option<Marked> = surveyed.files.into_iter().next();
         let facts = first.map(|file| file.facts).unwrap_or_default();

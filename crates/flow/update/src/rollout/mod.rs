@@ -2,6 +2,7 @@
 //! commits, and the edits that put images back.
 
 mod files;
+mod planning;
 mod put_back;
 
 pub use files::{Commits, Ours};

@@ -1,0 +1,59 @@
+//! The verification of the edits of a run, if that is asked for.
+
+use crate::error::RunError;
+use crate::job::edits::Edits;
+use crate::job::verify::{Base, Proposal};
+use crate::report::run::Run;
+use bumpwright_edit::{Change, Plan};
+use bumpwright_message::Impact;
+
+/// Verifies the edits of a run, if that is asked for. `plans` are those of `report.files`.
+pub(crate) fn verify(
+    edits: &Edits,
+    base: Base<'_>,
+    report: &Run,
+    plans: &[(usize, Plan)],
+) -> Result<Option<Impact>, RunError> {
+    let Some(verify) = &edits.verify else {
+        return Ok(None);
+    };
+    let plans: Vec<&Plan> = plans.iter().map(|(_, plan)| plan).collect();
+    let proposal = Proposal {
+        automation: edits.automation.as_deref(),
+        base,
+        changes: &report.changes,
+        files: &report.files,
+        plans: &plans,
+    };
+    match verify.verify(&proposal) {
+        Ok(impact) => Ok(Some(impact)),
+        Err(error) => Err(RunError::Verify {
+            fields: named(&report.changes, &error.fields),
+            message: error.message,
+        }),
+    }
+}
+
+/// The fields by place, old and new value, the first few of them.
+pub(crate) fn named(changes: &[Change], fields: &[usize]) -> String {
+    const SHOWN: usize = 10;
+    let text = |change: &Change| {
+        let Change {
+            path,
+            line,
+            column,
+            old,
+            new,
+            setter,
+            ..
+        } = change;
+        format!("{path}:{line}:{column} ({setter}: {old} → {new})")
+    };
+    let named = fields.iter().filter_map(|n| changes.get(*n));
+    let mut texts: Vec<String> = named.clone().take(SHOWN).map(text).collect();
+    match named.count().saturating_sub(SHOWN) {
+        0 => {}
+        more => texts.push(format!("{more} more")),
+    }
+    texts.join(", ")
+}
