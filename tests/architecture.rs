@@ -12,6 +12,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+#[path = "architecture/circles.rs"]
+mod circles;
+
 /// From the top to the bottom: a crate may use its own floor and those below.
 const FLOORS: [&str; 5] = ["app", "flow", "peer", "engine", "go"];
 /// No file, clock, environment, network or process is used here.
@@ -56,7 +59,8 @@ fn the_source_has_its_shape() {
     }
     let sources = files.iter().filter(|(path, _)| path.contains("src/")).count();
     assert!(sources > 10, "only {sources} source files found");
-    let faults = faults(&files);
+    let mut faults = faults(&files);
+    faults.extend(circles::faults(&files));
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
     println!("architecture: {} files", files.len());
 }

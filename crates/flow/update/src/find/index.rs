@@ -373,6 +373,7 @@ fn tree_cost(children: &[Child]) -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use bumpwright_edit::Scan;
 
     fn id(kind: u8, number: usize) -> ObjectId {
         let mut bytes = [kind; 20];
