@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bumpwright_kube::{Cluster, ClusterError, Connect, Kind};
 use clap::Args;
@@ -31,10 +32,21 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 
 /// Connects as a kubeconfig says, or a pod.
 pub(super) async fn connect(kubeconfig: Option<PathBuf>, context: Option<String>) -> Result<Cluster, ClusterError> {
+    connect_within(Duration::MAX, kubeconfig, context).await
+}
+
+/// The same for a command with a time limit of its own: no request takes longer.
+pub(super) async fn connect_within(
+    limit: Duration,
+    kubeconfig: Option<PathBuf>,
+    context: Option<String>,
+) -> Result<Cluster, ClusterError> {
+    let usual = Connect::default();
     let connect = Connect {
         kubeconfig,
         context,
-        ..Connect::default()
+        patience: usual.patience.min(limit),
+        ..usual
     };
     Cluster::connect(&connect, Arc::new(|_, _, _| {})).await
 }

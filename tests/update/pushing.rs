@@ -206,6 +206,40 @@ fn silent_servers_are_named_while_they_are_waited_for() {
     let image = format!("{host}/acme/app");
     let registry = waits(&bench, &["policy", "--image", &image, "--semver", "*"]);
     assert_eq!(registry, format!("waiting: fetching the tags of {image} …"));
+    let fleet = waits(&bench, &["fleet", &url]);
+    assert_eq!(fleet, format!("waiting: fetching {url} …"));
+}
+
+/// Commands with a limit of their own do not wait longer for one answer.
+#[test]
+fn a_time_limit_of_a_command_bounds_each_answer() {
+    let (bench, ..) = fleet();
+    let (_listener, host) = silent();
+    let url = format!("http://{host}/acme/fleet.git");
+    let ran = bench.run(&["fleet", &url, "--timeout", "500ms"]);
+    let told = format!("error: {url}: no answer within 500ms\n");
+    assert!(ran.code == 2 && ran.err.ends_with(&told), "{}", ran.err);
+    let kubeconfig = format!(
+        "{{clusters: [{{name: a, cluster: {{server: 'http://{host}'}}}}], users: [{{name: a, user: {{}}}}], \
+         contexts: [{{name: a, context: {{cluster: a, user: a}}}}], current-context: a}}"
+    );
+    bench.write("kubeconfig", kubeconfig);
+    for command in [
+        &["reconcile", "kustomization", "apps"][..],
+        &["resume", "kustomization", "apps", "--wait"],
+        &["install"],
+        &["uninstall"],
+    ] {
+        let ran = bench.run(&[command, &["--timeout", "500ms", "--kubeconfig", "kubeconfig"]].concat());
+        assert!(
+            ran.code == 2 && ran.err.contains("the API server did not answer within 0.5 seconds"),
+            "{command:?}: {}",
+            ran.err
+        );
+    }
+    let ran = bench.run(&["check", "--timeout", "500ms", "--kubeconfig", "kubeconfig"]);
+    let told = format!("error: not done within --timeout 500ms: asking http://{host}/\n");
+    assert_eq!((ran.code, ran.err), (2, told));
 }
 
 /// A command with a limit ends at it, and says what it was waiting for.

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::Manifest;
+use crate::cli::waits::Wait;
 use crate::cli::{cluster, console};
 use args::Check;
 use bumpwright_kube::{Cluster, ClusterError};
@@ -45,6 +46,7 @@ async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Re
     let target = &args.target;
     let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone());
     let cluster = cluster.await.map_err(|error| error.to_string())?;
+    let _wait = Wait::new(format!("asking {}", cluster.identity()));
     let mut findings = Findings::default();
     // Without an answer there is nothing to find.
     let asked = server(&cluster, &mut findings).await;

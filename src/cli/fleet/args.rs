@@ -216,9 +216,10 @@ pub struct Reading {
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<String>,
 
-    /// The time limit for each source and remote base that is fetched
-    #[arg(long, value_name = "DURATION", default_value = "1m")]
-    pub timeout: GoDuration,
+    /// The time limit for each source, chart and remote base that is fetched, and for the repository itself if it is
+    /// behind a URL [default: 1m; 5m for the repository]
+    #[arg(long, value_name = "DURATION")]
+    pub timeout: Option<GoDuration>,
 
     /// Use no network: other sources and remote bases are unknown
     #[arg(long)]
@@ -273,7 +274,7 @@ pub enum FleetOutput {
 }
 
 const HELP: &str = "\
-Reads what a cluster that reconciles PATH would have: builds the Flux Kustomizations found there, and those among their objects, and so
+Reads what a cluster that reconciles PATH would have: builds the Flux Kustomizations found there, and those among their objects, and so \
 on. Variables come from ConfigMaps and Secrets in the fleet. No cluster and no checkout are needed.
 
 Examples:
@@ -299,8 +300,8 @@ Exit codes:
 Documentation: docs/cli.md, docs/guides/fleet.md";
 
 const CHECK_HELP: &str = "\
-Reads the fleet as `bumpwright fleet` does and says what would go wrong: builds that fail, fields that no schema has, references to what
-is not there, variables without value, markers that nothing follows, objects with two owners, Secrets in clear text. `bumpwright explain
+Reads the fleet as `bumpwright fleet` does and says what would go wrong: builds that fail, fields that no schema has, references to what \
+is not there, variables without value, markers that nothing follows, objects with two owners, Secrets in clear text. `bumpwright explain \
 RULE` says what a finding means. Several clusters are checked together: a marker is unknown if none of them has its policy.
 
 Examples:
@@ -322,7 +323,7 @@ Exit codes:
 Documentation: docs/guides/fleet.md, docs/reference/findings.md";
 
 const DIFF_HELP: &str = "\
-Objects are compared as they would be applied. One that another Kustomization takes over has moved; one whose generated name has another
+Objects are compared as they would be applied. One that another Kustomization takes over has moved; one whose generated name has another \
 hash is the same one. Values of Secrets are never shown. A Kustomization that cannot be built removes nothing.
 
 Examples:
@@ -341,8 +342,8 @@ Exit codes:
 Documentation: docs/cli.md, docs/guides/fleet.md";
 
 const REVIEW_HELP: &str = "\
-Compares as `bumpwright fleet diff` does, says which workloads restart with which images, and finds what is new: all that `fleet check`
-finds and that was not there before, and what is dangerous about the change itself, such as a field that never changes, a claim that is
+Compares as `bumpwright fleet diff` does, says which workloads restart with which images, and finds what is new: all that `fleet check` \
+finds and that was not there before, and what is dangerous about the change itself, such as a field that never changes, a claim that is \
 deleted, more rights, or a suspended owner. `bumpwright explain RULE` says what a finding means.
 
 Examples:

@@ -11,6 +11,7 @@ use super::outside::UserOutside;
 use crate::cli::build::building;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
+use crate::cli::progress::Line;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
     self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, RenderedReleases, Repository, Settings,
@@ -22,6 +23,9 @@ use bumpwright_source::Resolved;
 
 /// The time limit for the repository itself.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The time limit for each of the sources.
+const SOURCES: Duration = Duration::from_secs(60);
 
 /// An opened repository, its entries, and how they are read.
 pub(super) struct Opened {
@@ -81,7 +85,7 @@ impl Opened {
                 None,
             ),
         };
-        let network = Network::new(reading.bounds, reading.timeout.as_std(), &identity);
+        let network = Network::new(reading.bounds, limit(reading, SOURCES), &identity);
         let outside = UserOutside::new(network, reading.offline, clone, identity, reading.charts.clone());
         Self::in_place(reading, place, revision, Arc::new(outside))
     }
@@ -100,7 +104,8 @@ impl Opened {
         revision: Option<&str>,
         outside: Arc<UserOutside>,
     ) -> Result<Self, String> {
-        let commit = commit(&place, revision, &outside.network)?;
+        let limit = limit(reading, PATIENCE);
+        let commit = commit(&place, revision, &outside.network, limit)?;
         let repository: Arc<dyn Repository> = match (&commit, &place) {
             (Some(files), _) => Arc::clone(files) as Arc<dyn Repository>,
             (None, Place::Disk(root)) => Arc::new(FolderTree::new(root).map_err(|error| error.to_string())?),
@@ -278,8 +283,18 @@ fn not_one(entry: Option<&String>) -> String {
     format!("{entry}: not of the same repository and revision as the entries before; run the command for each")
 }
 
+/// The typed time limit, or another one.
+fn limit(reading: &Reading, usual: Duration) -> Duration {
+    reading.timeout.map_or(usual, |typed| typed.as_std())
+}
+
 /// The files of a revision; none for those on disk.
-fn commit(place: &Place, revision: Option<&str>, network: &Network) -> Result<Option<Arc<SourceFiles>>, String> {
+fn commit(
+    place: &Place,
+    revision: Option<&str>,
+    network: &Network,
+    limit: Duration,
+) -> Result<Option<Arc<SourceFiles>>, String> {
     let (url, folder) = match (place, revision) {
         (Place::Disk(_), None) => return Ok(None),
         (Place::Disk(root), Some(revision)) => {
@@ -292,12 +307,17 @@ fn commit(place: &Place, revision: Option<&str>, network: &Network) -> Result<Op
         (Place::Remote(url), Some(revision)) => (building::of_remote(url.clone(), revision)?, String::new()),
         (Place::Remote(url), None) => (url.clone(), String::new()),
     };
-    let files = network.files_at(&url.clone_url(), &url.reference, PATIENCE);
+    let address = url.clone_url();
+    let shown = public_url(&address);
+    let wait = matches!(place, Place::Remote(_)).then(|| format!("fetching {shown} …"));
+    let line = Line::spinner(wait);
+    let files = network.files_at(&address, &url.reference, limit);
+    drop(line);
     let mut files = files.map_err(|error| {
-        if error.starts_with(&*public_url(&url.clone_url())) {
+        if error.starts_with(&*shown) {
             error
         } else {
-            format!("{}: {error}", public_url(&url.clone_url()))
+            format!("{shown}: {error}")
         }
     })?;
     if !folder.is_empty() {

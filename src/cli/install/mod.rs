@@ -111,9 +111,10 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
 
 /// Definitions first, since objects of a kind need it to be established; then the rest.
 async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallError> {
-    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone());
+    let limit = args.timeout.as_std();
+    let cluster = cluster::connect_within(limit, args.kubeconfig.clone(), args.context.clone());
     let cluster = cluster.await.map_err(InstallError::Connect)?;
-    let end = Instant::now() + args.timeout.as_std();
+    let end = Instant::now() + limit;
     let (definitions, others): (Vec<_>, Vec<_>) = manifests
         .iter()
         .partition(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION);

@@ -7,7 +7,7 @@ pub(super) mod waiting;
 use std::process::ExitCode;
 
 use crate::cli::suspend::is_suspended;
-use crate::cli::view::{ViewError, at, end, kinds};
+use crate::cli::view::{ViewError, at_within, end, kinds};
 use args::Reconcile;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, HELM_RELEASE, Kind};
@@ -21,7 +21,10 @@ const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Reconcile) -> ExitCode {
-    end(at(&args.place, async |cluster| reconcile(args, &cluster).await))
+    let limit = args.timeout.as_std();
+    end(at_within(limit, &args.place, async |cluster| {
+        reconcile(args, &cluster).await
+    }))
 }
 
 async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, ViewError> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::reconcile::object::{Target, found};
 use crate::cli::reconcile::waiting;
-use crate::cli::view::{ViewError, at, end, kinds};
+use crate::cli::view::{ViewError, at, at_within, end, kinds};
 use args::{Objects, Resume, Suspend};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, Resource};
@@ -25,7 +25,8 @@ pub(super) fn suspend(args: &Suspend) -> ExitCode {
 /// Runs `resume`.
 #[must_use]
 pub(super) fn resume(args: &Resume) -> ExitCode {
-    end(at(&args.objects.place, async |cluster| {
+    let limit = args.timeout.as_std();
+    end(at_within(limit, &args.objects.place, async |cluster| {
         let resumed = set(&cluster, &args.objects, false).await?;
         let mut code = 0;
         for target in resumed.iter().filter(|_| args.wait) {

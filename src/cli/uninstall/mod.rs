@@ -76,7 +76,8 @@ fn try_run(args: &Uninstall) -> Result<(), UninstallError> {
 
 async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
     let target = &args.target;
-    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone());
+    let limit = args.timeout.as_std();
+    let cluster = cluster::connect_within(limit, target.kubeconfig.clone(), target.context.clone());
     let cluster = cluster.await.map_err(UninstallError::Connect)?;
     let plan = Plan::make(&cluster, &target.namespace, args.crds).await?;
     if !args.dry_run && !plan.definitions.is_empty() {

@@ -17,6 +17,7 @@ pub(super) mod text;
 pub(super) mod watch;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::waits::Wait;
 use super::{cluster, console};
@@ -29,10 +30,22 @@ pub(super) use error::ViewError;
 /// # Errors
 /// The cluster cannot be connected to, and what the job says.
 pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, ViewError>) -> Result<T, ViewError> {
+    at_within(Duration::MAX, place, job)
+}
+
+/// The same for a command with a time limit of its own: no request takes longer.
+///
+/// # Errors
+/// As [`at`]
+pub(super) fn at_within<T>(
+    limit: Duration,
+    place: &Place,
+    job: impl AsyncFnOnce(Cluster) -> Result<T, ViewError>,
+) -> Result<T, ViewError> {
     let runtime = cluster::runtime().map_err(ViewError::Start)?;
     let wait = Wait::new("asking the API server of the kubeconfig".to_owned());
     runtime.block_on(async {
-        let cluster = cluster::connect(place.kubeconfig.clone(), place.context.clone()).await?;
+        let cluster = cluster::connect_within(limit, place.kubeconfig.clone(), place.context.clone()).await?;
         let server = cluster.identity();
         wait.say(format!("asking {server}"));
         job(cluster).await.map_err(|error| error.of_server(&server))

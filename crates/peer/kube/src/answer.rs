@@ -6,7 +6,7 @@ use kube::client::Body;
 use serde::Deserialize;
 
 use super::answered::{self, Answer, Answered, ReadError};
-use super::client::{Cluster, REQUEST_TIMEOUT, within};
+use super::client::Cluster;
 use super::error::ClusterError;
 use bumpwright_budget::{Exceeded, Reservation};
 
@@ -88,7 +88,7 @@ impl Cluster {
         self.wait_for_turn(self.budget.memory.tenant()).await?;
         let client = self.client();
         let mut room = self.budget.memory.nothing();
-        let received = within(REQUEST_TIMEOUT, async {
+        let received = self.bounded(async {
             let (head, body) = client.send(request).await?.into_parts();
             Ok((head.status, received(head.status, body, &mut room).await?))
         });

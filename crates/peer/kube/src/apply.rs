@@ -7,7 +7,7 @@ use kube::core::Request;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::client::{Cluster, bounded};
+use super::client::Cluster;
 use super::dynamic::Apply;
 use super::error::ClusterError;
 use super::kind::{CUSTOM_RESOURCE_DEFINITION, Kind};
@@ -49,7 +49,9 @@ impl Cluster {
         // The server parses YAML itself, so it gets the text that `--export` prints.
         let request = request.map(|_| manifest.as_bytes().to_vec());
         self.wait_for_turn(&name.namespace).await?;
-        bounded(self.whole().request::<DynamicObject>(request)).await.map(drop)
+        self.bounded(self.whole().request::<DynamicObject>(request))
+            .await
+            .map(drop)
     }
 
     /// The field managers of an object; None when it does not exist.
@@ -58,7 +60,7 @@ impl Cluster {
     /// Any error of the server.
     pub async fn managers(&self, kind: &'static Kind, name: &ObjectName) -> Result<Option<Vec<String>>, ClusterError> {
         self.wait_for_turn(&name.namespace).await?;
-        let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
+        let found = self.bounded(self.beside(kind, name).get_opt(&name.name)).await?;
         Ok(found.map(|object| {
             let fields = object.metadata.managed_fields.unwrap_or_default();
             fields.into_iter().filter_map(|entry| entry.manager).collect()
@@ -75,7 +77,7 @@ impl Cluster {
         name: &ObjectName,
     ) -> Result<Option<StatusWriter>, ClusterError> {
         self.wait_for_turn(&name.namespace).await?;
-        let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
+        let found = self.bounded(self.beside(kind, name).get_opt(&name.name)).await?;
         Ok(found.map(|object| {
             let fields = object.metadata.managed_fields.unwrap_or_default().into_iter();
             let of_status = fields.filter(|entry| entry.subresource.as_deref() == Some("status"));

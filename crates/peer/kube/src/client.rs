@@ -50,6 +50,8 @@ pub struct Connect {
     pub silence: Duration,
     /// The rate limit; none without.
     pub pace: Option<Pace>,
+    /// How long one request may take.
+    pub patience: Duration,
 }
 
 impl Default for Connect {
@@ -59,6 +61,7 @@ impl Default for Connect {
             context: None,
             silence: SILENCE,
             pace: None,
+            patience: REQUEST_TIMEOUT,
         }
     }
 }
@@ -281,6 +284,14 @@ impl Cluster {
         self.connect.silence
     }
 
+    /// A request with the timeout of the settings.
+    pub(super) async fn bounded<T>(
+        &self,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, ClusterError> {
+        within(self.connect.patience, request).await
+    }
+
     fn clients(&self) -> Clients {
         let shared = || self.clients.read().clone();
         self.acting.clone().unwrap_or_else(shared)
@@ -317,7 +328,7 @@ impl Cluster {
             if kind.kind != LEASE.kind {
                 self.wait_for_turn(namespace).await?;
             }
-            bounded(call(api(&self.whole(), kind, namespace))).await
+            self.bounded(call(api(&self.whole(), kind, namespace))).await
         };
         match once().await {
             Err(error) if error.is_unauthorized() => {
@@ -430,7 +441,7 @@ impl Cluster {
         self.wait_for_turn(&name.namespace).await?;
         // As untyped JSON: the client logs answers that do not match their type.
         let answer = api.create_subresource("token", &name.name, &params, &request);
-        let mut answer: Value = within(timeout.min(REQUEST_TIMEOUT), answer).await?;
+        let mut answer: Value = within(timeout.min(self.connect.patience), answer).await?;
         match answer.pointer_mut("/status/token").map(Value::take) {
             Some(Value::String(token)) if !token.is_empty() => Ok(Zeroizing::new(token)),
             _ => Err(ClusterError::Unreadable {
@@ -517,13 +528,8 @@ where
     }
 }
 
-/// A request with the default timeout.
-pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
-    within(REQUEST_TIMEOUT, request).await
-}
-
 /// A request with a timeout.
-pub(super) async fn within<T>(
+async fn within<T>(
     timeout: Duration,
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, ClusterError> {
@@ -531,7 +537,7 @@ pub(super) async fn within<T>(
         Ok(answer) => answer.map_err(ClusterError::of),
         Err(_) => Err(ClusterError::Unreachable(format!(
             "the API server did not answer within {} seconds",
-            timeout.as_secs()
+            timeout.as_secs_f64()
         ))),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Cluster, bounded};
+use super::client::Cluster;
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;
 
@@ -17,7 +17,7 @@ impl Cluster {
             .header("content-type", "application/json")
             .body(review.to_string().into_bytes());
         let request = request.map_err(|error| ClusterError::Unreachable(error.to_string()))?;
-        let answer: Value = bounded(self.whole().request(request)).await?;
+        let answer: Value = self.bounded(self.whole().request(request)).await?;
         let name = answer.pointer("/status/userInfo/username").and_then(Value::as_str);
         Ok(name.and_then(account))
     }
