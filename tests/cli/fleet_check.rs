@@ -153,9 +153,13 @@ fn a_source_of_another_namespace_is_meant() {
          spec: {interval: 1h, chart: {spec: {chart: cache, sourceRef: {kind: HelmRepository, name: acme}}}}\n",
     );
     let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
-    let finding = "warning[missing-source]: HelmRelease web/cache: HelmRepository web/acme is not in the fleet";
+    let finding = "error[missing-source]: HelmRelease web/cache: HelmRepository web/acme is not in the fleet";
     assert!(ran.out.contains(finding), "{}", ran.out);
     assert!(ran.out.contains("help: did you mean flux-system/acme?"), "{}", ran.out);
+    // What was not built for another reason may have it.
+    bench.write("clusters/p/broken.yaml", kustomization("broken", "./nowhere", ""));
+    let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
+    assert!(ran.out.contains(&finding.replace("error", "warning")), "{}", ran.out);
 }
 
 /// What a variable of a Secret has put into a field is not in what is said about the field.

@@ -53,16 +53,12 @@ impl<'c> Cluster<'c> {
         let kustomizations = kustomizations.filter_map(|node| node.kustomization.as_ref());
         let named = kustomizations.filter(|one| !one.spec.source_ref.kind.is_empty());
         let own = named.map(|one| (one.spec.source_ref.kind.as_str(), one.source()));
-        let unbuilt = fleet
-            .nodes
-            .iter()
-            .filter(|node| node.product.is_err() && !gives_no_names(node));
         Self {
             fleet,
             places,
             identity,
             own: own.collect(),
-            unbuilt: unbuilt.map(Node::shown).collect(),
+            unbuilt: unbuilt(fleet).map(Node::shown).collect(),
             definitions: OnceCell::new(),
         }
     }
@@ -165,10 +161,7 @@ impl<'c> Cluster<'c> {
 
     /// A finding about a missing object. It is a warning if the object may be in a Kustomization that was not built.
     pub(crate) fn missing(&self, finding: Finding, suggestion: Option<String>) -> Finding {
-        let finding = match suggestion {
-            Some(near) => finding.help(format!("did you mean {near}?")),
-            None => finding,
-        };
+        let finding = Self::suggesting(finding, suggestion);
         let finding = match self.unbuilt.as_slice() {
             [] => return finding,
             _ => Finding {
@@ -187,6 +180,19 @@ impl<'c> Cluster<'c> {
             Some(_) => finding,
             None => finding.help(unknown),
         }
+    }
+
+    /// A finding about a missing object that is nowhere, with the one that may be meant.
+    pub(crate) fn suggesting(finding: Finding, suggestion: Option<String>) -> Finding {
+        match suggestion {
+            Some(near) => finding.help(format!("did you mean {near}?")),
+            None => finding,
+        }
+    }
+
+    /// The nodes that were not built and may have what is missing.
+    pub(crate) fn unbuilt_nodes(&self) -> impl Iterator<Item = &'c Node> {
+        unbuilt(self.fleet)
     }
 
     /// Whether all of it was built.
@@ -275,6 +281,11 @@ fn kind_and_name(document: &str) -> Option<(String, String)> {
         }
     });
     Some((kind, name??))
+}
+
+fn unbuilt(fleet: &Fleet) -> impl Iterator<Item = &Node> {
+    let nodes = fleet.nodes.iter();
+    nodes.filter(|node| node.product.is_err() && !gives_no_names(node))
 }
 
 /// Whether a Kustomization only gives what nothing refers to: Flux's own manifests, or the definitions

@@ -45,10 +45,31 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 }
                 let message = format!("{kind} {name} is not in the fleet");
                 let finding = cluster.at(Rule::MissingSource, node, object, &format!("{pointer}/name"), message);
-                found.push(cluster.missing_object(finding, SOURCE_GROUP, &kind, &name));
+                // Nodes that wait for sources themselves can give none.
+                let is_told = cluster.unbuilt_nodes().all(|node| waits_for_source(cluster, node));
+                found.push(if is_told {
+                    Cluster::suggesting(finding, cluster.suggestion(SOURCE_GROUP, &kind, &name))
+                } else {
+                    cluster.missing_object(finding, SOURCE_GROUP, &kind, &name)
+                });
             }
         }
     }
+}
+
+/// Whether a node was not built because its source is not in the fleet.
+fn waits_for_source(cluster: &Cluster<'_>, node: &Node) -> bool {
+    let Some(release) = &node.release else {
+        return matches!(&node.source, Source::Unknown(source, _)
+            if source.object.is_none() && !exists(cluster, &source.kind, &source.name));
+    };
+    let Some(object) = cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name) else {
+        return false;
+    };
+    let references = ["/spec/chart/spec/sourceRef", "/spec/chartRef"];
+    let mut references = references.iter().filter_map(|pointer| object.value.pointer(pointer));
+    let named = references.find_map(|reference| named(reference, "", &release.name.namespace));
+    named.is_some_and(|(kind, name)| !exists(cluster, &kind, &name))
 }
 
 /// Kind and name of a source that a field refers to.
