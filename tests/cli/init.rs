@@ -373,6 +373,31 @@ fn an_image_that_is_nowhere_is_told_with_what_was_looked_at() {
     assert!(note.starts_with("no field has the image acme/none: 2 files"), "{note}");
 }
 
+/// A marker whose policy is nowhere would keep its field from getting another: that is told with the way out.
+#[test]
+fn a_marker_whose_policy_is_nowhere_is_told() {
+    let bench = Bench::new();
+    let marked = "image: ghcr.io/acme/web:1.0.0 # {\"$imagepolicy\": \"flux-system:gone\"}\n";
+    bench.write("a.yaml", marked);
+    bench.write("b.yaml", "image: ghcr.io/acme/web:1.0.0 # pinned\n");
+    let ran = bench.ok(&["init"]);
+    let told = "note: markers name policies that none of these files has (1 in all), such as flux-system:gone at a.yaml:1:8: if it is \
+                nowhere else, `bumpwright markers remove --policy flux-system:gone --write` makes its fields free for another\n";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let told = "left: b.yaml:1:8: ghcr.io/acme/web: no marker can be put there: it has a comment, and a marker has to be the only one: \
+                move that to a line of its own\n";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    bench.ok(&["markers", "remove", "--policy", "flux-system:gone", "--write"]);
+    assert_eq!(bench.read("a.yaml"), "image: ghcr.io/acme/web:1.0.0\n");
+    bench.write("a.yaml", marked);
+    bench.write(
+        "policy.yaml",
+        "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {name: gone}\n",
+    );
+    let ran = bench.ok(&["init"]);
+    assert!(!ran.err.contains("markers name policies"), "{}", ran.err);
+}
+
 #[test]
 fn rules_and_folders_without_images_propose_nothing() {
     let bench = Bench::new();

@@ -104,7 +104,7 @@ fn nothing_to_mark_is_told_with_the_reason() {
         (
             "acme/api",
             "fs:api",
-            "skipped: b.yaml:1:8: it has the marker of another policy\n",
+            "skipped: b.yaml:1:8: it has the marker of another policy: take that away first (`bumpwright markers remove`)\n",
         ),
         (
             "acme/job",

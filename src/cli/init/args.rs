@@ -64,10 +64,10 @@ pub struct Init {
 }
 
 const HELP: &str = "\
-Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts: the chart of a HelmRelease is
-rendered with other values to see which of them are images; where it cannot be had, what keys are called says it. Versions of charts in HelmReleases,
-Chart.yaml, `helmCharts` and Applications; tags of OCIRepositories and GitRepositories. Registries are asked for their tags with the logins
-that ImageRepositories there name, if -f has them, else with your own. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch;
+Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts: the chart of a HelmRelease is \
+rendered with other values to see which of them are images; where it cannot be had, what keys are called says it. Versions of charts in HelmReleases, \
+Chart.yaml, `helmCharts` and Applications; tags of OCIRepositories and GitRepositories. Registries are asked for their tags with the logins \
+that ImageRepositories there name, if -f has them, else with your own. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch; \
 digests where the tag is one that moves, as latest. Each proposal comes with its reason, and so does each image that is left.
 
 Examples:

@@ -8,6 +8,7 @@ mod output;
 mod place;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use crate::cli::words;
 use args::Init;
 use bumpwright_adopt::{Files, SourceFile};
 use bumpwright_api::UnknownFields;
-use bumpwright_edit::{FileKind, file_kind};
+use bumpwright_edit::{FileKind, Scan, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
 use bumpwright_propose::{OWN_FOLDER, Options, propose, repositories, survey};
 use bumpwright_rules::Rules;
@@ -52,7 +53,12 @@ fn proposed(args: &Init) -> Result<bool, String> {
     let sources = in_repositories(std::slice::from_ref(&args.path), files, Path::new(""));
     let files = Files::read(&sources);
     let rendered = charts::rendered(args, &files);
-    let survey = survey(&files, &marked(args, &sources)?, &args.image, &rendered);
+    let scans = scans(args, &sources)?;
+    let marked: Vec<Vec<Range<usize>>> = scans
+        .iter()
+        .map(|scan| scan.sites.iter().map(|site| site.span.clone()).collect())
+        .collect();
+    let survey = survey(&files, &marked, &args.image, &rendered);
     let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
     let asked = ask::tags(repositories(&survey, &options), &objects);
     let mut proposal = propose(&files, &survey, &asked.answers, &options);
@@ -61,6 +67,7 @@ fn proposed(args: &Init) -> Result<bool, String> {
     proposal.notes.extend(asked.notes(&proposal));
     proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
+    proposal.notes.extend(orphans(&files, &sources, &scans, &options));
     if hidden.get() > 0 {
         let count = words::count(hidden.get(), "file");
         let note =
@@ -129,7 +136,7 @@ fn is_wanted(root: &Path, path: &str, hidden: &Cell<usize>) -> bool {
 }
 
 /// The fields of each file that have a marker, or that a rule names.
-fn marked(args: &Init, sources: &[SourceFile]) -> Result<Vec<Vec<Range<usize>>>, String> {
+fn scans(args: &Init, sources: &[SourceFile]) -> Result<Vec<Scan>, String> {
     let folder = if args.path.is_dir() {
         args.path.as_path()
     } else {
@@ -140,13 +147,37 @@ fn marked(args: &Init, sources: &[SourceFile]) -> Result<Vec<Vec<Range<usize>>>,
         let name = Path::new(&source.name);
         let path = name.strip_prefix(folder).unwrap_or(name).to_string_lossy();
         let path = path.strip_prefix("./").unwrap_or(&path);
-        let scan = bumpwright_update::fields(path, file_kind(path), rules.as_ref(), &source.bytes);
-        scan.sites.into_iter().map(|site| site.span).collect()
+        bumpwright_update::fields(path, file_kind(path), rules.as_ref(), &source.bytes)
     };
-    let marked = sources.iter().map(fields).collect();
+    let scans = sources.iter().map(fields).collect();
     let checked = rules.as_ref().map_or(Ok(()), Rules::check);
     checked.map_err(|error| error.to_string())?;
-    Ok(marked)
+    Ok(scans)
+}
+
+/// That markers name policies which no file has. They may be in another repository.
+fn orphans(files: &Files<'_>, sources: &[SourceFile], scans: &[Scan], options: &Options) -> Option<String> {
+    let known: BTreeSet<PolicyName> = files.names("ImagePolicy").into_iter().collect();
+    let is_known = |name: &PolicyName| {
+        let bare = PolicyName::new("", name.name.clone());
+        known.contains(name) || (name.namespace == options.namespace && known.contains(&bare))
+    };
+    let sites = sources
+        .iter()
+        .zip(scans)
+        .flat_map(|(source, scan)| scan.sites.iter().map(move |site| (source, site)));
+    let mut orphans = sites.filter(|(_, site)| !is_known(&site.setter.policy)).peekable();
+    let (source, first) = *orphans.peek()?;
+    let policy = format!("{}:{}", first.setter.policy.namespace, first.setter.policy.name);
+    let names: BTreeSet<&PolicyName> = orphans.map(|(_, site)| &site.setter.policy).collect();
+    Some(format!(
+        "markers name policies that none of these files has ({} in all), such as {policy} at {}:{}:{}: if it is nowhere else, `bumpwright markers remove \
+         --policy {policy} --write` makes its fields free for another",
+        names.len(),
+        source.name,
+        first.line,
+        first.column
+    ))
 }
 
 /// Images that were asked for and are not there.

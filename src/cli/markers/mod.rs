@@ -14,7 +14,8 @@ use crate::cli::files::{FoundFiles, diff, find, meant};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
-    FileKind, Format, Formats, LeftField, Marking, Part, Setter, field_in, kind_of, mark_at_in, mark_in, scan, unmark,
+    FileKind, Format, Formats, LeftField, Marking, OTHER_POLICY, Part, Setter, field_in, kind_of, mark_at_in, mark_in,
+    scan, unmark,
 };
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
@@ -111,7 +112,7 @@ fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -
             Some(false) => known.others.push(LeftField {
                 line: field.line,
                 column: field.column,
-                why: "it has the marker of another policy",
+                why: OTHER_POLICY,
             }),
             None => {}
         }

@@ -47,7 +47,8 @@ pub use file::{
     looks_marked, may_be_marked,
 };
 pub use marking::{
-    LeftField, Marking, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles, unmark,
+    LeftField, Marking, OTHER_POLICY, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles,
+    unmark,
 };
 pub use model::tag_and_digest;
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};

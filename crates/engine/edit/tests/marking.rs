@@ -142,8 +142,14 @@ fn chosen_fields_are_marked() {
     assert_eq!(
         left,
         [
-            (2, "it has a comment: a marker would have to be the only one"),
-            (3, "it has the marker of another policy"),
+            (
+                2,
+                "it has a comment, and a marker has to be the only one: move that to a line of its own"
+            ),
+            (
+                3,
+                "it has the marker of another policy: take that away first (`bumpwright markers remove`)"
+            ),
             (4, "it holds nothing: write a value there"),
         ]
     );

@@ -597,7 +597,7 @@ impl<'n> Adopter<'_, 'n> {
                     draft.remove(application.file, metadata, keys);
                 }
                 None => {
-                    let text = "its annotations stay, since not all of them could be said otherwise, and none of its fields is marked";
+                    let text = "its annotations stay and none of its fields is marked, since not all of them could be adopted: until they are, the objects made for it change nothing";
                     draft.tell(Weight::Note, unit.at, &unit.subject, text);
                 }
             }

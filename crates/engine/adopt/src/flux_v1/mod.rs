@@ -99,8 +99,7 @@ impl Adopter {
         }
         // The daemon goes on to write all of them, or none.
         if left {
-            let text =
-                "its annotations stay, since not all of them could be said otherwise, and none of its fields is marked";
+            let text = "its annotations stay and none of its fields is marked, since not all of them could be adopted: until they are, the objects made for it change nothing";
             draft.tell(Weight::Note, workload.at(), &subject, text);
         } else {
             for (start, setter) in marks {

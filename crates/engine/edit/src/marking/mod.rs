@@ -27,6 +27,10 @@ pub struct Remarked {
     pub value: String,
 }
 
+/// Why a field with the marker of another policy is left.
+pub const OTHER_POLICY: &str =
+    "it has the marker of another policy: take that away first (`bumpwright markers remove`)";
+
 /// A field that has none, though it is of the image, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftField {

@@ -9,7 +9,7 @@ use super::super::model::{Part, Setter};
 use super::super::plan::{Plan, is_same_image};
 use super::super::scan::{Scan, scan};
 use super::super::splice::{Edit, splice};
-use super::{LeftField, Marking, Remarked};
+use super::{LeftField, Marking, OTHER_POLICY, Remarked};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Marks the values that are references of an image, but those that have a marker.
@@ -49,7 +49,7 @@ pub(super) fn mark_at(
             None => left.push(file.left(*start, "it holds nothing: write a value there")),
             Some((spot, None)) => places.push((spot, setter.clone())),
             Some((_, Some(known))) if known == setter => {}
-            Some(_) => left.push(file.left(*start, "it has the marker of another policy")),
+            Some(_) => left.push(file.left(*start, OTHER_POLICY)),
         }
     }
     let mut marking = file.mark(&places)?;

@@ -14,7 +14,7 @@ use super::super::plan::{Plan, is_same_image};
 use super::super::scan::scan;
 use super::super::splice::{Edit, splice};
 use super::super::walk::options;
-use super::{LeftField, Marking, Remarked, one_on};
+use super::{LeftField, Marking, OTHER_POLICY, Remarked, one_on};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Puts markers behind the fields of a YAML file that hold a version of `image`: references with a tag or a digest,
@@ -55,7 +55,7 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
             .is_some_and(|site| site.span.contains(start) && site.setter != *setter);
         let (line, column) = lines.place(*start);
         let why = match field {
-            _ if other => "it has the marker of another policy",
+            _ if other => OTHER_POLICY,
             None => "it holds nothing: write a value there",
             Some(n) => {
                 places.push((n, setter.clone()));
@@ -173,7 +173,9 @@ impl Field {
             _ if self.is_flow => Some("it is in a flow collection ({} or []): write it on a line of its own"),
             _ if self.is_block || written.contains(['\n', '\r']) => Some("it spans lines: write it on one"),
             "" => None,
-            comment if comment.starts_with('#') => Some("it has a comment: a marker would have to be the only one"),
+            comment if comment.starts_with('#') => {
+                Some("it has a comment, and a marker has to be the only one: move that to a line of its own")
+            }
             _ => Some("something follows on its line"),
         }
     }
