@@ -20,6 +20,7 @@ mod files;
 mod fleet;
 mod get;
 mod groups;
+mod guesses;
 mod helm;
 mod images;
 mod init;
@@ -63,7 +64,9 @@ use args::{Cli, Command};
 #[must_use]
 pub fn main() -> ExitCode {
     confined::memory();
-    let matches = groups::command().get_matches();
+    let matches = groups::command()
+        .try_get_matches()
+        .unwrap_or_else(|error| guesses::with_tip(error).exit());
     let limit = time_limit::of(&matches);
     let typed = Cli::from_arg_matches(&matches);
     let command = typed.unwrap_or_else(|error| error.exit()).command;

@@ -137,6 +137,14 @@ fn what_was_merged_meanwhile_is_no_change() {
         text.contains("topic and alone have no commit in common here") && text.contains("- ConfigMap web/one"),
         "{text}"
     );
+    // A revision that does not exist has none, too, and is one error.
+    let ran = bench.run(&["fleet", "review", "--from", "nosuch", "clusters/a"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("no revision \"nosuch\""),
+        "{}",
+        ran.err
+    );
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
 }
 
 #[test]

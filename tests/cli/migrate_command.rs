@@ -66,6 +66,14 @@ fn without_write_a_diff_that_git_applies_and_no_file_changes() {
         ran.out, "nothing to change\n",
         "the diff is what --write would have done"
     );
+    let ran = bench.ok(&["migrate", "fleet"]);
+    assert_eq!(ran.out, "");
+    assert!(
+        ran.err
+            .starts_with("note: nothing to rewrite: no object of an older API version in "),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

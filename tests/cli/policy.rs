@@ -492,18 +492,34 @@ fn the_status_stands_in_where_no_registry_is_asked() {
     assert!(ran.out.ends_with(said), "{}", ran.out);
 }
 
+/// What is told where there is none.
+const NO_POLICY: &str = "there is no ImagePolicy in this folder: `-f FILE|DIR` names another";
+
+/// Without flags the policies of the folder count, as for `update`.
+#[test]
+fn without_flags_the_policies_of_this_folder_are_shown() {
+    let bench = Bench::new();
+    bench.write("apps/m.yaml", manifests("app", "o/app", BY_V, "", ""));
+    let here = bench.run(&["policy", "--offline"]);
+    let named = bench.run(&["policy", "-f", ".", "--offline"]);
+    assert!(
+        here.out.starts_with("POLICY") && here.out.contains("fs/app"),
+        "{}",
+        here.out
+    );
+    assert_eq!((here.code, here.out, here.err), (named.code, named.out, named.err));
+}
+
 #[test]
 fn what_cannot_be_meant_is_a_usage_error() {
     let bench = Bench::new();
-    bench.write("m.yaml", manifests("app", "o/app", BY_V, "", ""));
     bench.write("empty.yaml", "a: 1\n");
+    let ran = bench.run(&["policy"]);
+    assert!(ran.code == 2 && ran.err.contains(NO_POLICY), "{}", ran.err);
+    bench.write("m.yaml", manifests("app", "o/app", BY_V, "", ""));
     for (arguments, said) in [
         (
-            &[][..],
-            "which policies? `bumpwright policy -f .` shows those of this folder",
-        ),
-        (
-            &["-f", "m.yaml", "--image", "o/app", "--semver", "*"],
+            &["-f", "m.yaml", "--image", "o/app", "--semver", "*"][..],
             "cannot be used with",
         ),
         (

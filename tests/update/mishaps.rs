@@ -290,7 +290,10 @@ fn a_set_policy_that_no_marker_names_is_told() {
     bench.write("a.yaml", MARKED);
     let set = ["--set", "fs:app=ghcr.io/o/app:1.0.0", "--set", "fs:ap=o/app:2"];
     let ran = bench.ok(&[&["update"], set.as_slice()].concat());
-    assert_eq!(ran.err, "note: --set fs:ap: no marker names this policy\n");
+    assert_eq!(
+        ran.err,
+        "warning: --set fs:ap: no marker names this policy; the nearest is fs:app\n"
+    );
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn restrictions(text: &str) -> Result<bool, String> {
 }
 
 const BUILD_HELP: &str = "\
-With -k objects have the labels of their owner and the common metadata, as they are applied. Values that SOPS encrypted need
+With -k objects have the labels of their owner and the common metadata, as they are applied. Values that SOPS encrypted need \
 --age-key-file, --pgp-key-file, the Secret of spec.decryption in -f, or --redact.
 
 Repositories are fetched with your own Git credentials, as far as their commits are not in the cache.
@@ -284,7 +284,7 @@ Environment:
 Documentation: docs/cli.md, docs/guides/kustomizations.md";
 
 const DIFF_HELP: &str = "\
-Objects count as the same by group, kind, namespace and name; one whose name has a hash, by its name without. Values of
+Objects count as the same by group, kind, namespace and name; one whose name has a hash, by its name without. Values of \
 Secrets are never shown. With -k the API server is asked what applying would do (server-side dry runs), and nothing is written.
 
 Examples:

@@ -115,6 +115,16 @@ pub(in crate::cli) fn merge_base(folder: &str, one: &str, other: &str) -> Option
     git(folder, &["merge-base", "--end-of-options", one, other]).ok()
 }
 
+/// Whether the repository of a folder has the commit of a revision.
+pub(in crate::cli) fn has_commit(folder: &str, revision: &str) -> bool {
+    let commit = format!("{revision}^{{commit}}");
+    git(
+        folder,
+        &["rev-parse", "--quiet", "--verify", "--end-of-options", &commit],
+    )
+    .is_ok()
+}
+
 fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, String> {
     kustomize::build(tree, target, options, world).map_err(|error| error.to_string())
 }

@@ -41,7 +41,7 @@ pub enum EventType {
 }
 
 const EVENTS_HELP: &str = "\
-Events about sources, images, automations and Kustomizations, the latest last. A cluster keeps them for an hour, unless it is set up
+Events about sources, images, automations and Kustomizations, the latest last. A cluster keeps them for an hour, unless it is set up \
 otherwise.
 
 Examples:

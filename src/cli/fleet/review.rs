@@ -52,6 +52,13 @@ fn base(args: &Review) -> Result<String, String> {
     let to = args.to.as_deref().unwrap_or("HEAD");
     match building::merge_base(&root, &args.from, to) {
         Some(base) => Ok(base),
+        // One that does not exist is an error of what follows.
+        None if ![args.from.as_str(), to]
+            .iter()
+            .all(|one| building::has_commit(&root, one)) =>
+        {
+            Ok(args.from.clone())
+        }
         None => {
             let text = format!(
                 "{} and {to} have no commit in common here; fetch their history, or this compares the two",

@@ -80,6 +80,14 @@ fn print_diff(files: &[File]) -> Result<(), String> {
     for file in files {
         remarks(file, say);
     }
+    if files
+        .iter()
+        .all(|file| file.change.is_none() && file.migration.left.is_empty())
+    {
+        let count = words::count(files.len(), "file");
+        let text = format!("nothing to rewrite: no object of an older API version in {count}");
+        say("note", &(text + "; --from adopts what another program was told"));
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ mod release;
 mod status;
 mod table;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -44,22 +44,31 @@ pub fn run(args: &Policy) -> ExitCode {
     }
 }
 
-/// For somebody who typed no more than the command.
-const NO_SOURCE: &str = "which policies? `bumpwright policy -f .` shows those of this folder, `--fleet DIR` those that a cluster gets, and \
+/// For somebody who typed no more than the command, in a folder without policies.
+const NO_SOURCE: &str = "there is no ImagePolicy in this folder: `-f FILE|DIR` names another, `--fleet DIR` shows those that a cluster gets, and \
     `--image IMAGE --semver RANGE` tries a rule without any; `bumpwright get images` shows what the policies of a cluster have chosen";
+
+/// The folder where policies are looked for without flags, as `update` does.
+const HERE: &str = ".";
 
 /// The findings for all policies that the arguments name, by namespace and name.
 fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
-    if args.filenames.is_empty() && args.fleet.is_empty() && args.image.is_none() {
-        return Err(NO_SOURCE.to_owned());
-    }
     let (objects, subjects) = match &args.image {
         Some(image) => {
             let (policy, repository) = flags::made_of(args, image)?;
             (Objects::default(), vec![Subject::unnamed(policy, repository)])
         }
         None => {
-            let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
+            let unknown = load::unknown_fields(args.allow_unknown_fields);
+            let is_here = args.filenames.is_empty() && args.fleet.is_empty();
+            let objects = if is_here {
+                load::load(&[PathBuf::from(HERE)], unknown)?
+            } else {
+                load::load(&args.filenames, unknown)?
+            };
+            if is_here && objects.image_policies().next().is_none() {
+                return Err(NO_SOURCE.to_owned());
+            }
             let (objects, unbuilt) = with_fleet(args, objects)?;
             let subjects = subjects(&objects, args, unbuilt.as_deref())?;
             (objects, subjects)

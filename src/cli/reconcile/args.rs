@@ -35,7 +35,7 @@ pub struct Reconcile {
 }
 
 const RECONCILE_HELP: &str = "\
-Annotates the object as `flux reconcile` does, and waits until its controller has done it: bumpwright or Flux's. KIND is spelled as
+Annotates the object as `flux reconcile` does, and waits until its controller has done it: bumpwright or Flux's. KIND is spelled as \
 kubectl or flux does: kustomization, ks, automation, image update, image repository, source git, helmrelease, hr.
 
 Examples:

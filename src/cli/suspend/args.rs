@@ -48,7 +48,7 @@ pub struct Resume {
 }
 
 const SUSPEND_HELP: &str = "\
-Sets spec.suspend: the objects stay as they are, and are not reconciled. `flux suspend` does the same. KIND is spelled as kubectl or
+Sets spec.suspend: the objects stay as they are, and are not reconciled. `flux suspend` does the same. KIND is spelled as kubectl or \
 flux does: kustomization, ks, automation, image update, source git, helmrelease, hr.
 
 Examples:

@@ -26,8 +26,8 @@ pub struct Tree {
 }
 
 const TREE_HELP: &str = "\
-The objects of its inventory, and those of the Kustomizations and HelmReleases among them, of which the chart is shown. Their health
-is what spec.healthCheckExprs or else kstatus says of them, and takes a request for each. What was applied to another cluster is not
+The objects of its inventory, and those of the Kustomizations and HelmReleases among them, of which the chart is shown. Their health \
+is what spec.healthCheckExprs or else kstatus says of them, and takes a request for each. What was applied to another cluster is not \
 asked for. Inventories of HelmReleases are written by helm-controller 1.5 and newer.
 
 Examples:

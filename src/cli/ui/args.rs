@@ -30,7 +30,7 @@ pub struct UiCommand {
 }
 
 const UI_HELP: &str = "\
-Prints the address, and serves until it is interrupted. Pages show what your kubeconfig may list; kinds that it may not are left out, and the
+Prints the address, and serves until it is interrupted. Pages show what your kubeconfig may list; kinds that it may not are left out, and the \
 pages say so. Everybody who can connect to the address sees the same, and may do the same with --ui-actions: it is for a machine of your own.
 
 Examples:

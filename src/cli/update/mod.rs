@@ -36,6 +36,7 @@ use crate::cli::progress::{self, Line};
 use crate::cli::words;
 use args::{Output, Strict, Update};
 use bumpwright_edit::{Reason, Skip, unified};
+use bumpwright_nearest::nearest;
 use bumpwright_update::{self as automation, Ahead, Place, RemoteJob, Run};
 use plan::{Planned, Step, plan};
 use pushing::Pushes;
@@ -109,17 +110,20 @@ fn say_unused(args: &Update, runs: &[Run]) {
     if runs.iter().any(|run| run.error.is_some()) {
         return;
     }
-    let named = |policy: &str| {
-        let mut names = runs.iter().flat_map(|run| &run.named);
-        names.any(|name| format!("{}:{}", name.namespace, name.name) == policy)
-    };
     let policies = args
         .set
         .iter()
         .filter_map(|text| text.split_once('='))
         .map(|(policy, _)| policy);
-    for policy in policies.filter(|policy| !named(policy)) {
-        say("note", &format!("--set {policy}: no marker names this policy"));
+    let known: BTreeSet<String> = runs
+        .iter()
+        .flat_map(|run| &run.named)
+        .map(|name| format!("{}:{}", name.namespace, name.name))
+        .collect();
+    for policy in policies.filter(|policy| !known.contains(*policy)) {
+        let near = nearest(policy, known.iter().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!("; the nearest is {near}"));
+        say("warning", &format!("--set {policy}: no marker names this policy{near}"));
     }
 }
 

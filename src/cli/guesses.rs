@@ -1,0 +1,70 @@
+//! Commands that other programs have: the error of one that is guessed names ours.
+
+use clap::Error;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Guessed commands, and what does it here.
+const GUESSES: [(&[&str], &str); 18] = [
+    (&["list", "ls", "images", "describe", "show"], "get"),
+    (&["bump", "set", "tag", "upgrade", "promote"], "update"),
+    (&["plan", "preview", "impact"], "update --dry-run"),
+    (&["commit", "push", "pr"], "update --commit"),
+    (&["scan", "tags", "search", "latest"], "policy"),
+    (&["render"], "fleet"),
+    (&["template"], "helm template"),
+    (&["lint", "verify", "validate", "test"], "fleet check"),
+    (&["review"], "fleet review"),
+    (&["sync", "refresh"], "reconcile"),
+    (&["apply", "bootstrap", "deploy"], "install"),
+    (&["delete", "remove"], "uninstall"),
+    (&["pause", "stop"], "suspend"),
+    (&["logs", "log", "history"], "events"),
+    (&["watch", "top"], "status --watch"),
+    (&["adopt", "import", "convert"], "migrate"),
+    (&["dashboard", "web"], "ui"),
+    (&["start", "serve", "run", "server"], "controller"),
+];
+
+/// The error with a tip, if what was typed is a command of other programs.
+pub(super) fn with_tip(mut error: Error) -> Error {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return error;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let meant = GUESSES.iter().find(|(guesses, _)| guesses.contains(&typed.as_str()));
+    if let Some((_, ours)) = meant {
+        let tip = StyledStr::from(format!("here it is `bumpwright {ours}`"));
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::cli::groups::command;
+
+    #[test]
+    fn a_guessed_command_is_answered_with_one_that_exists() {
+        for (guesses, ours) in GUESSES {
+            let words: Vec<&str> = ours.split(' ').filter(|word| !word.starts_with('-')).collect();
+            let known = words
+                .iter()
+                .try_fold(command(), |at, word| at.find_subcommand(word).cloned());
+            assert!(known.is_some(), "{ours}");
+            for guess in guesses {
+                assert!(command().find_subcommand(guess).is_none(), "{guess}");
+                let error = command().try_get_matches_from(["bumpwright", guess]).unwrap_err();
+                let text = with_tip(error).to_string();
+                assert!(text.contains(&format!("tip: here it is `bumpwright {ours}`")), "{text}");
+            }
+        }
+        let error = command().try_get_matches_from(["bumpwright", "updat"]).unwrap_err();
+        assert!(with_tip(error).to_string().contains("'update'"));
+    }
+}
