@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize,
-    man, markers, message, migrate, policy, reconcile, status, suspend, time_limit, trace, tree, ui, uninstall, update,
-    version,
+    check, completions, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize, man,
+    markers, message, migrate, policy, reconcile, render, status, suspend, time_limit, trace, tree, ui, uninstall,
+    update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -81,9 +81,9 @@ pub enum Command {
     /// The rest of their files stays as it is.
     Migrate(migrate::args::Migrate),
     /// Build a kustomization, as `kustomize build` does
-    Build(Box<build::args::Build>),
+    Build(Box<render::args::Build>),
     /// Show what differs between two kustomizations or revisions
-    Diff(Box<build::args::Diff>),
+    Diff(Box<render::args::Diff>),
     /// Render Helm charts, without Helm
     Helm(helm::args::Helm),
     /// Substitute variables of the environment in a text

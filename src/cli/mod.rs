@@ -2,7 +2,6 @@
 
 mod access;
 pub mod args;
-mod build;
 mod byte_size;
 mod check;
 mod cluster;
@@ -39,6 +38,7 @@ mod places;
 mod policy;
 mod progress;
 mod reconcile;
+mod render;
 mod status;
 mod stopping;
 mod suspend;
@@ -84,8 +84,8 @@ fn run(command: Command) -> ExitCode {
         Command::Policy(args) => policy::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Migrate(args) => migrate::run(&args),
-        Command::Build(args) => build::run(&args),
-        Command::Diff(args) => build::diff::run(&args),
+        Command::Build(args) => render::run(&args),
+        Command::Diff(args) => render::diff::run(&args),
         Command::Envsubst(args) => envsubst::run(&args),
         Command::Fleet(args) => fleet::run(&args),
         Command::Explain(args) => explain::run(&args),

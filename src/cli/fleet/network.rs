@@ -6,9 +6,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::cli::access;
-use crate::cli::build::building::UserMirrors;
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
+use crate::cli::render::building::UserMirrors;
 use bumpwright_api::{GitRepository, GitRepositorySpec, Object, Objects, OciRepository, UnknownFields, read};
 use bumpwright_artifact::ReadError;
 use bumpwright_budget::{Budget, Reservation};

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::args::Reading;
 use super::network::Network;
 use super::outside::UserOutside;
-use crate::cli::build::building;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use crate::cli::progress::Line;
+use crate::cli::render::building;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
     self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, RenderedReleases, Repository, Settings,

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 use super::charts::{self, Charts};
 use super::network::Network;
-use crate::cli::build::building;
 use crate::cli::progress::Line;
+use crate::cli::render::building;
 use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{Sealed, World};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::configs::Configs;
 use super::images::fields::FieldBook;
-use super::kustomizations::target::Remotes;
+use super::kustomizations::cluster::Remotes;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
 use super::sources::first_rounds::FirstRounds;

@@ -11,7 +11,7 @@ use super::configs::Configs;
 use super::context::{Context, Parts};
 use super::kinds::{self, Workers};
 use super::kustomizations::Kustomizations;
-use super::kustomizations::target::Remotes;
+use super::kustomizations::cluster::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::SOURCES;
-use super::build::slots::BuildSlots;
 use super::grace::Grace;
+use super::render::slots::BuildSlots;
 use crate::artifact_trees::ArtifactTrees;
 use crate::context::{Context, Parts};
 use crate::mirrors::Mirrors;

@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use super::Reconciliation;
 use super::apply;
+use super::cluster::Target;
 use super::error::Error;
 use super::health::{self, Checked, Unhealthy, Waiting};
 use super::report;
 use super::status;
-use super::target::Target;
 use bumpwright_api::{ObjectId, Reason};
 use bumpwright_apply::{ChangeSet, Desired, Entry, Inventory, prune};
 use bumpwright_cel::HealthChecks;

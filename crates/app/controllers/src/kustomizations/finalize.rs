@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::apply;
+use super::cluster;
 use super::context::KustomizationsContext;
 use super::status::{self, Before, Revision};
 use super::takeover;
-use super::target;
 use bumpwright_api::{DeletionPolicy, Kustomization};
 use bumpwright_apply::{Inventory, prune, terminated};
 use bumpwright_kube::KUSTOMIZATION;
@@ -39,7 +39,7 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
     let tell = |what, message: String| {
         status::deletion_event(request, what, &status, message, &revision);
     };
-    if !target::account_is_there(&context.shared, &kustomization).await {
+    if !cluster::account_is_there(&context.shared, &kustomization).await {
         let names: Vec<String> = before.entries().iter().map(|entry| entry.id.to_string()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
         request
@@ -48,7 +48,7 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
         tell((Action::Finalize, EventType::Warning), message);
         return Ok(());
     }
-    let target = target::of(&context.shared, &kustomization).await?;
+    let target = cluster::of(&context.shared, &kustomization).await?;
     let inventory = takeover::inventory(request, before, &target.cluster).await?;
     let settings = apply::settings(&context.shared, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;

@@ -6,7 +6,7 @@
 //! ```
 
 pub(crate) mod apply;
-pub(crate) mod build;
+pub(crate) mod cluster;
 mod context;
 mod dependencies;
 mod deploy;
@@ -16,10 +16,10 @@ mod finalize;
 mod grace;
 pub(crate) mod health;
 pub(crate) mod memories;
+pub(crate) mod render;
 mod report;
 mod status;
 mod takeover;
-pub(crate) mod target;
 pub(crate) mod triggers;
 mod validate;
 
@@ -31,7 +31,6 @@ use crate::context::{Context, Parts};
 use crate::kinds::Registered;
 use crate::settings::{Kinds, Settings};
 use crate::watching::{Caches, Watch};
-use build::{BuildFailure, Built};
 use bumpwright_api::{Conditions, Kustomization, KustomizationAnnotations, ObjectName, READY, Reason};
 use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;
@@ -39,13 +38,14 @@ use bumpwright_kube::{
     BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, Object, SECRET,
 };
 use bumpwright_runtime::{Action, EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
+use cluster::Target;
 use context::KustomizationsContext;
 use deploy::Deployment;
 use dereference::Source;
 use error::Error;
 use memories::Memories;
+use render::{BuildFailure, Built};
 use status::Progress;
-use target::Target;
 
 /// Reconciles `Kustomization` objects.
 #[derive(Debug)]
@@ -215,7 +215,7 @@ impl Reconciliation<'_> {
         let files = self.fetch(&source).await?;
         context.grace.end(&self.request.object.name);
         let built = self.build(files).await;
-        let target = target::of(shared, kustomization).await;
+        let target = cluster::of(shared, kustomization).await;
         let (built, target) = built_for_target(built, target)?;
         self.progress.begin("Detecting drift");
         let before = self
@@ -279,7 +279,7 @@ impl Reconciliation<'_> {
     async fn build(&mut self, files: Unpacked) -> Result<Built, BuildFailure> {
         let before = self.progress.conditions();
         self.progress.begin("Building manifests");
-        let building = build::build(self.context, self.kustomization, files);
+        let building = render::build(self.context, self.kustomization, files);
         let built = self.progress.shown(building).await;
         match &built {
             Err(failure) if failure.is_missing_path => self.progress.restore(before),

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use crate::context::Context;
 use crate::fleet_view::OWNER;
-use crate::kustomizations::{apply, target};
+use crate::kustomizations::{apply, cluster};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_apply::{Refusal, refusals};
 use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, ReleaseSummary, asked, judged};
@@ -114,12 +114,12 @@ impl AsReconciler {
         let settings = run.settings(apply::settings(&self.shared, run.kustomization));
         let applies = self.shared.settings.kinds.kustomize;
         let remote = known.spec.kube_config.as_ref();
-        target::check_login(&self.shared, known).map_err(NotAsked::Failed)?;
-        let target = target::of(&self.shared, known).await.map_err(NotAsked::Failed)?;
+        cluster::check_login(&self.shared, known).map_err(NotAsked::Failed)?;
+        let target = cluster::of(&self.shared, known).await.map_err(NotAsked::Failed)?;
         let cluster = target.cluster.within(self.shared.settings.builds.of(&self.namespace));
         let refused = refusals(&cluster, run.objects, run.build, &settings).await;
         let refused = refused.map_err(|error| NotAsked::Failed(settings.mask.hide(&error.to_string())))?;
-        match target::account(&self.shared, known) {
+        match cluster::account(&self.shared, known) {
             Some(account) => judged(refused, Asker::Account(&account)),
             None if applies || remote.is_some() => judged(refused, Asker::Applier),
             None => judged(refused, Asker::Other),

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::error::Error;
 use crate::images::context::ImagesContext;
+use crate::kustomizations::cluster;
 use crate::kustomizations::health::selector_text;
-use crate::kustomizations::target;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName, SecretKeyRef};
 use bumpwright_kube::{
     Answered, Cluster, ClusterError, DAEMON_SET, DEPLOYMENT, HELM_RELEASE, KUSTOMIZATION, POD, Resource, STATEFUL_SET,
@@ -90,11 +90,11 @@ async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(
     let inventory = Inventory::of(&object.status(), object.generation).map_err(|why| why.to_string())?;
     let kustomization: Kustomization = object.read(&KUSTOMIZATION).map_err(|error| error.to_string())?;
     let shared = &context.shared;
-    target::check_login(shared, &kustomization)?;
-    let cluster = target::of(shared, &kustomization).await?.cluster;
+    cluster::check_login(shared, &kustomization)?;
+    let cluster = cluster::of(shared, &kustomization).await?.cluster;
     let reader = Reader {
         cluster: cluster.within(shared.settings.builds.of(own)),
-        account: target::account(shared, &kustomization).map(|account| account.to_string()),
+        account: cluster::account(shared, &kustomization).map(|account| account.to_string()),
         is_own: kustomization.spec.kube_config.is_none(),
     };
     Ok((inventory, reader))
@@ -112,7 +112,7 @@ async fn elsewhere(
         name: secret.to_owned(),
         key: None,
     };
-    let cluster = target::of_secret(shared, own, &reference)
+    let cluster = cluster::of_secret(shared, own, &reference)
         .await?
         .led_by(&shared.cluster);
     let cluster = cluster.within(shared.settings.builds.of(own));
