@@ -1,5 +1,5 @@
 //! Facts of the build for `bumpwright version`: the compiler and the target. Neither the time nor a path, so that builds can be
-//! reproduced; and nothing of Git, so that a commit rebuilds nothing. The commit is given by who packages (`src/cli/version.rs`).
+//! reproduced; and nothing of Git, so that a commit rebuilds nothing. The commit is given by who packages (`src/cli/program/version.rs`).
 #![allow(clippy::print_stdout)] // how a build script speaks to Cargo
 
 use std::env;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::{
-    check, completions, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize, man,
-    markers, message, migrate, policy, reconcile, render, status, suspend, time_limit, trace, tree, ui, uninstall,
-    update, version,
+    check, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize, markers, message,
+    migrate, policy, reconcile, render, status, suspend, trace, tree, ui, uninstall, update,
 };
+use crate::cli::process::time_limit;
+use crate::cli::program::{completions, man, version};
 
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::cli::progress::Line;
+use crate::cli::process::progress::Line;
 use crate::cli::words;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_edit::Reason;

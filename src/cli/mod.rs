@@ -5,8 +5,6 @@ pub mod args;
 mod byte_size;
 mod check;
 mod cluster;
-mod completions;
-mod confined;
 mod console;
 mod controller;
 mod crds;
@@ -18,8 +16,6 @@ mod fetch_bounds;
 mod files;
 mod fleet;
 mod get;
-mod groups;
-mod guesses;
 mod helm;
 mod images;
 mod init;
@@ -27,31 +23,25 @@ mod install;
 mod installed;
 mod key_files;
 mod kustomize;
-mod leases;
 mod load;
-mod man;
 mod markers;
 mod message;
 mod migrate;
 mod own_servers;
 mod places;
 mod policy;
-mod progress;
+mod process;
+mod program;
 mod reconcile;
 mod render;
 mod status;
-mod stopping;
 mod suspend;
-mod time_limit;
 mod trace;
 mod tree;
 mod ui;
 mod uninstall;
 mod update;
-mod version;
 mod view;
-mod volumes;
-mod waits;
 mod words;
 
 use std::process::ExitCode;
@@ -63,14 +53,14 @@ use args::{Cli, Command};
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    confined::memory();
-    let matches = groups::command()
+    process::confined::memory();
+    let matches = program::groups::command()
         .try_get_matches()
-        .unwrap_or_else(|error| guesses::with_tip(error).exit());
-    let limit = time_limit::of(&matches);
+        .unwrap_or_else(|error| program::guesses::with_tip(error).exit());
+    let limit = process::time_limit::of(&matches);
     let typed = Cli::from_arg_matches(&matches);
     let command = typed.unwrap_or_else(|error| error.exit()).command;
-    time_limit::within(limit, move || run(command))
+    process::time_limit::within(limit, move || run(command))
 }
 
 fn run(command: Command) -> ExitCode {
@@ -103,8 +93,8 @@ fn run(command: Command) -> ExitCode {
         Command::Reconcile(args) => reconcile::run(&args),
         Command::Suspend(args) => suspend::suspend(&args),
         Command::Resume(args) => suspend::resume(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
-        Command::Version(args) => version::run(&args),
+        Command::Completions(args) => program::completions::run(&args),
+        Command::Man(args) => program::man::run(&args),
+        Command::Version(args) => program::version::run(&args),
     }
 }

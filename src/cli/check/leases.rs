@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use crate::cli::install::components::Components;
-use crate::cli::leases::holder;
+use crate::cli::installed::leases::holder;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, lease_name};
 use bumpwright_overview::Leadership;

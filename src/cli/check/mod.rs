@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::Manifest;
-use crate::cli::waits::Wait;
+use crate::cli::process::waits::Wait;
 use crate::cli::{cluster, console};
 use args::Check;
 use bumpwright_kube::{Cluster, ClusterError};

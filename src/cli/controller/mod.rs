@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::byte_size::ByteSize;
-use crate::cli::confined;
 use crate::cli::console;
+use crate::cli::process::confined;
 use crate::cli::ui;
 use args::{Bounds, Controller, Kustomize};
 use bumpwright_api::ObjectName;

@@ -10,7 +10,7 @@ use super::network::Network;
 use super::outside::UserOutside;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
-use crate::cli::progress::Line;
+use crate::cli::process::progress::Line;
 use crate::cli::render::building;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::charts::{self, Charts};
 use super::network::Network;
-use crate::cli::progress::Line;
+use crate::cli::process::progress::Line;
 use crate::cli::render::building;
 use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
 use bumpwright_helm::Chart;

@@ -8,10 +8,11 @@ use super::args::Install;
 use super::manifests::Manifest;
 use super::shards::is_role_of_leases;
 use super::{InstallError, MANAGER, print, put, shown};
+use crate::cli::installed::stopping::{self, StopError};
+use crate::cli::installed::volumes;
 use crate::cli::installed::{self, WORKLOADS};
-use crate::cli::stopping::{self, StopError};
 use crate::cli::uninstall::owner::{self, Owner};
-use crate::cli::{console, uninstall, volumes, words};
+use crate::cli::{console, uninstall, words};
 use bumpwright_kube::{Apply, Cluster, Kind, Resource};
 
 /// The other form of the workload, if an earlier run installed it.

@@ -9,9 +9,9 @@ use http::HeaderName;
 use tokio::runtime::Builder;
 
 use crate::cli::cluster;
-use crate::cli::confined;
 use crate::cli::console;
 use crate::cli::explain;
+use crate::cli::process::confined;
 use args::{Ui, UiAuth, UiCommand};
 use bumpwright_kube::{Cluster, EVENT, Scope};
 use bumpwright_runtime::{ClusterEvent, Event, ListenAddress, ListenAddressError, Log, LogOptions, Server};

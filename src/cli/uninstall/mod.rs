@@ -13,10 +13,11 @@ use tokio::time::{Duration, Instant};
 
 use crate::cli::install::manifests::Manifest;
 use crate::cli::install::{MANAGER, shown};
+use crate::cli::installed::leases;
+use crate::cli::installed::stopping::{self, StopError};
+use crate::cli::installed::volumes;
 use crate::cli::installed::{Controller, controller_of, workload};
-use crate::cli::leases;
-use crate::cli::stopping::{self, StopError};
-use crate::cli::{cluster, console, volumes, words};
+use crate::cli::{cluster, console, words};
 use args::Uninstall;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Deletion, Kind, NAMESPACE, Resource, lease_name};

@@ -6,11 +6,7 @@ mod commit;
 mod dry_runs;
 mod fleet;
 mod git_signer;
-mod html;
-mod impact;
-mod json;
-mod links;
-mod markdown;
+mod output;
 mod plan;
 mod pull_request;
 mod pushing;
@@ -19,11 +15,10 @@ mod remote_step;
 mod request_args;
 mod signing;
 mod target;
-mod text;
 mod typed;
 
-pub(super) use html::impact as impact_block;
-pub(super) use impact::lines as impact_lines;
+pub(super) use output::html::impact as impact_block;
+pub(super) use output::impact::lines as impact_lines;
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -32,7 +27,7 @@ use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::places::Places;
-use crate::cli::progress::{self, Line};
+use crate::cli::process::progress::{self, Line};
 use crate::cli::words;
 use args::{Output, Strict, Update};
 use bumpwright_edit::{Reason, Skip, unified};
@@ -252,7 +247,7 @@ fn is_refused(args: &Update, skip: &Skip) -> bool {
 /// Appends the summary to the file of `--summary`.
 fn append_summary(args: &Update, runs: &[Run]) -> Result<(), String> {
     let Some(file) = &args.summary else { return Ok(()) };
-    let text = markdown::render(&as_told(args, false, runs.to_vec()));
+    let text = output::markdown::render(&as_told(args, false, runs.to_vec()));
     let opened = OpenOptions::new().append(true).create(true).open(file);
     opened
         .and_then(|mut out| out.write_all(text.as_bytes()))
@@ -262,13 +257,13 @@ fn append_summary(args: &Update, runs: &[Run]) -> Result<(), String> {
 /// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
 fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
     match args.output {
-        Output::Text => print_styled(&text::render(runs)).map_err(cannot_print)?,
+        Output::Text => print_styled(&output::text::render(runs)).map_err(cannot_print)?,
         Output::Json => {
-            print(json::render(runs).as_bytes()).map_err(cannot_print)?;
+            print(output::json::render(runs).as_bytes()).map_err(cannot_print)?;
             say_notes(runs);
         }
-        Output::Markdown => print_styled(&markdown::render(runs)).map_err(cannot_print)?,
-        Output::Html => print(html::render(runs)?.as_bytes()).map_err(cannot_print)?,
+        Output::Markdown => print_styled(&output::markdown::render(runs)).map_err(cannot_print)?,
+        Output::Html => print(output::html::render(runs)?.as_bytes()).map_err(cannot_print)?,
         Output::Diff => {
             let mut diff = Vec::new();
             // Each diff of a branch applies on top of those before it.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::args::{Output, Update};
 use crate::cli::console::say;
-use crate::cli::progress;
+use crate::cli::process::progress;
 use crate::cli::words;
 use bumpwright_kustomize::tree::public_url;
 use bumpwright_update::{Announce, Announced, RemoteJob, interrupted};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 
-use crate::cli::leases::holder;
+use crate::cli::installed::leases::holder;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, lease_name};
 use bumpwright_overview::{Controller, Id, Leadership};

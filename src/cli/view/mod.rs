@@ -19,8 +19,8 @@ pub(super) mod watch;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::waits::Wait;
 use super::{cluster, console};
+use crate::cli::process::waits::Wait;
 use args::Place;
 use bumpwright_kube::Cluster;
 pub(super) use error::ViewError;

@@ -14,17 +14,17 @@ use tokio::sync::Semaphore;
 
 use super::auth::{Csrf, Gate, Person};
 use super::call::Call;
-use super::health::Healths;
-use super::history::Differences;
 use super::live;
 use super::reply;
 use super::rights::{Rights, Sight};
 use super::settings::UiSettings;
 use super::shares::Shares;
 use super::snapshot::{Fields, IDLE, Snapshots};
-use super::tags::TagReader;
 use super::view::{View, Views, places};
 use super::watches::Watches;
+use crate::page::health::Healths;
+use crate::page::history::Differences;
+use crate::page::tags::TagReader;
 
 /// The most requests at once, and those of one person; streams have bounds of their own.
 const REQUESTS: usize = 64;

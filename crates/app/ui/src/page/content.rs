@@ -6,25 +6,25 @@ use bumpwright_api::ObjectName;
 use bumpwright_overview::{Change, Entry, Id, Image, World, release_entry};
 use bumpwright_pages::{Inventory, Listing, ObjectPage, Page, Route, TagRow, search};
 
-use super::history::History;
-use super::object::Seen;
-use super::view::View;
+use crate::page::history::History;
+use crate::page::object::Seen;
+use crate::view::View;
 
 /// What a page needs that the model does not have.
 #[derive(Debug, Default)]
-pub(super) struct Extra {
+pub(crate) struct Extra {
     /// The tags of a policy's repository.
-    pub(super) tags: Vec<TagRow>,
+    pub(crate) tags: Vec<TagRow>,
     /// The objects of the page of a Kustomization or HelmRelease.
-    pub(super) inventory: Arc<Inventory>,
+    pub(crate) inventory: Arc<Inventory>,
     /// The runs of an automation.
-    pub(super) history: History,
+    pub(crate) history: History,
     /// The object of an object's page.
-    pub(super) object: Option<(Entry, Seen)>,
+    pub(crate) object: Option<(Entry, Seen)>,
 }
 
 /// Calls `show` with the page of a route; none where nothing is, or nothing that this person may see.
-pub(super) fn page<T>(
+pub(crate) fn page<T>(
     route: &Route,
     view: &View,
     extra: &Extra,

@@ -1,6 +1,10 @@
 //! What is installed in a cluster: Deployments and StatefulSets of bumpwright and of Flux, and the
 //! kinds that they serve.
 
+pub(crate) mod leases;
+pub(crate) mod stopping;
+pub(crate) mod volumes;
+
 use serde_json::Value;
 
 use bumpwright_kube::{

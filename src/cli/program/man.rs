@@ -50,7 +50,7 @@ enum ManError {
 
 /// Runs the command.
 #[must_use]
-pub(super) fn run(args: &Man) -> ExitCode {
+pub(crate) fn run(args: &Man) -> ExitCode {
     let mut root = command_line().disable_help_subcommand(true);
     root.build();
     console::end(match &args.export {

@@ -1,6 +1,6 @@
 //! The volumes that processes with `--shards` leave: they are a user's to delete.
 
-use super::install::rollout::SELECTOR;
+use crate::cli::install::rollout::SELECTOR;
 use bumpwright_kube::{Cluster, ClusterError, PERSISTENT_VOLUME_CLAIM, Resource};
 
 /// What their names begin with: that of the volume in the claim template, and of the StatefulSet.
@@ -10,7 +10,7 @@ const CLAIM: &str = "data-bumpwright-";
 ///
 /// # Errors
 /// Whatever the server says.
-pub(super) async fn from_member(cluster: &Cluster, namespace: &str, first: u32) -> Result<Vec<String>, ClusterError> {
+pub(crate) async fn from_member(cluster: &Cluster, namespace: &str, first: u32) -> Result<Vec<String>, ClusterError> {
     let claims = Resource::of(&PERSISTENT_VOLUME_CLAIM, true);
     let claims = cluster.stamps(&claims, namespace, SELECTOR).await?;
     Ok(from(claims.iter().map(|claim| claim.name.as_str()), first))
@@ -27,7 +27,7 @@ fn from<'a>(names: impl Iterator<Item = &'a str>, first: u32) -> Vec<String> {
 }
 
 /// What is said of them; None when there are none.
-pub(super) fn told(namespace: &str, names: &[String]) -> Option<String> {
+pub(crate) fn told(namespace: &str, names: &[String]) -> Option<String> {
     let (is, it) = match names {
         [] => return None,
         [_] => ("is", "it"),

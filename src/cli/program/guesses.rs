@@ -27,7 +27,7 @@ const GUESSES: [(&[&str], &str); 18] = [
 ];
 
 /// The error with a tip, if what was typed is a command of other programs.
-pub(super) fn with_tip(mut error: Error) -> Error {
+pub(crate) fn with_tip(mut error: Error) -> Error {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
     }
@@ -47,7 +47,7 @@ pub(super) fn with_tip(mut error: Error) -> Error {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::cli::groups::command;
+    use crate::cli::program::groups::command;
 
     #[test]
     fn a_guessed_command_is_answered_with_one_that_exists() {

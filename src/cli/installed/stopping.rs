@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
-use super::install::MANAGER;
-use super::install::rollout::SELECTOR;
-use super::installed::{at, items};
+use crate::cli::install::MANAGER;
+use crate::cli::install::rollout::SELECTOR;
+use crate::cli::installed::{at, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, POD, Resource, STATEFUL_SET};
 
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// Why it has not ended.
 #[derive(Debug)]
-pub(super) enum StopError {
+pub(crate) enum StopError {
     /// The server does not do what is asked for.
     Refused(ClusterError),
     /// These pods have not ended in time.
@@ -22,7 +22,7 @@ pub(super) enum StopError {
 }
 
 /// Scales a Deployment or StatefulSet of bumpwright to nothing.
-pub(super) async fn scale_down(cluster: &Cluster, kind: &'static Kind, namespace: &str) -> Result<(), StopError> {
+pub(crate) async fn scale_down(cluster: &Cluster, kind: &'static Kind, namespace: &str) -> Result<(), StopError> {
     let name = ObjectName::new(namespace, "bumpwright");
     let none = json!([{"op": "replace", "path": "/spec/replicas", "value": 0}]);
     let workload = Resource::of(kind, true);
@@ -32,7 +32,7 @@ pub(super) async fn scale_down(cluster: &Cluster, kind: &'static Kind, namespace
 
 /// Waits until the pods of bumpwright have ended, but for those of the workload of a kind: then they have released
 /// their leases, and put no finalizer back. Tells which are left, whenever that changes.
-pub(super) async fn await_end(
+pub(crate) async fn await_end(
     cluster: &Cluster,
     namespace: &str,
     but_of: Option<&Kind>,

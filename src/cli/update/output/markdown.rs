@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::links::Links;
+use crate::cli::update::output::links::Links;
 use crate::cli::words;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
@@ -52,7 +52,7 @@ fn section(run: &Run) -> String {
 }
 
 /// The automation, or where the run went.
-pub(super) fn title(run: &Run) -> Cow<'_, str> {
+pub(crate) fn title(run: &Run) -> Cow<'_, str> {
     run.automation.as_deref().map_or_else(|| name(&run.target), Cow::from)
 }
 

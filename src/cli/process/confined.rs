@@ -8,7 +8,7 @@ const FILES: u64 = 1 << 16;
 
 /// Disables core dumps and reading by other processes of the same user. Kernels without these limits are
 /// left as they are.
-pub(super) fn memory() {
+pub(crate) fn memory() {
     let nothing = Rlimit {
         current: Some(0),
         maximum: Some(0),
@@ -22,7 +22,7 @@ pub(super) fn memory() {
 }
 
 /// Creates files for the own user only, and raises the limit on open files as far as allowed.
-pub(super) fn files() {
+pub(crate) fn files() {
     umask(Mode::RWXG | Mode::RWXO);
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(FILES).min(FILES);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::console::complain;
-use super::words;
-use super::{progress, waits};
+use crate::cli::console::complain;
+use crate::cli::process::{progress, waits};
+use crate::cli::words;
 use bumpwright_api::GoDuration;
 
 /// Its name among the arguments; commands with a flag of this name have another one.
@@ -38,7 +38,7 @@ const STACK: usize = 8 << 20;
 const FAILED: u8 = 2;
 
 /// Adds the flag to a command and those below it.
-pub(super) fn everywhere(command: Command) -> Command {
+pub(crate) fn everywhere(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     // One that is changed goes to the end: all of them are, so that they keep their order.
     let command = names.iter().fold(command, |command, name| {
@@ -59,7 +59,7 @@ pub(super) fn everywhere(command: Command) -> Command {
 }
 
 /// The limit that was typed.
-pub(super) fn of(matches: &ArgMatches) -> Option<Duration> {
+pub(crate) fn of(matches: &ArgMatches) -> Option<Duration> {
     if let Some((_, below)) = matches.subcommand() {
         return of(below);
     }
@@ -68,7 +68,7 @@ pub(super) fn of(matches: &ArgMatches) -> Option<Duration> {
 }
 
 /// Runs a command for so long at most. One that is late is left where it is: the process ends when this returns.
-pub(super) fn within(limit: Option<Duration>, run: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
+pub(crate) fn within(limit: Option<Duration>, run: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     let Some(limit) = limit else { return run() };
     let (done, ended) = channel();
     let started = Builder::new().stack_size(STACK).spawn(move || {

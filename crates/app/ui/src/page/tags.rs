@@ -11,7 +11,7 @@ use bumpwright_pages::TagRow;
 use bumpwright_policy::{Judgement, Signers, Survey, Verdict};
 use bumpwright_scan::{Known, Scanned, Scanner, TagStore, reference_of};
 
-use super::watches::Watches;
+use crate::watches::Watches;
 
 /// Reads tags: all that this process has scanned, or else those that the status of a repository has.
 pub struct TagReader {
@@ -25,7 +25,7 @@ impl TagReader {
     }
 
     /// The tags of an image, the best first. The caller may see its policy and its repository. Blocks.
-    pub(super) fn rows(&self, watches: &Watches, image: &Image) -> Vec<TagRow> {
+    pub(crate) fn rows(&self, watches: &Watches, image: &Image) -> Vec<TagRow> {
         let policy = watches.get(&IMAGE_POLICY, &image.policy.name);
         let repository = watches.get(&IMAGE_REPOSITORY, &image.repository.name);
         let tags = repository.and_then(|(_, repository)| self.scanned(&repository));

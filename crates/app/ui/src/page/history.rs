@@ -6,7 +6,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_overview::Change;
 use bumpwright_pages::Run;
 
-use super::view::View;
+use crate::view::View;
 
 /// The most commits of a page whose differences are made.
 const COMMITS: usize = 10;
@@ -16,15 +16,15 @@ pub type Differences = Box<dyn Fn(&ObjectName, &[String]) -> Vec<Result<String, 
 
 /// What an automation did.
 #[derive(Debug, Default)]
-pub(super) struct History {
-    pub(super) runs: Vec<Run>,
+pub(crate) struct History {
+    pub(crate) runs: Vec<Run>,
     /// Why no run has a difference.
-    pub(super) note: String,
+    pub(crate) note: String,
 }
 
 impl History {
     /// The history of an automation that somebody sees. Blocks.
-    pub(super) fn read(view: &View, name: &ObjectName, differences: Option<&Differences>) -> Self {
+    pub(crate) fn read(view: &View, name: &ObjectName, differences: Option<&Differences>) -> Self {
         let changes = view.world.runs(name);
         let mut commits: Vec<String> = changes.iter().map(|change| change.commit.clone()).collect();
         commits.retain(|commit| !commit.is_empty());

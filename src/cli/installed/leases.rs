@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::installed::at;
+use crate::cli::installed::at;
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_kube::{Cluster, ClusterError, LEASE, Resource};
@@ -14,7 +14,7 @@ use bumpwright_overview::Leadership;
 ///
 /// # Errors
 /// The lease cannot be read.
-pub(super) async fn holder(cluster: &Cluster, name: &ObjectName) -> Result<Option<Leadership>, ClusterError> {
+pub(crate) async fn holder(cluster: &Cluster, name: &ObjectName) -> Result<Option<Leadership>, ClusterError> {
     let lease = match cluster.fetch(&Resource::of(&LEASE, true), name).await {
         Err(error) if error.is_not_found() => return Ok(None),
         lease => lease?,

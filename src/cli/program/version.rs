@@ -75,7 +75,7 @@ fn known(fact: Option<&str>) -> Option<&str> {
 
 /// Runs the command.
 #[must_use]
-pub(super) fn run(args: &Version) -> ExitCode {
+pub(crate) fn run(args: &Version) -> ExitCode {
     let facts = BuildFacts::of_this_binary();
     let text = match args.output {
         Format::Text => Ok(facts.text()),

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-use super::args;
+use crate::cli::args;
 
 /// The groups, and the commands of each.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -33,7 +33,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 const HELP: &str = "Print this message or the help of the given subcommand(s)";
 
 /// The command line with its commands in groups.
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     // Not built: that would make the flags of all commands, for each run of one.
     let command = args::command();
     let width = command

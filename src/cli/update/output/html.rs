@@ -1,7 +1,7 @@
 //! `--output html`: a page of its own, for the artifacts of a CI job.
 
-use super::links::Links;
-use super::markdown;
+use crate::cli::update::output::links::Links;
+use crate::cli::update::output::markdown;
 use crate::cli::words;
 use bumpwright_edit::{Skip, unified};
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
@@ -11,7 +11,7 @@ use bumpwright_update::{ChangedWorkload, CommitReport, ImageRelease, Impact, Pul
 ///
 /// # Errors
 /// A fault of a template.
-pub(super) fn render(runs: &[Run]) -> Result<String, String> {
+pub(crate) fn render(runs: &[Run]) -> Result<String, String> {
     let report = Report {
         title: "bumpwright update".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -95,7 +95,7 @@ fn changes(run: &Run, links: &Links) -> Block {
 }
 
 /// The impact, folded.
-pub(in crate::cli) fn impact(impact: &Impact) -> Block {
+pub(crate) fn impact(impact: &Impact) -> Block {
     let mut blocks = Vec::new();
     if !impact.workloads.is_empty() {
         let rows = impact.workloads.iter().flat_map(workload).collect();

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::author::git;
+use crate::cli::update::author::git;
 use bumpwright_edit::Change;
 use bumpwright_overview::Forge;
 use bumpwright_update::Run;
 
 /// Links of a run; none where the forge is not known by its address.
-pub(super) struct Links {
+pub(crate) struct Links {
     forge: Option<Forge>,
     /// The commit with the files: the new one, or the one that the run began with. Edits leave lines where they are.
     commit: String,
@@ -18,7 +18,7 @@ pub(super) struct Links {
 
 impl Links {
     /// The links of a run, at the address that it went to or, in a folder, at its remote `origin`.
-    pub(super) fn of(run: &Run) -> Self {
+    pub(crate) fn of(run: &Run) -> Self {
         let made = run.commit.as_ref().and_then(|commit| commit.id.clone());
         let began = run.revision.as_ref().map(|revision| revision.hash.clone());
         let commit = made.filter(|id| !id.is_empty()).or(began);
@@ -41,13 +41,13 @@ impl Links {
     }
 
     /// The line of a change.
-    pub(super) fn field(&self, change: &Change) -> Option<String> {
+    pub(crate) fn field(&self, change: &Change) -> Option<String> {
         let path = format!("{}{}", self.prefix, change.path);
         Some(self.forge.as_ref()?.file(&self.commit, &path, change.line))
     }
 
     /// The page of a commit that was pushed.
-    pub(super) fn commit(&self, id: &str) -> Option<String> {
+    pub(crate) fn commit(&self, id: &str) -> Option<String> {
         Some(self.forge.as_ref()?.commit(id))
     }
 }

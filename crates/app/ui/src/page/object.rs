@@ -13,10 +13,10 @@ use bumpwright_overview::{Entry, Meta, World};
 use bumpwright_pages::Health;
 use bumpwright_yaml::{node_of_json, write_sigs};
 
-use super::kinds::KINDS;
-use super::rights::Rights;
-use super::snapshot::now;
-use super::watches::Watches;
+use crate::kinds::KINDS;
+use crate::rights::Rights;
+use crate::snapshot::now;
+use crate::watches::Watches;
 use bumpwright_kube::User;
 
 /// Annotations with the object as it was applied, whatever it had.
@@ -30,21 +30,21 @@ const LONGEST: usize = 256 << 10;
 
 /// An object as it is shown.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) conditions: Vec<Condition>,
+pub(crate) struct Seen {
+    pub(crate) conditions: Vec<Condition>,
     /// None where it may not be shown.
-    pub(super) metadata: Option<Meta>,
+    pub(crate) metadata: Option<Meta>,
     /// By the health checks of its Kustomization, or as kstatus has it.
-    pub(super) health: Option<Health>,
+    pub(crate) health: Option<Health>,
     /// Whether it is in another cluster, which is not asked.
-    pub(super) elsewhere: bool,
+    pub(crate) elsewhere: bool,
     /// None where it may not be shown.
-    pub(super) yaml: Option<String>,
+    pub(crate) yaml: Option<String>,
 }
 
 /// Why an object is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unseen {
+pub(crate) enum Unseen {
     /// It is not there, or may not be seen: the two look alike.
     NotFound,
     /// The server cannot read it.
@@ -52,18 +52,18 @@ pub(super) enum Unseen {
 }
 
 /// Reads an object of the cluster for somebody: one of the world that this person sees, or of an inventory in it.
-pub(super) struct Reader<'a> {
-    pub(super) watches: &'a Watches,
-    pub(super) cluster: &'a Cluster,
-    pub(super) rights: &'a Rights,
-    pub(super) world: &'a World,
+pub(crate) struct Reader<'a> {
+    pub(crate) watches: &'a Watches,
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) rights: &'a Rights,
+    pub(crate) world: &'a World,
     /// None where nobody is asked who it is.
-    pub(super) user: Option<&'a User>,
+    pub(crate) user: Option<&'a User>,
 }
 
 impl Reader<'_> {
     /// The object, with its version.
-    pub(super) async fn read(&self, object: &Entry) -> Result<(Entry, Seen), Unseen> {
+    pub(crate) async fn read(&self, object: &Entry) -> Result<(Entry, Seen), Unseen> {
         let name = ObjectName::new(&object.namespace, &object.name);
         if let Some(kind) = KINDS
             .into_iter()
@@ -185,7 +185,7 @@ fn clear_texts(value: &mut Value) {
 }
 
 /// Clears a kubeconfig, and the password in an address.
-pub(super) fn clear_text(text: &mut String) {
+pub(crate) fn clear_text(text: &mut String) {
     let is_kubeconfig = text.contains("current-context") && (text.contains("users:") || text.contains("\"users\""));
     if is_kubeconfig {
         *text = CLEARED.to_owned();

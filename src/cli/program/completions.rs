@@ -31,7 +31,7 @@ Documentation: docs/reference/commands.md";
 
 /// Runs the command.
 #[must_use]
-pub(super) fn run(args: &Completions) -> ExitCode {
+pub(crate) fn run(args: &Completions) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command_line(), "bumpwright", &mut script);
     console::end(console::print(&script).map_err(console::cannot_print))

@@ -12,7 +12,7 @@ const NEW: Style = AnsiColor::Green.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
 /// The lines about the impact of a change.
-pub(in crate::cli) fn lines(impact: &Impact) -> Vec<String> {
+pub(crate) fn lines(impact: &Impact) -> Vec<String> {
     let mut lines = vec![format!("{BOLD}impact{BOLD:#} {}", impact.headline())];
     for name in &impact.kustomizations {
         lines.push(format!("  Kustomization {}", words::inline(&name.to_string())));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::impact;
+use crate::cli::update::output::impact;
 use crate::cli::words;
 use bumpwright_edit::Change;
 use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, Run};

@@ -1,6 +1,12 @@
 //! From a request of somebody who is known to the answer: what the page needs is read, and the page is
 //! made in its turn.
 
+pub(crate) mod content;
+pub(crate) mod health;
+pub(crate) mod history;
+pub(crate) mod object;
+pub(crate) mod tags;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +20,12 @@ use tokio::time::timeout;
 use super::actions;
 use super::auth::Person;
 use super::call::Call;
-use super::content::{self, Extra};
-use super::history::History;
-use super::object::{Reader, Unseen};
 use super::reply;
 use super::server::Ui;
 use super::view::View;
+use content::Extra;
+use history::History;
+use object::{Reader, Unseen};
 
 /// How long a page waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar};
 use parking_lot::Mutex;
 
-use super::console::say;
-use super::waits::Wait;
+use crate::cli::console::say;
+use crate::cli::process::waits::Wait;
 
 /// After this time the log of a program has a line about what is waited for, once.
 const PATIENCE: Duration = Duration::from_secs(2);

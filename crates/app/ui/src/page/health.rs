@@ -14,11 +14,11 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
-use super::auth::Person;
-use super::object::clear_text;
-use super::rights::Rights;
-use super::shares::Shares;
-use super::snapshot::now;
+use crate::auth::Person;
+use crate::page::object::clear_text;
+use crate::rights::Rights;
+use crate::shares::Shares;
+use crate::snapshot::now;
 use bumpwright_api::ObjectName;
 use bumpwright_apply::status_of;
 use bumpwright_cel::HealthChecks;
@@ -57,7 +57,7 @@ type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Arc<Inventory>)>>>;
 type Place = OnceCell<Result<Arc<Resource>, Health>>;
 
 /// Looks at objects.
-pub(super) struct Healths {
+pub(crate) struct Healths {
     cluster: Cluster,
     rights: Arc<Rights>,
     shares: Shares,
@@ -65,7 +65,7 @@ pub(super) struct Healths {
 }
 
 impl Healths {
-    pub(super) fn new(cluster: Cluster, rights: Arc<Rights>) -> Self {
+    pub(crate) fn new(cluster: Cluster, rights: Arc<Rights>) -> Self {
         Self {
             cluster,
             rights,
@@ -75,7 +75,7 @@ impl Healths {
     }
 
     /// How the objects of a Kustomization or HelmRelease are. `world` is what this person sees.
-    pub(super) async fn of(self: &Arc<Self>, person: &Person, world: &Arc<World>, object: &Id) -> Arc<Inventory> {
+    pub(crate) async fn of(self: &Arc<Self>, person: &Person, world: &Arc<World>, object: &Id) -> Arc<Inventory> {
         let slot = self.slot((person.user.clone(), object.clone()));
         let (all, person, world) = (Arc::clone(self), person.clone(), Arc::clone(world));
         let id = object.clone();
@@ -86,7 +86,7 @@ impl Healths {
     }
 
     /// Forgets everything.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.slots.lock().clear();
     }
 
