@@ -3,12 +3,59 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cli::args::Access;
+use clap::Args;
+
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::AccessError;
 use bumpwright_connect::git::{self, GitConnection, GitIdentities, RemoteError};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, instead_of};
 use bumpwright_secret::Secret;
+
+/// Credentials. A secret is never an argument itself: it comes from a file or the environment.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Access")]
+pub struct Access {
+    /// User name for basic authentication
+    #[arg(long, value_name = "NAME", env = "BUMPWRIGHT_GIT_USERNAME")]
+    pub username: Option<String>,
+
+    /// File with the password for basic authentication (or BUMPWRIGHT_GIT_PASSWORD)
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+
+    /// File with a bearer token (or BUMPWRIGHT_GIT_TOKEN)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
+    pub token_file: Option<PathBuf>,
+
+    /// Server that the credentials are for where only manifests name repositories, such as https://git.example.com;
+    /// file:// for folders of this machine [default: those of the clone's remotes]
+    #[arg(long, value_name = "URL", env = "BUMPWRIGHT_GIT_SERVER", value_delimiter = ',')]
+    pub git_server: Vec<String>,
+
+    /// Private key for SSH [default: ssh-agent, then ~/.ssh]
+    #[arg(long, value_name = "FILE")]
+    pub ssh_key: Option<PathBuf>,
+
+    /// Known host keys for SSH [default: ~/.ssh/known_hosts]
+    #[arg(long, value_name = "FILE")]
+    pub known_hosts: Option<PathBuf>,
+
+    /// Key exchange algorithms for SSH, best first [default: the secure ones]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub ssh_kex_algos: Vec<String>,
+
+    /// Host key algorithms for SSH, best first [default: those of the known hosts]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub ssh_hostkey_algos: Vec<String>,
+
+    /// CA certificates for HTTPS, instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+
+    /// Leave out the secrets of the environment: the server is not the one that they are for
+    #[arg(skip)]
+    pub without_environment: bool,
+}
 
 /// The time limit of a plain run is longer than Flux's default: people clone large repositories over slow lines.
 const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);

@@ -1,12 +1,10 @@
 //! The command line as typed, without reading files.
 
-use std::path::PathBuf;
-
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    check, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize, markers, message,
-    migrate, policy, reconcile, render, status, suspend, trace, tree, ui, uninstall, update,
+    check, controller, crds, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize, markers,
+    message, migrate, policy, reconcile, render, status, suspend, trace, tree, ui, uninstall, update,
 };
 use crate::cli::process::time_limit;
 use crate::cli::program::{completions, man, version};
@@ -18,19 +16,6 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// A folder that is there: one that is misspelt would have nothing.
-///
-/// # Errors
-/// The folder does not exist.
-pub(in crate::cli) fn folder(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    if path.is_dir() {
-        Ok(path)
-    } else {
-        Err("there is no such folder".to_owned())
-    }
 }
 
 /// The command line, with the flags that all commands have.
@@ -76,7 +61,7 @@ pub enum Command {
     /// Show which image each policy chooses, and why
     Policy(Box<policy::args::Policy>),
     /// Print the CustomResourceDefinitions of all kinds
-    Crds(Crds),
+    Crds(crds::Crds),
     /// Rewrite manifests of older API versions or of other tools
     ///
     /// The rest of their files stays as it is.
@@ -138,78 +123,3 @@ pub enum Command {
     /// Print what this binary was built from
     Version(version::Version),
 }
-
-/// Credentials. A secret is never an argument itself: it comes from a file or the environment.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Access")]
-pub struct Access {
-    /// User name for basic authentication
-    #[arg(long, value_name = "NAME", env = "BUMPWRIGHT_GIT_USERNAME")]
-    pub username: Option<String>,
-
-    /// File with the password for basic authentication (or BUMPWRIGHT_GIT_PASSWORD)
-    #[arg(long, value_name = "FILE")]
-    pub password_file: Option<PathBuf>,
-
-    /// File with a bearer token (or BUMPWRIGHT_GIT_TOKEN)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
-    pub token_file: Option<PathBuf>,
-
-    /// Server that the credentials are for where only manifests name repositories, such as https://git.example.com;
-    /// file:// for folders of this machine [default: those of the clone's remotes]
-    #[arg(long, value_name = "URL", env = "BUMPWRIGHT_GIT_SERVER", value_delimiter = ',')]
-    pub git_server: Vec<String>,
-
-    /// Private key for SSH [default: ssh-agent, then ~/.ssh]
-    #[arg(long, value_name = "FILE")]
-    pub ssh_key: Option<PathBuf>,
-
-    /// Known host keys for SSH [default: ~/.ssh/known_hosts]
-    #[arg(long, value_name = "FILE")]
-    pub known_hosts: Option<PathBuf>,
-
-    /// Key exchange algorithms for SSH, best first [default: the secure ones]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub ssh_kex_algos: Vec<String>,
-
-    /// Host key algorithms for SSH, best first [default: those of the known hosts]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub ssh_hostkey_algos: Vec<String>,
-
-    /// CA certificates for HTTPS, instead of the system's
-    #[arg(long, value_name = "FILE")]
-    pub ca_file: Option<PathBuf>,
-
-    /// Leave out the secrets of the environment: the server is not the one that they are for
-    #[arg(skip)]
-    pub without_environment: bool,
-}
-
-/// Output formats for people and programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-/// Arguments of `crds`.
-#[derive(Debug, Args)]
-#[command(after_long_help = CRDS_HELP)]
-pub struct Crds {
-    /// Write one file for each kind into this folder instead
-    #[arg(long, value_name = "DIR")]
-    pub export: Option<PathBuf>,
-}
-
-const CRDS_HELP: &str = "\
-Examples:
-  bumpwright crds | kubectl apply --server-side -f -
-  bumpwright crds --export crds
-
-Exit codes:
-  0  printed or written
-  2  an error
-
-Documentation: docs/reference/crds/README.md";

@@ -14,6 +14,7 @@ mod events;
 mod explain;
 mod fetch_bounds;
 mod files;
+mod flag_values;
 mod fleet;
 mod get;
 mod helm;
@@ -46,7 +47,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
+use clap::{FromArgMatches as _, Parser as _};
 
 use args::{Cli, Command};
 
@@ -61,6 +62,14 @@ pub fn main() -> ExitCode {
     let typed = Cli::from_arg_matches(&matches);
     let command = typed.unwrap_or_else(|error| error.exit()).command;
     process::time_limit::within(limit, move || run(command))
+}
+
+/// The arguments of a typed command line of `update`.
+fn typed_update(line: &[&str]) -> Result<Box<update::args::Update>, String> {
+    match Cli::try_parse_from(line).map_err(|e| e.to_string())?.command {
+        Command::Update(args) => Ok(args),
+        _ => Err("demo runs update".to_owned()),
+    }
 }
 
 fn run(command: Command) -> ExitCode {
@@ -79,7 +88,7 @@ fn run(command: Command) -> ExitCode {
         Command::Envsubst(args) => envsubst::run(&args),
         Command::Fleet(args) => fleet::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Demo(args) => demo::run(&args),
+        Command::Demo(args) => demo::run(&args, typed_update),
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Check(args) => check::run(&args),
@@ -93,8 +102,8 @@ fn run(command: Command) -> ExitCode {
         Command::Reconcile(args) => reconcile::run(&args),
         Command::Suspend(args) => suspend::suspend(&args),
         Command::Resume(args) => suspend::resume(&args),
-        Command::Completions(args) => program::completions::run(&args),
-        Command::Man(args) => program::man::run(&args),
+        Command::Completions(args) => program::completions::run(&args, args::command()),
+        Command::Man(args) => program::man::run(&args, args::command()),
         Command::Version(args) => program::version::run(&args),
     }
 }

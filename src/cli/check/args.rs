@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::cli::args::Format;
 use crate::cli::cluster::Target;
 use crate::cli::controller::args::INSTALLED_CONTROLLERS;
+use crate::cli::flag_values::Format;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::args::Format;
+use crate::cli::flag_values::Format;
 use crate::cli::words;
 
 /// How well something is.

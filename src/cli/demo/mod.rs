@@ -8,19 +8,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::Parser;
-
-use crate::cli::args::{Cli, Command as CliCommand};
 use crate::cli::console;
 use crate::cli::places::Places;
-use crate::cli::update;
+use crate::cli::update::{self, args::Update};
 use args::Demo;
 use fleet::FILES;
 
+/// Reads a command line of `update`.
+type Typed = fn(&[&str]) -> Result<Box<Update>, String>;
+
 /// Runs the command.
 #[must_use]
-pub fn run(args: &Demo) -> ExitCode {
-    match demo(args) {
+pub fn run(args: &Demo, typed: Typed) -> ExitCode {
+    match demo(args, typed) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             console::complain(&error);
@@ -29,7 +29,7 @@ pub fn run(args: &Demo) -> ExitCode {
     }
 }
 
-fn demo(args: &Demo) -> Result<u8, String> {
+fn demo(args: &Demo, typed: Typed) -> Result<u8, String> {
     let (folder, temporary) = folder(args)?;
     let fleet = folder.join("fleet");
     let remote = folder.join("fleet.git");
@@ -43,11 +43,11 @@ fn demo(args: &Demo) -> Result<u8, String> {
 
     let cache = folder.join("cache");
     let preview = ["update", "-f", &manifests, &url, "--dry-run", "--output", "diff"];
-    let code = step(&preview, &cache)?;
+    let code = step(&preview, &cache, typed)?;
     if code != 0 {
         return Ok(code);
     }
-    let code = step(&["update", "-f", &manifests, &url], &cache)?;
+    let code = step(&["update", "-f", &manifests, &url], &cache, typed)?;
     if code != 0 {
         return Ok(code);
     }
@@ -61,16 +61,12 @@ fn demo(args: &Demo) -> Result<u8, String> {
 }
 
 /// Prints a command line and runs it.
-fn step(arguments: &[&str], cache: &Path) -> Result<u8, String> {
+fn step(arguments: &[&str], cache: &Path, typed: Typed) -> Result<u8, String> {
     tell(&format!("$ bumpwright {}", arguments.join(" ")));
     // A demo does not use the user's keys.
-    let line = std::iter::once("bumpwright")
-        .chain(arguments.iter().copied())
-        .chain(["--no-sign"]);
-    match Cli::try_parse_from(line).map_err(|e| e.to_string())?.command {
-        CliCommand::Update(args) => Ok(update::code(&args, &mut Places::in_folder(cache.to_owned()))),
-        _ => Err("demo runs update".to_owned()),
-    }
+    let line = [&["bumpwright"], arguments, &["--no-sign"]].concat();
+    let args = typed(&line)?;
+    Ok(update::code(&args, &mut Places::in_folder(cache.to_owned())))
 }
 
 /// The working folder, and a guard that removes a temporary one.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
-use crate::cli::args::folder;
 use crate::cli::byte_size::ByteSize;
 use crate::cli::fetch_bounds::FetchBounds;
+use crate::cli::flag_values::folder;
 use bumpwright_api::GoDuration;
 use bumpwright_budget::{self as budget, Memory, Share};
 use bumpwright_schemas::Schemas;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args};
 
-use crate::cli::args::{Format, folder};
+use crate::cli::flag_values::{Format, folder};
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]

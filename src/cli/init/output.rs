@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::Init;
-use crate::cli::args::Format;
 use crate::cli::console::{cannot_print, print, print_styled, say};
 use crate::cli::files::{diff, write_all};
+use crate::cli::flag_values::Format;
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
 use bumpwright_api::Place;

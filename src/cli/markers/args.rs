@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 
-use crate::cli::args::Format;
+use crate::cli::flag_values::Format;
 use bumpwright_edit::Formats;
 
 /// Arguments of `markers`.
@@ -88,7 +88,7 @@ pub struct Add {
     pub helm: bool,
 
     /// Take charts of HelmRepositories from this folder first: NAME-VERSION.tgz, or a folder NAME
-    #[arg(long, value_name = "DIR", value_parser = crate::cli::args::folder, conflicts_with = "field")]
+    #[arg(long, value_name = "DIR", value_parser = crate::cli::flag_values::folder, conflicts_with = "field")]
     pub charts: Option<PathBuf>,
 
     /// Write the files [default: print the changes as a unified diff]

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::paths;
-use crate::cli::args::Format;
 use crate::cli::console::{cannot_print, complain, print, print_styled};
 use crate::cli::files::find;
+use crate::cli::flag_values::Format;
 use crate::cli::markers::args::PlaceFlags;
 use crate::cli::words;
 use bumpwright_edit::{FileKind, Formats, LocalSkip, Reason, Site, kind_of};

@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::args::command as command_line;
 use crate::cli::console;
 
 /// Arguments of `completions`.
@@ -29,10 +28,10 @@ Exit codes:
 
 Documentation: docs/reference/commands.md";
 
-/// Runs the command.
+/// Runs the command, for the commands of this command line.
 #[must_use]
-pub(crate) fn run(args: &Completions) -> ExitCode {
+pub(crate) fn run(args: &Completions, mut command_line: Command) -> ExitCode {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command_line(), "bumpwright", &mut script);
+    clap_complete::generate(args.shell, &mut command_line, "bumpwright", &mut script);
     console::end(console::print(&script).map_err(console::cannot_print))
 }

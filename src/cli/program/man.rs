@@ -5,10 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
-use crate::cli::args::command as command_line;
 use crate::cli::console;
 
 /// Arguments of `man`.
@@ -48,10 +47,10 @@ enum ManError {
     Print(io::Error),
 }
 
-/// Runs the command.
+/// Runs the command, for the commands of this command line.
 #[must_use]
-pub(crate) fn run(args: &Man) -> ExitCode {
-    let mut root = command_line().disable_help_subcommand(true);
+pub(crate) fn run(args: &Man, command_line: Command) -> ExitCode {
+    let mut root = command_line.disable_help_subcommand(true);
     root.build();
     console::end(match &args.export {
         Some(folder) => export(&root, folder),

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::args::Format;
 use crate::cli::console;
+use crate::cli::flag_values::Format;
 
 /// Arguments of `version`.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::args::{Building, Reorder};
 use crate::cli::access;
-use crate::cli::args::Access;
+use crate::cli::access::Access;
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
 use bumpwright_build::{DiskTree, Mirrors, RealWorld};

@@ -7,8 +7,9 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::releases::ReleasesApi;
 use super::request_args::Request;
-use crate::cli::args::{Access, folder};
+use crate::cli::access::Access;
 use crate::cli::fetch_bounds::FetchBounds;
+use crate::cli::flag_values::folder;
 use bumpwright_api::GoDuration;
 
 /// Arguments of `update`.

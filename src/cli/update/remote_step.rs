@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
+use crate::cli::access::Access;
 use crate::cli::access::{self, Known};
-use crate::cli::args::Access;
 use crate::cli::own_servers::OwnServers;
 use crate::cli::places::Places;
 use crate::cli::words;
