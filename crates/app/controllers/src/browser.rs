@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::context::Parts;
 use super::images::differences::differences;
 use super::start_error::StartError;
+use crate::parts::Parts;
 use bumpwright_kube::{Cluster, Connect, Pace, Scope};
 use bumpwright_runtime::{Log, Recorder, Server};
 use bumpwright_ui::{Auth, Fields, Start, TagReader, UiSettings, Watches, serve};

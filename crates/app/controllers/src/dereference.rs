@@ -1,6 +1,6 @@
 //! The objects that an object refers to: Secrets, ServiceAccounts and their pull secrets, read when they are needed.
 
-use super::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{Object, ObjectName, Objects, ServiceAccount};
 use bumpwright_connect::{ConnectionSpec, References};
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};

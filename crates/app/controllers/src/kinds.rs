@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
-use super::context::Parts;
 use super::images::automation::ImageUpdateAutomations;
 use super::images::policy::ImagePolicies;
 use super::images::repository::ImageRepositories;
 use super::kustomizations::Kustomizations;
 use super::reviews;
-use super::settings::{Kinds, Settings};
+use super::settings::Settings;
 use super::sources::source::Sources;
-use super::watching::{Caches, Watch};
+use crate::parts::Parts;
+use crate::parts::registered::{Queued, Registration, Workers};
+use crate::parts::watching::{Caches, Watch};
 use bumpwright_api::{Bucket, GitRepository, HelmChart, HelmRepository, OciRepository};
 use bumpwright_kube::Kind;
-use bumpwright_runtime::{Driver, Queue, Reconcile, Services, Share};
+use bumpwright_runtime::{Queue, Services, Share};
 
 /// All kinds, in the order in which they are started.
 pub(crate) static KINDS: [Registration; 10] = [
@@ -31,56 +30,18 @@ pub(crate) static KINDS: [Registration; 10] = [
     reviews::REGISTRATION,
 ];
 
-/// A kind.
-pub(crate) trait Registered: Reconcile + Sized {
-    /// Whether this process reconciles it.
-    fn is_enabled(kinds: Kinds) -> bool;
-
-    /// The watches that it needs, including that of its own objects.
-    fn watches(settings: &Settings) -> Vec<Watch>;
-
-    /// Connects triggers to the queue.
-    fn triggers(caches: &Caches, queue: &Arc<Queue>);
-
-    /// Its reconciler; none if a setting that it needs is missing.
-    fn reconciler(parts: &Parts) -> Option<Self>;
+/// The kinds that are reconciled here, each with the watches that it needs.
+pub(crate) fn watches(settings: &Settings) -> Vec<(&'static Kind, Vec<Watch>)> {
+    let enabled = KINDS.iter().filter(|one| (one.is_enabled)(settings.kinds));
+    enabled.map(|one| (one.kind, (one.watches)(settings))).collect()
 }
 
-/// A row of the table.
-pub(crate) struct Registration {
-    pub(crate) kind: &'static Kind,
-    /// The name of its queue in metrics, where it is not that of the kind: a second look at its objects, which a
-    /// namespace has of one at a time.
-    pub(crate) queue: Option<&'static str>,
-    /// The name of its lease. Kinds with the same name are led together.
-    pub(crate) controller: &'static str,
-    pub(crate) is_enabled: fn(Kinds) -> bool,
-    pub(crate) watches: fn(&Settings) -> Vec<Watch>,
-    pub(crate) triggers: fn(&Caches, &Arc<Queue>),
-    pub(crate) workers: fn(&Parts, &Arc<Services>, &Arc<Queue>) -> Option<Workers>,
-}
-
-impl Registration {
-    const fn of<R: Registered>() -> Self {
-        Self {
-            kind: R::KIND,
-            queue: None,
-            controller: R::CONTROLLER,
-            is_enabled: R::is_enabled,
-            watches: R::watches,
-            triggers: R::triggers,
-            workers: workers::<R>,
-        }
+/// Connects triggers to queues.
+pub(crate) fn wire(caches: &Caches, queued: &[Queued]) {
+    for (kind, queue) in queued {
+        (kind.triggers)(caches, queue);
     }
 }
-
-/// The kinds that are reconciled here.
-pub(crate) fn enabled(kinds: Kinds) -> impl Iterator<Item = &'static Registration> {
-    KINDS.iter().filter(move |one| (one.is_enabled)(kinds))
-}
-
-/// A kind of the table, and the queue of its objects.
-pub(crate) type Queued = (&'static Registration, Arc<Queue>);
 
 /// Creates the queues of the enabled kinds. All kinds have metrics of a queue, second looks at them where they are
 /// enabled.
@@ -119,24 +80,4 @@ pub(crate) fn controllers(
         }
     }
     controllers
-}
-
-/// Workers of a kind, ready to start.
-pub(crate) struct Workers {
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) start: Box<Start>,
-}
-
-/// Starts workers.
-type Start = dyn FnOnce(&mut JoinSet<()>) + Send;
-
-fn workers<R: Registered>(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Option<Workers> {
-    let cache = parts.caches.of(Watch::ours(R::KIND));
-    let driver = Arc::new(Driver::new(R::reconciler(parts)?, services, cache, queue));
-    Some(Workers {
-        queue: Arc::clone(queue),
-        start: Box::new(move |running| {
-            running.spawn(driver.work());
-        }),
-    })
 }

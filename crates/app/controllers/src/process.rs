@@ -8,10 +8,8 @@ use tokio::task::JoinSet;
 
 use super::browser::browser;
 use super::configs::Configs;
-use super::context::{Context, Parts};
-use super::kinds::{self, Workers};
+use super::kinds;
 use super::kustomizations::Kustomizations;
-use super::kustomizations::cluster::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
@@ -19,7 +17,11 @@ use super::shards::{self, DealtKind, Shards};
 use super::start_error::StartError;
 use super::tidy::{self, Tidied};
 use super::tokens;
-use super::watching::Caches;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::registered::Workers;
+use crate::parts::remotes::Remotes;
+use crate::parts::watching::Caches;
 use crate::sources::first_rounds::FirstRounds;
 use crate::sources::leader;
 use crate::sources::server::{self as artifact_server, Serving};
@@ -59,7 +61,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         .within(settings.tags_size);
     let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
     let mut background = JoinSet::new();
-    let caches = Caches::new(&settings);
+    let caches = Caches::new(&settings, &kinds::watches(&settings));
     let storage = artifact_storage(&settings)?;
     let serving = Arc::new(Serving::default());
     let checks = checks(&settings, caches.readiness(), &serving);
@@ -91,7 +93,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     )));
     // Reconcilers subscribe to caches, so they are created before the watches begin.
     let controllers = kinds::controllers(&parts, &services, &queued);
-    parts.caches.wire(&queued);
+    kinds::wire(&parts.caches, &queued);
     parts.caches.watch(context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
     let mut groups = lead_all((context, dealt), controllers, &ended);

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::context::Parts;
 use super::images::repository::scanned;
-use super::kinds::Queued;
 use super::kustomizations::memories;
 use super::mirrors::Mirrors;
 use super::shards::Shards;
 use super::sources;
-use super::watching::Watch;
+use crate::parts::Parts;
+use crate::parts::registered::Queued;
+use crate::parts::watching::Watch;
 use bumpwright_apply::MemoryFolder;
 use bumpwright_kube::{Cache, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
 use bumpwright_runtime::{Queue, blocking};

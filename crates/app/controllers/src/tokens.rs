@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::runtime::Handle;
 
 use super::audiences::{audiences_of, is_kept};
-use super::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{GitRepository, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_connect::ProviderAccount;

@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::context::Context;
 use crate::dereference;
+use crate::parts::context::Context;
 use crate::sources::helm_chart::pull::{self, RemoteError, Wanted};
-use crate::sources::oci_repository::remote::Registries;
+use crate::sources::registries::Registries;
 use bumpwright_api::{HelmRepository, Objects, OciRepository};
 use bumpwright_budget::Reservation;
 use bumpwright_connect::ConnectionSpec;

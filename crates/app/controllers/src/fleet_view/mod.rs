@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_fleet::{ClusterObjects, FleetObject};
 use bumpwright_kube::{CONFIG_MAP, ClusterError, KUSTOMIZATION, Kind, SECRET};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::{Context, Parts};
-use crate::watching::Watch;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::watching::Watch;
 use bumpwright_kube::{Cache, IMAGE_REPOSITORY, KUSTOMIZATION};
 use bumpwright_scan::{Scanner, TagStore};
 

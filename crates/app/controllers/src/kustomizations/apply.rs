@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::deploy::Deployment;
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{Kustomization, Reason};
 use bumpwright_apply::{self as flow, Applied, ChangeSet, Desired, Dropped, Failed, InventoryStore, Memory, Settings};
 use bumpwright_overlay::Object;

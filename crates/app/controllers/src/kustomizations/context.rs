@@ -6,9 +6,10 @@ use super::SOURCES;
 use super::grace::Grace;
 use super::render::slots::BuildSlots;
 use crate::artifact_trees::ArtifactTrees;
-use crate::context::{Context, Parts};
 use crate::mirrors::Mirrors;
-use crate::watching::Watch;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::watching::Watch;
 use bumpwright_kube::Cache;
 
 /// For the reconciler of the kind.

@@ -3,7 +3,7 @@
 
 use super::dereference::Source;
 use super::error::Error;
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{ConditionStatus, Conditions, Dependency, Kustomization, READY};
 use bumpwright_cel::Ready;
 use bumpwright_kube::{KUSTOMIZATION, Object};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::context::KustomizationsContext;
 use super::error::Error;
 use super::status::Revision;
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::sources::{KINDS, artifacts};
 use bumpwright_api::{Artifact, Kustomization};
 use bumpwright_kube::{KUSTOMIZATION, Kind, Object};

@@ -6,7 +6,7 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{HealthExpressions, Kustomization, KustomizationSpec, ObjectId, ObjectName};
 use bumpwright_apply::{Action, ChangeSet};
 use bumpwright_cel::{Health, HealthChecks};

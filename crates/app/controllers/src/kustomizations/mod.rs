@@ -27,10 +27,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::artifact_trees::{self, FetchError, Unpacked};
-use crate::context::{Context, Parts};
-use crate::kinds::Registered;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::registered::Registered;
+use crate::parts::watching::{Caches, Watch};
 use crate::settings::{Kinds, Settings};
-use crate::watching::{Caches, Watch};
 use bumpwright_api::{Conditions, Kustomization, KustomizationAnnotations, ObjectName, READY, Reason};
 use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::apply;
 use super::deploy::Deployment;
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::Kustomization;
 use bumpwright_apply::{ApplyError, Desired, Preview, Refusals, preview};
 use bumpwright_diff::to_text;

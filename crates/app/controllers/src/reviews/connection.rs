@@ -1,7 +1,7 @@
 //! From a GitRepository and its Secrets to its remote and its forge. The login is Git's own unless a Secret is named,
 //! as for the pull requests of automations.
 
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::tokens;
 use bumpwright_api::{GitRepository, ObjectName, Objects, ReviewAnnotations};
 use bumpwright_connect::{self as connect, git, requester};

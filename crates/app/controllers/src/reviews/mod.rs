@@ -24,11 +24,12 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::context::{Context, Parts};
-use super::kinds::{Registration, Workers};
 use super::mirrors::Mirrors;
 use super::settings::Settings;
-use super::watching::{Caches, Watch};
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::registered::{Registration, Workers};
+use crate::parts::watching::{Caches, Watch};
 use bumpwright_api::{GitRepository, ObjectName, Reason, ReviewAnnotations};
 use bumpwright_kube::{Cache, GIT_REPOSITORY, Object};
 use bumpwright_runtime::triggers::own;

@@ -7,8 +7,8 @@ use tokio::task::JoinSet;
 
 use super::member::{Lost, Process};
 use super::{DealtKind, Shards};
-use crate::context::Context;
-use crate::kinds::Workers;
+use crate::parts::context::Context;
+use crate::parts::registered::Workers;
 use crate::process::{End, run_workers};
 use crate::settings::Election;
 

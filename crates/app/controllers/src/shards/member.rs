@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::leases::Group;
 use super::{DealtKind, Moved, Shards};
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::process::End;
 use crate::settings::Election;
 use bumpwright_kube::lease::holder;

@@ -16,9 +16,9 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
-use super::kinds::Queued;
 use super::sources;
-use super::watching::{Caches, Watch};
+use crate::parts::registered::Queued;
+use crate::parts::watching::{Caches, Watch};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cache, Change, Kind, Object};
 use bumpwright_runtime::{Dealt, Queue};

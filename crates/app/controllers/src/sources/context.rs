@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::helm_chart::ChartSources;
+use super::chart_sources::ChartSources;
 use super::helm_repository::validators::KnownValidators;
-use super::oci_repository::remote::Registries;
-use crate::context::{Context, Parts};
+use super::registries::Registries;
 use crate::mirrors::Mirrors;
-use crate::watching::Watch;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::watching::Watch;
 use bumpwright_kube::{Cache, GIT_REPOSITORY};
 use bumpwright_scan::Scanner;
 use bumpwright_storage::Storage;

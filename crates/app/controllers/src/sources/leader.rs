@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::server::CONTROLLER;
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_kube::LEASE;
 use bumpwright_kube::lease::{holder, renewed};
 

@@ -4,6 +4,7 @@
 pub(crate) mod archive;
 pub(crate) mod artifacts;
 pub(crate) mod bucket;
+mod chart_sources;
 mod context;
 pub(crate) mod error;
 pub(crate) mod first_rounds;
@@ -12,6 +13,7 @@ pub(crate) mod helm_chart;
 pub(crate) mod helm_repository;
 pub(crate) mod leader;
 pub(crate) mod oci_repository;
+pub(crate) mod registries;
 pub(crate) mod server;
 pub(crate) mod source;
 pub(crate) mod spool;

@@ -10,8 +10,9 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::server::{self as webhook_server, Call, Reply};
-use crate::context::{Context, Parts};
-use crate::watching::Watch;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::watching::Watch;
 use bumpwright_api::{
     GitRepository, HelmChart, HelmRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret,
 };

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::context::{Context, Parts};
 use crate::images::fields::FieldBook;
 use crate::images::policy::book::PolicyBook;
 use crate::images::readers::Readers;
 use crate::mirrors::Mirrors;
-use crate::watching::Watch;
+use crate::parts::Parts;
+use crate::parts::context::Context;
+use crate::parts::watching::Watch;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, KUSTOMIZATION};
 use bumpwright_scan::Scanner;

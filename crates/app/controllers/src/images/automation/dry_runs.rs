@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use crate::context::Context;
 use crate::fleet_view::OWNER;
 use crate::kustomizations::{apply, cluster};
+use crate::parts::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_apply::{Refusal, refusals};
 use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, ReleaseSummary, asked, judged};

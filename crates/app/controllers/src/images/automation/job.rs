@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::context::AutomationContext;
 use super::error::Error;
-use crate::context::Context;
 use crate::mirror_uses::Owner;
+use crate::parts::context::Context;
 use crate::settings::Gates;
 use crate::tokens;
 use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};

@@ -23,11 +23,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::triggers;
-use crate::context::Parts;
-use crate::kinds::Registered;
+use crate::parts::Parts;
+use crate::parts::registered::Registered;
+use crate::parts::watching::{Caches, Watch};
 use crate::request_metrics;
 use crate::settings::{Kinds, Settings};
-use crate::watching::{Caches, Watch};
 use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_http::Job;
 use bumpwright_kube::{

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::annotations::ALLOWS;
 use super::labels::ClusterLabels;
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{ImagePolicy, LabelSelector, ObjectName};
 use bumpwright_kube::{Cache, IMAGE_POLICY, Index, Object};
 use bumpwright_policy::PolicyName;

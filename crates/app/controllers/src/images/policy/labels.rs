@@ -10,7 +10,7 @@ use bumpwright_kube::NAMESPACE;
 use bumpwright_update::NamespaceLabels;
 use parking_lot::Mutex;
 
-use crate::context::Context;
+use crate::parts::context::Context;
 
 /// How old labels may be.
 const FRESH: Duration = Duration::from_secs(60);

@@ -7,12 +7,12 @@ mod status;
 use std::sync::Arc;
 
 use super::context::ImagesContext;
-use crate::context::Parts;
 use crate::dereference;
-use crate::kinds::Registered;
 use crate::older_keys;
+use crate::parts::Parts;
+use crate::parts::registered::Registered;
+use crate::parts::watching::{Caches, Watch};
 use crate::settings::{Kinds, Settings};
-use crate::watching::{Caches, Watch};
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::triggers::own;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 
-use super::RemoteKey;
 use crate::audiences::{audiences_of, is_kept};
-use crate::context::Context;
+use crate::parts::context::Context;
+use crate::parts::remotes::RemoteKey;
 use crate::{request_metrics, tokens};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_cloud::{

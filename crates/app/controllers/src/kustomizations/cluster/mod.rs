@@ -2,14 +2,12 @@
 //! … K-124, docs/decisions.md C02).
 
 mod kubeconfig;
-mod remotes;
 
 use std::time::Instant;
 
-use remotes::RemoteKey;
-pub(crate) use remotes::Remotes;
+use crate::parts::remotes::RemoteKey;
 
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::request_metrics;
 use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
 use bumpwright_connect::cluster;

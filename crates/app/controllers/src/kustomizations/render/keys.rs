@@ -2,7 +2,7 @@
 //! `ImportKeys`; K-130 … K-148).
 
 use super::vault;
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::tokens;
 use bumpwright_api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
 use bumpwright_build::Decryption;

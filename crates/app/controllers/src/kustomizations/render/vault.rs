@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::runtime::Handle;
 
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::tokens::{OWN, own};
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::{Cloud, CloudError, TokenRequest, WorkloadIdentity};

@@ -1,7 +1,7 @@
 //! The connection settings of a Bucket.
 
 use super::Error;
-use crate::context::Context;
+use crate::parts::context::Context;
 use bumpwright_api::{Bucket, Objects};
 use bumpwright_connect::bucket;
 use bumpwright_object_store::Settings;

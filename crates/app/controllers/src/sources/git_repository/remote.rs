@@ -1,7 +1,7 @@
 //! The remote of a GitRepository that is a source, with the login of its identity.
 
 use super::Error;
-use crate::context::Context;
+use crate::parts::context::Context;
 use crate::tokens;
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::{git, requester};

@@ -13,7 +13,7 @@ use bumpwright_storage::{Shared, SharedError};
 const KEPT: u64 = 48 << 20;
 
 /// Indexes by the artifacts that have them.
-pub(super) struct Indexes(Shared<String, Index, FetchError>);
+pub(in crate::sources) struct Indexes(Shared<String, Index, FetchError>);
 
 impl std::fmt::Debug for Indexes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,7 +32,7 @@ impl Indexes {
     ///
     /// # Errors
     /// [`FetchError`]
-    pub(super) fn get(
+    pub(in crate::sources) fn get(
         &self,
         trees: &ArtifactTrees,
         artifact: &Artifact,

@@ -10,7 +10,7 @@
 mod dependencies;
 mod error;
 mod http;
-mod indexes;
+pub(super) mod indexes;
 mod local;
 mod made;
 mod oci;
@@ -29,7 +29,6 @@ use bumpwright_kube::{BUCKET, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, Kind,
 use bumpwright_runtime::Status;
 use bumpwright_storage::LATEST;
 pub(crate) use error::Error;
-pub(crate) use source::ChartSources;
 use source::Origin;
 
 impl Source for HelmChart {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::error::Error;
 use super::{http, oci};
-use crate::sources::oci_repository::remote::{Registries, remote};
+use crate::sources::oci_repository::remote::remote;
+use crate::sources::registries::Registries;
 use bumpwright_api::{HelmRepository, Objects, OciRepository};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::Reservation;

@@ -3,46 +3,11 @@
 use std::sync::Arc;
 
 use super::error::Error;
-use super::indexes::Indexes;
-use crate::artifact_trees::{ArtifactTrees, Requester};
-use crate::context::Parts;
+use crate::artifact_trees::Requester;
 use crate::sources::artifacts;
 use crate::sources::source::SourceRequest;
-use crate::watching::Watch;
 use bumpwright_api::{Artifact, HelmChart, HelmRepository};
-use bumpwright_chart::Sizes;
-use bumpwright_kube::{BUCKET, Cache, GIT_REPOSITORY, HELM_REPOSITORY, Kind, Object};
-use bumpwright_storage::Storage;
-
-/// What the charts of a process have in common.
-#[derive(Debug)]
-pub(crate) struct ChartSources {
-    pub(crate) repositories: Arc<Cache>,
-    pub(crate) buckets: Arc<Cache>,
-    /// The files of GitRepositories and Buckets, unpacked once for all charts in them.
-    pub(super) trees: Arc<ArtifactTrees>,
-    pub(super) indexes: Indexes,
-    /// How large what they are made of may be.
-    pub(crate) sizes: Sizes,
-}
-
-impl ChartSources {
-    pub(crate) fn of(parts: &Parts, storage: &Storage) -> Self {
-        let settings = &parts.shared.settings;
-        Self {
-            repositories: parts.caches.of(Watch::all(&HELM_REPOSITORY)),
-            buckets: parts.caches.of(Watch::all(&BUCKET)),
-            trees: Arc::new(ArtifactTrees::new(
-                settings.kustomize.http_retry,
-                Some(storage.clone()),
-                settings.kustomize.artifact_hosts.clone(),
-                settings.fetches.clone(),
-            )),
-            indexes: Indexes::default(),
-            sizes: settings.chart_sizes,
-        }
-    }
-}
+use bumpwright_kube::{BUCKET, GIT_REPOSITORY, HELM_REPOSITORY, Kind, Object};
 
 /// The source of a chart.
 pub(super) enum Origin {

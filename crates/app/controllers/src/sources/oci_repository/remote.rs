@@ -1,7 +1,7 @@
 //! The registry of an OCIRepository, with source-controller's refusals in its order (v1.9, `reconcileSource`).
 
 use super::Error;
-use crate::context::Context;
+use crate::sources::registries::Registries;
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::registry::OciRegistry;
@@ -10,15 +10,7 @@ use bumpwright_http::{Deadline, Peer, Proxy};
 use bumpwright_kube::OCI_REPOSITORY;
 use bumpwright_policy::Reference;
 use bumpwright_registry::Login;
-use bumpwright_scan::Scanner;
 use bumpwright_source::{OciPick, OciRemote, oci_repository};
-
-/// What connections to registries are made with.
-#[derive(Clone, Copy)]
-pub(crate) struct Registries<'a> {
-    pub(crate) shared: &'a Context,
-    pub(crate) scanner: &'a Scanner,
-}
 
 /// Connects to the registry. Blocks on logins at clouds.
 ///

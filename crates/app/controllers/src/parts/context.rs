@@ -1,23 +1,18 @@
-//! State shared by the kinds of a process, and the parts from which kinds build their contexts.
+//! State shared by the kinds of a process.
 
 use std::sync::Arc;
 
-use super::configs::Configs;
-use super::images::fields::FieldBook;
-use super::kustomizations::cluster::Remotes;
-use super::mirrors::Mirrors;
-use super::settings::Settings;
-use super::sources::first_rounds::FirstRounds;
-use super::sources::server::{self as artifact_server, Serving};
-use super::watching::Caches;
+use super::remotes::Remotes;
+use crate::configs::Configs;
+use crate::settings::Settings;
+use crate::sources::first_rounds::FirstRounds;
+use crate::sources::server::{self as artifact_server, Serving};
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_kube::{Cache, Cluster, ClusterError, Object};
 use bumpwright_runtime::{Log, Metrics};
-use bumpwright_scan::{Scanner, TagStore};
-use bumpwright_storage::Storage;
 
 /// Shared by all kinds of a process.
 #[derive(Debug)]
@@ -36,19 +31,6 @@ pub(crate) struct Context {
     pub(crate) first_rounds: FirstRounds,
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
-}
-
-/// Parts of a process; each kind takes what it needs.
-pub(crate) struct Parts {
-    pub(crate) shared: Arc<Context>,
-    pub(crate) caches: Caches,
-    pub(crate) scanner: Arc<Scanner>,
-    pub(crate) tags: Arc<TagStore>,
-    pub(crate) mirrors: Arc<Mirrors>,
-    /// Where marked fields were; none when nobody looks at them.
-    pub(crate) fields: Option<Arc<FieldBook>>,
-    /// Storage of artifacts; none when no source is reconciled.
-    pub(crate) storage: Option<Storage>,
 }
 
 impl Context {

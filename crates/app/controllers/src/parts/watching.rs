@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::configs::Known;
-use super::context::Context;
-use super::images::readers::Readers;
-use super::kinds::{self, Queued};
-use super::settings::Settings;
+use crate::configs::Known;
+use crate::images::readers::Readers;
+use crate::parts::context::Context;
+use crate::settings::Settings;
 use bumpwright_kube::{CONFIG_MAP, Cache, KeptMemory, Kind, SECRET, Scope};
 
 /// A watch that a kind needs.
@@ -88,18 +87,18 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// Creates the caches that the kinds need; watches begin later.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    /// Creates the caches that the reconciled kinds need, each with its watches; those begin later.
+    pub(crate) fn new(settings: &Settings, reconciled: &[(&'static Kind, Vec<Watch>)]) -> Self {
         let mut caches = Self {
-            reconciled: kinds::enabled(settings.kinds).map(|one| one.kind).collect(),
+            reconciled: reconciled.iter().map(|(kind, _)| *kind).collect(),
             is_labelled: settings.scope.labels.is_some(),
             watched: Vec::new(),
             memory: KeptMemory::default(),
             known: Known::of(settings),
             readers: Arc::default(),
         };
-        for watch in kinds::enabled(settings.kinds).flat_map(|one| (one.watches)(settings)) {
-            let watch = caches.resolved(watch);
+        for watch in reconciled.iter().flat_map(|(_, watches)| watches) {
+            let watch = caches.resolved(*watch);
             if caches.find(watch).is_none() {
                 caches.watched.push((watch, Arc::new(watch.cache(&caches.memory))));
             }
@@ -143,13 +142,6 @@ impl Caches {
             Selection::WhenNeeded if self.is_labelled || !self.reconciled.contains(&kind) => watch,
             Selection::All | Selection::Ours | Selection::OursOrAll | Selection::WhenNeeded => Watch::all(kind),
             Selection::Configs => watch,
-        }
-    }
-
-    /// Connects triggers to queues.
-    pub(crate) fn wire(&self, queued: &[Queued]) {
-        for (kind, queue) in queued {
-            (kind.triggers)(self, queue);
         }
     }
 

@@ -75,7 +75,7 @@ impl<C> Default for Remotes<C> {
 
 impl<C: Clone + Weight> Remotes<C> {
     /// Returns the cluster, which is used now.
-    pub(super) fn get(&self, key: RemoteKey, now: Instant) -> Option<C> {
+    pub(crate) fn get(&self, key: RemoteKey, now: Instant) -> Option<C> {
         let mut known = self.0.lock();
         let remote = known.get_mut(&key)?;
         remote.used = now;
@@ -86,7 +86,7 @@ impl<C: Clone + Weight> Remotes<C> {
     }
 
     /// Keeps a cluster that a namespace has connected.
-    pub(super) fn put(&self, key: RemoteKey, namespace: &str, cluster: &C, now: Instant) {
+    pub(crate) fn put(&self, key: RemoteKey, namespace: &str, cluster: &C, now: Instant) {
         let mut known = self.0.lock();
         known.retain(|_, remote| now.saturating_duration_since(remote.used) < UNUSED);
         let remote = Remote {

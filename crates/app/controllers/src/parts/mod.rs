@@ -1,0 +1,29 @@
+//! The parts of a process, from which kinds build their contexts, and what a kind registers. The table of kinds is above all of
+//! them (`kinds.rs`).
+
+pub(crate) mod context;
+pub(crate) mod registered;
+pub(crate) mod remotes;
+pub(crate) mod watching;
+
+use std::sync::Arc;
+
+use crate::images::fields::FieldBook;
+use crate::mirrors::Mirrors;
+use bumpwright_scan::{Scanner, TagStore};
+use bumpwright_storage::Storage;
+use context::Context;
+use watching::Caches;
+
+/// Parts of a process; each kind takes what it needs.
+pub(crate) struct Parts {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) caches: Caches,
+    pub(crate) scanner: Arc<Scanner>,
+    pub(crate) tags: Arc<TagStore>,
+    pub(crate) mirrors: Arc<Mirrors>,
+    /// Where marked fields were; none when nobody looks at them.
+    pub(crate) fields: Option<Arc<FieldBook>>,
+    /// Storage of artifacts; none when no source is reconciled.
+    pub(crate) storage: Option<Storage>,
+}
