@@ -9,12 +9,9 @@ const MAX_FILES: usize = 20;
 const MAX_CIRCLE: usize = 3;
 
 /// Packages that do not hold to it yet. The list only gets shorter: whoever mends one takes it out.
-const NOT_YET: [&str; 29] = [
-    "src",
-    "crates/app/controllers",
+const NOT_YET: [&str; 26] = [
     "crates/app/runtime",
     "crates/app/testkit",
-    "crates/app/ui",
     "crates/engine/adopt",
     "crates/engine/api",
     "crates/engine/cel",
