@@ -64,12 +64,21 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
 /// Flux's prefix for errors of this process's token.
 pub(crate) const OWN: &str = "failed to create provider access token for the controller";
 
+/// Why the ServiceAccount of this process is unknown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OwnAccountError {
+    #[error("{OWN}: the API server does not say who the controller is: {0}")]
+    Unanswered(ClusterError),
+    /// It logs in by a certificate or as a person.
+    #[error("{OWN}: its identity is not a ServiceAccount; name one by {field}")]
+    NoServiceAccount { field: &'static str },
+}
+
 /// The ServiceAccount of this process. Flux reads its name from the Pod's token; the API server also knows it outside
 /// of Pods. `field` can name another one.
-pub(crate) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, String> {
-    let own = cluster.own_account().await;
-    let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
-    own.ok_or_else(|| format!("{OWN}: its identity is not a ServiceAccount; name one by {field}"))
+pub(crate) async fn own(cluster: &Cluster, field: &'static str) -> Result<ObjectName, OwnAccountError> {
+    let own = cluster.own_account().await.map_err(OwnAccountError::Unanswered)?;
+    own.ok_or(OwnAccountError::NoServiceAccount { field })
 }
 
 /// The identity of the ServiceAccount `given` in `namespace`, by its
@@ -77,13 +86,13 @@ pub(crate) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, St
 ///
 /// # Errors
 /// The error `unread` for an answer that does not tell whether the ServiceAccount exists.
-pub(crate) async fn identity(
+pub(crate) async fn identity<E>(
     context: &Context,
     accounts: &ServiceAccounts,
     (namespace, given): (&str, &str),
     wanted: Use,
-    unread: impl FnOnce(&ObjectName, ClusterError) -> String,
-) -> Result<Result<Option<WorkloadIdentity>, CloudError>, String> {
+    unread: impl FnOnce(ObjectName, ClusterError) -> E,
+) -> Result<Result<Option<WorkloadIdentity>, CloudError>, E> {
     let annotations = match accounts.name(given) {
         None => None,
         Some(name) => {
@@ -91,7 +100,7 @@ pub(crate) async fn identity(
             match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
                 Ok(account) => Some(account.annotations),
                 Err(error) if error.is_not_found() => None,
-                Err(error) => return Err(unread(&name, error)),
+                Err(error) => return Err(unread(name, error)),
             }
         }
     };

@@ -4,9 +4,26 @@
 use super::dereference::Source;
 use super::error::Error;
 use crate::parts::context::Context;
-use bumpwright_api::{ConditionStatus, Conditions, Dependency, Kustomization, READY};
-use bumpwright_cel::Ready;
-use bumpwright_kube::{KUSTOMIZATION, Object};
+use bumpwright_api::{ConditionStatus, Conditions, Dependency, Kustomization, ObjectName, READY};
+use bumpwright_cel::{EvalError, Ready};
+use bumpwright_kube::{ClusterError, KUSTOMIZATION, Object};
+
+/// Why a dependency is not ready.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotReady {
+    #[error("dependency '{name}' not found: {cause}")]
+    Missing { name: ObjectName, cause: Box<ClusterError> },
+    #[error("dependency '{0}' is not ready according to readyExpr eval")]
+    ByExpression(ObjectName),
+    /// The expression of `readyExpr` fails for these objects.
+    #[error(transparent)]
+    Unknown(#[from] EvalError),
+    #[error("dependency '{0}' is not ready")]
+    ByStatus(ObjectName),
+    /// It has applied another revision of the source that both are built from.
+    #[error("dependency '{0}' revision is not up to date")]
+    Outdated(ObjectName),
+}
 
 /// Checks all dependencies, in their order.
 ///
@@ -19,7 +36,7 @@ pub(crate) async fn check(
     source: &Source,
 ) -> Result<(), Error> {
     let after = context.settings.requeue_dependency;
-    let not_ready = |message: String| Error::DependencyNotReady { message, after };
+    let not_ready = |cause: NotReady| Error::DependencyNotReady { cause, after };
     for dependency in &kustomization.spec.depends_on {
         let name = kustomization.dependency(dependency);
         let expression = dependency.ready_expr.as_deref().filter(|text| !text.is_empty());
@@ -32,7 +49,10 @@ pub(crate) async fn check(
         }
         // The watch may lag behind writes to it, so the API server is asked.
         let found = context.cluster.get(&KUSTOMIZATION, &name).await;
-        let found = found.map_err(|error| not_ready(format!("dependency '{name}' not found: {error}")))?;
+        let found = found.map_err(|cause| {
+            let cause = cause.into();
+            not_ready(NotReady::Missing { name, cause })
+        })?;
         if let Some(expression) = expression {
             by_expression(expression, dependency, object, &found)?.map_err(not_ready)?;
             if !context.settings.gates.additive_dependency_check {
@@ -50,7 +70,7 @@ fn by_expression(
     dependency: &Dependency,
     own: &Object,
     other: &Object,
-) -> Result<Result<(), String>, Error> {
+) -> Result<Result<(), NotReady>, Error> {
     let expression = Ready::new(text).map_err(|error| {
         let message = format!(
             "terminal error: failed to evaluate dependency {}: {error}",
@@ -61,29 +81,26 @@ fn by_expression(
     let ready = expression.evaluate(&own.value(&KUSTOMIZATION), &other.value(&KUSTOMIZATION));
     Ok(match ready {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!(
-            "dependency '{}' is not ready according to readyExpr eval",
-            other.name
-        )),
-        Err(error) => Err(error.to_string()),
+        Ok(false) => Err(NotReady::ByExpression(other.name.clone())),
+        Err(error) => Err(NotReady::Unknown(error)),
     })
 }
 
 /// Why `other` is not ready by its status.
-fn by_status(other: &Object, own: &Kustomization, source: &Source) -> Result<(), String> {
+fn by_status(other: &Object, own: &Kustomization, source: &Source) -> Result<(), NotReady> {
     let status = other.status();
     let conditions = Conditions::of(&status, other.generation, "");
     let observed = status.get("observedGeneration").and_then(serde_json::Value::as_i64);
     if observed != Some(other.generation) || !conditions.is(READY, ConditionStatus::True) {
-        return Err(format!("dependency '{}' is not ready", other.name));
+        return Err(NotReady::ByStatus(other.name.clone()));
     }
     let Ok(theirs) = other.read::<Kustomization>(&KUSTOMIZATION) else {
-        return Err(format!("dependency '{}' is not ready", other.name));
+        return Err(NotReady::ByStatus(other.name.clone()));
     };
     let same_source = theirs.source() == own.source() && theirs.spec.source_ref.kind == own.spec.source_ref.kind;
     let applied = status.get("lastAppliedRevision").and_then(serde_json::Value::as_str);
     if same_source && applied != Some(&source.artifact.revision) {
-        return Err(format!("dependency '{}' revision is not up to date", other.name));
+        return Err(NotReady::Outdated(other.name.clone()));
     }
     Ok(())
 }

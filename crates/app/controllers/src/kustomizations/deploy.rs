@@ -188,7 +188,8 @@ impl Reconciliation<'_> {
         changes: &ChangeSet,
         checks: HealthChecks,
     ) -> Result<(), Error> {
-        let objects = health::objects(self.kustomization, changes).map_err(Error::HealthCheckFailed)?;
+        let objects = health::objects(self.kustomization, changes)
+            .map_err(|error| Error::HealthCheckFailed(error.to_string()))?;
         if objects.is_empty() {
             self.progress.skip_health_checks();
             return Ok(());

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::cluster::TargetError;
+use super::dependencies::NotReady;
 use bumpwright_api::Reason;
 use bumpwright_runtime::{Action, EventType, Outcome, clock};
 
@@ -30,13 +32,13 @@ pub(crate) enum Error {
     Unfetched { message: String, after: Duration },
     #[error("{0}")]
     ArtifactFailed(String),
-    #[error("{message}")]
-    DependencyNotReady { message: String, after: Duration },
+    #[error("{cause}")]
+    DependencyNotReady { cause: NotReady, after: Duration },
     #[error("{0}")]
     BuildFailed(String),
     /// The target cluster cannot be reached.
     #[error("{0}")]
-    NoClient(String),
+    NoClient(#[from] TargetError),
     #[error("{0}")]
     ReconciliationFailed(String),
     #[error("{0}")]

@@ -4,23 +4,37 @@
 use std::time::Duration;
 
 use super::apply;
-use super::cluster;
+use super::cluster::{self, TargetError};
 use super::context::KustomizationsContext;
 use super::status::{self, Before, Revision};
-use super::takeover;
+use super::takeover::{self, TakeoverError};
 use bumpwright_api::{DeletionPolicy, Kustomization};
-use bumpwright_apply::{Inventory, prune, terminated};
+use bumpwright_apply::{InvalidId, Inventory, PruneError, prune, terminated};
 use bumpwright_kube::KUSTOMIZATION;
 use bumpwright_runtime::{Action, EventType, ReconcileRequest, Status};
 
 /// The interval between checks whether objects are gone.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// Why the objects of a deleted Kustomization are still there: the text is for the log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LeaveError {
+    /// The inventory of the status is invalid.
+    #[error(transparent)]
+    Inventory(#[from] InvalidId),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Takeover(#[from] TakeoverError),
+    #[error(transparent)]
+    Prune(#[from] PruneError),
+}
+
 /// Deletes objects by the deletion policy.
 ///
 /// # Errors
-/// Messages for the log; the deletion is retried.
-pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRequest<'_>) -> Result<(), String> {
+/// [`LeaveError`]; the deletion is retried.
+pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRequest<'_>) -> Result<(), LeaveError> {
     let kustomization: Kustomization = match request.object.read(&KUSTOMIZATION) {
         Ok(kustomization) => kustomization,
         Err(error) => {
@@ -31,7 +45,7 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
         }
     };
     let status = Status::of(request.object, request.now);
-    let before = Before::of(&status).map_err(|error| error.to_string())?;
+    let before = Before::of(&status)?;
     if before.is_nothing() || !wants_deletion(&kustomization) {
         return Ok(());
     }
@@ -52,12 +66,11 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
     let inventory = takeover::inventory(request, before, &target.cluster).await?;
     let settings = apply::settings(&context.shared, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
-    let changes = deleted.map_err(|error| {
+    let changes = deleted.inspect_err(|_| {
         tell(
             (Action::Finalize, EventType::Warning),
             "pruning for deleted resource failed".to_owned(),
         );
-        error.to_string()
     })?;
     if changes.is_empty() {
         return Ok(());

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use crate::parts::context::Context;
 use bumpwright_api::{HealthExpressions, Kustomization, KustomizationSpec, ObjectId, ObjectName};
 use bumpwright_apply::{Action, ChangeSet};
-use bumpwright_cel::{Health, HealthChecks};
-use bumpwright_health::{Observed, Progress, Status, Wait, assess, pod_owner};
+use bumpwright_cel::{CompileError, Health, HealthChecks};
+use bumpwright_health::{HealthError, Observed, Progress, Status, Wait, assess, pod_owner};
 use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind, POD};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{ReconcileRequest, clock};
@@ -32,12 +32,44 @@ pub(crate) enum Unhealthy {
     Ending,
 }
 
+/// Why an object cannot be waited for, in Flux's words.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReferenceError {
+    #[error("unexpected GroupVersion string: {0}")]
+    GroupVersion(String),
+    /// It can never exist.
+    #[error("resource {} {} is namespace scoped, but namespace is not set", group_kind(.0), .0.name.name)]
+    NoNamespace(ObjectId),
+}
+
+/// As Go prints a GroupKind.
+fn group_kind(id: &ObjectId) -> String {
+    let ObjectId { group, kind, .. } = id;
+    if group.is_empty() {
+        kind.clone()
+    } else {
+        format!("{kind}.{group}")
+    }
+}
+
+/// Why the status of an object is unknown.
+#[derive(Debug, thiserror::Error)]
+enum Unassessed {
+    /// Its pods cannot be told.
+    #[error("no selector found")]
+    NoSelector,
+    #[error(transparent)]
+    Pods(#[from] ClusterError),
+    #[error(transparent)]
+    Invalid(#[from] HealthError),
+}
+
 /// The custom health checks of a Kustomization.
 ///
 /// # Errors
 /// In Flux's words.
-pub(crate) fn checks(spec: &KustomizationSpec) -> Result<HealthChecks, String> {
-    HealthExpressions::compile(&spec.health_check_exprs).map_err(|error| error.to_string())
+pub(crate) fn checks(spec: &KustomizationSpec) -> Result<HealthChecks, CompileError> {
+    HealthExpressions::compile(&spec.health_check_exprs)
 }
 
 /// An object to wait for, at its known version.
@@ -61,7 +93,7 @@ impl Checked {
 ///
 /// # Errors
 /// In Flux's words, for a reference that cannot be read.
-pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Result<Vec<Checked>, String> {
+pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Result<Vec<Checked>, ReferenceError> {
     let own = kustomization.metadata.object_name();
     let applied = changes.changes.iter().filter(|change| change.action != Action::Skipped);
     let all: Vec<Checked> = if kustomization.spec.wait {
@@ -81,14 +113,14 @@ pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Res
 
 /// The object of a reference, which in v1beta1 needed no `apiVersion`
 /// (kustomize-controller, `ReferenceToObjMetadataSet`; apimachinery, `ParseGroupVersion`).
-fn named(reference: &bumpwright_api::ObjectReference) -> Result<Checked, String> {
+fn named(reference: &bumpwright_api::ObjectReference) -> Result<Checked, ReferenceError> {
     let api_version = match reference.api_version.as_str() {
         "" => "apps/v1",
         given => given,
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     if version.contains('/') {
-        return Err(format!("unexpected GroupVersion string: {api_version}"));
+        return Err(ReferenceError::GroupVersion(api_version.to_owned()));
     }
     Ok(Checked {
         id: ObjectId {
@@ -138,7 +170,8 @@ pub(crate) async fn wait(
         checks,
     } = waiting;
     let gates = context.settings.gates;
-    have_namespaces(cluster, &objects).await.map_err(Unhealthy::Failed)?;
+    let possible = have_namespaces(cluster, &objects).await;
+    possible.map_err(|error| Unhealthy::Failed(error.to_string()))?;
     let ids = objects.iter().map(|checked| checked.id.clone());
     let mut wait = Wait::new(ids, !gates.no_fail_fast, jobs_with_ttl.iter().cloned());
     let end = Instant::now() + kustomization.spec.timeout();
@@ -166,16 +199,11 @@ pub(crate) async fn wait(
 
 /// Refuses objects that can never exist. An unknown kind may be defined meanwhile (fluxcd/cli-utils,
 /// `validateIdentifiers`).
-async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), String> {
+async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), ReferenceError> {
     for checked in objects.iter().filter(|checked| checked.id.name.namespace.is_empty()) {
         let resource = cluster.resource_at_any_version(&checked.kind()).await;
         if matches!(resource, Ok(Some(resource)) if resource.namespaced) {
-            let dot = if checked.id.group.is_empty() { "" } else { "." };
-            let ObjectId { group, kind, name, .. } = &checked.id;
-            return Err(format!(
-                "resource {kind}{dot}{group} {} is namespace scoped, but namespace is not set",
-                name.name
-            ));
+            return Err(ReferenceError::NoNamespace(checked.id.clone()));
         }
     }
     Ok(())
@@ -236,21 +264,20 @@ async fn state(cluster: &Cluster, checked: &Checked, checks: &HealthChecks) -> O
     }
     match assessed(cluster, &object, &now).await {
         Ok(status) => Observed::status(status),
-        Err(error) => Observed::unknown(error),
+        Err(error) => Observed::unknown(error.to_string()),
     }
 }
 
-async fn assessed(cluster: &Cluster, object: &Value, now: &bumpwright_gostd::Time) -> Result<Status, String> {
+async fn assessed(cluster: &Cluster, object: &Value, now: &bumpwright_gostd::Time) -> Result<Status, Unassessed> {
     let pods = match pod_owner(object) {
         Some(owner) => {
-            let selector = owner.selector.ok_or("no selector found")?;
-            let found = pods(cluster, owner.namespace, selector).await;
-            Some(found.map_err(|error| error.to_string())?)
+            let selector = owner.selector.ok_or(Unassessed::NoSelector)?;
+            Some(pods(cluster, owner.namespace, selector).await?)
         }
         None => None,
     };
     let pods = pods.as_ref().map(|pods| pods.as_slice()).unwrap_or_default();
-    let health = assess(object, pods, now).map_err(|error| error.to_string())?;
+    let health = assess(object, pods, now)?;
     Ok(health.status)
 }
 

@@ -39,7 +39,7 @@ use bumpwright_kube::{
     BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, Object, SECRET,
 };
 use bumpwright_runtime::{Action, EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
-use cluster::Target;
+use cluster::{Target, TargetError};
 use context::KustomizationsContext;
 use deploy::Deployment;
 use dereference::Source;
@@ -158,7 +158,7 @@ impl Reconcile for Kustomizations {
             status::settle(&mut status);
             request.try_write_status(&mut status).await;
         }
-        left
+        left.map_err(|error| error.to_string())
     }
 
     async fn finished(&self, name: &ObjectName) {
@@ -207,7 +207,8 @@ impl Reconciliation<'_> {
     /// All steps.
     async fn run(&mut self) -> Result<Outcome, Error> {
         let (context, shared, kustomization) = (self.context, self.shared, self.kustomization);
-        let checks = health::checks(&kustomization.spec).map_err(Error::InvalidCelExpression)?;
+        let checks = health::checks(&kustomization.spec);
+        let checks = checks.map_err(|error| Error::InvalidCelExpression(error.to_string()))?;
         let source = dereference::source(context, kustomization).await?;
         self.progress.set_revision(&source.revision);
         self.request.set_revision(&source.revision.revision);
@@ -219,10 +220,7 @@ impl Reconciliation<'_> {
         let target = cluster::of(shared, kustomization).await;
         let (built, target) = built_for_target(built, target)?;
         self.progress.begin("Detecting drift");
-        let before = self
-            .applied_before(&target)
-            .await
-            .map_err(Error::ReconciliationFailed)?;
+        let before = self.applied_before(&target).await?;
         let deployment = Deployment {
             digest: built.digest,
             jobs_with_ttl: health::jobs_with_ttl(&built.objects),
@@ -283,7 +281,7 @@ impl Reconciliation<'_> {
         let building = render::build(self.context, self.kustomization, files);
         let built = self.progress.shown(building).await;
         match &built {
-            Err(failure) if failure.is_missing_path => self.progress.restore(before),
+            Err(failure) if failure.is_missing_path() => self.progress.restore(before),
             _ => self.progress.attempted(),
         }
         for warning in built.iter().flat_map(|built| &built.warnings) {
@@ -300,9 +298,11 @@ impl Reconciliation<'_> {
     }
 
     /// The previous inventory.
-    async fn applied_before(&mut self, target: &Target) -> Result<Inventory, String> {
-        let before = self.progress.before().map_err(|error| error.to_string())?;
-        takeover::inventory(self.request, before, &target.cluster).await
+    async fn applied_before(&mut self, target: &Target) -> Result<Inventory, Error> {
+        let before = self.progress.before();
+        let before = before.map_err(|error| Error::ReconciliationFailed(error.to_string()))?;
+        let before = takeover::inventory(self.request, before, &target.cluster).await;
+        before.map_err(|error| Error::ReconciliationFailed(error.to_string()))
     }
 
     /// Adds a build to the history of the status.
@@ -373,10 +373,10 @@ impl Reconciliation<'_> {
 /// all other build errors.
 fn built_for_target(
     built: Result<Built, BuildFailure>,
-    target: Result<Target, String>,
+    target: Result<Target, TargetError>,
 ) -> Result<(Built, Target), Error> {
     match (built, target) {
-        (Err(failure), _) if failure.is_missing_path => Err(Error::ArtifactFailed(failure.to_string())),
+        (Err(failure), _) if failure.is_missing_path() => Err(Error::ArtifactFailed(failure.to_string())),
         (_, Err(error)) => Err(Error::NoClient(error)),
         (Err(failure), _) => Err(Error::BuildFailed(failure.to_string())),
         (Ok(built), Ok(target)) => Ok((built, target)),

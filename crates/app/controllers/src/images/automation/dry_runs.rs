@@ -114,8 +114,9 @@ impl AsReconciler {
         let settings = run.settings(apply::settings(&self.shared, run.kustomization));
         let applies = self.shared.settings.kinds.kustomize;
         let remote = known.spec.kube_config.as_ref();
-        cluster::check_login(&self.shared, known).map_err(NotAsked::Failed)?;
-        let target = cluster::of(&self.shared, known).await.map_err(NotAsked::Failed)?;
+        let failed = |error: cluster::TargetError| NotAsked::Failed(error.to_string());
+        cluster::check_login(&self.shared, known).map_err(failed)?;
+        let target = cluster::of(&self.shared, known).await.map_err(failed)?;
         let cluster = target.cluster.within(self.shared.settings.builds.of(&self.namespace));
         let refused = refusals(&cluster, run.objects, run.build, &settings).await;
         let refused = refused.map_err(|error| NotAsked::Failed(settings.mask.hide(&error.to_string())))?;

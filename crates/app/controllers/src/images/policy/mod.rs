@@ -9,6 +9,7 @@ mod error;
 pub(crate) mod labels;
 mod promotion;
 mod stage;
+mod stage_error;
 mod status;
 mod trust;
 

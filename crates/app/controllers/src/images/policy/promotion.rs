@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::choose::Candidates;
 use super::error::Error;
 use super::stage;
+use super::stage_error::StageError;
 use crate::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, Objects};
 use bumpwright_gostd::RFC_3339;
@@ -29,6 +30,12 @@ struct Waiting {
 impl From<String> for Waiting {
     fn from(why: String) -> Self {
         Self { why, again: LOOK }
+    }
+}
+
+impl From<StageError> for Waiting {
+    fn from(error: StageError) -> Self {
+        error.to_string().into()
     }
 }
 

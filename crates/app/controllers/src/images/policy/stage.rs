@@ -8,6 +8,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use serde_json::Value;
 
 use super::error::Error;
+use super::stage_error::StageError;
 use crate::images::context::ImagesContext;
 use crate::kustomizations::cluster;
 use crate::kustomizations::health::selector_text;
@@ -20,7 +21,7 @@ use bumpwright_rollout::{Inventory, MOST_PODS, Proof, Workload, runs};
 use bumpwright_runtime::clock;
 
 /// How long a look takes at most: a worker waits for it.
-const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
 /// How long the first list of Kustomizations takes at most; in a cluster without the kind there is none.
 const LISTED: Duration = Duration::from_secs(5);
@@ -45,24 +46,26 @@ pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promo
     }
 }
 
-/// What the Kustomization proves about images of `repository` for a policy of the namespace `own`; else
-/// a sentence about it.
+/// What the Kustomization proves about images of `repository` for a policy of the namespace `own`.
+///
+/// # Errors
+/// [`StageError`]
 pub(super) async fn proof(
     context: &ImagesContext,
     own: &str,
     promotion: &Promotion,
     repository: &str,
-) -> Result<Proof, String> {
+) -> Result<Proof, StageError> {
     let looked = tokio::time::timeout(LONGEST, look(context, own, promotion, repository)).await;
-    looked.unwrap_or_else(|_| {
-        let seconds = LONGEST.as_secs();
-        Err(format!(
-            "its API server has not answered all requests within {seconds} seconds"
-        ))
-    })
+    looked.unwrap_or(Err(StageError::Late))
 }
 
-async fn look(context: &ImagesContext, own: &str, promotion: &Promotion, repository: &str) -> Result<Proof, String> {
+async fn look(
+    context: &ImagesContext,
+    own: &str,
+    promotion: &Promotion,
+    repository: &str,
+) -> Result<Proof, StageError> {
     let name = ObjectName::new(&promotion.namespace, &promotion.name);
     let (inventory, reader) = match &promotion.kubeconfig {
         None => here(context, own, &name).await?,
@@ -74,21 +77,20 @@ async fn look(context: &ImagesContext, own: &str, promotion: &Promotion, reposit
         .iter()
         .map(|(id, object, pods)| Workload { id, object, pods })
         .collect();
-    let proof = inventory.prove(repository, &workloads, &clock::now());
-    proof.map_err(|why| why.to_string())
+    Ok(inventory.prove(repository, &workloads, &clock::now())?)
 }
 
 /// A Kustomization of this cluster.
-async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(Inventory, Reader), String> {
+async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(Inventory, Reader), StageError> {
     let kustomizations = &context.kustomizations;
     kustomizations.need();
     let _ = tokio::time::timeout(LISTED, kustomizations.listed()).await;
     let Some(object) = kustomizations.get(name) else {
-        kustomizations.is_listed()?;
-        return Err(ABSENT.to_owned());
+        kustomizations.is_listed().map_err(StageError::Unlisted)?;
+        return Err(StageError::Absent);
     };
-    let inventory = Inventory::of(&object.status(), object.generation).map_err(|why| why.to_string())?;
-    let kustomization: Kustomization = object.read(&KUSTOMIZATION).map_err(|error| error.to_string())?;
+    let inventory = Inventory::of(&object.status(), object.generation)?;
+    let kustomization: Kustomization = object.read(&KUSTOMIZATION)?;
     let shared = &context.shared;
     cluster::check_login(shared, &kustomization)?;
     let cluster = cluster::of(shared, &kustomization).await?.cluster;
@@ -106,7 +108,7 @@ async fn elsewhere(
     own: &str,
     secret: &str,
     name: &ObjectName,
-) -> Result<(Inventory, Reader), String> {
+) -> Result<(Inventory, Reader), StageError> {
     let shared = &context.shared;
     let reference = SecretKeyRef {
         name: secret.to_owned(),
@@ -119,14 +121,14 @@ async fn elsewhere(
     let object = cluster.fetch(&Resource::of(&KUSTOMIZATION, true), name).await;
     let object = object.map_err(|error| {
         if error.is_not_found() {
-            ABSENT.to_owned()
+            StageError::Absent
         } else {
-            error.to_string()
+            StageError::Cluster(error)
         }
     })?;
     let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
     let status = object.get("status").unwrap_or(&Value::Null);
-    let inventory = Inventory::of(status, generation.unwrap_or_default()).map_err(|why| why.to_string())?;
+    let inventory = Inventory::of(status, generation.unwrap_or_default())?;
     let reader = Reader {
         cluster,
         account: None,
@@ -134,8 +136,6 @@ async fn elsewhere(
     };
     Ok((inventory, reader))
 }
-
-const ABSENT: &str = "there is no such Kustomization";
 
 /// A workload and its pods.
 type Seen = (ObjectId, Answered<Value>, Answered<Vec<Value>>);
@@ -153,17 +153,17 @@ struct Reader {
 impl Reader {
     /// Adds what HelmReleases install. One that may not be read, or is too many, is not looked into: its Kustomization
     /// may prove the image without it.
-    async fn with_releases(&self, inventory: Inventory) -> Result<Inventory, String> {
+    async fn with_releases(&self, inventory: Inventory) -> Result<Inventory, StageError> {
         let names = inventory.helm_releases.clone();
         let asked = names.iter().take(RELEASES);
         let asked: Vec<BoxFuture<'_, _>> = asked.map(|name| self.release(name).boxed()).collect();
-        let answers: Vec<(&ObjectName, Result<Answered<Value>, String>)> =
+        let answers: Vec<(&ObjectName, Result<Answered<Value>, StageError>)> =
             futures::stream::iter(asked).buffered(TOGETHER).collect().await;
         let mut inventory = inventory;
         for (name, object) in answers {
             inventory = match object {
-                Ok(object) => inventory.with_release(name, &object).map_err(|why| why.to_string())?,
-                Err(why) => inventory.without_release(name, &why),
+                Ok(object) => inventory.with_release(name, &object)?,
+                Err(why) => inventory.without_release(name, &why.to_string()),
             };
         }
         for name in names.iter().skip(RELEASES) {
@@ -172,28 +172,28 @@ impl Reader {
         Ok(inventory)
     }
 
-    async fn release<'n>(&self, name: &'n ObjectName) -> (&'n ObjectName, Result<Answered<Value>, String>) {
+    async fn release<'n>(&self, name: &'n ObjectName) -> (&'n ObjectName, Result<Answered<Value>, StageError>) {
         let object = self.cluster.fetch(&Resource::of(&HELM_RELEASE, true), name).await;
-        (name, object.map_err(|error| self.told(&error)))
+        (name, object.map_err(|error| self.unread(error)))
     }
 
     /// The workloads that run an image of `repository`, with their pods.
-    async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, String> {
+    async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, StageError> {
         let ids = inventory.workloads.iter();
         let asked: Vec<BoxFuture<'_, _>> = ids.map(|id| self.workload(id, repository).boxed()).collect();
-        let answers: Vec<Result<Option<Seen>, String>> =
+        let answers: Vec<Result<Option<Seen>, StageError>> =
             futures::stream::iter(asked).buffered(TOGETHER).collect().await;
         answers.into_iter().filter_map(Result::transpose).collect()
     }
 
-    async fn workload(&self, id: &ObjectId, repository: &str) -> Result<Option<Seen>, String> {
+    async fn workload(&self, id: &ObjectId, repository: &str) -> Result<Option<Seen>, StageError> {
         let Some(resource) = resource(id) else { return Ok(None) };
         let object = self.cluster.fetch(&resource, &id.name).await;
         let object = object.map_err(|error| {
             if error.is_not_found() {
-                format!("{id} is not there")
+                StageError::NoWorkload(id.clone())
             } else {
-                self.told(&error)
+                self.unread(error)
             }
         })?;
         if !runs(&object, repository) {
@@ -201,27 +201,26 @@ impl Reader {
         }
         let selector = object.pointer("/spec/selector").map(selector_text).unwrap_or_default();
         if selector.is_empty() {
-            return Err(format!("{id} has no selector"));
+            return Err(StageError::NoSelector(id.clone()));
         }
         let pods = Resource::of(&POD, true);
         let pods = self
             .cluster
             .list_few(&pods, (&id.name.namespace, &selector), MOST_PODS)
             .await;
-        let pods = pods.map_err(|error| self.told(&error))?;
+        let pods = pods.map_err(|error| self.unread(error))?;
         Ok(Some((id.clone(), object, pods)))
     }
 
-    fn told(&self, error: &ClusterError) -> String {
+    /// With the way out, where rights are missing.
+    fn unread(&self, cause: ClusterError) -> StageError {
         match &self.account {
-            Some(account) if error.is_not_impersonated() => format!(
-                "{error}; the workloads are looked at as the Kustomization's ServiceAccount {account}: let the controller impersonate it \
-                 (docs/guides/promotion.md, Rights)"
-            ),
-            None if self.is_own && error.is_forbidden() => {
-                format!("{error}; the rights for it come with deploy/promotion (install --promotion)")
+            Some(account) if cause.is_not_impersonated() => {
+                let account = account.clone();
+                StageError::NotImpersonated { cause, account }
             }
-            _ => error.to_string(),
+            None if self.is_own && cause.is_forbidden() => StageError::Forbidden(cause),
+            _ => StageError::Cluster(cause),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 
+use super::error::TargetError;
 use crate::audiences::{audiences_of, is_kept};
 use crate::parts::context::Context;
 use crate::parts::remotes::RemoteKey;
@@ -19,12 +20,12 @@ use bumpwright_cloud::{
 use bumpwright_connect::cluster::ClusterSettings;
 use bumpwright_connect::requester;
 use bumpwright_http::Deadline;
-use bumpwright_kube::{Cluster, ServerToken, TokenSource, kubeconfig_place};
+use bumpwright_kube::{Cluster, ClusterError, ServerToken, TokenSource, kubeconfig_place};
 use bumpwright_runtime::blocking;
 use bumpwright_secret::Secret;
 
 /// Flux's prefix for errors of the identity.
-const DOING: &str = "failed to get access token for cluster";
+pub(super) const DOING: &str = "failed to get access token for cluster";
 
 /// How long a request to the cluster waits for its token.
 const TOKEN: Duration = Duration::from_secs(30);
@@ -32,10 +33,14 @@ const TOKEN: Duration = Duration::from_secs(30);
 /// The cluster of a ConfigMap.
 ///
 /// # Errors
-/// In Flux's words.
-pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, map: &str) -> Result<Cluster, String> {
+/// [`TargetError`]
+pub(crate) async fn cluster(
+    context: &Context,
+    kustomization: &Kustomization,
+    map: &str,
+) -> Result<Cluster, TargetError> {
     let namespace = kustomization.metadata.namespace_or_default();
-    let settings = settings(context, &ObjectName::new(namespace, map)).await?;
+    let settings = settings(context, ObjectName::new(namespace, map)).await?;
     let request = request(context, namespace, &settings).await?;
     let cloud = context.clouds.direct();
     let asking = cloud.asked_by(requester("Kustomization", &kustomization.metadata));
@@ -46,15 +51,18 @@ pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, ma
     }
     let (address, ca) = (&login.address, login.ca.as_deref());
     let told = request_metrics::of_cluster(&context.metrics);
-    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
+    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told)?;
     context.remotes.put(key, namespace, &cluster, Instant::now());
     Ok(cluster)
 }
 
 /// Reads the ConfigMap.
-async fn settings(context: &Context, name: &ObjectName) -> Result<BTreeMap<String, String>, String> {
-    let map = context.configs.config_map(name).await;
-    let map = map.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
+async fn settings(context: &Context, name: ObjectName) -> Result<BTreeMap<String, String>, TargetError> {
+    let map = context.configs.config_map(&name).await;
+    let map = map.map_err(|cause| TargetError::ConfigMap {
+        name,
+        cause: cause.into(),
+    })?;
     Ok(serde_json::from_value(map.field("data")).unwrap_or_default())
 }
 
@@ -62,12 +70,12 @@ async fn request(
     context: &Context,
     namespace: &str,
     settings: &BTreeMap<String, String>,
-) -> Result<Arc<ClusterRequest>, String> {
+) -> Result<Arc<ClusterRequest>, TargetError> {
     let ClusterSettings {
         place,
         audiences,
         service_account,
-    } = ClusterSettings::read(settings).map_err(|error| error.to_string())?;
+    } = ClusterSettings::read(settings)?;
     let named = account(context, namespace, &service_account).await?;
     let is_own = named.is_none() && place.provider == ClusterProvider::Generic;
     if named.is_none() {
@@ -87,15 +95,14 @@ async fn request(
 }
 
 /// The account with the audiences of the ConfigMap, which its annotations replace.
-fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<WorkloadIdentity, String> {
+fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<WorkloadIdentity, TargetError> {
     let annotated = account.credential.opted_in || !account.credential.audiences.is_empty();
     match (audiences.is_empty(), annotated) {
         (true, _) => Ok(account),
-        (false, true) => Err(format!(
-            "failed to validate configuration: audiences of the ConfigMap cannot be combined with the annotations \
-             credential.auth.fluxcd.io of service account '{}/{}'; give credential.auth.fluxcd.io/audiences instead",
-            account.namespace, account.name
-        )),
+        (false, true) => Err(TargetError::AudiencesTwice(ObjectName::new(
+            &account.namespace,
+            &account.name,
+        ))),
         (false, false) => Ok(WorkloadIdentity {
             credential: CredentialSettings {
                 audiences,
@@ -108,66 +115,58 @@ fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<W
 
 /// Returns whether this process may use its own identity at a place that a ConfigMap describes. With tenant isolation
 /// only an address from a cloud counts: another server would keep the token.
-fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
+fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), TargetError> {
     let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
     if told_by_cloud || !context.settings.keeps_tenants_apart() {
         Ok(())
     } else {
-        Err(format!(
-            "{DOING}: with --no-cross-namespace-refs or --default-service-account the controller's own identity is not sent to an \
-             address that a ConfigMap gives; name a ServiceAccount by serviceAccountName in the ConfigMap, or have the controller \
-             started with --default-kubeconfig-service-account"
-        ))
+        Err(TargetError::OwnIdentityKept)
     }
 }
 
 /// Refuses to issue a token of this process that is valid at places other than the target cluster: at this
 /// cluster's own API server, or at a cloud for this process's identity. The API server itself defines its
 /// audiences, including the default one.
-async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), String> {
+async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), TargetError> {
     let name = ObjectName::new(&own.namespace, &own.name);
-    let failed =
-        |error| format!("{DOING}: failed to create kubernetes token for controller service account '{name}': {error}");
-    let token = context
-        .cluster
-        .issue_token(&name, &[], None, TOKEN)
-        .await
-        .map_err(failed)?;
-    let taken = audiences_of(&token).ok_or_else(|| {
-        format!("{DOING}: the API server's token of '{name}' does not say whom it is for, so none is issued for others")
-    })?;
+    let token = match context.cluster.issue_token(&name, &[], None, TOKEN).await {
+        Ok(token) => token,
+        Err(cause) => {
+            let cause = cause.into();
+            return Err(TargetError::OwnToken { name, cause });
+        }
+    };
+    let taken = audiences_of(&token).ok_or(TargetError::UnknownAudiences(name))?;
     let asked: Vec<&str> = match own.credential.audiences.as_slice() {
         [] => vec![address],
         given => given.iter().map(String::as_str).collect(),
     };
     match asked.into_iter().find(|audience| is_kept(audience, &taken)) {
         None => Ok(()),
-        Some(audience) => Err(format!(
-            "{DOING}: the controller's own identity is not given away for the audience {audience:?}, which this cluster's API server \
-             or a cloud takes; name a ServiceAccount by serviceAccountName in the ConfigMap"
-        )),
+        Some(audience) => Err(TargetError::KeptAudience(audience.to_owned())),
     }
 }
 
 /// The ServiceAccount of the identity; none for this process.
-async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, String> {
+async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, TargetError> {
     let accounts = ServiceAccounts {
         default: context.settings.kustomize.default_kubeconfig_account.clone(),
         ..context.accounts.clone()
     };
-    let unread = |name: &ObjectName, error| format!("{DOING}: failed to get service account '{name}': {error}");
-    let identity = tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await?;
-    identity.map_err(|error| error.to_string())
+    let unread = |name, cause: ClusterError| TargetError::Account {
+        name,
+        cause: cause.into(),
+    };
+    Ok(tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await??)
 }
 
 /// This process.
-async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
+async fn own(context: &Context) -> Result<WorkloadIdentity, TargetError> {
     let own = tokens::own(
         &context.cluster,
         "serviceAccountName in the ConfigMap of the kubeconfig",
     )
-    .await;
-    let own = own.map_err(|error| format!("{DOING}: {error}"))?;
+    .await?;
     Ok(WorkloadIdentity {
         namespace: own.namespace,
         name: own.name,
@@ -177,9 +176,9 @@ async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
     })
 }
 
-async fn login(cloud: Cloud, request: Arc<ClusterRequest>, timeout: Duration) -> Result<ClusterLogin, String> {
+async fn login(cloud: Cloud, request: Arc<ClusterRequest>, timeout: Duration) -> Result<ClusterLogin, TargetError> {
     let ask = move || cloud.cluster_login(&request, Deadline::after(timeout));
-    blocking::ask(ask).await?.map_err(|error| error.to_string())
+    Ok(blocking::ask(ask).await.map_err(TargetError::Interrupted)??)
 }
 
 /// Source of the tokens for requests: a health check may outlast a token.
@@ -190,7 +189,8 @@ fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
         }
         let login = login(cloud.clone(), Arc::clone(&request), TOKEN);
         let token = login.map(|login| {
-            login.map(|login| ServerToken {
+            let login = login.map_err(|error| error.to_string())?;
+            Ok(ServerToken {
                 token: login.token,
                 expires: login.expires,
             })

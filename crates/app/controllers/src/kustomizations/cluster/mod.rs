@@ -1,9 +1,12 @@
 //! The target cluster of a Kustomization and the account for it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102
 //! … K-124, docs/decisions.md C02).
 
+mod error;
 mod kubeconfig;
 
 use std::time::Instant;
+
+pub(crate) use error::TargetError;
 
 use crate::parts::remotes::RemoteKey;
 
@@ -23,8 +26,8 @@ pub(crate) struct Target {
 /// The target of a Kustomization.
 ///
 /// # Errors
-/// In Flux's words.
-pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Result<Target, String> {
+/// [`TargetError`]
+pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Result<Target, TargetError> {
     let cluster = match &kustomization.spec.kube_config {
         None => shared.cluster.clone(),
         Some(reference) => remote(shared, kustomization, reference).await?.led_by(&shared.cluster),
@@ -34,7 +37,7 @@ pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Resul
     match account(shared, kustomization) {
         None => Ok(Target { cluster }),
         Some(account) => Ok(Target {
-            cluster: cluster.as_account(&account).map_err(|error| error.to_string())?,
+            cluster: cluster.as_account(&account)?,
         }),
     }
 }
@@ -43,12 +46,12 @@ pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Resul
 /// its own identity to no cluster that a ConfigMap names.
 ///
 /// # Errors
-/// A sentence.
-pub(crate) fn check_login(context: &Context, kustomization: &Kustomization) -> Result<(), String> {
+/// [`TargetError::NotTheApplier`]
+pub(crate) fn check_login(context: &Context, kustomization: &Kustomization) -> Result<(), TargetError> {
     let remote = kustomization.spec.kube_config.as_ref();
     let is_described = remote.is_some_and(|remote| remote.secret_ref.is_none());
     if is_described && !context.settings.kinds.kustomize {
-        Err("only the process that applies Kustomizations logs in at a cluster that a ConfigMap names".to_owned())
+        Err(TargetError::NotTheApplier)
     } else {
         Ok(())
     }
@@ -74,23 +77,24 @@ async fn remote(
     context: &Context,
     kustomization: &Kustomization,
     reference: &KubeConfigRef,
-) -> Result<Cluster, String> {
+) -> Result<Cluster, TargetError> {
     let namespace = kustomization.metadata.namespace_or_default();
     match (&reference.secret_ref, &reference.config_map_ref) {
         (Some(secret), _) => of_secret(context, namespace, secret).await,
         (None, Some(map)) => kubeconfig::cluster(context, kustomization, &map.name).await,
-        (None, None) => Err(
-            "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is set"
-                .to_owned(),
-        ),
+        (None, None) => Err(TargetError::NoReference),
     }
 }
 
 /// The cluster of a kubeconfig in a Secret of a namespace.
 ///
 /// # Errors
-/// In Flux's words.
-pub(crate) async fn of_secret(context: &Context, namespace: &str, reference: &SecretKeyRef) -> Result<Cluster, String> {
+/// [`TargetError`]
+pub(crate) async fn of_secret(
+    context: &Context,
+    namespace: &str,
+    reference: &SecretKeyRef,
+) -> Result<Cluster, TargetError> {
     let text = from_secret(context, namespace, reference).await?;
     let key = RemoteKey::of(&("kubeconfig", text.as_str()));
     if let Some(cluster) = context.remotes.get(key, Instant::now()) {
@@ -101,8 +105,7 @@ pub(crate) async fn of_secret(context: &Context, namespace: &str, reference: &Se
         exec: settings.kubeconfig_exec,
         skip_tls_verify: settings.kubeconfig_insecure,
     };
-    let cluster = Cluster::from_kubeconfig(&text, rules, request_metrics::of_cluster(&context.metrics)).await;
-    let cluster = cluster.map_err(|error| error.to_string())?;
+    let cluster = Cluster::from_kubeconfig(&text, rules, request_metrics::of_cluster(&context.metrics)).await?;
     context.remotes.put(key, namespace, &cluster, Instant::now());
     Ok(cluster)
 }
@@ -112,12 +115,12 @@ async fn from_secret(
     context: &Context,
     namespace: &str,
     reference: &SecretKeyRef,
-) -> Result<zeroize::Zeroizing<String>, String> {
+) -> Result<zeroize::Zeroizing<String>, TargetError> {
     let name = ObjectName::new(namespace, &reference.name);
-    let secret = context
-        .configs
-        .secret(&name)
-        .await
-        .map_err(|error| format!("unable to read KubeConfig secret '{name}' error: {error}"))?;
-    cluster::kubeconfig(&secret, reference).map_err(|error| error.to_string())
+    let secret = context.configs.secret(&name).await;
+    let secret = secret.map_err(|cause| TargetError::Secret {
+        name,
+        cause: cause.into(),
+    })?;
+    Ok(cluster::kubeconfig(&secret, reference)?)
 }

@@ -1,6 +1,7 @@
 //! The decryption keys of a Kustomization: those of its Secret, or those of the controller (kustomize-controller,
 //! `ImportKeys`; K-130 … K-148).
 
+use super::error::KeysError;
 use super::vault;
 use crate::parts::context::Context;
 use crate::tokens;
@@ -10,14 +11,17 @@ use bumpwright_cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
 use bumpwright_connect::requester;
 use bumpwright_http::Deadline;
 use bumpwright_kms::{Services, StaticCredentials};
-use bumpwright_kube::KUSTOMIZATION;
+use bumpwright_kube::{ClusterError, KUSTOMIZATION};
 use bumpwright_sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
 
 /// The decryption of a Kustomization; None without one.
 ///
 /// # Errors
-/// In Flux's words.
-pub(crate) async fn decryption(context: &Context, kustomization: &Kustomization) -> Result<Option<Decryption>, String> {
+/// [`KeysError`]
+pub(crate) async fn decryption(
+    context: &Context,
+    kustomization: &Kustomization,
+) -> Result<Option<Decryption>, KeysError> {
     let Some(wanted) = &kustomization.spec.decryption else {
         return Ok(None);
     };
@@ -27,15 +31,15 @@ pub(crate) async fn decryption(context: &Context, kustomization: &Kustomization)
         (Some(reference), _) => {
             let name = ObjectName::new(namespace, &reference.name);
             let secret = read(context, &name, "decryption").await?;
-            let entries = entries(&secret)?;
+            let entries = secret.entries()?;
             let name = name.to_string();
-            keys = read_secret(entries.iter().copied(), &name).map_err(|error| error.to_string())?;
-            credentials = StaticCredentials::read(&name, &entries).map_err(|error| error.to_string())?;
+            keys = read_secret(entries.iter().copied(), &name)?;
+            credentials = StaticCredentials::read(&name, &entries)?;
         }
         (None, Some(name)) => {
             let secret = read(context, name, "SOPS age decryption").await?;
-            let entries = entries(&secret)?;
-            keys = read_age_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
+            let entries = secret.entries()?;
+            keys = read_age_secret(entries, &name.to_string())?;
         }
         (None, None) => {}
     }
@@ -60,28 +64,28 @@ async fn account(
     context: &Context,
     kustomization: &Kustomization,
     wanted: &DecryptionSpec,
-) -> Result<Result<Option<WorkloadIdentity>, CloudError>, String> {
+) -> Result<Result<Option<WorkloadIdentity>, CloudError>, KeysError> {
     let accounts = ServiceAccounts {
         default: context.settings.kustomize.default_decryption_account.clone(),
         ..context.accounts.clone()
     };
     let namespace = kustomization.metadata.namespace_or_default();
     let given = wanted.service_account_name.as_deref().unwrap_or_default();
-    let unread = |name: &ObjectName, error| format!("cannot get service account '{name}' for decryption: {error}");
+    let unread = |name, cause: ClusterError| KeysError::Account {
+        name,
+        cause: cause.into(),
+    };
     tokens::identity(context, &accounts, (namespace, given), Use::Decryption, unread).await
 }
 
-async fn read(context: &Context, name: &ObjectName, what: &str) -> Result<Secret, String> {
+async fn read(context: &Context, name: &ObjectName, what: &'static str) -> Result<Secret, KeysError> {
     let read = context.configs.secret(name).await;
-    read.map_err(|error| {
-        if error.is_not_found() {
-            error.to_string()
+    read.map_err(|cause| {
+        if cause.is_not_found() {
+            KeysError::NoSecret(cause)
         } else {
-            format!("cannot get sops {what} Secret '{name}': {error}")
+            let (name, cause) = (name.clone(), cause.into());
+            KeysError::Secret { what, name, cause }
         }
     })
-}
-
-fn entries(secret: &Secret) -> Result<Vec<(&str, &[u8])>, String> {
-    secret.entries().map_err(|error| error.to_string())
 }

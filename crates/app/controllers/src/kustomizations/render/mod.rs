@@ -1,14 +1,13 @@
 //! From the files of an artifact to the objects of a Kustomization: references are read first, then the build runs on a
 //! thread of its own.
 
+mod error;
 mod keys;
 pub(crate) mod slots;
 mod vault;
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use thiserror::Error;
 
 use super::context::KustomizationsContext;
 use crate::artifact_trees::Unpacked;
@@ -21,38 +20,12 @@ use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Referred, Substitut
 use bumpwright_git::{Mirror, Remote, RemoteUrl};
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::{ClusterError, KUSTOMIZATION};
-use bumpwright_overlay::{self as overlay, NotText, OverlayError, Part, Stages};
+use bumpwright_overlay::{self as overlay, NotText, Part, Stages};
 use bumpwright_runtime::blocking;
 use bumpwright_substitute::Variables;
 
 pub(crate) use bumpwright_overlay::Built;
-
-/// Why a build failed.
-#[derive(Debug, Error)]
-#[error("{message}")]
-pub(crate) struct BuildFailure {
-    message: String,
-    /// Whether the artifact lacks the path.
-    pub(crate) is_missing_path: bool,
-}
-
-impl From<OverlayError> for BuildFailure {
-    fn from(error: OverlayError) -> Self {
-        Self {
-            message: error.to_string(),
-            is_missing_path: error.is_missing_path(),
-        }
-    }
-}
-
-impl From<String> for BuildFailure {
-    fn from(message: String) -> Self {
-        Self {
-            message,
-            is_missing_path: false,
-        }
-    }
-}
+pub(crate) use error::BuildFailure;
 
 /// Builds.
 ///
@@ -95,7 +68,9 @@ pub(crate) async fn build(
         let (turns, deadline) = (&context.build_slots, Deadline::after(timeout));
         let request = turns
             .together(&namespace, deadline)
-            .ok_or_else(|| crowded(&namespace))?;
+            .ok_or_else(|| BuildFailure::Crowded {
+                namespace: namespace.clone(),
+            })?;
         let failure = match attempt() {
             Err(failure) if memory.was_refused() && request.met_others() => failure,
             done => return done,
@@ -107,7 +82,7 @@ pub(crate) async fn build(
             None => Err(failure),
         }
     });
-    built.await?
+    built.await.map_err(BuildFailure::Interrupted)?
 }
 
 /// What would be taken away from objects in silence, as Flux does. All else that is not a text is left to the API
@@ -120,10 +95,6 @@ fn lost(kustomization: &Kustomization) -> impl Fn(&NotText) -> bool + use<> {
         Part::Annotations => annotates,
         Part::Namespace => false,
     }
-}
-
-fn crowded(namespace: &str) -> BuildFailure {
-    format!("waited too long for another build in namespace {namespace}, which takes all of its memory").into()
 }
 
 async fn substitution(context: &Context, kustomization: &Kustomization, post_build: &PostBuild) -> Substitution {

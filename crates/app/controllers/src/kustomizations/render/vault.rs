@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::runtime::Handle;
 
+use super::error::KeysError;
 use crate::parts::context::Context;
 use crate::tokens::{OWN, own};
 use bumpwright_api::ObjectName;
@@ -19,15 +20,14 @@ const FIELD: &str = "spec.decryption.serviceAccountName";
 /// a ConfigMap say where.
 ///
 /// # Errors
-/// The annotations are invalid, or both say it.
+/// [`KeysError::VaultAnnotations`], [`KeysError::VaultTwice`]
 pub(crate) fn logins(
     context: &Context,
     cloud: &Cloud,
     account: &Result<Option<WorkloadIdentity>, CloudError>,
-) -> Result<Option<VaultLogins>, String> {
-    let failed = |why: String| format!("failed to build decryption spec: {why}");
+) -> Result<Option<VaultLogins>, KeysError> {
     let annotated = match account {
-        Ok(Some(account)) => TransitLogin::read(&account.annotations).map_err(failed)?,
+        Ok(Some(account)) => TransitLogin::read(&account.annotations).map_err(KeysError::VaultAnnotations)?,
         Ok(None) | Err(_) => None,
     };
     let paths = match (annotated, &context.settings.kustomize.vault_config_map) {
@@ -35,8 +35,9 @@ pub(crate) fn logins(
         (Some(login), None) => LoginPaths::Annotations(login),
         (None, Some(name)) => config_map(context, name.clone()),
         (Some(_), Some(name)) => {
-            let why = "annotations transit-engine.auth.fluxcd.io cannot be combined with --sops-vault-configmap";
-            return Err(failed(format!("{why}={}; remove one of them", name.name)));
+            return Err(KeysError::VaultTwice {
+                config_map: name.name.clone(),
+            });
         }
     };
     let (cluster, issue, runtime) = (
@@ -52,7 +53,9 @@ pub(crate) fn logins(
             token.map_err(|error| error.to_string())
         }
         Ok(None) => {
-            let name = runtime.block_on(own(&cluster, FIELD))?;
+            let name = runtime
+                .block_on(own(&cluster, FIELD))
+                .map_err(|error| error.to_string())?;
             let request = TokenRequest {
                 namespace: &name.namespace,
                 name: &name.name,
