@@ -1,0 +1,81 @@
+//! Templates that functions execute while a template is being executed.
+
+use super::host::Host;
+use super::set::Templates;
+use crate::value::error::Error;
+use crate::value::function::Failure;
+use crate::value::slot::Slot;
+use crate::value::values::Value;
+
+/// The execution that a function was called in, and its set of templates.
+pub struct Nested<'t, 'h, 'w> {
+    host: &'h mut Host<'w>,
+    set: &'t Templates<'t>,
+}
+
+/// Why a text that a function handed over was not rendered.
+#[derive(Debug)]
+pub enum NestedError {
+    /// It is no template.
+    Parse(Error),
+    /// Its execution failed.
+    Exec(Error),
+    /// A limit was reached.
+    Limit(Failure),
+}
+
+impl<'t, 'h, 'w> Nested<'t, 'h, 'w> {
+    pub(crate) fn new(host: &'h mut Host<'w>, set: &'t Templates<'t>) -> Self {
+        Self { host, set }
+    }
+
+    /// The rendering.
+    pub fn host(&mut self) -> &mut Host<'w> {
+        self.host
+    }
+
+    /// Renders the template `name` of the set, unless more than `most` of its executions are in progress: then `None`.
+    ///
+    /// # Errors
+    /// As [`Templates::execute`].
+    pub fn execute(&mut self, name: &str, data: Value, most: usize) -> Result<Option<Vec<u8>>, Failure> {
+        let set = self.set;
+        self.host.deeper(|host| {
+            if host.enter(name) > most {
+                return Ok(None);
+            }
+            let result = set.execute(name, &Slot::of(data), host);
+            host.leave(name);
+            match result {
+                Ok(out) => {
+                    host.produce(out.len())?;
+                    Ok(Some(out))
+                }
+                Err(error) => Err(Failure::Template(Box::new(error))),
+            }
+        })
+    }
+
+    /// Parses a text under the name of the set and renders it; what it defines is known to it alone.
+    ///
+    /// # Errors
+    /// The text is not a template, or its execution failed.
+    pub fn execute_text(&mut self, text: &str, data: Value) -> Result<Vec<u8>, NestedError> {
+        // Reading it takes time, too.
+        self.host
+            .step((text.len() / 8) as u64)
+            .and_then(|()| self.host.produce(text.len()))
+            .map_err(NestedError::Limit)?;
+        let mut over = self.set.over();
+        let name = over.name();
+        over.add_own(name, text).map_err(NestedError::Parse)?;
+        self.host
+            .deeper(|host| over.execute(name, &Slot::of(data), host).map_err(NestedError::Exec))
+    }
+}
+
+impl From<Failure> for NestedError {
+    fn from(failure: Failure) -> Self {
+        Self::Limit(failure)
+    }
+}

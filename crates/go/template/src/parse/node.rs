@@ -1,0 +1,189 @@
+//! The parsed template: Go's `text/template/parse` nodes.
+//!
+//! Every node has its position (a byte offset into the text of its template) and the text that Go prints for it, since
+//! error texts contain both.
+
+use crate::value::function::Function;
+use crate::value::go_type::{Field, StructType};
+use crate::value::methods::Path;
+use crate::value::text::Text;
+use crate::value::values::Value;
+use std::cell::Cell;
+
+/// A byte offset into the text of the template.
+pub(crate) type Pos = usize;
+
+/// A sequence of nodes.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    /// Its position.
+    pub pos: Pos,
+    /// The nodes in order.
+    pub nodes: Vec<Node>,
+}
+
+/// A node of output or control flow.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// Plain text, trimmed where a marker asks for it.
+    Text(Pos, Text),
+    /// `{{pipeline}}`
+    Action(Pos, Pipe),
+    /// `{{if}}`
+    If(Branch),
+    /// `{{range}}`
+    Range(Branch),
+    /// `{{with}}`
+    With(Branch),
+    /// `{{template "name" pipeline}}`; also the call of a `{{block}}`, besides its definition.
+    Template(TemplateCall),
+    /// `{{break}}`
+    Break(Pos),
+    /// `{{continue}}`
+    Continue(Pos),
+}
+
+/// `if`, `range` or `with`.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    /// Its position.
+    pub pos: Pos,
+    /// The condition, or the value to iterate over.
+    pub pipe: Pipe,
+    /// The body when it is not empty.
+    pub list: List,
+    /// The body when it is empty.
+    pub else_list: Option<List>,
+}
+
+/// `{{template "name" pipeline}}`
+#[derive(Debug)]
+pub(crate) struct TemplateCall {
+    /// Its position.
+    pub pos: Pos,
+    /// The name of the template.
+    pub name: String,
+    /// Its dot.
+    pub pipe: Option<Pipe>,
+}
+
+/// Commands, each of which gets the result of the one before it.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    /// Its position.
+    pub pos: Pos,
+    /// Whether the variables are assigned (`=`) and not declared (`:=`).
+    pub is_assign: bool,
+    /// The variables that get the result.
+    pub decl: Vec<Variable>,
+    /// The commands, at least one.
+    pub commands: Vec<Command>,
+}
+
+/// A command: a value, or a function or method with its arguments.
+#[derive(Debug)]
+pub(crate) struct Command {
+    /// Its position.
+    pub pos: Pos,
+    /// The operands, at least one.
+    pub args: Vec<Expr>,
+}
+
+/// `$x.Field.Other`; `names` begins with the variable, dollar sign included.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    /// Its position.
+    pub pos: Pos,
+    /// `$x`, `Field`, `Other`; as values, since maps are looked up by them.
+    pub names: Vec<Name>,
+}
+
+/// A name of a field, a method or a key.
+#[derive(Debug)]
+pub(crate) struct Name {
+    /// Its text.
+    pub text: String,
+    /// Its text as a string value: the key for a lookup in a map.
+    pub key: Value,
+    /// The last lookup: a loop looks up the same name in structs of one type.
+    pub seen: Cell<Option<PlainField>>,
+}
+
+/// An exported field of a struct, perhaps of one embedded in it, that no method hides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainField {
+    /// The type of the struct.
+    pub of: &'static StructType,
+    /// Whether it was addressable, and with it had more methods.
+    pub addressable: bool,
+    /// The path of the field.
+    pub path: Path,
+    /// The field.
+    pub field: &'static Field,
+}
+
+/// An operand.
+#[derive(Debug)]
+pub(crate) enum Expr {
+    /// `.`
+    Dot(Pos),
+    /// `nil`
+    Nil(Pos),
+    /// `true`, `false`
+    Bool(Pos, bool),
+    /// `1`, `0x1p-2`, `'a'`, `2i`
+    Number(Number),
+    /// A string literal: as written, and its value.
+    String(Pos, String, Value),
+    /// The name of a function.
+    Identifier(Pos, &'static Function),
+    /// `.Field.Other`
+    Field(Pos, Vec<Name>),
+    /// `$x`, `$x.Field`
+    Variable(Variable),
+    /// `(pipeline).Field`, and fields of other terms.
+    Chain(Pos, Box<Expr>, Vec<Name>),
+    /// A pipeline in parentheses.
+    Pipe(Box<Pipe>),
+}
+
+/// A number literal with all values that it can stand for.
+#[derive(Debug)]
+pub(crate) struct Number {
+    /// Its position.
+    pub pos: Pos,
+    /// As written.
+    pub text: String,
+    /// As a signed integer.
+    pub int: Option<i64>,
+    /// As an unsigned integer.
+    pub uint: Option<u64>,
+    /// As a floating-point number.
+    pub float: Option<f64>,
+    /// As a complex number.
+    pub complex: Option<(f64, f64)>,
+}
+
+/// A reference to any node: the place of an error, and how Go prints it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NodeRef<'t> {
+    /// A node.
+    Node(&'t Node),
+    /// A pipeline.
+    Pipe(&'t Pipe),
+    /// A command.
+    Command(&'t Command),
+    /// An operand.
+    Expr(&'t Expr),
+}
+
+impl Name {
+    /// A name.
+    pub fn new(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            key: Value::text(text),
+            seen: Cell::new(None),
+        }
+    }
+}
