@@ -16,14 +16,14 @@ use gix::hash::Kind as Hash;
 use gix::odb::Store;
 use proptest::prelude::*;
 
-use super::delta_tree::LARGE;
-use super::listing::{read_greeting, read_ls_refs};
-use super::pack::{EntryEncoder, header};
-use super::pktline::{PacketReader, PacketWriter};
-use super::report::Report;
-use super::send::Receiver;
-use super::sideband::SideBand;
-use super::store::PackStore;
+use super::pack::delta_tree::LARGE;
+use super::pack::made::{EntryEncoder, header};
+use super::pack::store::PackStore;
+use super::wire::listing::{read_greeting, read_ls_refs};
+use super::wire::pktline::{PacketReader, PacketWriter};
+use super::wire::report::Report;
+use super::wire::send::Receiver;
+use super::wire::sideband::SideBand;
 use super::{CommitInfo, ObjectId, Objects, Tree};
 use bumpwright_budget::{Budget, Budgets, FETCH_MEMORY, Memory};
 

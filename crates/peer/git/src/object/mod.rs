@@ -1,0 +1,11 @@
+//! Git's objects: commits, trees, and walks through them.
+
+pub(crate) mod ancestry;
+pub(crate) mod commit;
+pub(crate) mod edits;
+pub(crate) mod history;
+pub(crate) mod objects;
+pub(crate) mod revision;
+pub(crate) mod submodules;
+pub(crate) mod tree;
+pub(crate) mod walk;
