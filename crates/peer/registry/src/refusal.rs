@@ -8,8 +8,8 @@ use ureq::http::{Method, StatusCode};
 use url::Url;
 
 use super::RegistryError;
-use super::address::shown;
 use super::detail::printed;
+use super::request::address::shown;
 use bumpwright_http::{self as net, Answer, NetError, scrubbed};
 use bumpwright_secret::Secret;
 

@@ -7,11 +7,11 @@ use sha2::{Digest as _, Sha256};
 use ureq::http::Method;
 use url::Url;
 
-use super::RegistryError;
 use super::image::Layer;
 use super::manifest::hex;
-use super::refusal::unanswered;
 use super::session::{Query, Session};
+use crate::RegistryError;
+use crate::refusal::unanswered;
 use bumpwright_gostd::quote;
 use bumpwright_http::{Incoming, NetError};
 use bumpwright_secret::Secret;
@@ -112,7 +112,7 @@ impl fmt::Debug for Blob {
 }
 
 /// Opens a layer.
-pub(super) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob, RegistryError> {
+pub(crate) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob, RegistryError> {
     if let Some(data) = &layer.data {
         let source = BlobSource::Embedded(Cursor::new(data.clone()));
         return Ok(Blob::new(source, layer, Vec::new()));
@@ -144,8 +144,8 @@ pub(super) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob,
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::manifest::sha256;
     use super::*;
+    use crate::request::manifest::sha256;
 
     fn read(content: &[u8], digest: &str, size: u64) -> Result<Vec<u8>, String> {
         let layer = Layer {

@@ -17,8 +17,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use zeroize::Zeroizing;
 
-use super::auth_json::read_answer;
 use super::config_fault::ConfigFault;
+use super::json::read_answer;
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 

@@ -8,8 +8,8 @@ use ureq::http::Method;
 use url::Url;
 
 use super::address::{Scheme, endpoint};
-use super::challenge::{Challenge, challenges, chosen};
-use super::{ErrorResponse, RegistryError};
+use crate::auth::challenge::{Challenge, challenges, chosen};
+use crate::{ErrorResponse, RegistryError};
 use bumpwright_http::{Answer, Client, Deadline, Job, NetError, Request};
 
 /// How long a local registry has for an answer over TLS before plain HTTP is tried too.
@@ -20,16 +20,16 @@ const LIMIT: usize = 1 << 20;
 
 /// Scheme and challenge of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Access {
+pub(crate) struct Access {
     /// With TLS or not, after redirects.
-    pub(super) scheme: Scheme,
+    pub(crate) scheme: Scheme,
     /// Its challenge, if any.
-    pub(super) challenge: Option<Challenge>,
+    pub(crate) challenge: Option<Challenge>,
 }
 
 impl Access {
     /// Builds the address of a path.
-    pub(super) fn endpoint(&self, registry: &str, path: &str) -> Result<Url, RegistryError> {
+    pub(crate) fn endpoint(&self, registry: &str, path: &str) -> Result<Url, RegistryError> {
         endpoint(self.scheme, registry, path)
     }
 }
@@ -39,7 +39,7 @@ impl Access {
 ///
 /// # Errors
 /// When there is no answer, or it is neither a success nor a challenge.
-pub(super) fn ping(
+pub(crate) fn ping(
     client: &Arc<Client>,
     registry: &str,
     local: bool,

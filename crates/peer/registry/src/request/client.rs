@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::age::Ages;
-use super::cache::Cache;
 use super::ping::{Access, ping};
 use super::session::Session;
-use super::token::Tokens;
-use super::{
-    Blob, Image, Layer, Login, Origin, RegistryError, TagList, blob, digest, image, manifest, origin, referrers, tags,
-};
+use super::{blob, digest, image, manifest, origin, referrers, tags};
+use crate::auth::token::Tokens;
+use crate::cache::Cache;
+use crate::{Blob, Image, Layer, Login, Origin, RegistryError, TagList};
 use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, HeldBody, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
@@ -149,16 +148,16 @@ impl Registry {
         referrers::of(&mut Session::open(self, image, login, deadline)?, digest)
     }
 
-    pub(super) fn client(&self) -> &Client {
+    pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
-    pub(super) fn tokens(&self) -> &Tokens {
+    pub(crate) fn tokens(&self) -> &Tokens {
         &self.tokens
     }
 
     /// Scheme and challenge of an image's registry, requested once.
-    pub(super) fn access(&self, image: &Reference, deadline: Deadline) -> Result<Access, RegistryError> {
+    pub(crate) fn access(&self, image: &Reference, deadline: Deadline) -> Result<Access, RegistryError> {
         let registry = image.registry();
         let local = self.insecure || image.scheme() == "http";
         let late = || {
@@ -171,11 +170,11 @@ impl Registry {
         self.hosts.get(&registry.to_owned(), deadline, |_| true, fetch, late)
     }
 
-    pub(super) fn remember(&self, registry: &str, access: Access) {
+    pub(crate) fn remember(&self, registry: &str, access: Access) {
         self.hosts.put(registry.to_owned(), access);
     }
 
-    pub(super) fn forget(&self, registry: &str) {
+    pub(crate) fn forget(&self, registry: &str) {
         self.hosts.remove(&registry.to_owned());
     }
 }

@@ -63,7 +63,7 @@ impl fmt::Display for ConfigFault {
 
 /// The name of a server in Go's quotes, without possible secrets: a URL's user and query, and all of a name that
 /// does not look like a server's.
-pub(super) fn shown_server(name: &str) -> String {
+pub(crate) fn shown_server(name: &str) -> String {
     let address = without_secrets(name);
     let bare = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     let authority = bare.split('/').next().unwrap_or_default();
@@ -94,7 +94,7 @@ fn is_server(authority: &str) -> bool {
 }
 
 /// A URL with `***` as its user, and without query and fragment.
-pub(super) fn without_secrets(url: &str) -> String {
+pub(crate) fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let url = url.get(..end).unwrap_or_default();
     let (scheme, rest) = match url.find("://") {

@@ -2,19 +2,19 @@
 
 use url::Url;
 
-use super::RegistryError;
-use super::address::Scheme;
 use super::challenge::Challenge;
+use crate::RegistryError;
+use crate::request::address::Scheme;
 use bumpwright_gostd as gostd;
 use bumpwright_http::{bare, leads_inside};
 
 /// A token server, and its name for the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Realm {
-    pub(super) url: Url,
-    pub(super) service: String,
+pub(crate) struct Realm {
+    pub(crate) url: Url,
+    pub(crate) service: String,
     /// The registry with the challenge.
-    pub(super) registry: Url,
+    pub(crate) registry: Url,
 }
 
 impl Realm {
@@ -24,7 +24,7 @@ impl Realm {
     ///
     /// # Errors
     /// [`RegistryError::Challenge`], in its words.
-    pub(super) fn of(challenge: &Challenge, registry: &Url) -> Result<Self, RegistryError> {
+    pub(crate) fn of(challenge: &Challenge, registry: &Url) -> Result<Self, RegistryError> {
         let Some(realm) = challenge.parameter("realm") else {
             let parameters: Vec<String> = challenge.parameters.iter().map(|(k, v)| format!("{k}:{v}")).collect();
             let parameters = parameters.join(" ");

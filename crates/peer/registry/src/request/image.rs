@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::RegistryError;
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_sha256, of_image, parsed, read};
 use super::session::Session;
+use crate::RegistryError;
 use bumpwright_gostd::quote;
 
 /// Images of Docker before 1.10, which are not supported.
@@ -47,7 +47,7 @@ pub struct Layer {
 }
 
 /// The session's image, or the one for linux/amd64 of the session's index.
-pub(super) fn of(session: &mut Session<'_>) -> Result<Image, RegistryError> {
+pub(crate) fn of(session: &mut Session<'_>) -> Result<Image, RegistryError> {
     let answer = of_image(session)?;
     let mut kind = answer.media_type();
     let mut manifest = read(session, &answer)?;

@@ -7,7 +7,7 @@ use bumpwright_gostd::Url;
 
 /// A parsed key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct UrlPattern {
+pub(crate) struct UrlPattern {
     labels: Vec<Vec<u8>>,
     port: Vec<u8>,
     path: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct UrlPattern {
 /// # Errors
 ///
 /// Go's error, when it is not a URL.
-pub(super) fn normalized(key: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn normalized(key: &str) -> Result<Vec<u8>, String> {
     let url = Url::parse(with_scheme(key).as_bytes())?;
     let path = match url.path.as_slice() {
         [b'/', b'v', b'1' | b'2', rest @ ..] if rest.starts_with(b"/") => rest,
@@ -32,7 +32,7 @@ pub(super) fn normalized(key: &str) -> Result<Vec<u8>, String> {
 }
 
 /// The key as a URL.
-pub(super) fn with_scheme(key: &str) -> String {
+pub(crate) fn with_scheme(key: &str) -> String {
     if key.starts_with("https://") || key.starts_with("http://") {
         key.to_owned()
     } else {
@@ -42,7 +42,7 @@ pub(super) fn with_scheme(key: &str) -> String {
 
 impl UrlPattern {
     /// Parses `HOST[:PORT][/PATH]`; none for other texts, which match nothing.
-    pub(super) fn read(text: &[u8]) -> Option<Self> {
+    pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let url = Url::parse(&[b"https://".as_slice(), text].concat()).ok()?;
         let (host, port) = split_port(&url.host).unwrap_or((&url.host, b""));
         Some(Self {
@@ -54,7 +54,7 @@ impl UrlPattern {
 
     /// Whether the pattern matches `repository`: the same port, matching labels of the host
     /// (`*` is any text without a dot), and a path that starts with the pattern's.
-    pub(super) fn matches(&self, repository: &Self) -> bool {
+    pub(crate) fn matches(&self, repository: &Self) -> bool {
         let like = |(pattern, label): (&Vec<u8>, &Vec<u8>)| label_matches(pattern, label);
         self.port == repository.port
             && self.labels.len() == repository.labels.len()

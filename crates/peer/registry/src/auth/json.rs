@@ -10,28 +10,28 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::error::Category;
 
-use super::auth_field::{self, Dialect};
 use super::config_fault::{AuthFault, ConfigFault, shown_server};
+use super::field::{self, Dialect};
 use super::login::AuthEntry;
 use bumpwright_secret::Secret;
 
 /// Logins by server, with the keys as written.
-pub(super) type Auths = BTreeMap<String, AuthEntry>;
+pub(crate) type Auths = BTreeMap<String, AuthEntry>;
 
 /// The relevant parts of a docker configuration.
 #[derive(Clone, Default)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     /// `auths`
-    pub(super) auths: Auths,
+    pub(crate) auths: Auths,
     /// `credHelpers`: the helper of a server; an empty name means the file itself.
-    pub(super) helpers: BTreeMap<String, String>,
+    pub(crate) helpers: BTreeMap<String, String>,
     /// `credsStore`: the helper of all other servers, or empty.
-    pub(super) store: String,
+    pub(crate) store: String,
 }
 
 /// Reads `.dockerconfigjson` or `config.json`. For docker a blank text is an empty configuration, and text after the
 /// object is ignored.
-pub(super) fn read_config(text: &[u8], dialect: Dialect) -> Result<Contents, ConfigFault> {
+pub(crate) fn read_config(text: &[u8], dialect: Dialect) -> Result<Contents, ConfigFault> {
     let mut contents = Contents::default();
     if dialect == Dialect::Docker && text.iter().all(|byte| b" \t\r\n".contains(byte)) {
         return Ok(contents);
@@ -45,7 +45,7 @@ pub(super) fn read_config(text: &[u8], dialect: Dialect) -> Result<Contents, Con
 }
 
 /// Reads `.dockercfg`: the servers at the top level.
-pub(super) fn read_dockercfg(text: &[u8]) -> Result<Auths, ConfigFault> {
+pub(crate) fn read_dockercfg(text: &[u8]) -> Result<Auths, ConfigFault> {
     let mut auths = Auths::new();
     let reader = AuthsMembers {
         auths: &mut auths,
@@ -56,7 +56,7 @@ pub(super) fn read_dockercfg(text: &[u8]) -> Result<Auths, ConfigFault> {
 }
 
 /// Reads a helper's answer: user name and secret.
-pub(super) fn read_answer(text: &[u8]) -> Result<(String, Secret), ConfigFault> {
+pub(crate) fn read_answer(text: &[u8]) -> Result<(String, Secret), ConfigFault> {
     let mut answer = AnswerMembers::default();
     read(text, &mut answer, false)?;
     Ok((answer.username, answer.secret))
@@ -292,7 +292,7 @@ impl Members for EntryMembers {
                 "registrytoken" => self.entry.registry_token = text,
                 _ if text.is_empty() => self.pair = None,
                 _ => {
-                    let pair = auth_field::decode(text.expose(), self.dialect).map_err(|fault| {
+                    let pair = field::decode(text.expose(), self.dialect).map_err(|fault| {
                         trail.wrong.set(Some(fault));
                         A::Error::custom("auth")
                     })?;

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use ureq::http::Method;
 use url::Url;
 
-use super::RegistryError;
 use super::address::query;
 use super::link;
 use super::session::{Query, Session};
 use super::tag_list::{GrowingList, TagList};
 use super::tag_page::{End, TagPage};
+use crate::RegistryError;
 use bumpwright_http::{Answer, Job};
 
 /// The requested size of a page: no registry returns more, and Amazon's refuses larger numbers.
@@ -34,7 +34,7 @@ const BYTES: usize = 256 << 20;
 ///
 /// # Errors
 /// When a page cannot be fetched, links to another host or to a page that has been read, or there are too many.
-pub(super) fn list(session: &mut Session<'_>) -> Result<TagList, RegistryError> {
+pub(crate) fn list(session: &mut Session<'_>) -> Result<TagList, RegistryError> {
     let first = session.endpoint("tags/list")?;
     let mut list = List::new();
     let mut listed = HashSet::new();

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use ureq::http::{Method, StatusCode};
 use url::Url;
 
-use super::RegistryError;
 use super::link;
 use super::manifest::{LIMIT, is_sha256, query};
 use super::session::{Query, Session};
+use crate::RegistryError;
 use bumpwright_gostd::quote;
 use bumpwright_http::{Answer, HeldBody};
 
@@ -18,8 +18,8 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const PAGES: usize = 100;
 const BYTES: usize = LIMIT;
 
-/// See [`super::Registry::referrers`] (go-containerregistry v0.21, `fetchReferrers`, which reads the first page only).
-pub(super) fn of(session: &mut Session<'_>, digest: &str) -> Result<Vec<HeldBody>, RegistryError> {
+/// See [`crate::Registry::referrers`] (go-containerregistry v0.21, `fetchReferrers`, which reads the first page only).
+pub(crate) fn of(session: &mut Session<'_>, digest: &str) -> Result<Vec<HeldBody>, RegistryError> {
     let Some(hex) = digest.strip_prefix("sha256:").filter(|_| is_sha256(digest)) else {
         return Err(RegistryError::Image(format!("unsupported hash: {}", quote(digest))));
     };

@@ -2,9 +2,9 @@
 
 use ureq::http::Method;
 
-use super::RegistryError;
 use super::manifest::{is_sha256, of_image, query, same, sha256};
 use super::session::Session;
+use crate::RegistryError;
 use bumpwright_policy::Identifier;
 
 /// Signed manifests of Docker before 1.10: their digest excludes the signatures.
@@ -15,7 +15,7 @@ const SIGNED: &str = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 ///
 /// # Errors
 /// When the manifest cannot be fetched, or does not match the requested digest.
-pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
+pub(crate) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let image = session.image;
     let head = query(session, Method::HEAD, image.identifier().as_str())?;
     let answer = match session.fetch(&head) {
@@ -43,7 +43,7 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
 ///
 /// # Errors
 /// As [`of`].
-pub(super) fn of_pull(session: &mut Session<'_>) -> Result<String, RegistryError> {
+pub(crate) fn of_pull(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let head = query(session, Method::HEAD, session.image.identifier().as_str())?;
     match session.fetch(&head) {
         Ok(answer) => match answer

@@ -10,7 +10,7 @@ use bumpwright_secret::Secret;
 
 /// A dialect of `auth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     /// go-containerregistry's, for Secrets: padding is optional, the name may be empty.
     /// Source: go-containerregistry v0.21.6, `pkg/authn/authn.go`, `decodeDockerConfigFieldAuth`.
     Kubernetes,
@@ -36,7 +36,7 @@ const fn engine(padding: DecodePaddingMode) -> GeneralPurpose {
 /// # Errors
 ///
 /// The fault, without any part of the field.
-pub(super) fn decode(field: &str, dialect: Dialect) -> Result<(String, Secret), AuthFault> {
+pub(crate) fn decode(field: &str, dialect: Dialect) -> Result<(String, Secret), AuthFault> {
     // Go's decoders skip line breaks.
     let field = Zeroizing::new(field.replace(['\r', '\n'], ""));
     let engine = match dialect {

@@ -3,12 +3,12 @@
 use ureq::http::{HeaderValue, Method, StatusCode};
 use url::Url;
 
-use super::challenge::{Challenge, challenges, chosen};
 use super::ping::Access;
-use super::realm::Realm;
-use super::refusal::{request, unanswered};
-use super::token::{Token, TokenRequest, secrets};
-use super::{ErrorResponse, Login, Registry, RegistryError};
+use crate::auth::challenge::{Challenge, challenges, chosen};
+use crate::auth::realm::Realm;
+use crate::auth::token::{Token, TokenRequest, secrets};
+use crate::refusal::{request, unanswered};
+use crate::{ErrorResponse, Login, Registry, RegistryError};
 use bumpwright_budget::Exceeded;
 use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, basic_header, scrubbed};
 use bumpwright_policy::Reference;
@@ -19,21 +19,21 @@ const LONGEST_SCOPE: usize = 4 << 10;
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(super) struct Query {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) accept: Option<&'static str>,
+pub(crate) struct Query {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) accept: Option<&'static str>,
     /// The largest answer, in bytes.
-    pub(super) limit: usize,
+    pub(crate) limit: usize,
 }
 
 /// The function that sends a request.
 type Sending<T> = fn(&Client, &Request, Deadline) -> Result<T, NetError>;
 
 /// A series of requests about one repository.
-pub(super) struct Session<'a> {
+pub(crate) struct Session<'a> {
     registry: &'a Registry,
-    pub(super) image: &'a Reference,
+    pub(crate) image: &'a Reference,
     login: &'a Login,
     deadline: Deadline,
     access: Access,
@@ -48,7 +48,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When the registry does not answer, or its challenge cannot be met.
-    pub(super) fn open(
+    pub(crate) fn open(
         registry: &'a Registry,
         image: &'a Reference,
         login: &'a Login,
@@ -75,18 +75,18 @@ impl<'a> Session<'a> {
     }
 
     /// Builds an address in the repository: `tags/list`, `manifests/1.0.0`.
-    pub(super) fn endpoint(&self, rest: &str) -> Result<Url, RegistryError> {
+    pub(crate) fn endpoint(&self, rest: &str) -> Result<Url, RegistryError> {
         let path = format!("/v2/{}/{rest}", self.image.repository());
         self.access.endpoint(self.image.registry(), &path)
     }
 
     /// Whether an address is on the registry itself, whatever its scheme: see [`Session::own`].
-    pub(super) fn is_own(&self, url: &Url) -> bool {
+    pub(crate) fn is_own(&self, url: &Url) -> bool {
         url.origin() == self.base.origin()
     }
 
     /// Gives an address on the registry's host the registry's scheme: registries behind a proxy often send a wrong one.
-    pub(super) fn own(&self, mut url: Url) -> Url {
+    pub(crate) fn own(&self, mut url: Url) -> Url {
         let (host, port) = (self.base.host(), self.base.port());
         if url.host() == host && url.port() == port {
             // Fails only for schemes other than the web's, which are refused later.
@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When there is no answer, no token for it, or the answer is an error.
-    pub(super) fn fetch(&mut self, query: &Query) -> Result<Answer, RegistryError> {
+    pub(crate) fn fetch(&mut self, query: &Query) -> Result<Answer, RegistryError> {
         let answer = self.query(query)?;
         match answer.status {
             StatusCode::OK => Ok(answer),
@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
         clippy::disallowed_methods,
         reason = "a layer of an image; bound: its size in the manifest, `--max-content-size`; account: disk space of fetches"
     )]
-    pub(super) fn open_body(&mut self, query: &Query) -> Result<(Answer, Incoming), RegistryError> {
+    pub(crate) fn open_body(&mut self, query: &Query) -> Result<(Answer, Incoming), RegistryError> {
         let Opened { answer, body } = self.authorized(query, Client::open, |opened| &opened.answer)?;
         match body {
             Some(body) => Ok((answer, body)),
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
     }
 
     /// The error of an error response.
-    pub(super) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
+    pub(crate) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
         self.telling(ErrorResponse::of(method, answer, &self.secrets()).into())
     }
 
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When there is no answer, or no token for it.
-    pub(super) fn query(&mut self, query: &Query) -> Result<Answer, RegistryError> {
+    pub(crate) fn query(&mut self, query: &Query) -> Result<Answer, RegistryError> {
         self.authorized(query, Client::send, |answer| answer)
     }
 
@@ -257,7 +257,7 @@ impl<'a> Session<'a> {
     }
 
     /// The error of a malformed answer.
-    pub(super) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
+    pub(crate) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
         RegistryError::Malformed {
             request: self.request(method, answer),
             detail: self.scrubbed(detail),
@@ -265,24 +265,24 @@ impl<'a> Session<'a> {
     }
 
     /// The error of what the account of the job has no memory for.
-    pub(super) fn no_memory(&self, url: &Url, exceeded: Exceeded) -> RegistryError {
+    pub(crate) fn no_memory(&self, url: &Url, exceeded: Exceeded) -> RegistryError {
         NetError::no_memory(url, exceeded)
             .reworded(|text| self.scrubbed(text))
             .into()
     }
 
     /// Method and address of a request.
-    pub(super) fn request(&self, method: &Method, answer: &Answer) -> String {
+    pub(crate) fn request(&self, method: &Method, answer: &Answer) -> String {
         request(method, answer, &self.secrets())
     }
 
     /// Removes the secrets sent to a server from a text that it influenced, for messages.
-    pub(super) fn scrubbed(&self, text: &str) -> String {
+    pub(crate) fn scrubbed(&self, text: &str) -> String {
         scrubbed(text, &self.secrets())
     }
 
     /// The secrets sent to the registry.
-    pub(super) fn secrets(&self) -> Vec<Secret> {
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
         let mut seen = secrets(self.login);
         seen.extend(self.token.as_ref().map(|token| token.text.clone()));
         if let Login::Basic { username, password } = self.login {

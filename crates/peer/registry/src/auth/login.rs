@@ -24,16 +24,16 @@ pub enum Login {
 
 /// The login of one server in a configuration or from a helper; empty texts count as missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct AuthEntry {
-    pub(super) username: String,
-    pub(super) password: Secret,
-    pub(super) identity_token: Secret,
-    pub(super) registry_token: Secret,
+pub(crate) struct AuthEntry {
+    pub(crate) username: String,
+    pub(crate) password: Secret,
+    pub(crate) identity_token: Secret,
+    pub(crate) registry_token: Secret,
 }
 
 impl AuthEntry {
     /// Whether all fields are missing. An entry with half a login is not empty: it hides later ones.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.username.is_empty()
             && self.password.is_empty()
             && self.identity_token.is_empty()
@@ -42,7 +42,7 @@ impl AuthEntry {
 
     /// The login of the entry in go-containerregistry's transport: an access token first; a name without a password, or
     /// the reverse, is not a login.
-    pub(super) fn login(&self) -> Login {
+    pub(crate) fn login(&self) -> Login {
         if !self.registry_token.is_empty() {
             return Login::RegistryToken(self.registry_token.clone());
         }

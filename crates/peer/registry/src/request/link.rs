@@ -3,16 +3,16 @@
 use ureq::http::{HeaderMap, Method};
 use url::Url;
 
-use super::RegistryError;
 use super::address::shown;
 use super::session::Session;
+use crate::RegistryError;
 use bumpwright_http::Answer;
 
 /// The address of the page after this one: on the registry, or on the host of this page, which gets no login.
 ///
 /// # Errors
 /// [`RegistryError::Link`]
-pub(super) fn next(session: &Session<'_>, answer: &Answer) -> Result<Option<Url>, RegistryError> {
+pub(crate) fn next(session: &Session<'_>, answer: &Answer) -> Result<Option<Url>, RegistryError> {
     let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
     let Some(link) = link else { return Ok(None) };
     let wrong = |what: String| {
@@ -34,7 +34,7 @@ pub(super) fn next(session: &Session<'_>, answer: &Answer) -> Result<Option<Url>
 }
 
 /// The error of a page whose next page has been read already, so that the rest of the list is nowhere.
-pub(super) fn circular(session: &Session<'_>, answer: &Answer, next: &Url) -> RegistryError {
+pub(crate) fn circular(session: &Session<'_>, answer: &Answer, next: &Url) -> RegistryError {
     let from = session.request(&Method::GET, answer);
     let text = format!(
         "{from}: the list of tags is not whole: the link to the next page leads to {}, which was read before; a proxy in front of the \

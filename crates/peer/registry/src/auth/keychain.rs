@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::auth_field::Dialect;
-use super::auth_json::{Auths, read_config, read_dockercfg};
 use super::config_fault::without_secrets;
+use super::field::Dialect;
+use super::json::{Auths, read_config, read_dockercfg};
 use super::login::{AuthEntry, Login};
 use super::pull_secret::{PullSecret, SecretError};
 use super::url_pattern::{UrlPattern, normalized, with_scheme};

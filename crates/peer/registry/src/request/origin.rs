@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::RegistryError;
 use super::age::{configuration, descend};
 use super::manifest::{MOST, of_image};
 use super::session::Session;
+use crate::RegistryError;
 use bumpwright_budget::FewTexts;
 
 /// The longest label that counts, in bytes.
@@ -26,11 +26,11 @@ pub struct Origin {
     pub version: Option<String>,
 }
 
-/// See [`super::Registry::origin`].
+/// See [`crate::Registry::origin`].
 ///
 /// # Errors
 /// When something cannot be fetched, or does not match its digest.
-pub(super) fn of(session: &mut Session<'_>) -> Result<Origin, RegistryError> {
+pub(crate) fn of(session: &mut Session<'_>) -> Result<Origin, RegistryError> {
     #[derive(Deserialize)]
     struct Config {
         config: Option<Inner>,

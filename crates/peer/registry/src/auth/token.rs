@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 use ureq::http::Method;
 use url::Url;
 
-use super::address::{parameters, query};
-use super::cache::Cache;
 use super::realm::Realm;
-use super::refusal::unanswered;
 use super::token_answer::TokenAnswer;
-use super::{ErrorResponse, Login, RegistryError};
+use crate::cache::Cache;
+use crate::refusal::unanswered;
+use crate::request::address::{parameters, query};
+use crate::{ErrorResponse, Login, RegistryError};
 use bumpwright_gostd::query_escape;
 use bumpwright_http::{Client, Deadline, NetError, Request, basic_header};
 use bumpwright_secret::Secret;
@@ -28,21 +28,21 @@ const KEPT: usize = 512;
 
 /// A request for a token.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TokenRequest<'a> {
-    pub(super) realm: &'a Realm,
+pub(crate) struct TokenRequest<'a> {
+    pub(crate) realm: &'a Realm,
     /// `repository:acme/app:pull`
-    pub(super) scope: &'a str,
-    pub(super) login: &'a Login,
+    pub(crate) scope: &'a str,
+    pub(crate) login: &'a Login,
     /// The token that the registry has just refused.
-    pub(super) refused: Option<&'a Token>,
+    pub(crate) refused: Option<&'a Token>,
     /// Additional scopes.
-    pub(super) more: &'a [String],
+    pub(crate) more: &'a [String],
 }
 
 /// A token with its scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) text: Secret,
+pub(crate) struct Token {
+    pub(crate) text: Secret,
     scopes: Vec<String>,
     until: Instant,
     /// The refresh token for the next request, instead of the login.
@@ -62,14 +62,14 @@ type Key = [u8; 32];
 
 /// The tokens of this process.
 #[derive(Debug, Default)]
-pub(super) struct Tokens(Cache<Key, Token>);
+pub(crate) struct Tokens(Cache<Key, Token>);
 
 impl Tokens {
     /// Gets a token that is valid for some seconds at least.
     ///
     /// # Errors
     /// When the token server refuses.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         client: &Client,
         wanted: &TokenRequest<'_>,
@@ -215,7 +215,7 @@ impl Exchange<'_> {
 }
 
 /// The secrets of a login.
-pub(super) fn secrets(login: &Login) -> Vec<Secret> {
+pub(crate) fn secrets(login: &Login) -> Vec<Secret> {
     match login {
         Login::Anonymous => Vec::new(),
         Login::Basic { password: secret, .. } | Login::IdentityToken(secret) | Login::RegistryToken(secret) => {
@@ -225,6 +225,6 @@ pub(super) fn secrets(login: &Login) -> Vec<Secret> {
 }
 
 /// How long a token with this lifetime is used: not to its end, so that it does not expire in transit.
-pub(super) fn useful(life: Duration) -> Duration {
+pub(crate) fn useful(life: Duration) -> Duration {
     life.saturating_sub((life / 4).min(Duration::from_secs(10)))
 }

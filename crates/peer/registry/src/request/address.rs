@@ -2,7 +2,7 @@
 
 use url::{Url, form_urlencoded};
 
-use super::RegistryError;
+use crate::RegistryError;
 use bumpwright_gostd::query_escape;
 use bumpwright_http::bare;
 
@@ -11,13 +11,13 @@ const SHOWN: [&str; 7] = ["scope", "service", "mount", "from", "digest", "n", "l
 
 /// The scheme of a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scheme {
+pub(crate) enum Scheme {
     Http,
     Https,
 }
 
 impl Scheme {
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Https => "https",
@@ -25,7 +25,7 @@ impl Scheme {
     }
 
     /// The scheme of an address.
-    pub(super) fn of(url: &Url) -> Self {
+    pub(crate) fn of(url: &Url) -> Self {
         match url.scheme() {
             "http" => Self::Http,
             _ => Self::Https,
@@ -37,7 +37,7 @@ impl Scheme {
 ///
 /// # Errors
 /// [`RegistryError::Address`] when the host or the path is not normalized, such as `a/../b`.
-pub(super) fn endpoint(scheme: Scheme, registry: &str, path: &str) -> Result<Url, RegistryError> {
+pub(crate) fn endpoint(scheme: Scheme, registry: &str, path: &str) -> Result<Url, RegistryError> {
     let text = format!("{}://{registry}{path}", scheme.as_str());
     Url::parse(&text)
         .ok()
@@ -46,7 +46,7 @@ pub(super) fn endpoint(scheme: Scheme, registry: &str, path: &str) -> Result<Url
 }
 
 /// An address as shown by go-containerregistry: parameters in order, and possible secrets as `REDACTED`.
-pub(super) fn shown(url: &Url) -> String {
+pub(crate) fn shown(url: &Url) -> String {
     let mut url = bare(url);
     let mut pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
     for (name, value) in &mut pairs {
@@ -59,7 +59,7 @@ pub(super) fn shown(url: &Url) -> String {
 }
 
 /// Encodes parameters in the order of their names with Go's escapes; none without parameters.
-pub(super) fn query(mut pairs: Vec<(String, String)>) -> Option<String> {
+pub(crate) fn query(mut pairs: Vec<(String, String)>) -> Option<String> {
     pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
     let escaped = |text: &str| String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default();
     let pairs: Vec<String> = pairs
@@ -70,7 +70,7 @@ pub(super) fn query(mut pairs: Vec<(String, String)>) -> Option<String> {
 }
 
 /// The parameters of an address.
-pub(super) fn parameters(url: &Url) -> Vec<(String, String)> {
+pub(crate) fn parameters(url: &Url) -> Vec<(String, String)> {
     form_urlencoded::parse(url.query().unwrap_or_default().as_bytes())
         .into_owned()
         .collect()

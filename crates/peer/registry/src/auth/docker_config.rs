@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use super::auth_field::Dialect;
-use super::auth_json::{Auths, Contents, read_config};
 use super::config_fault::ConfigFault;
 use super::credential_helper::HelperLogin;
+use super::field::Dialect;
+use super::json::{Auths, Contents, read_config};
 use super::login::{AuthEntry, Login};
 use bumpwright_gostd::Url;
 use bumpwright_policy::Reference;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use ureq::http::Method;
 use zeroize::Zeroize;
 
-use super::RegistryError;
-use super::refusal::request;
 use super::token::useful;
+use crate::RegistryError;
+use crate::refusal::request;
 use bumpwright_http::Answer;
 use bumpwright_secret::Secret;
 
@@ -21,9 +21,9 @@ const LONGEST_LIFE: f64 = 24.0 * 3600.0;
 
 /// A token server's answer.
 #[derive(Debug)]
-pub(super) struct TokenAnswer {
-    pub(super) token: Secret,
-    pub(super) refresh: Option<Secret>,
+pub(crate) struct TokenAnswer {
+    pub(crate) token: Secret,
+    pub(crate) refresh: Option<Secret>,
     life: Duration,
 }
 
@@ -41,7 +41,7 @@ impl TokenAnswer {
     ///
     /// # Errors
     /// [`RegistryError::Token`], without any part of the answer: it may be a token.
-    pub(super) fn read(method: &Method, mut answer: Answer, secrets: &[Secret]) -> Result<Self, RegistryError> {
+    pub(crate) fn read(method: &Method, mut answer: Answer, secrets: &[Secret]) -> Result<Self, RegistryError> {
         let wrong = |answer: &Answer, detail: String| RegistryError::Token {
             request: request(method, answer, secrets),
             detail,
@@ -72,7 +72,7 @@ impl TokenAnswer {
     }
 
     /// How long the token may be used, from the time of the request on.
-    pub(super) fn useful(&self) -> Duration {
+    pub(crate) fn useful(&self) -> Duration {
         useful(self.life)
     }
 }

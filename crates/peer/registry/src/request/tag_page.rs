@@ -10,27 +10,27 @@ use bumpwright_budget::Exceeded;
 
 /// A page that is read: tags go from its text into the list, without a list between, which of millions of empty texts
 /// would take ten times the size of the page.
-pub(super) struct TagPage<'l> {
+pub(crate) struct TagPage<'l> {
     list: &'l mut GrowingList,
     /// The most tags of a page, and of the list.
     most: usize,
     /// The tags of the page so far, known ones and too long ones among them.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// The last of them.
-    pub(super) last: String,
+    pub(crate) last: String,
     /// Why reading ended early.
-    pub(super) ended: Option<End>,
+    pub(crate) ended: Option<End>,
 }
 
 /// Why a page is not read to its end.
-pub(super) enum End {
+pub(crate) enum End {
     TooMany,
     NoMemory(Exceeded),
 }
 
 impl<'l> TagPage<'l> {
     /// A page of a list.
-    pub(super) fn new(list: &'l mut GrowingList, most: usize) -> Self {
+    pub(crate) fn new(list: &'l mut GrowingList, most: usize) -> Self {
         Self {
             list,
             most,
@@ -41,7 +41,7 @@ impl<'l> TagPage<'l> {
     }
 
     /// Adds the tags of a page. Go reads only the first JSON value; no tags may be `null`.
-    pub(super) fn read(&mut self, body: &[u8]) -> Result<(), serde_json::Error> {
+    pub(crate) fn read(&mut self, body: &[u8]) -> Result<(), serde_json::Error> {
         let mut json = serde_json::Deserializer::from_slice(body);
         (&mut json).deserialize_map(Fields {
             reading: self,

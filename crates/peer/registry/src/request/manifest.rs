@@ -4,14 +4,14 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256, Sha512};
 use ureq::http::Method;
 
-use super::RegistryError;
 use super::session::{Query, Session};
+use crate::RegistryError;
 use bumpwright_budget::{Few, FewTexts};
 use bumpwright_http::Answer;
 use bumpwright_policy::Identifier;
 
 /// The largest manifest, in bytes (distribution-spec v1.1, *Pushing Manifests*, requires registries to accept so much).
-pub(super) const LIMIT: usize = 4 << 20;
+pub(crate) const LIMIT: usize = 4 << 20;
 
 /// The accepted media types, in the order of go-containerregistry.
 const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
@@ -22,47 +22,47 @@ const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
     application/vnd.oci.image.index.v1+json";
 
 /// The most layers of a manifest, images of an index, and annotations: more than any registry has, and little memory.
-pub(super) const MOST: usize = 16_384;
+pub(crate) const MOST: usize = 16_384;
 
 /// The descriptors of a manifest.
-pub(super) type Descriptors = Few<Descriptor, MOST>;
+pub(crate) type Descriptors = Few<Descriptor, MOST>;
 
 /// A manifest or an index.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Manifest {
-    pub(super) config: Option<Descriptor>,
-    pub(super) manifests: Option<Descriptors>,
-    pub(super) annotations: Option<FewTexts<MOST>>,
-    pub(super) layers: Option<Descriptors>,
+pub(crate) struct Manifest {
+    pub(crate) config: Option<Descriptor>,
+    pub(crate) manifests: Option<Descriptors>,
+    pub(crate) annotations: Option<FewTexts<MOST>>,
+    pub(crate) layers: Option<Descriptors>,
 }
 
 /// A descriptor in a manifest.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Descriptor {
-    pub(super) digest: String,
-    pub(super) platform: Option<Platform>,
-    pub(super) media_type: String,
+pub(crate) struct Descriptor {
+    pub(crate) digest: String,
+    pub(crate) platform: Option<Platform>,
+    pub(crate) media_type: String,
     /// In bytes.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// The embedded content, in base64 (image-spec v1.1, *Descriptors*).
-    pub(super) data: Option<String>,
+    pub(crate) data: Option<String>,
 }
 
 /// The platform of an image in an index.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default)]
-pub(super) struct Platform {
-    pub(super) os: String,
-    pub(super) architecture: String,
+pub(crate) struct Platform {
+    pub(crate) os: String,
+    pub(crate) architecture: String,
 }
 
 /// The query for the manifest of a tag or digest.
 ///
 /// # Errors
 /// When the address is not valid.
-pub(super) fn query(session: &Session<'_>, method: Method, identifier: &str) -> Result<Query, RegistryError> {
+pub(crate) fn query(session: &Session<'_>, method: Method, identifier: &str) -> Result<Query, RegistryError> {
     Ok(Query {
         method,
         url: session.endpoint(&format!("manifests/{identifier}"))?,
@@ -75,7 +75,7 @@ pub(super) fn query(session: &Session<'_>, method: Method, identifier: &str) -> 
 ///
 /// # Errors
 /// When it cannot be fetched, or does not match its digest.
-pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryError> {
+pub(crate) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryError> {
     let image = session.image;
     let answer = session.fetch(&query(session, Method::GET, image.identifier().as_str())?)?;
     if let Identifier::Digest(wanted) = image.identifier() {
@@ -88,7 +88,7 @@ pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryErro
 ///
 /// # Errors
 /// As [`of_image`].
-pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
+pub(crate) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
     let answer = session.fetch(&query(session, Method::GET, digest)?)?;
     check("manifest", digest, &answer.body, session)?;
     Ok(answer)
@@ -98,7 +98,7 @@ pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answe
 ///
 /// # Errors
 /// [`RegistryError::Malformed`]
-pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
+pub(crate) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
     parsed(&answer.body).map_err(|error| {
         let detail = format!("the answer is not a manifest: {error}");
         session.malformed(&Method::GET, answer, &detail)
@@ -109,7 +109,7 @@ pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, R
 ///
 /// # Errors
 /// In words, also when it has too many parts.
-pub(super) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
+pub(crate) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
     let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.left_out > 0);
     if too_many(&manifest.layers) || too_many(&manifest.manifests) {
@@ -123,7 +123,7 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
 ///
 /// # Errors
 /// [`RegistryError::Digest`] when they do not, or the algorithm is not supported.
-pub(super) fn check(
+pub(crate) fn check(
     what: &'static str,
     wanted: &str,
     bytes: &[u8],
@@ -140,7 +140,7 @@ pub(super) fn check(
 ///
 /// # Errors
 /// [`RegistryError::Digest`] when it is not.
-pub(super) fn same(what: &'static str, wanted: &str, found: &str, session: &Session<'_>) -> Result<(), RegistryError> {
+pub(crate) fn same(what: &'static str, wanted: &str, found: &str, session: &Session<'_>) -> Result<(), RegistryError> {
     if found == wanted {
         return Ok(());
     }
@@ -153,17 +153,17 @@ pub(super) fn same(what: &'static str, wanted: &str, found: &str, session: &Sess
 }
 
 /// `sha256:HEX` of some bytes.
-pub(super) fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
 /// Whether a text is `sha256:HEX`.
-pub(super) fn is_sha256(digest: &str) -> bool {
+pub(crate) fn is_sha256(digest: &str) -> bool {
     is_digest(digest, "sha256", 64)
 }
 
 /// Whether a digest has a supported form.
-pub(super) fn is_checkable(digest: &str) -> bool {
+pub(crate) fn is_checkable(digest: &str) -> bool {
     is_sha256(digest) || is_digest(digest, "sha512", 128)
 }
 
@@ -173,7 +173,7 @@ fn is_digest(text: &str, algorithm: &str, length: usize) -> bool {
     })
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -6,9 +6,10 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use ureq::http::Method;
 
+use super::digest;
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read, sha256};
 use super::session::{Query, Session};
-use super::{RegistryError, digest};
+use crate::RegistryError;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_http::Answer;
 
@@ -29,14 +30,14 @@ const MOST: usize = 4096;
 /// The ages of images by their names, with the digests of then. Docker Hub counts every manifest that is read against
 /// the limit of pulls, and a guard asks for the age of one tag again and again: its digest costs nothing.
 #[derive(Debug, Default)]
-pub(super) struct Ages(Mutex<HashMap<String, (String, Option<Time>)>>);
+pub(crate) struct Ages(Mutex<HashMap<String, (String, Option<Time>)>>);
 
 impl Ages {
-    /// See [`super::Registry::created`].
+    /// See [`crate::Registry::created`].
     ///
     /// # Errors
     /// When something cannot be fetched, or does not match its digest.
-    pub(super) fn of(&self, session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
+    pub(crate) fn of(&self, session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
         let name = session.image.name();
         let known = self.0.lock().get(&name).cloned();
         if let Some((then, age)) = known
@@ -81,7 +82,7 @@ fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, Regis
 ///
 /// # Errors
 /// When something cannot be fetched, or does not match its digest.
-pub(super) fn descend(session: &mut Session<'_>, answer: &Answer) -> Result<Vec<Manifest>, RegistryError> {
+pub(crate) fn descend(session: &mut Session<'_>, answer: &Answer) -> Result<Vec<Manifest>, RegistryError> {
     let mut manifests = vec![read(session, answer)?];
     for _ in 0..DEPTH {
         let images = manifests.last().and_then(|manifest| manifest.manifests.as_ref());
@@ -113,7 +114,7 @@ fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
 ///
 /// # Errors
 /// When it cannot be fetched, or does not match its digest.
-pub(super) fn configuration(session: &mut Session<'_>, image: &Manifest) -> Result<Option<Answer>, RegistryError> {
+pub(crate) fn configuration(session: &mut Session<'_>, image: &Manifest) -> Result<Option<Answer>, RegistryError> {
     let config = image.config.as_ref().filter(|config| is_checkable(&config.digest));
     let Some(digest) = config.map(|config| config.digest.as_str()) else {
         return Ok(None);
@@ -143,8 +144,8 @@ fn time(text: &str) -> Option<Time> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::manifest::Platform;
     use super::*;
+    use crate::request::manifest::Platform;
 
     #[test]
     fn times_that_say_something() {

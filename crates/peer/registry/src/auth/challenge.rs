@@ -7,25 +7,25 @@ use ureq::http::HeaderMap;
 
 /// A challenge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Challenge {
+pub(crate) struct Challenge {
     /// In small letters: `bearer`, `basic`.
-    pub(super) scheme: String,
+    pub(crate) scheme: String,
     /// Names in small letters.
-    pub(super) parameters: BTreeMap<String, String>,
+    pub(crate) parameters: BTreeMap<String, String>,
 }
 
 impl Challenge {
-    pub(super) fn is_bearer(&self) -> bool {
+    pub(crate) fn is_bearer(&self) -> bool {
         self.scheme == "bearer"
     }
 
-    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.get(name).map(String::as_str)
     }
 }
 
 /// Parses all challenges of an answer, in order. A header may have several. Invalid text ends its header.
-pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
+pub(crate) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
     let mut found = Vec::new();
     for header in headers.get_all("www-authenticate") {
         let text = String::from_utf8_lossy(header.as_bytes());
@@ -39,7 +39,7 @@ pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
 }
 
 /// The first supported one, or else the first one.
-pub(super) fn chosen(challenges: &[Challenge]) -> Option<&Challenge> {
+pub(crate) fn chosen(challenges: &[Challenge]) -> Option<&Challenge> {
     let known = |challenge: &&Challenge| matches!(challenge.scheme.as_str(), "basic" | "bearer");
     challenges.iter().find(known).or_else(|| challenges.first())
 }

@@ -68,7 +68,7 @@ impl TagList {
     ///
     /// # Errors
     /// There is none.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Exceeded> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Exceeded> {
         self.used = self.used.saturating_add(bytes);
         self.held.reach(self.used as u64, STEP)
     }
@@ -95,14 +95,14 @@ impl Deref for TagList {
 }
 
 /// A list that grows by tags that are not in it yet. They are known by their places in the list, not by copies.
-pub(super) struct GrowingList {
-    pub(super) list: TagList,
+pub(crate) struct GrowingList {
+    pub(crate) list: TagList,
     known: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl GrowingList {
-    pub(super) fn new(account: &Share) -> Self {
+    pub(crate) fn new(account: &Share) -> Self {
         Self {
             list: TagList::new(account),
             known: HashTable::new(),
@@ -114,7 +114,7 @@ impl GrowingList {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(super) fn add(&mut self, tag: &str) -> Result<(), Exceeded> {
+    pub(crate) fn add(&mut self, tag: &str) -> Result<(), Exceeded> {
         if tag.len() > LONGEST {
             self.list.too_long += 1;
             return Ok(());
