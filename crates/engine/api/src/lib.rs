@@ -13,101 +13,70 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod annotations;
-mod artifact;
 mod automation;
-mod automation_annotations;
-mod broken_rules;
 mod bucket;
-mod check;
-mod conditions;
-mod config_map;
-mod consent;
-mod crd;
-mod crd_bucket;
-mod crd_external_artifact;
-mod crd_git_repository;
-mod crd_helm_chart;
-mod crd_helm_repository;
-mod crd_image_policy;
-mod crd_image_repository;
-mod crd_image_update_automation;
-mod crd_kustomization;
-mod crd_oci_repository;
-mod decode;
-mod duration;
-mod emit;
+mod external_artifact;
 mod git_repository;
 mod helm_chart;
 mod helm_repository;
 mod image_policy;
 mod image_repository;
 mod kustomization;
-mod kustomization_annotations;
-mod latest_image;
-mod manifests;
-mod meta;
-mod object_id;
-mod objects;
+mod manifest;
+mod object;
 mod oci_repository;
-mod pull_request;
-mod review_annotations;
 mod schema;
-mod schema_meta;
-mod schema_source;
-mod secret;
-mod selector;
-mod selector_text;
-mod service_account;
 pub mod tree;
 
-pub use annotations::{ANNOTATION_PREFIX, ANNOTATIONS, Annotation, check_annotation_keys};
-pub use artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
-pub use automation::{
+pub use automation::annotations::{AutomationAnnotations, Follow, OnFailure, VerifyLevel};
+pub use automation::pull_request::{
+    API_URL, BRANCH, ForgeKind, MergeKind, PullRequestAnnotations, PullRequestName, PullRequestSetup, api_url,
+    branch_name,
+};
+pub use automation::spec::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
     SourceKind, SourceRef, Strategy, Update,
 };
-pub use automation_annotations::{AutomationAnnotations, Follow, OnFailure, VerifyLevel};
-pub use broken_rules::broken_rules;
-pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
+pub use bucket::spec::{Bucket, BucketSpec, BucketStatus, BucketSts};
 pub use bumpwright_reason::Reason;
-pub use check::UnknownFields;
-pub use conditions::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
-pub use config_map::{ConfigMap, TRUSTED_ROOT};
-pub use consent::Consent;
-pub use crd::{CustomResource, custom_resources};
-pub use duration::{GoDuration, InvalidDuration};
-pub use git_repository::{GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification};
-pub use helm_chart::{ChartSource, HelmChart, HelmChartSpec, HelmChartStatus};
-pub use helm_repository::{HelmRepository, HelmRepositorySpec, HelmRepositoryStatus};
-pub use image_policy::{
+pub use git_repository::reviews::ReviewAnnotations;
+pub use git_repository::spec::{
+    GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification,
+};
+pub use helm_chart::spec::{ChartSource, HelmChart, HelmChartSpec, HelmChartStatus};
+pub use helm_repository::spec::{HelmRepository, HelmRepositorySpec, HelmRepositoryStatus};
+pub use image_policy::consent::Consent;
+pub use image_policy::latest_image::{InvalidLatestImage, parse_latest_image};
+pub use image_policy::spec::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
 };
-pub use image_repository::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector, RepositoryKind};
-pub use kustomization::{
+pub use image_repository::spec::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector, RepositoryKind};
+pub use kustomization::annotations::KustomizationAnnotations;
+pub use kustomization::spec::{
     CommonMetadata, Decryption, DeletionPolicy, Dependency, HealthExpressions, HistoryEntry, IgnoreRule, ImageOverride,
     Json6902Operation, Json6902Patch, KubeConfigRef, Kustomization, KustomizationSource, KustomizationSpec,
     KustomizePatch, ObjectReference, ObjectSelector, PostBuild, SecretKeyRef, SubstituteReference,
 };
-pub use kustomization_annotations::KustomizationAnnotations;
-pub use latest_image::{InvalidLatestImage, parse_latest_image};
-pub use manifests::{
+pub use manifest::check::UnknownFields;
+pub use manifest::objects::{Conflict, Objects};
+pub use manifest::read::{
     Cause, Document, Lenient, ManifestError, ManifestErrors, Object, check_all, check_kustomizations, could_hold, read,
     read_in_folder, read_leniently,
 };
-pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
-pub use object_id::{ObjectId, group_kind};
-pub use objects::{Conflict, Objects};
-pub use oci_repository::{
+pub use object::annotations::{ANNOTATION_PREFIX, ANNOTATIONS, Annotation, check_annotation_keys};
+pub use object::artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
+pub use object::conditions::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
+pub use object::config_map::{ConfigMap, TRUSTED_ROOT};
+pub use object::duration::{GoDuration, InvalidDuration};
+pub use object::meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
+pub use object::object_id::{ObjectId, group_kind};
+pub use object::secret::{InvalidSecret, Secret};
+pub use object::selector::{InvalidSelector, LabelSelector, Requirement};
+pub use object::service_account::ServiceAccount;
+pub use oci_repository::spec::{
     OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,
 };
-pub use pull_request::{
-    API_URL, BRANCH, ForgeKind, MergeKind, PullRequestAnnotations, PullRequestName, PullRequestSetup, api_url,
-    branch_name,
-};
-pub use review_annotations::ReviewAnnotations;
-pub use secret::{InvalidSecret, Secret};
-pub use selector::{InvalidSelector, LabelSelector, Requirement};
-pub use service_account::ServiceAccount;
+pub use schema::broken_rules::broken_rules;
+pub use schema::crd::{CustomResource, custom_resources};
 pub use tree::Place;

@@ -1,0 +1,187 @@
+//! `ImageUpdateAutomation` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::git_repository::spec::GitRef;
+use crate::object::duration::GoDuration;
+use crate::object::meta::{LocalRef, Metadata, ObjectName};
+use crate::object::selector::LabelSelector;
+
+/// An automation: which repository, which policies, who commits, where to push.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ImageUpdateAutomation {
+    /// API group and version of the manifest.
+    #[serde(rename = "apiVersion", default)]
+    pub api_version: String,
+    /// Name, namespace, labels, annotations.
+    pub metadata: Metadata,
+    /// What to do.
+    pub spec: AutomationSpec,
+}
+
+/// What an automation does.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AutomationSpec {
+    /// The repository (IUA-009).
+    pub source_ref: SourceRef,
+    /// Checkout, commit, push; optional in the schema (IUA-010).
+    pub git: Option<GitSpec>,
+    /// How often at least (IUA-011); a single run does not need it.
+    pub interval: Option<GoDuration>,
+    /// How long a run waits after the first policy has changed (Flux 2.10); no time when absent.
+    pub policy_change_delay: Option<GoDuration>,
+    /// Which policies take part; all of the namespace when absent.
+    pub policy_selector: Option<LabelSelector>,
+    /// Which files, and how (IUA-013).
+    #[serde(default)]
+    pub update: Update,
+    /// Whether no run takes place (IUA-015).
+    #[serde(default)]
+    pub suspend: bool,
+}
+
+/// Reference to a `GitRepository`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceRef {
+    /// API version of the source (IUA-016).
+    pub api_version: Option<String>,
+    /// Only `GitRepository` is supported (IUA-017).
+    #[serde(default)]
+    pub kind: SourceKind,
+    /// Its name (IUA-018).
+    pub name: String,
+    /// Its namespace; the automation's when absent (IUA-019).
+    pub namespace: Option<String>,
+}
+
+/// The kinds of source that an automation can write to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum SourceKind {
+    /// `GitRepository`, the default.
+    #[default]
+    GitRepository,
+}
+
+/// Checkout, commit and push.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct GitSpec {
+    /// The reference to start from (IUA-026); the repository's `ref` when absent (IUA-029).
+    pub checkout: Option<Checkout>,
+    /// Who commits, and with what message (IUA-027).
+    pub commit: Commit,
+    /// Where to push (IUA-028); the checkout branch when absent (IUA-072).
+    pub push: Option<Push>,
+}
+
+/// The reference that a run starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Checkout {
+    /// The reference (IUA-030).
+    #[serde(rename = "ref")]
+    pub reference: GitRef,
+}
+
+/// Who commits, and with what message.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Commit {
+    /// Author and committer (IUA-035).
+    pub author: CommitUser,
+    /// Key to sign with; without one commits are not signed (IUA-039).
+    pub signing_key: Option<SigningKey>,
+    /// Go template of the message (IUA-044).
+    pub message_template: Option<String>,
+    /// The template's `.Values` (v1).
+    #[serde(default)]
+    pub message_template_values: BTreeMap<String, String>,
+}
+
+/// Author and committer.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct CommitUser {
+    /// Name; may be empty (IUA-036).
+    #[serde(default)]
+    pub name: String,
+    /// Mail address (IUA-037).
+    pub email: String,
+}
+
+/// A key to sign with.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SigningKey {
+    /// Secret in the automation's namespace (IUA-040).
+    pub secret_ref: LocalRef,
+    /// Type of the key (N-009).
+    #[serde(rename = "type", default)]
+    pub kind: SigningKeyType,
+}
+
+/// Types of signing keys; others are refused (N-009).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SigningKeyType {
+    /// OpenPGP, the default.
+    #[default]
+    Gpg,
+    /// SSH.
+    Ssh,
+}
+
+/// Where to push.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Push {
+    /// A branch (IUA-069).
+    pub branch: Option<String>,
+    /// A refspec (IUA-070, docs/decisions.md C31).
+    pub refspec: Option<String>,
+    /// Push options, values may be empty (IUA-071, IUA-085).
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+}
+
+/// Which files, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Update {
+    /// The strategy (IUA-096).
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// Folder or file below the repository's root; the root when absent (IUA-097).
+    pub path: Option<String>,
+}
+
+/// How files are updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Strategy {
+    /// By markers in comments, the default (IUA-013).
+    #[default]
+    Setters,
+}
+
+impl ImageUpdateAutomation {
+    /// `spec.interval`; a minute when a manifest has none, which an API server rejects.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.spec.interval.map_or(Duration::from_secs(60), GoDuration::as_std)
+    }
+
+    /// Namespace and name of the repository that the automation writes to (IUA-019).
+    #[must_use]
+    pub fn source_name(&self) -> ObjectName {
+        let source = &self.spec.source_ref;
+        let own = self.metadata.namespace_or_default();
+        ObjectName::referred_from(own, source.namespace.as_deref(), &source.name)
+    }
+
+    /// The checkout reference, the automation's own before the repository's (IUA-029, IUA-031).
+    #[must_use]
+    pub fn checkout_ref<'a>(&'a self, repository: Option<&'a GitRef>) -> Option<&'a GitRef> {
+        let own = self.spec.git.as_ref().and_then(|git| git.checkout.as_ref());
+        own.map(|checkout| &checkout.reference).or(repository)
+    }
+}

@@ -1,0 +1,4 @@
+//! `Bucket`.
+
+pub(crate) mod schema;
+pub(crate) mod spec;

@@ -1,0 +1,3 @@
+//! `ExternalArtifact`.
+
+pub(crate) mod schema;

@@ -1,0 +1,4 @@
+//! `HelmChart`.
+
+pub(crate) mod schema;
+pub(crate) mod spec;

@@ -1,0 +1,4 @@
+//! `HelmRepository`.
+
+pub(crate) mod schema;
+pub(crate) mod spec;

@@ -1,0 +1,4 @@
+//! `ImageRepository`.
+
+pub(crate) mod schema;
+pub(crate) mod spec;

@@ -1,0 +1,4 @@
+//! `OCIRepository`.
+
+pub(crate) mod schema;
+pub(crate) mod spec;
