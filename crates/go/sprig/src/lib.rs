@@ -6,80 +6,46 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod cast;
-mod certificates;
-mod clock;
-mod conversion;
 mod crypto;
-mod dates;
-mod decimal;
-mod deep_copy;
-mod deep_equal;
-mod defaults;
-mod derive_password;
-mod dicts;
-mod durations;
-mod encoding;
-mod flow;
+mod data;
 mod json;
-mod json_decode;
-mod json_encode;
-mod json_fields;
-mod lists;
-mod merging;
-mod numbers;
-mod paths;
-mod pem;
-mod private_keys;
-mod random;
-mod random_text;
-mod reflection;
-mod regex;
-mod semver;
-mod string_case;
-mod string_slices;
-mod strings;
-mod strval;
+mod number;
 #[cfg(test)]
 mod testing;
-mod time_methods;
-mod time_values;
-mod urls;
-mod words;
-mod wrapping;
-mod x509;
+mod text;
+mod time;
 
-pub use durations::{DURATION, duration_value};
-pub use json_decode::decode as decode_json;
-pub use json_encode::encode as encode_json;
+pub use json::decode::decode as decode_json;
+pub use json::encode::encode as encode_json;
+pub use time::durations::{DURATION, duration_value};
 
 use bumpwright_template::Function;
 
 /// The functions of `TxtFuncMap` that are not in `HermeticTxtFuncMap`, all but `env` and `expandenv`.
-pub static CHANCE: &[&[Function]] = &[clock::FUNCTIONS, random_text::FUNCTIONS];
+pub static CHANCE: &[&[Function]] = &[time::clock::FUNCTIONS, crypto::random_text::FUNCTIONS];
 
 /// The tables of all families.
 pub static TABLES: &[&[Function]] = &[
-    certificates::FUNCTIONS,
-    conversion::FUNCTIONS,
-    crypto::FUNCTIONS,
-    dates::FUNCTIONS,
-    deep_copy::FUNCTIONS,
-    defaults::FUNCTIONS,
-    dicts::FUNCTIONS,
-    encoding::FUNCTIONS,
-    flow::FUNCTIONS,
-    json::FUNCTIONS,
-    lists::FUNCTIONS,
-    merging::FUNCTIONS,
-    numbers::FUNCTIONS,
-    paths::FUNCTIONS,
-    reflection::FUNCTIONS,
-    regex::FUNCTIONS,
-    semver::FUNCTIONS,
-    string_case::FUNCTIONS,
-    string_slices::FUNCTIONS,
-    strings::FUNCTIONS,
-    urls::FUNCTIONS,
-    wrapping::FUNCTIONS,
+    crypto::certificates::FUNCTIONS,
+    number::conversion::FUNCTIONS,
+    crypto::hashes::FUNCTIONS,
+    time::dates::FUNCTIONS,
+    data::deep_copy::FUNCTIONS,
+    data::defaults::FUNCTIONS,
+    data::dicts::FUNCTIONS,
+    text::encoding::FUNCTIONS,
+    data::flow::FUNCTIONS,
+    json::functions::FUNCTIONS,
+    data::lists::FUNCTIONS,
+    data::merging::FUNCTIONS,
+    number::arithmetic::FUNCTIONS,
+    text::paths::FUNCTIONS,
+    data::reflection::FUNCTIONS,
+    text::regex::FUNCTIONS,
+    number::semver::FUNCTIONS,
+    text::case::FUNCTIONS,
+    text::slices::FUNCTIONS,
+    text::strings::FUNCTIONS,
+    text::urls::FUNCTIONS,
+    text::wrapping::FUNCTIONS,
 ];
