@@ -7,12 +7,12 @@ use kube::api::{DeleteParams, ListParams, Preconditions};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::client::Cluster;
+use super::client::cluster::Cluster;
 use super::error::ClusterError;
 use super::kind::LEASE;
 use super::lease::{Lease, micro_time};
 use super::object::Object;
-use super::received::Received;
+use super::watch::received::Received;
 use bumpwright_api::ObjectName;
 
 /// A Lease of a member, or with the deal.

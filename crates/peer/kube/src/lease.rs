@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::client::Cluster;
+use super::client::cluster::Cluster;
 use super::error::ClusterError;
 use super::kind::LEASE;
 use super::object::Object;

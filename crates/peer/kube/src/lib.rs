@@ -5,50 +5,23 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod account;
-mod annotate;
-mod answer;
-mod answered;
-mod apply;
-mod cache;
 mod client;
-mod discovery;
-mod dynamic;
 mod error;
 mod fence;
 mod group;
-mod index;
-mod json_text;
-mod kept;
 mod kind;
-mod kubeconfig;
 pub mod lease;
-mod limit;
-mod lists;
-mod login;
 mod object;
-mod own_name;
-mod packed;
-mod pages;
-mod path_segment;
-mod proxied;
-mod received;
-mod remote;
-mod review;
-mod too_large;
-mod watched;
+mod raw;
+mod watch;
 
-pub use answered::Answered;
-pub use answered::Stamp;
-pub use apply::StatusWriter;
-pub use cache::{Cache, Change};
-pub use client::{Cluster, Connect, Scope};
-pub use discovery::Resource;
-pub use dynamic::{Apply, Deletion};
+pub use client::cluster::{Cluster, Connect, Scope};
+pub use client::limit::Pace;
+pub use client::login::{ServerToken, TokenSource};
+pub use client::remote::{RemoteRules, kubeconfig_place};
+pub use client::review::{AccessQuestion, ServerVersion, User};
 pub use error::ClusterError;
 pub use group::GroupLease;
-pub use index::Index;
-pub use kept::KeptMemory;
 pub use kind::GroupVersionKind;
 pub use kind::{
     BUCKET, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DAEMON_SET, DEPLOYMENT, EVENT,
@@ -57,11 +30,15 @@ pub use kind::{
     PERSISTENT_VOLUME_CLAIM, POD, REPLICA_SET, ROLE, ROLE_BINDING, SECRET, SERVICE, SERVICE_ACCOUNT, STATEFUL_SET,
 };
 pub use lease::{Lease, lease_name};
-pub use limit::Pace;
-pub use lists::{StampQuery, Stamps};
-pub use login::{ServerToken, TokenSource};
 pub use object::Object;
-pub use remote::{RemoteRules, kubeconfig_place};
-pub use review::{AccessQuestion, ServerVersion, User};
-pub use too_large::TooLarge;
-pub use watched::OnAnswer;
+pub use raw::answered::Answered;
+pub use raw::answered::Stamp;
+pub use raw::apply::StatusWriter;
+pub use raw::discovery::Resource;
+pub use raw::dynamic::{Apply, Deletion};
+pub use raw::lists::{StampQuery, Stamps};
+pub use raw::too_large::TooLarge;
+pub use raw::watched::OnAnswer;
+pub use watch::cache::{Cache, Change};
+pub use watch::index::Index;
+pub use watch::kept::KeptMemory;

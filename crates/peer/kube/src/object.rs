@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Map, Value, json};
 
-use super::json_text::JsonText;
 use super::kind::Kind;
-use super::packed::Packed;
-use super::received::Received;
-use super::too_large::{self, TooLarge};
+use super::raw::too_large::{self, TooLarge};
+use super::watch::json_text::JsonText;
+use super::watch::packed::Packed;
+use super::watch::received::Received;
 use bumpwright_api::ObjectName;
 
 /// An object at one resource version, without `managedFields`.

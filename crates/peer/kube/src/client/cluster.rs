@@ -14,26 +14,26 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::account::impersonating;
-use super::discovery::Discovery;
-use super::error::ClusterError;
-use super::fence::Fence;
-use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
 use super::kubeconfig;
 use super::limit::{Limit, Pace};
-use super::lists::Lists;
-use super::object::Object;
-use super::pages::{self, Pages};
-use super::path_segment;
 use super::proxied;
-use super::received::Received;
 use super::review::User;
-use super::watched::{OnAnswer, Watch};
+use crate::error::ClusterError;
+use crate::fence::Fence;
+use crate::kind::{Kind, LEASE, SERVICE_ACCOUNT};
+use crate::object::Object;
+use crate::raw::discovery::Discovery;
+use crate::raw::lists::Lists;
+use crate::raw::pages::{self, Pages};
+use crate::raw::path_segment;
+use crate::raw::watched::{OnAnswer, Watch};
+use crate::watch::received::Received;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budget;
 use bumpwright_http::Proxy;
 
 /// The timeout of a plain request.
-pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the
 /// answer to a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
@@ -83,38 +83,38 @@ pub struct Cluster {
     connect: Connect,
     on_answer: OnAnswer,
     limit: Limit,
-    pub(super) fence: Fence,
+    pub(crate) fence: Fence,
     clients: Shared,
     /// The clients that impersonate an account, over the connections of `clients`.
     acting: Option<Clients>,
-    pub(super) account: Option<ObjectName>,
+    pub(crate) account: Option<ObjectName>,
     /// Its address: servers on one host may differ in their paths.
     place: Arc<str>,
     /// The memory budget of answers.
-    pub(super) budget: Budget,
+    pub(crate) budget: Budget,
     /// Whether the settings can be read again by `connect`.
     renewable: bool,
     /// About how many bytes connections take with their settings.
     connection_weight: u64,
-    pub(super) discovery: Arc<Discovery>,
+    pub(crate) discovery: Arc<Discovery>,
     /// The lists that are shared by those with the same connection, for each account apart.
-    pub(super) lists: Arc<Lists>,
+    pub(crate) lists: Arc<Lists>,
 }
 
-pub(super) type Shared = Arc<RwLock<Clients>>;
+pub(crate) type Shared = Arc<RwLock<Clients>>;
 
 #[derive(Clone)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     /// Retries by itself when the server is too busy, after the time in its answer.
-    pub(super) plain: Client,
+    pub(crate) plain: Client,
     /// The same, for answers that are read as a whole without an account: they have a bound.
-    pub(super) whole: Client,
+    pub(crate) whole: Client,
     /// Reports each failure at once: a watch has pauses of its own, and its failures are shown.
-    pub(super) watching: Client,
+    pub(crate) watching: Client,
     /// Host and port.
-    pub(super) host: Arc<str>,
+    pub(crate) host: Arc<str>,
     /// The address.
-    pub(super) place: Arc<str>,
+    pub(crate) place: Arc<str>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -135,7 +135,7 @@ impl Cluster {
     }
 
     /// A server without settings on disk, through a proxy if one is given. `layer` wraps its clients.
-    pub(super) fn of_config(
+    pub(crate) fn of_config(
         config: Config,
         proxy: Option<&Proxy>,
         layer: impl Fn(Client) -> Client,
@@ -238,7 +238,7 @@ impl Cluster {
     }
 
     /// The same server, whose connections take about so many bytes of memory.
-    pub(super) fn with_connections_of(self, bytes: u64) -> Self {
+    pub(crate) fn with_connections_of(self, bytes: u64) -> Self {
         Self {
             connection_weight: bytes,
             ..self
@@ -256,7 +256,7 @@ impl Cluster {
 
     /// Reads the settings again: a refused token may have been replaced on disk, and the client itself checks only
     /// once a minute. On failure everything stays unchanged.
-    pub(super) async fn renew(&self) {
+    pub(crate) async fn renew(&self) {
         if self.renewable
             && let Ok(clients) = Clients::new(&self.connect, &self.on_answer, &self.limit).await
         {
@@ -265,16 +265,16 @@ impl Cluster {
     }
 
     /// For answers that are read on an account.
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.clients().plain
     }
 
     /// For answers that are read as a whole.
-    pub(super) fn whole(&self) -> Client {
+    pub(crate) fn whole(&self) -> Client {
         self.clients().whole
     }
 
-    pub(super) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
+    pub(crate) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
         api(&self.whole(), kind, &name.namespace)
     }
 
@@ -285,7 +285,7 @@ impl Cluster {
     }
 
     /// A request with the timeout of the settings.
-    pub(super) async fn bounded<T>(
+    pub(crate) async fn bounded<T>(
         &self,
         request: impl Future<Output = Result<T, kube::Error>>,
     ) -> Result<T, ClusterError> {
@@ -297,7 +297,7 @@ impl Cluster {
         self.acting.clone().unwrap_or_else(shared)
     }
 
-    pub(super) fn watched(&self, kind: &Kind, scope: &Scope, pages: Pages) -> Api<Received> {
+    pub(crate) fn watched(&self, kind: &Kind, scope: &Scope, pages: Pages) -> Api<Received> {
         let client = pages.of(&self.clients().watching);
         api(&client, kind, scope.namespace.as_deref().unwrap_or_default())
     }
@@ -306,14 +306,14 @@ impl Cluster {
     ///
     /// # Errors
     /// [`ClusterError::Deposed`]
-    pub(super) async fn wait_for_turn(&self, tenant: &str) -> Result<(), ClusterError> {
+    pub(crate) async fn wait_for_turn(&self, tenant: &str) -> Result<(), ClusterError> {
         self.limit.wait(tenant).await;
         self.fence.check()
     }
 
     /// Sends a request about the objects of a kind in a namespace, or in none. Repeated once with settings read again
     /// from disk after a 401.
-    pub(super) async fn request<K, T, Response>(
+    pub(crate) async fn request<K, T, Response>(
         &self,
         kind: &Kind,
         namespace: &str,

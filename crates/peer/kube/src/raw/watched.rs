@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use http::{Request, Response};
 use tower::{Layer, Service};
 
-use super::limit::Limit;
+use crate::client::limit::Limit;
 
 /// Called for each answer with its status code, or `<error>` when there was none; the server's host and port; the
 /// method. It must not block.
@@ -17,12 +17,12 @@ pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 
 /// The layer of [`Watched`].
 #[derive(Clone)]
-pub(super) struct Watch {
-    pub(super) on_answer: OnAnswer,
-    pub(super) host: Arc<str>,
-    pub(super) limit: Limit,
+pub(crate) struct Watch {
+    pub(crate) on_answer: OnAnswer,
+    pub(crate) host: Arc<str>,
+    pub(crate) limit: Limit,
     /// Whether requests wait here for the rate limit. Others wait before their timeout starts.
-    pub(super) waits: bool,
+    pub(crate) waits: bool,
 }
 
 impl<S> Layer<S> for Watch {
@@ -35,7 +35,7 @@ impl<S> Layer<S> for Watch {
 }
 
 /// A service with the hook.
-pub(super) struct Watched<S> {
+pub(crate) struct Watched<S> {
     inner: S,
     watch: Watch,
 }

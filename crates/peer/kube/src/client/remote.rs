@@ -8,10 +8,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 
-use super::client::Cluster;
-use super::error::ClusterError;
+use super::cluster::Cluster;
 use super::login::{Login, TokenSource};
-use super::watched::OnAnswer;
+use crate::error::ClusterError;
+use crate::raw::watched::OnAnswer;
 use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};

@@ -16,7 +16,7 @@ const SMALL: usize = 1 << 10;
 
 /// A JSON value as text, deflated when it is long. Equal values are kept as equal bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Packed {
+pub(crate) enum Packed {
     /// No value.
     Nothing,
     Text(Box<str>),
@@ -25,7 +25,7 @@ pub(super) enum Packed {
 
 impl Packed {
     /// A compact text; none of null.
-    pub(super) fn of(text: Option<&str>) -> Self {
+    pub(crate) fn of(text: Option<&str>) -> Self {
         let Some(text) = text else {
             return Self::Nothing;
         };
@@ -37,7 +37,7 @@ impl Packed {
     }
 
     /// Its bytes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Nothing => 0,
             Self::Text(text) => text.len(),
@@ -46,14 +46,14 @@ impl Packed {
     }
 
     /// The value; null when there is none.
-    pub(super) fn value(&self) -> Value {
+    pub(crate) fn value(&self) -> Value {
         let text = self.text();
         text.and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default()
     }
 
     /// The value as JSON, when there is one.
-    pub(super) fn text(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Nothing => None,
             Self::Text(text) => Some(Cow::Borrowed(text)),

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::answer::ApiCall;
 use super::answered::{Answer, Answered};
-use super::client::Cluster;
-use super::error::ClusterError;
-use super::kind::GroupVersionKind;
-use super::kind::Kind;
 use super::path_segment;
+use crate::client::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::kind::GroupVersionKind;
+use crate::kind::Kind;
 use bumpwright_api::ObjectName;
 
 impl GroupVersionKind {
@@ -83,7 +83,7 @@ impl Resource {
     ///
     /// # Errors
     /// [`ClusterError::Name`]
-    pub(super) fn path(&self, name: &ObjectName) -> Result<String, ClusterError> {
+    pub(crate) fn path(&self, name: &ObjectName) -> Result<String, ClusterError> {
         let collection = self.collection(&name.namespace)?;
         Ok(format!("{collection}/{}", path_segment::name(&name.name)?))
     }
@@ -92,7 +92,7 @@ impl Resource {
     ///
     /// # Errors
     /// [`ClusterError::Name`]
-    pub(super) fn collection(&self, namespace: &str) -> Result<String, ClusterError> {
+    pub(crate) fn collection(&self, namespace: &str) -> Result<String, ClusterError> {
         let base = self.gvk.base();
         Ok(match namespace {
             namespace if self.namespaced && !namespace.is_empty() => {
@@ -112,7 +112,7 @@ const KNOWN: u64 = 1 << 20;
 
 /// The known kinds of the server, by `group/version`.
 #[derive(Debug, Default)]
-pub(super) struct Discovery {
+pub(crate) struct Discovery {
     versions: RwLock<Versions>,
 }
 
@@ -220,7 +220,7 @@ struct ListedVersion {
 
 impl Discovery {
     /// About how many bytes the kinds take.
-    pub(super) fn weight(&self) -> u64 {
+    pub(crate) fn weight(&self) -> u64 {
         self.versions.read().bytes
     }
 

@@ -27,16 +27,16 @@ const SHRINK: u32 = 4;
 
 /// How the objects of a kind are listed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     /// The most objects of a page.
-    pub(super) most: u32,
+    pub(crate) most: u32,
     /// Whether nothing but metadata is asked for.
-    pub(super) only_metadata: bool,
+    pub(crate) only_metadata: bool,
 }
 
 impl Pages {
     /// A client whose lists have such pages.
-    pub(super) fn of(self, client: &Client) -> Client {
+    pub(crate) fn of(self, client: &Client) -> Client {
         let (client, size) = (client.clone(), Arc::new(Size::new(self.most)));
         let service = tower::service_fn(move |mut request: Request<Body>| {
             let (client, size) = (client.clone(), Arc::clone(&size));
@@ -58,7 +58,7 @@ impl Pages {
 }
 
 /// A client whose answers are read as a whole, and have a bound.
-pub(super) fn whole(client: &Client) -> Client {
+pub(crate) fn whole(client: &Client) -> Client {
     let client = client.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
         let client = client.clone();
@@ -165,7 +165,7 @@ mod tests {
     use kube::api::{Api, ListParams};
 
     use super::*;
-    use crate::received::Received;
+    use crate::watch::received::Received;
 
     /// A server with so many objects of so many bytes each; the limits that it was asked with.
     fn server(objects: usize, bytes: usize) -> (Client, Arc<Mutex<Vec<String>>>) {

@@ -7,9 +7,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use kube::Client;
 use kube::client::Body;
 
-use super::client::{Clients, Shared};
-use super::error::ClusterError;
+use super::cluster::{Clients, Shared};
 use super::review::User;
+use crate::error::ClusterError;
 
 const IMPERSONATE_USER: &str = "impersonate-user";
 const IMPERSONATE_UID: &str = "impersonate-uid";
@@ -18,7 +18,7 @@ const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
 
 /// Clients that impersonate somebody over the connections of others, and follow when those are replaced. The server
 /// adds the groups of a ServiceAccount when none is given.
-pub(super) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, ClusterError> {
+pub(crate) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, ClusterError> {
     let whom = Arc::new(headers_of(user)?);
     let now = clients.read().clone();
     Ok(Clients {

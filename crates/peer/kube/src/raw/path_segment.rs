@@ -1,14 +1,14 @@
 //! Names as segments of paths. References to other objects come from tenants, and the API server checks only some of
 //! them: `../../other/secrets/key` must not become the path of a Secret in another namespace.
 
-use super::error::ClusterError;
+use crate::error::ClusterError;
 use bumpwright_api::ObjectName;
 
 /// Checks that a name is a valid segment of a path, as client-go (apimachinery, `rest.IsValidPathSegmentName`).
 ///
 /// # Errors
 /// [`ClusterError::Name`] in the words of client-go; no request is made.
-pub(super) fn checked(name: &ObjectName) -> Result<(), ClusterError> {
+pub(crate) fn checked(name: &ObjectName) -> Result<(), ClusterError> {
     namespace(&name.namespace)?;
     self::name(&name.name)?;
     Ok(())
@@ -18,7 +18,7 @@ pub(super) fn checked(name: &ObjectName) -> Result<(), ClusterError> {
 ///
 /// # Errors
 /// As [`checked`].
-pub(super) fn namespace(text: &str) -> Result<String, ClusterError> {
+pub(crate) fn namespace(text: &str) -> Result<String, ClusterError> {
     segment("namespace", text)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn namespace(text: &str) -> Result<String, ClusterError> {
 ///
 /// # Errors
 /// As [`checked`].
-pub(super) fn name(text: &str) -> Result<String, ClusterError> {
+pub(crate) fn name(text: &str) -> Result<String, ClusterError> {
     segment("resource name", text)
 }
 

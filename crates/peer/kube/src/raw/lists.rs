@@ -16,10 +16,10 @@ use tokio::time::Instant;
 
 use super::answered::Stamp;
 use super::answered::{Answer as _, Answered};
-use super::client::Cluster;
 use super::discovery::Resource;
-use super::error::ClusterError;
-use super::kind::GroupVersionKind;
+use crate::client::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::kind::GroupVersionKind;
 use bumpwright_api::ObjectName;
 
 /// How long a shared list is kept: those who wait for a worker may have asked before it began.
@@ -118,7 +118,7 @@ impl Key {
 
 /// The lists of a server with the rights of one connection.
 #[derive(Debug)]
-pub(super) struct Lists {
+pub(crate) struct Lists {
     table: Mutex<Table>,
     /// How long a list of all objects is kept.
     kept: Duration,
@@ -349,7 +349,7 @@ impl Lists {
     }
 
     /// About how many bytes the lists and places take.
-    pub(super) fn weight(&self) -> u64 {
+    pub(crate) fn weight(&self) -> u64 {
         let table = self.table.lock();
         table.bytes + table.places_bytes
     }

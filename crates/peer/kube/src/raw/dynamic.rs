@@ -12,9 +12,9 @@ use url::form_urlencoded::Serializer;
 use super::answer::ApiCall;
 use super::answered::Stamp;
 use super::answered::{Answer, Answered};
-use super::client::Cluster;
 use super::discovery::Resource;
-use super::error::ClusterError;
+use crate::client::cluster::Cluster;
+use crate::error::ClusterError;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Exceeded;
 
@@ -126,8 +126,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-pub(super) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-pub(super) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 fn with_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
@@ -265,7 +265,7 @@ impl Cluster {
     }
 
     /// As [`Cluster::stamps`], of at most so many objects; none if there are more.
-    pub(super) async fn stamps_within(
+    pub(crate) async fn stamps_within(
         &self,
         resource: &Resource,
         (namespace, labels): (&str, &str),

@@ -25,18 +25,18 @@ use tower::util::BoxService;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _};
 use url::{Host, Url};
 
-use super::client::REQUEST_TIMEOUT;
-use super::error::full;
+use super::cluster::REQUEST_TIMEOUT;
+use crate::error::full;
 use bumpwright_http::{Proxy, ProxyParts, proxy_of_environment};
 
 /// kube's default stack.
-pub(super) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
+pub(crate) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// The client stack for the server of `config`: through the given proxy, else the environment's.
 ///
 /// # Errors
 /// A text, never with the login of a proxy.
-pub(super) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, String> {
+pub(crate) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, String> {
     // It may come from the environment, without its exceptions.
     config.proxy_url = None;
     let proxy = match given {

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::json_text::JsonText;
+use crate::watch::json_text::JsonText;
 
 /// The most bytes of memory of a tree of spec, data and so on: some ten thousand objects in lists.
 const FIELDS: u64 = 16 << 20;
@@ -47,11 +47,11 @@ impl fmt::Display for Size {
     }
 }
 
-pub(super) fn fields(fields: &JsonText) -> Option<TooLarge> {
+pub(crate) fn fields(fields: &JsonText) -> Option<TooLarge> {
     of("spec", fields.tree(), FIELDS)
 }
 
-pub(super) fn status(status: &JsonText) -> Option<TooLarge> {
+pub(crate) fn status(status: &JsonText) -> Option<TooLarge> {
     of("status", status.tree(), STATUS)
 }
 
@@ -61,17 +61,17 @@ fn of(what: &'static str, bytes: u64, most: u64) -> Option<TooLarge> {
 
 /// Labels or annotations; none of them are kept when they are too many.
 #[derive(Default)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     entries: Option<BTreeMap<String, String>>,
     weight: usize,
 }
 
 impl Entries {
-    pub(super) fn too_large(&self, what: &'static str) -> Option<TooLarge> {
+    pub(crate) fn too_large(&self, what: &'static str) -> Option<TooLarge> {
         of(what, self.weight as u64, ENTRIES as u64)
     }
 
-    pub(super) fn kept(self) -> Option<BTreeMap<String, String>> {
+    pub(crate) fn kept(self) -> Option<BTreeMap<String, String>> {
         self.entries
     }
 }
@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for EntriesReader {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::received::Received;
+    use crate::watch::received::Received;
     use crate::{KUSTOMIZATION, Object};
 
     fn read(object: &Value) -> Object {

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::client::Cluster;
-use super::error::ClusterError;
-use super::kind::Kind;
-use super::object::Object;
+use crate::client::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::kind::Kind;
+use crate::object::Object;
 
 /// Attempts of a write, while others write to the same object.
 const ATTEMPTS: u32 = 5;

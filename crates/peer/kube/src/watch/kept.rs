@@ -28,7 +28,7 @@ impl Default for KeptMemory {
 
 impl KeptMemory {
     /// So many bytes for all objects, and for those of a namespace.
-    pub(super) fn of(all: u64, each: u64) -> Self {
+    pub(crate) fn of(all: u64, each: u64) -> Self {
         Self {
             memory: Memory::for_objects(all, each),
             held: Arc::default(),
@@ -36,7 +36,7 @@ impl KeptMemory {
     }
 
     /// Takes bytes; false, and nothing is taken, where there are not so many left.
-    pub(super) fn take(&self, namespace: &str, bytes: usize) -> bool {
+    pub(crate) fn take(&self, namespace: &str, bytes: usize) -> bool {
         let mut held = self.held.lock();
         match held.get_mut(namespace) {
             Some(own) => own.grow(bytes as u64).is_ok(),
@@ -47,7 +47,7 @@ impl KeptMemory {
         }
     }
 
-    pub(super) fn release(&self, namespace: &str, bytes: usize) {
+    pub(crate) fn release(&self, namespace: &str, bytes: usize) {
         let mut held = self.held.lock();
         if let Some(own) = held.get_mut(namespace) {
             own.shrink(bytes as u64);

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::Cluster;
-use super::error::ClusterError;
+use super::cluster::Cluster;
+use crate::error::ClusterError;
 use bumpwright_api::ObjectName;
 
 impl Cluster {

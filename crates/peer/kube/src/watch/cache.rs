@@ -11,13 +11,13 @@ use kube::runtime::watcher::{self, Event};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
-use super::client::{Cluster, Scope};
-use super::error::full;
 use super::kept::KeptMemory;
-use super::kind::Kind;
-use super::object::Object;
-use super::pages::Pages;
 use super::received::Received;
+use crate::client::cluster::{Cluster, Scope};
+use crate::error::full;
+use crate::kind::Kind;
+use crate::object::Object;
+use crate::raw::pages::Pages;
 use bumpwright_api::ObjectName;
 
 /// A change of an object.

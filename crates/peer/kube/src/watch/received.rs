@@ -13,17 +13,17 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::json_text::JsonText;
-use super::too_large::{self, Entries, TooLarge};
+use crate::raw::too_large::{self, Entries, TooLarge};
 
 /// An object without `managedFields` and other unused metadata.
 #[derive(Clone)]
-pub(super) struct Received {
-    pub(super) metadata: ObjectMeta,
-    pub(super) status: Option<JsonText>,
+pub(crate) struct Received {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) status: Option<JsonText>,
     /// The rest but `apiVersion` and `kind`.
-    pub(super) fields: JsonText,
+    pub(crate) fields: JsonText,
     /// Why it is not read whole.
-    pub(super) too_large: Option<TooLarge>,
+    pub(crate) too_large: Option<TooLarge>,
 }
 
 /// Shows no fields: they may be a Secret's.
@@ -151,8 +151,8 @@ mod tests {
     use kube::core::{DynamicObject, ObjectList};
     use serde_json::{Value, json};
 
-    use super::super::json_text::JsonText;
     use super::Received;
+    use crate::watch::json_text::JsonText;
     use crate::{IMAGE_POLICY, Object};
 
     fn policy() -> Value {

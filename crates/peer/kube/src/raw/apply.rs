@@ -7,11 +7,11 @@ use kube::core::Request;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::client::Cluster;
 use super::dynamic::Apply;
-use super::error::ClusterError;
-use super::kind::{CUSTOM_RESOURCE_DEFINITION, Kind};
-use super::object::Object;
+use crate::client::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::kind::{CUSTOM_RESOURCE_DEFINITION, Kind};
+use crate::object::Object;
 use bumpwright_api::ObjectName;
 
 /// The interval between reads of a definition.

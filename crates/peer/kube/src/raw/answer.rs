@@ -6,8 +6,8 @@ use kube::client::Body;
 use serde::Deserialize;
 
 use super::answered::{self, Answer, Answered, ReadError};
-use super::client::Cluster;
-use super::error::ClusterError;
+use crate::client::cluster::Cluster;
+use crate::error::ClusterError;
 use bumpwright_budget::{Exceeded, Reservation};
 
 /// The most bytes of an error that are read and shown: conditions are limited too.
@@ -16,19 +16,19 @@ const WORDS: usize = 16 << 10;
 
 /// A request about an object, or a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ApiCall<'a> {
-    pub(super) method: &'a Method,
+pub(crate) struct ApiCall<'a> {
+    pub(crate) method: &'a Method,
     /// Path and query.
-    pub(super) path: &'a str,
+    pub(crate) path: &'a str,
     /// The accepted media type; empty for plain JSON.
-    pub(super) accept: &'a str,
+    pub(crate) accept: &'a str,
     /// The media type of the body; empty without one.
-    pub(super) content_type: &'a str,
-    pub(super) body: &'a [u8],
+    pub(crate) content_type: &'a str,
+    pub(crate) body: &'a [u8],
 }
 
 impl<'a> ApiCall<'a> {
-    pub(super) const fn get(path: &'a str) -> Self {
+    pub(crate) const fn get(path: &'a str) -> Self {
         Self {
             method: &Method::GET,
             path,
@@ -58,7 +58,7 @@ struct Status {
 impl Cluster {
     /// Sends a request and reads its answer, within the requester's share of memory. Repeated once with credentials
     /// read again from disk after a 401.
-    pub(super) async fn answer<T: Answer>(&self, call: ApiCall<'_>) -> Result<Answered<T>, ClusterError> {
+    pub(crate) async fn answer<T: Answer>(&self, call: ApiCall<'_>) -> Result<Answered<T>, ClusterError> {
         let (bytes, room) = match self.bytes(call).await {
             Err(error) if error.is_unauthorized() => {
                 self.renew().await;
@@ -102,7 +102,7 @@ impl Cluster {
     }
 
     /// The error of an answer that exceeds the memory: of which server, to which request.
-    pub(super) fn too_much(&self, call: ApiCall<'_>, cause: Exceeded) -> ClusterError {
+    pub(crate) fn too_much(&self, call: ApiCall<'_>, cause: Exceeded) -> ClusterError {
         ClusterError::TooMuch {
             what: format!("the answer of {} to {} {}", self.identity(), call.method, call.place()),
             cause,

@@ -4,29 +4,29 @@
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::answered::{MAP, PLACE};
+use crate::raw::answered::{MAP, PLACE};
 
 /// A JSON value as text.
 #[derive(Clone, Default)]
-pub(super) struct JsonText {
+pub(crate) struct JsonText {
     text: Vec<u8>,
     tree: u64,
 }
 
 impl JsonText {
     /// The text; none of null.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         let text = std::str::from_utf8(&self.text).ok()?;
         (!text.is_empty() && text != "null").then_some(text)
     }
 
     /// About how many bytes a tree of it would take.
-    pub(super) fn tree(&self) -> u64 {
+    pub(crate) fn tree(&self) -> u64 {
         self.tree
     }
 
     /// The beginning of an object.
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self {
             text: b"{".to_vec(),
             tree: MAP + PLACE,
@@ -34,7 +34,7 @@ impl JsonText {
     }
 
     /// Appends a field to an object that has begun: the next value of a map.
-    pub(super) fn field<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+    pub(crate) fn field<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         self.scalar(key)?;
         self.text.push(b':');
         map.next_value_seed(Copy(self))?;
@@ -43,7 +43,7 @@ impl JsonText {
     }
 
     /// The end of an object that has begun.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.close(b'}');
         self.text.shrink_to_fit();
     }
@@ -156,8 +156,8 @@ impl<'de> Visitor<'de> for Copy<'_> {
 mod tests {
     use serde_json::Value;
 
-    use super::super::answered::Answer as _;
     use super::JsonText;
+    use crate::raw::answered::Answer as _;
 
     /// The text is that of the tree, from a text as from a tree.
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::cache::{Cache, Change};
-use super::object::Object;
+use crate::object::Object;
 use bumpwright_api::ObjectName;
 
 type Names<K> = HashMap<K, BTreeSet<ObjectName>>;

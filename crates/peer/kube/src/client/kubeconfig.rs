@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
-use super::client::Connect;
+use super::cluster::Connect;
 
 /// The settings of a kubeconfig, or of a pod where no file and no context is named.
 ///
 /// # Errors
 /// Why there are none, without the text of the file: it may be a token.
-pub(super) async fn settings(connect: &Connect) -> Result<Config, String> {
+pub(crate) async fn settings(connect: &Connect) -> Result<Config, String> {
     let options = KubeConfigOptions {
         context: connect.context.clone(),
         ..KubeConfigOptions::default()

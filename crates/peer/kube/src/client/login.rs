@@ -30,7 +30,7 @@ pub struct ServerToken {
 pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<ServerToken, String>> + Send + Sync>;
 
 /// The tokens of a server.
-pub(super) struct Login {
+pub(crate) struct Login {
     source: TokenSource,
     kept: Mutex<CachedToken>,
 }
@@ -42,13 +42,13 @@ struct CachedToken {
 }
 
 impl Login {
-    pub(super) fn new(source: TokenSource) -> Arc<Self> {
+    pub(crate) fn new(source: TokenSource) -> Arc<Self> {
         let kept = Mutex::default();
         Arc::new(Self { source, kept })
     }
 
     /// Adds the token to the requests of a client.
-    pub(super) fn layer(self: &Arc<Self>, client: Client) -> Client {
+    pub(crate) fn layer(self: &Arc<Self>, client: Client) -> Client {
         let login = Arc::clone(self);
         let service = tower::service_fn(move |mut request: Request<Body>| {
             let (client, login) = (client.clone(), Arc::clone(&login));

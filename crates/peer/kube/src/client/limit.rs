@@ -46,7 +46,7 @@ impl Pace {
 
 /// The rate limiter. Copies share it.
 #[derive(Clone, Default)]
-pub(super) struct Limit(Option<Arc<Shared>>);
+pub(crate) struct Limit(Option<Arc<Shared>>);
 
 struct Shared {
     always: bool,
@@ -59,7 +59,7 @@ struct Shared {
 
 impl Limit {
     /// Without a pace there is no limit.
-    pub(super) fn new(pace: Option<Pace>) -> Self {
+    pub(crate) fn new(pace: Option<Pace>) -> Self {
         Self(pace.map(|pace| {
             Arc::new(Shared {
                 always: pace.always,
@@ -76,7 +76,7 @@ impl Limit {
     }
 
     /// Waits until the next request of a tenant may be sent.
-    pub(super) async fn wait(&self, tenant: &str) {
+    pub(crate) async fn wait(&self, tenant: &str) {
         let Some(shared) = self.0.as_ref().filter(|shared| !shared.is_lifted()) else {
             return;
         };
@@ -87,7 +87,7 @@ impl Limit {
     }
 
     /// Checks the headers of an answer.
-    pub(super) fn see(&self, headers: &HeaderMap) {
+    pub(crate) fn see(&self, headers: &HeaderMap) {
         if let Some(shared) = &self.0
             && !shared.always
             && headers.contains_key(FAIR)

@@ -27,8 +27,8 @@ pub struct Stamp {
 
 /// Bytes of memory of a map that is not empty, and of an entry in a map or list. Measured: serde_json's
 /// maps are B-trees, whose smallest leaf has eleven entries.
-pub(super) const MAP: u64 = 700;
-pub(super) const PLACE: u64 = 100;
+pub(crate) const MAP: u64 = 700;
+pub(crate) const PLACE: u64 = 100;
 
 /// The factor of memory to text of a typed list: `{"metadata":{"name":""}}` is four texts of 24 bytes, in a
 /// list that has doubled.
@@ -56,7 +56,7 @@ impl<T> DerefMut for Answered<T> {
 }
 
 /// Parses an answer. `room` reserves its bytes; memory for the value is reserved before parsing.
-pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Reservation) -> Result<Answered<T>, ReadError> {
+pub(crate) fn read<T: Answer>(bytes: &[u8], mut room: Reservation) -> Result<Answered<T>, ReadError> {
     room.grow(T::most(bytes)).map_err(ReadError::Exceeded)?;
     let value: T = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
     room.shrink(room.bytes().saturating_sub(value.weight()));
@@ -65,13 +65,13 @@ pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Reservation) -> Result<Ans
 
 impl<T> Answered<T> {
     /// Starts with an empty value.
-    pub(super) fn empty(value: T, share: &Share) -> Result<Self, Exceeded> {
+    pub(crate) fn empty(value: T, share: &Share) -> Result<Self, Exceeded> {
         let held = share.reserve(0)?;
         Ok(Self { value, held })
     }
 
     /// Merges another answer, with its reservation.
-    pub(super) fn take<U>(&mut self, other: Answered<U>, take: impl FnOnce(&mut T, U)) -> Result<(), Exceeded> {
+    pub(crate) fn take<U>(&mut self, other: Answered<U>, take: impl FnOnce(&mut T, U)) -> Result<(), Exceeded> {
         let Answered { value, held } = other;
         let bytes = held.bytes();
         drop(held);
@@ -81,19 +81,19 @@ impl<T> Answered<T> {
     }
 
     /// The value without the reservation, for values of bounded size.
-    pub(super) fn into_value(self) -> T {
+    pub(crate) fn into_value(self) -> T {
         self.value
     }
 }
 
 /// Why an answer cannot be read.
-pub(super) enum ReadError {
+pub(crate) enum ReadError {
     Exceeded(Exceeded),
     Malformed(serde_json::Error),
 }
 
 /// A type of answers.
-pub(super) trait Answer: DeserializeOwned {
+pub(crate) trait Answer: DeserializeOwned {
     /// The most bytes of memory for a text.
     fn most(text: &[u8]) -> u64 {
         TYPED * text.len() as u64

@@ -6,9 +6,9 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::ApiCall;
-use super::client::Cluster;
-use super::error::ClusterError;
+use super::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::raw::answer::ApiCall;
 use bumpwright_api::ObjectName;
 use bumpwright_secret::Secret;
 
