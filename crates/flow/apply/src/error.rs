@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::change::ChangeSet;
 use super::inventory::{Entry, Inventory};
-use super::item::Dropped;
+use super::look::change::ChangeSet;
+use super::object::item::Dropped;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::ClusterError;
 

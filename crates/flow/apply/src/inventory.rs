@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::change::{Change, ChangeSet};
-use super::identity::{InvalidId, parse_id, written_id};
-use super::order;
+use super::look::change::{Change, ChangeSet};
+use super::object::identity::{InvalidId, parse_id, written_id};
+use super::object::order;
 use bumpwright_api::ObjectId;
 
 /// One object of an inventory.

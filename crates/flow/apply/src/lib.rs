@@ -8,47 +8,31 @@
 //! No object of a stage is written before the server has accepted all of them. A reconciliation without changes costs
 //! one list of versions per kind, and no request per object.
 
-mod admission;
-mod change;
-mod coming;
-mod digest;
-mod drift;
 mod error;
-mod identity;
-mod ignore;
 mod inventory;
-mod item;
 mod look;
-mod managers;
 mod memory;
-mod memory_folder;
-mod metadata;
-mod normalize;
-mod order;
+mod object;
 mod preview;
 mod prune;
 mod readiness;
-mod recall;
 mod run;
 mod settings;
 mod stage;
-mod status;
-mod takeover;
-mod unknown_fields;
 mod write;
 
-pub use admission::refusals;
-pub use change::{Action, Change, ChangeSet};
 pub use error::{ApplyError, Cause, Failed, PruneError, Refusal, Refusals};
-pub use identity::InvalidId;
 pub use inventory::{Entry, Inventory};
-pub use item::{Desired, Dropped};
-pub use memory::Memory;
-pub use memory_folder::{MemoryFolder, MemoryOwner};
-pub use order::parse_stage_kinds;
+pub use look::admission::refusals;
+pub use look::change::{Action, Change, ChangeSet};
+pub use look::takeover::{Snapshot, TakenOver};
+pub use memory::applied::Memory;
+pub use memory::folder::{MemoryFolder, MemoryOwner};
+pub use object::identity::InvalidId;
+pub use object::item::{Desired, Dropped};
+pub use object::order::parse_stage_kinds;
+pub use object::status::{status_in, status_of};
 pub use preview::{Preview, as_applied, preview};
 pub use prune::{prune, terminated};
 pub use run::{Applied, InventoryStore, apply};
 pub use settings::Settings;
-pub use status::{status_in, status_of};
-pub use takeover::{Snapshot, TakenOver};

@@ -6,12 +6,12 @@ use std::time::Duration;
 use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use super::change::{Action, Change, ChangeSet};
 use super::error::PruneError;
-use super::identity::at;
 use super::inventory::Entry;
-use super::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
-use super::order;
+use super::look::change::{Action, Change, ChangeSet};
+use super::object::identity::at;
+use super::object::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
+use super::object::order;
 use super::settings::Settings;
 use bumpwright_kube::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 

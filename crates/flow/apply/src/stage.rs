@@ -7,13 +7,13 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::change::{Action, Change, ChangeSet};
 use super::error::{ApplyError, Cause, Refusal, Refusals};
 use super::inventory::{Entry, Inventory};
-use super::item::{Dropped, Item};
-use super::look::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
-use super::memory::Memory;
-use super::order::{self, Stage};
+use super::look::change::{Action, Change, ChangeSet};
+use super::look::dry_run::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
+use super::memory::applied::Memory;
+use super::object::item::{Dropped, Item};
+use super::object::order::{self, Stage};
 use super::readiness;
 use super::run::InventoryStore;
 use super::write::Replaced;

@@ -3,11 +3,11 @@
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::change::{Action, Change};
 use super::error::{ApplyError, Refusal};
-use super::ignore::yield_fields;
-use super::item::Item;
-use super::look::{Looker, PAUSE, Plan, Verdict, change, refusal, resource_version, write};
+use super::look::change::{Action, Change};
+use super::look::dry_run::{Looker, PAUSE, Plan, Verdict, change, refusal, resource_version, write};
+use super::object::ignore::yield_fields;
+use super::object::item::Item;
 use bumpwright_kube::{Answered, Apply, ClusterError, Deletion, Resource};
 
 impl Looker<'_> {

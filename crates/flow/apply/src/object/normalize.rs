@@ -41,13 +41,13 @@ const BUILT_IN: [&str; 22] = [
 ];
 
 /// Returns whether Flux reads objects of a kind into Go's types. It excludes roles, whose rules would be lost.
-pub(super) fn is_typed(gvk: &GroupVersionKind) -> bool {
+pub(crate) fn is_typed(gvk: &GroupVersionKind) -> bool {
     let is_role = matches!(gvk.kind.as_str(), "Role" | "ClusterRole");
     BUILT_IN.contains(&gvk.group.as_str()) && !(is_role && gvk.api_version() == "rbac.authorization.k8s.io/v1")
 }
 
 /// Normalizes a manifest.
-pub(super) fn normalize(object: &mut Value) {
+pub(crate) fn normalize(object: &mut Value) {
     let gvk = GroupVersionKind::of(object);
     if is_typed(&gvk) {
         normalize_typed(object, &gvk);

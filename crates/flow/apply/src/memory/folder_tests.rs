@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use super::*;
-use crate::change::{Action, Change};
-use crate::item::{Desired, Item};
-use crate::look::Version;
+use crate::look::change::{Action, Change};
+use crate::look::dry_run::Version;
+use crate::object::item::{Desired, Item};
 use crate::settings::Settings;
 use bumpwright_kube::Stamp;
 

@@ -16,7 +16,7 @@ const RBAC_KINDS: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRol
 ///
 /// # Errors
 /// [`InvalidId`]
-pub(super) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
+pub(crate) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
     let invalid = || InvalidId(id.to_owned());
     let (namespace, rest) = id.split_once('_').ok_or_else(invalid)?;
     // Error texts of cli-utils: the rest of the id at the point where parsing failed.
@@ -32,7 +32,7 @@ pub(super) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
 }
 
 /// Formats the id for an inventory.
-pub(super) fn written_id(id: &ObjectId) -> String {
+pub(crate) fn written_id(id: &ObjectId) -> String {
     let ObjectName { namespace, name } = &id.name;
     let is_rbac = id.group == RBAC && RBAC_KINDS.contains(&id.kind.as_str());
     let name = if is_rbac { name.replace(':', "__") } else { name.clone() };
@@ -40,7 +40,7 @@ pub(super) fn written_id(id: &ObjectId) -> String {
 }
 
 /// The kind of an object at a version.
-pub(super) fn at(id: &ObjectId, version: &str) -> GroupVersionKind {
+pub(crate) fn at(id: &ObjectId, version: &str) -> GroupVersionKind {
     GroupVersionKind {
         group: id.group.clone(),
         version: version.to_owned(),

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::error::ApplyError;
 use super::metadata::{self, DECRYPT_DISABLED, owner_labels};
 use super::normalize::normalize;
-use super::settings::Settings;
+use crate::error::ApplyError;
+use crate::settings::Settings;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{GroupVersionKind, Resource};
 use bumpwright_sops::{Ciphertext, ciphertext, is_encrypted_object, is_encrypted_secret};
 
-pub(super) type Fingerprint = [u8; 32];
+pub(crate) type Fingerprint = [u8; 32];
 
 /// A digest over several values.
-pub(super) fn fingerprint(parts: &[&Value]) -> Fingerprint {
+pub(crate) fn fingerprint(parts: &[&Value]) -> Fingerprint {
     let mut digest = Sha256::new();
     for part in parts {
         let text = part.to_string();
@@ -47,21 +47,21 @@ pub struct Dropped {
 }
 
 #[derive(Debug)]
-pub(super) struct Item {
-    pub(super) object: Value,
-    pub(super) id: ObjectId,
-    pub(super) gvk: GroupVersionKind,
-    pub(super) origin: Option<String>,
+pub(crate) struct Item {
+    pub(crate) object: Value,
+    pub(crate) id: ObjectId,
+    pub(crate) gvk: GroupVersionKind,
+    pub(crate) origin: Option<String>,
     /// Digest of the desired object.
-    pub(super) digest: Fingerprint,
+    pub(crate) digest: Fingerprint,
     /// Its kind's REST mapping, once known.
-    pub(super) resource: Option<Arc<Resource>>,
-    pub(super) dropped: Vec<String>,
+    pub(crate) resource: Option<Arc<Resource>>,
+    pub(crate) dropped: Vec<String>,
 }
 
 impl Item {
     /// Prepares a manifest.
-    pub(super) fn of(desired: Desired, settings: &Settings) -> Result<Self, ApplyError> {
+    pub(crate) fn of(desired: Desired, settings: &Settings) -> Result<Self, ApplyError> {
         let Desired { mut object, origin } = desired;
         let id = ObjectId::of(&object);
         let dropped = form(&mut object, settings)?;
@@ -77,7 +77,7 @@ impl Item {
     }
 
     /// The fields that are not applied.
-    pub(super) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
+    pub(crate) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
         let (subject, origin) = (self.id.to_string(), self.origin.clone());
         let paths = std::mem::take(&mut self.dropped).into_iter();
         paths.map(move |path| Dropped {
@@ -90,7 +90,7 @@ impl Item {
 
 /// Puts a manifest into the form in which it is applied: owner labels, normal form, common metadata. Returns the fields
 /// that are not applied. One that is refused stays as it is.
-pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String>, ApplyError> {
+pub(crate) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String>, ApplyError> {
     if !DECRYPT_DISABLED.is_annotated(object) {
         refuse_ciphertext(object)?;
     }

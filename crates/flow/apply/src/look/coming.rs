@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::item::Item;
-use super::stage::defined;
+use crate::object::item::Item;
+use crate::stage::defined;
 use bumpwright_api::ObjectId;
 
 /// Namespaces and kinds.
 #[derive(Debug, Default)]
-pub(super) struct Coming {
+pub(crate) struct Coming {
     namespaces: BTreeSet<String>,
     /// By group and name.
     kinds: BTreeSet<(String, String)>,
 }
 
 impl Coming {
-    pub(super) fn add(&mut self, object: &Value) {
+    pub(crate) fn add(&mut self, object: &Value) {
         let id = ObjectId::of(object);
         if id.kind == "Namespace" && id.group.is_empty() {
             self.namespaces.insert(id.name.name);
@@ -25,14 +25,14 @@ impl Coming {
         self.kinds.extend(defined(object));
     }
 
-    pub(super) fn brings(&self, item: &Item) -> bool {
+    pub(crate) fn brings(&self, item: &Item) -> bool {
         let kind = (item.gvk.group.clone(), item.gvk.kind.clone());
         self.kinds.contains(&kind) || self.namespaces.contains(&item.id.name.namespace)
     }
 }
 
 /// Whether others may need an object: a namespace or a definition.
-pub(super) fn brings_others(object: &Value) -> bool {
+pub(crate) fn brings_others(object: &Value) -> bool {
     let id = ObjectId::of(object);
     (id.kind == "Namespace" && id.group.is_empty()) || defined(object).is_some()
 }

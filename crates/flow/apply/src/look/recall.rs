@@ -9,11 +9,11 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::time::Instant;
 
 use super::change::Change;
-use super::error::ApplyError;
-use super::item::Item;
-use super::look::Looker;
-use super::memory::Memory;
-use super::metadata::{owned_selector, owner_selector};
+use super::dry_run::Looker;
+use crate::error::ApplyError;
+use crate::memory::applied::Memory;
+use crate::object::item::Item;
+use crate::object::metadata::{owned_selector, owner_selector};
 use bumpwright_kube::{ClusterError, GroupVersionKind, Resource, StampQuery, Stamps};
 
 /// With more namespaces than this a kind is listed across all of them at once.
@@ -26,7 +26,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1
 impl Looker<'_> {
     /// The remembered entry of each item that needs no dry run; None for the others. `asked` is when the
     /// apply was asked for.
-    pub(super) async fn recall(
+    pub(crate) async fn recall(
         &self,
         items: &[Item],
         (memory, asked): (&Memory, Instant),

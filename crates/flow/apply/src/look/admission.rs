@@ -4,11 +4,11 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::coming::Coming;
-use super::error::{ApplyError, Cause, Refusal};
-use super::item::{Desired, Item};
-use super::look::{Looker, refusal};
-use super::settings::Settings;
-use super::stage::defined;
+use super::dry_run::{Looker, refusal};
+use crate::error::{ApplyError, Cause, Refusal};
+use crate::object::item::{Desired, Item};
+use crate::settings::Settings;
+use crate::stage::defined;
 use bumpwright_kube::Cluster;
 
 /// The objects among `objects` that the server refuses, in their order. `build` is all that is applied with them: a

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::digest::Key;
-use super::memory::{ENTRY, Memory};
+use super::applied::{ENTRY, Memory};
+use crate::object::digest::Key;
 use bumpwright_api::ObjectName;
 
 /// The beginning of each file, with the version of its format.
@@ -238,5 +238,5 @@ fn now() -> u64 {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-#[path = "memory_folder_tests.rs"]
+#[path = "folder_tests.rs"]
 mod tests;

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::drift::{put, remove, unescape};
-use super::error::ApplyError;
 use super::metadata::texts;
+use crate::error::ApplyError;
+use crate::look::drift::{put, remove, unescape};
 use bumpwright_api::{IgnoreRule, ObjectSelector};
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_kustomize::replace::LabelSelector;
@@ -16,7 +16,7 @@ const MAX_PATTERNS: usize = 16 << 20;
 
 /// Compiled rules.
 #[derive(Debug, Default)]
-pub(super) struct IgnoreRules(Vec<(Target, Vec<String>)>);
+pub(crate) struct IgnoreRules(Vec<(Target, Vec<String>)>);
 
 #[derive(Debug, Default)]
 struct Target {
@@ -27,7 +27,7 @@ struct Target {
 }
 
 impl IgnoreRules {
-    pub(super) fn of(rules: &[IgnoreRule]) -> Result<Self, ApplyError> {
+    pub(crate) fn of(rules: &[IgnoreRule]) -> Result<Self, ApplyError> {
         let mut left = MAX_PATTERNS;
         let rules = rules.iter().map(|rule| {
             let target = rule.target.as_ref().map(Target::of).transpose();
@@ -48,7 +48,7 @@ impl IgnoreRules {
     }
 
     /// The ignored fields of an object.
-    pub(super) fn paths(&self, object: &Value) -> Vec<&str> {
+    pub(crate) fn paths(&self, object: &Value) -> Vec<&str> {
         let rules = self.0.iter().filter(|(target, _)| target.is_for(object));
         rules.flat_map(|(_, paths)| paths).map(String::as_str).collect()
     }
@@ -115,7 +115,7 @@ impl Target {
 }
 
 /// Both sides without the ignored fields.
-pub(super) fn without(object: &Value, paths: &[&str]) -> Value {
+pub(crate) fn without(object: &Value, paths: &[&str]) -> Value {
     let mut object = object.clone();
     paths.iter().for_each(|path| remove(&mut object, path));
     object
@@ -123,7 +123,7 @@ pub(super) fn without(object: &Value, paths: &[&str]) -> Value {
 
 /// Keeps the cluster's values of ignored fields where applying would change them: a field that another manager applies
 /// as well is left out, a field that is only ours gets its current value.
-pub(super) fn yield_fields(object: &mut Value, existing: &Value, dry_run: &Value, paths: &[&str], manager: &str) {
+pub(crate) fn yield_fields(object: &mut Value, existing: &Value, dry_run: &Value, paths: &[&str], manager: &str) {
     let managers = Managers::of(existing);
     for path in paths {
         let there = existing.pointer(path);

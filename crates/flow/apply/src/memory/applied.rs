@@ -1,7 +1,7 @@
 //! The memory of applied objects of a Kustomization, so that a reconciliation without changes costs one list per kind
 //! and no request per object.
 //!
-//! It holds keyed digests only: small, and on a disk ([`super::MemoryFolder`]) they reveal neither names nor the
+//! It holds keyed digests only: small, and on a disk ([`crate::MemoryFolder`]) they reveal neither names nor the
 //! data of a Secret.
 
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::change::{Action, Change};
-use super::digest::{DIGEST, Digest, Key};
-use super::item::Fingerprint;
-use super::item::Item;
-use super::look::Version;
+use crate::look::change::{Action, Change};
+use crate::look::dry_run::Version;
+use crate::object::digest::{DIGEST, Digest, Key};
+use crate::object::item::Fingerprint;
+use crate::object::item::Item;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::Stamp;
 
@@ -24,17 +24,17 @@ const TRUSTED: Duration = Duration::from_secs(3600);
 /// Results of a Kustomization's last reconciliations. Belongs to one Kustomization.
 #[derive(Debug, Default)]
 pub struct Memory {
-    pub(super) key: Key,
+    pub(crate) key: Key,
     /// Digest of the apply settings.
     settings: Digest,
     objects: BTreeMap<Digest, Known>,
     /// Whether it has changed since it was last kept on disk.
-    pub(super) is_changed: bool,
+    pub(crate) is_changed: bool,
 }
 
 /// An object that was up to date.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// Digest of the desired object.
     desired: Digest,
     /// Digest of the uid and the version that was up to date.
@@ -50,7 +50,7 @@ pub(super) struct Known {
 
 impl Known {
     /// The entry to report, with the action to repeat.
-    pub(super) fn change(&self, item: &Item) -> Change {
+    pub(crate) fn change(&self, item: &Item) -> Change {
         let mut id = item.id.clone();
         if self.is_of_cluster {
             id.name.namespace.clear();
@@ -76,7 +76,7 @@ impl Known {
 
 impl Memory {
     /// An empty one with this key.
-    pub(super) fn with(key: Key) -> Self {
+    pub(crate) fn with(key: Key) -> Self {
         Self { key, ..Self::default() }
     }
 
@@ -87,7 +87,7 @@ impl Memory {
     }
 
     /// Clears the memory if the apply settings changed.
-    pub(super) fn agree(&mut self, settings: Fingerprint) {
+    pub(crate) fn agree(&mut self, settings: Fingerprint) {
         let settings = self.key.digest("settings", &[&settings]);
         if self.settings != settings {
             self.forget();
@@ -96,18 +96,18 @@ impl Memory {
     }
 
     /// The entry of an object, if the desired object is the same.
-    pub(super) fn recall(&self, item: &Item) -> Option<&Known> {
+    pub(crate) fn recall(&self, item: &Item) -> Option<&Known> {
         let known = self.objects.get(&self.id(&item.id))?;
         (known.desired == self.desired(item) && known.until > Instant::now()).then_some(known)
     }
 
     /// Returns whether an object is still at the version of an entry.
-    pub(super) fn is_at(&self, known: &Known, stamp: &Stamp) -> bool {
+    pub(crate) fn is_at(&self, known: &Known, stamp: &Stamp) -> bool {
         known.version == self.version(&stamp.uid, &stamp.resource_version)
     }
 
     /// Takes note of an object that is up to date. An entry that says the same stays, with its time.
-    pub(super) fn keep(&mut self, item: &Item, version: &Version, change: &Change) {
+    pub(crate) fn keep(&mut self, item: &Item, version: &Version, change: &Change) {
         // An unknown version can never match.
         if version.uid.is_empty() || version.resource_version.is_empty() {
             return self.forget_object(&item.id);
@@ -128,11 +128,11 @@ impl Memory {
     }
 
     /// Returns whether a remembered object is ready for dependents.
-    pub(super) fn is_ready(&self, id: &ObjectId) -> bool {
+    pub(crate) fn is_ready(&self, id: &ObjectId) -> bool {
         self.objects.get(&self.id(id)).is_some_and(|known| known.is_ready)
     }
 
-    pub(super) fn set_ready(&mut self, id: &ObjectId) {
+    pub(crate) fn set_ready(&mut self, id: &ObjectId) {
         let id = self.id(id);
         if let Some(known) = self.objects.get_mut(&id) {
             self.is_changed |= !known.is_ready;
@@ -140,13 +140,13 @@ impl Memory {
         }
     }
 
-    pub(super) fn forget_object(&mut self, id: &ObjectId) {
+    pub(crate) fn forget_object(&mut self, id: &ObjectId) {
         let id = self.id(id);
         self.is_changed |= self.objects.remove(&id).is_some();
     }
 
     /// Removes the objects that are not desired any more.
-    pub(super) fn retain(&mut self, wanted: &[Item]) {
+    pub(crate) fn retain(&mut self, wanted: &[Item]) {
         let before = self.objects.len();
         let wanted: std::collections::BTreeSet<Digest> = wanted.iter().map(|item| self.id(&item.id)).collect();
         self.objects.retain(|id, _| wanted.contains(id));
@@ -169,19 +169,19 @@ impl Memory {
 }
 
 /// Bytes of an entry on a disk: three digests, a time and the flags.
-pub(super) const ENTRY: usize = 3 * DIGEST + 9;
+pub(crate) const ENTRY: usize = 3 * DIGEST + 9;
 
 const IS_SKIPPED: u8 = 1;
 const IS_OF_CLUSTER: u8 = 2;
 const IS_READY: u8 = 4;
 
 impl Memory {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.objects.len()
     }
 
     /// The settings and the entries in bytes; `now` is the time of day, in seconds.
-    pub(super) fn to_bytes(&self, now: u64) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self, now: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(DIGEST + ENTRY * self.objects.len());
         bytes.extend(self.settings);
         let clock = Instant::now();
@@ -202,7 +202,7 @@ impl Memory {
 
     /// What [`Memory::to_bytes`] wrote, without entries whose time is over; None for anything else. An entry from the
     /// future, as after a change of the clock, is dropped as well.
-    pub(super) fn of_bytes(key: Key, bytes: &[u8], now: u64) -> Option<Self> {
+    pub(crate) fn of_bytes(key: Key, bytes: &[u8], now: u64) -> Option<Self> {
         let (settings, entries) = bytes.split_first_chunk()?;
         let (entries, []) = entries.as_chunks::<ENTRY>() else {
             return None;

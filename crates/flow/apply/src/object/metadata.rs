@@ -7,30 +7,30 @@ use serde_json::{Map, Value};
 use bumpwright_api::ObjectName;
 
 /// The group of the labels and annotations.
-pub(super) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
+pub(crate) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
 /// A setting by label or annotation (K-024, K-162 to K-174): the part of the key after the group, and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wish(&'static str, &'static str);
+pub(crate) struct Wish(&'static str, &'static str);
 
-pub(super) const RECONCILE_DISABLED: Wish = Wish("reconcile", "disabled");
-pub(super) const PRUNE_DISABLED: Wish = Wish("prune", "disabled");
-pub(super) const DECRYPT_DISABLED: Wish = Wish("decrypt", "disabled");
-pub(super) const FORCE_ENABLED: Wish = Wish("force", "enabled");
-pub(super) const SSA_IGNORE: Wish = Wish("ssa", "ignore");
-pub(super) const SSA_IF_NOT_PRESENT: Wish = Wish("ssa", "IfNotPresent");
-pub(super) const SSA_MERGE: Wish = Wish("ssa", "Merge");
+pub(crate) const RECONCILE_DISABLED: Wish = Wish("reconcile", "disabled");
+pub(crate) const PRUNE_DISABLED: Wish = Wish("prune", "disabled");
+pub(crate) const DECRYPT_DISABLED: Wish = Wish("decrypt", "disabled");
+pub(crate) const FORCE_ENABLED: Wish = Wish("force", "enabled");
+pub(crate) const SSA_IGNORE: Wish = Wish("ssa", "ignore");
+pub(crate) const SSA_IF_NOT_PRESENT: Wish = Wish("ssa", "IfNotPresent");
+pub(crate) const SSA_MERGE: Wish = Wish("ssa", "Merge");
 
 impl Wish {
     /// Returns whether a label or an annotation has it, in any case of letters.
-    pub(super) fn is_in(self, object: &Value) -> bool {
+    pub(crate) fn is_in(self, object: &Value) -> bool {
         ["labels", "annotations"]
             .into_iter()
             .any(|field| self.is_in_field(object, field))
     }
 
     /// Returns whether one of the annotations has it.
-    pub(super) fn is_annotated(self, object: &Value) -> bool {
+    pub(crate) fn is_annotated(self, object: &Value) -> bool {
         self.is_in_field(object, "annotations")
     }
 
@@ -42,7 +42,7 @@ impl Wish {
 
 /// The labels or annotations of an object. As in apimachinery null is an empty text, and if one value is not a
 /// text there are none.
-pub(super) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a str> {
+pub(crate) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a str> {
     let fields = object.get("metadata").and_then(|metadata| metadata.get(field));
     let fields = fields.and_then(Value::as_object).into_iter().flatten();
     let text = |value: &'a Value| if value.is_null() { Some("") } else { value.as_str() };
@@ -51,14 +51,14 @@ pub(super) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a
 }
 
 /// The label keys of the owner's name and namespace.
-pub(super) fn owner_labels(owner: &ObjectName) -> BTreeMap<String, String> {
+pub(crate) fn owner_labels(owner: &ObjectName) -> BTreeMap<String, String> {
     [("name", &owner.name), ("namespace", &owner.namespace)]
         .map(|(part, value)| (format!("{GROUP}/{part}"), value.clone()))
         .into()
 }
 
 /// A selector for the objects of an owner.
-pub(super) fn owner_selector(owner: &ObjectName) -> String {
+pub(crate) fn owner_selector(owner: &ObjectName) -> String {
     let labels = owner_labels(owner).into_iter();
     labels
         .map(|(key, value)| format!("{key}={value}"))
@@ -67,19 +67,19 @@ pub(super) fn owner_selector(owner: &ObjectName) -> String {
 }
 
 /// A selector for the objects of all owners.
-pub(super) fn owned_selector() -> String {
+pub(crate) fn owned_selector() -> String {
     format!("{GROUP}/name,{GROUP}/namespace")
 }
 
 /// Returns whether the labels of an object are those of its owner.
-pub(super) fn is_owned(object: &Value, owner: &ObjectName) -> bool {
+pub(crate) fn is_owned(object: &Value, owner: &ObjectName) -> bool {
     let labels = texts(object, "labels");
     let mut wanted = owner_labels(owner).into_iter();
     wanted.all(|(key, value)| labels.get(key.as_str()) == Some(&value.as_str()))
 }
 
 /// Sets labels or annotations. Returns whether others had to be dropped because one of them was not a text.
-pub(super) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, String>) -> bool {
+pub(crate) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, String>) -> bool {
     if values.is_empty() {
         return false;
     }

@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::metadata::texts;
+use crate::object::metadata::texts;
 
 /// Returns whether applying would change more than the status or metadata other than labels and annotations.
-pub(super) fn has_drifted(existing: &Value, dry_run: &Value) -> bool {
+pub(crate) fn has_drifted(existing: &Value, dry_run: &Value) -> bool {
     let differs = |field| texts(existing, field) != texts(dry_run, field);
     differs("labels") || differs("annotations") || compared(existing) != compared(dry_run)
 }
@@ -47,7 +47,7 @@ fn with_metrics_once(spec: &Value) -> Value {
 }
 
 /// Removes the field of an object at a JSON pointer, if it exists.
-pub(super) fn remove(object: &mut Value, pointer: &str) {
+pub(crate) fn remove(object: &mut Value, pointer: &str) {
     let Some((parent, last)) = pointer.rsplit_once('/') else {
         return;
     };
@@ -66,7 +66,7 @@ pub(super) fn remove(object: &mut Value, pointer: &str) {
 
 /// Sets the field of an object at a JSON pointer, creating maps on the way. Does nothing where a list
 /// has no such index.
-pub(super) fn put(object: &mut Value, pointer: &str, value: Value) {
+pub(crate) fn put(object: &mut Value, pointer: &str, value: Value) {
     let Some((parent, last)) = pointer.rsplit_once('/') else {
         return;
     };
@@ -86,7 +86,7 @@ pub(super) fn put(object: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-pub(super) fn unescape(segment: &str) -> String {
+pub(crate) fn unescape(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
 }
 

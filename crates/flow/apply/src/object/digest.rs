@@ -6,13 +6,13 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 /// Bytes of a digest. Finding two values with the same one needs the key.
-pub(super) const DIGEST: usize = 16;
+pub(crate) const DIGEST: usize = 16;
 
-pub(super) type Digest = [u8; DIGEST];
+pub(crate) type Digest = [u8; DIGEST];
 
 /// The key of digests. The default one, of zeros, is for digests that never leave the process.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Key(Arc<[u8; 32]>);
+pub(crate) struct Key(Arc<[u8; 32]>);
 
 impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -21,18 +21,18 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    pub(super) fn of(bytes: [u8; 32]) -> Self {
+    pub(crate) fn of(bytes: [u8; 32]) -> Self {
         Self(Arc::new(bytes))
     }
 
     /// The digest of these parts; digests for different uses are different.
-    pub(super) fn digest(&self, what: &str, parts: &[&[u8]]) -> Digest {
+    pub(crate) fn digest(&self, what: &str, parts: &[&[u8]]) -> Digest {
         let whole = self.whole(what, parts);
         whole.first_chunk().copied().unwrap_or_default()
     }
 
     /// As [`Key::digest`], in full length.
-    pub(super) fn whole(&self, what: &str, parts: &[&[u8]]) -> [u8; 32] {
+    pub(crate) fn whole(&self, what: &str, parts: &[&[u8]]) -> [u8; 32] {
         let mut mac = <Hmac<Sha256>>::new(&Self::block(&self.0).into());
         for part in [what.as_bytes()].iter().chain(parts) {
             // With its length, so that the boundaries of parts count.

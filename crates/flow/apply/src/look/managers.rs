@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::metadata::texts;
+use crate::object::metadata::texts;
 
 /// A field manager and its operation, `Apply` or `Update`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Manager {
+pub(crate) struct Manager {
     name: String,
     /// Whether all whose names begin with this one count, too.
     is_prefix: bool,
@@ -27,7 +27,7 @@ impl Manager {
 
 /// `kubectl apply` in its two variants, the controllers before they applied server-side,
 /// and those of `--override-manager`.
-pub(super) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
+pub(crate) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
     let known = [
         ("kubectl", "Apply"),
         ("kubectl", "Update"),
@@ -63,7 +63,7 @@ fn taken_over(names: &[String]) -> Vec<Manager> {
 }
 
 /// The JSON patch by which `manager` takes over the fields of the named managers; none when they have none.
-pub(super) fn take_over(existing: &Value, manager: &str, names: &[String]) -> Option<Value> {
+pub(crate) fn take_over(existing: &Value, manager: &str, names: &[String]) -> Option<Value> {
     replace(existing, manager, &taken_over(names)).map(|patch| Value::Array(vec![patch]))
 }
 
@@ -75,7 +75,7 @@ const ANNOTATIONS: [&str; 3] = [
 const LABELS: [&str; 1] = ["fluxcd.io/sync-gc-mark"];
 
 /// The JSON patch that removes all leftovers from the server's object; empty when there are none.
-pub(super) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> Vec<Value> {
+pub(crate) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> Vec<Value> {
     let remove = |field: &str, keys: &[&str]| {
         let there = texts(existing, field);
         let keys = keys.iter().filter(|key| there.contains_key(**key));
@@ -159,7 +159,7 @@ fn union(mut a: Map<String, Value>, b: Map<String, Value>) -> Map<String, Value>
 
 /// Migrates the version of all entries, so that fields with defaults of a newer one can
 /// be applied (gate `MigrateAPIVersion`).
-pub(super) fn migrate(existing: &Value, api_version: &str) -> Option<Value> {
+pub(crate) fn migrate(existing: &Value, api_version: &str) -> Option<Value> {
     let mut entries = entries(existing);
     let mut changed = false;
     for entry in entries.iter_mut().filter_map(Value::as_object_mut) {

@@ -8,7 +8,7 @@ use bumpwright_kube::GroupVersionKind;
 
 /// Removes the fields that the object's kind does not have; returns their paths. `document` is the server's OpenAPI
 /// document of the group and version.
-pub(super) fn drop_unknown(object: &mut Value, gvk: &GroupVersionKind, document: &Value) -> Vec<String> {
+pub(crate) fn drop_unknown(object: &mut Value, gvk: &GroupVersionKind, document: &Value) -> Vec<String> {
     let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
     let Some(schemas) = schemas else { return Vec::new() };
     let is_kind = |schema: &&Value| {

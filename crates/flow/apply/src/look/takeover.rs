@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::inventory::{Entry, Inventory};
-use super::metadata::{GROUP, is_owned, owner_selector, texts};
-use super::order;
+use crate::inventory::{Entry, Inventory};
+use crate::object::metadata::{GROUP, is_owned, owner_selector, texts};
+use crate::object::order;
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind};
 

@@ -38,7 +38,7 @@ const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfi
 
 /// A stage is applied when all objects of earlier stages are, and their definitions are established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// Definitions, namespaces, cluster roles.
     Definitions,
     /// Kinds whose names end in `Class`.
@@ -49,11 +49,11 @@ pub(super) enum Stage {
     Rest,
 }
 
-pub(super) const STAGES: [Stage; 4] = [Stage::Definitions, Stage::Classes, Stage::Custom, Stage::Rest];
+pub(crate) const STAGES: [Stage; 4] = [Stage::Definitions, Stage::Classes, Stage::Custom, Stage::Rest];
 
 impl Stage {
     /// The stage of a kind; `custom` are the groups and kinds of the custom stage.
-    pub(super) fn of(gvk: &GroupVersionKind, custom: &BTreeSet<(String, String)>) -> Self {
+    pub(crate) fn of(gvk: &GroupVersionKind, custom: &BTreeSet<(String, String)>) -> Self {
         let kind = gvk.kind.to_lowercase();
         let defines = match kind.as_str() {
             "customresourcedefinition" => gvk.group == "apiextensions.k8s.io",
@@ -74,7 +74,7 @@ impl Stage {
 }
 
 /// Compares two objects in apply order.
-pub(super) fn compare(a: &ObjectId, b: &ObjectId) -> Ordering {
+pub(crate) fn compare(a: &ObjectId, b: &ObjectId) -> Ordering {
     let key = |id: &ObjectId| rank(&id.kind);
     key(a)
         .cmp(&key(b))

@@ -10,21 +10,21 @@ use tokio::time::Instant;
 
 use super::change::{Action, Change};
 use super::drift::has_drifted;
-use super::error::{ApplyError, Cause, Refusal};
-use super::ignore::{IgnoreRules, without};
-use super::item::Item;
 use super::managers::{self, Manager};
-use super::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA_IGNORE, SSA_MERGE};
-use super::normalize::is_typed;
-use super::settings::Settings;
-use super::unknown_fields::drop_unknown;
+use crate::error::{ApplyError, Cause, Refusal};
+use crate::object::ignore::{IgnoreRules, without};
+use crate::object::item::Item;
+use crate::object::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA_IGNORE, SSA_MERGE};
+use crate::object::normalize::is_typed;
+use crate::object::unknown_fields::drop_unknown;
+use crate::settings::Settings;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{Answered, Apply, Cluster, ClusterError, GroupVersionKind, Resource};
 use bumpwright_re2::{Budget, Regexp};
 
 /// The action to take on an object.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// None: it is unchanged.
     Known(Change),
     /// Apply it, and see then whether that changed it; with the server's object.
@@ -39,27 +39,27 @@ pub(super) enum Verdict {
 
 /// How an object is applied.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) change: Change,
+pub(crate) struct Plan {
+    pub(crate) change: Change,
     /// Patches to apply first, and the server's object.
-    pub(super) cleanup: Vec<Value>,
-    pub(super) existing: Option<Answered<Value>>,
+    pub(crate) cleanup: Vec<Value>,
+    pub(crate) existing: Option<Answered<Value>>,
     /// The result of the dry run, when there are ignored fields.
-    pub(super) yields: Option<Yield>,
+    pub(crate) yields: Option<Yield>,
 }
 
 #[derive(Debug)]
-pub(super) struct Yield {
-    pub(super) dry_run: Answered<Value>,
-    pub(super) paths: Vec<String>,
+pub(crate) struct Yield {
+    pub(crate) dry_run: Answered<Value>,
+    pub(crate) paths: Vec<String>,
 }
 
 /// State shared by all objects of an apply.
-pub(super) struct Looker<'a> {
-    pub(super) cluster: &'a Cluster,
-    pub(super) settings: &'a Settings,
-    pub(super) rules: IgnoreRules,
-    pub(super) managers: Vec<Manager>,
+pub(crate) struct Looker<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) settings: &'a Settings,
+    pub(crate) rules: IgnoreRules,
+    pub(crate) managers: Vec<Manager>,
     /// OpenAPI documents already fetched, by group and version.
     documents: Mutex<BTreeMap<String, Option<Arc<Answered<Value>>>>>,
 }
@@ -68,8 +68,8 @@ pub(super) struct Looker<'a> {
 const TAKE_OVER: &str = "failed to take over the field managers of --override-manager-before-dry-run";
 
 /// How long a kind may take to be served after its definition is established.
-pub(super) const SERVED: Duration = Duration::from_secs(10);
-pub(super) const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const SERVED: Duration = Duration::from_secs(10);
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns whether the object is to be left alone.
 fn is_excluded(object: &Value) -> bool {
@@ -77,7 +77,7 @@ fn is_excluded(object: &Value) -> bool {
 }
 
 impl<'a> Looker<'a> {
-    pub(super) fn new(cluster: &'a Cluster, settings: &'a Settings) -> Result<Self, ApplyError> {
+    pub(crate) fn new(cluster: &'a Cluster, settings: &'a Settings) -> Result<Self, ApplyError> {
         Ok(Self {
             cluster,
             settings,
@@ -97,7 +97,7 @@ impl<'a> Looker<'a> {
     }
 
     /// Compares an object. `is_new_kind`: its kind was defined moments ago.
-    pub(super) async fn look(
+    pub(crate) async fn look(
         &self,
         item: &mut Item,
         resource: &Resource,
@@ -144,7 +144,7 @@ impl<'a> Looker<'a> {
     }
 
     /// Whether the server would take an object; nothing is compared.
-    pub(super) async fn admits(&self, item: &mut Item, resource: &Resource) -> Result<(), Refusal> {
+    pub(crate) async fn admits(&self, item: &mut Item, resource: &Resource) -> Result<(), Refusal> {
         if is_excluded(&item.object) {
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl<'a> Looker<'a> {
     }
 
     /// The fields and managers to remove first, unless the object asks to keep them.
-    pub(super) fn cleanup(&self, item: &Item, existing: &Value) -> Vec<Value> {
+    pub(crate) fn cleanup(&self, item: &Item, existing: &Value) -> Vec<Value> {
         if SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing) {
             Vec::new()
         } else {
@@ -232,7 +232,7 @@ impl<'a> Looker<'a> {
     }
 
     /// Returns whether a just applied object is final, or still has leftovers to remove.
-    pub(super) fn is_settled(&self, item: &Item, applied: &Value) -> bool {
+    pub(crate) fn is_settled(&self, item: &Item, applied: &Value) -> bool {
         self.cleanup(item, applied).is_empty()
     }
 
@@ -259,7 +259,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    pub(super) async fn dry_run(&self, item: &Item, resource: &Resource) -> Result<Answered<Value>, ClusterError> {
+    pub(crate) async fn dry_run(&self, item: &Item, resource: &Resource) -> Result<Answered<Value>, ClusterError> {
         let how = Apply {
             manager: &self.settings.manager,
             dry_run: true,
@@ -367,13 +367,13 @@ impl<'a> Looker<'a> {
     }
 }
 
-pub(super) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
+pub(crate) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
     Refusal::of(&item.id, item.origin.clone(), error)
 }
 
 /// The object's name in messages: the server's, as it knows which kinds are namespaced. Other parts of its
 /// answer are not trusted.
-pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
+pub(crate) fn change(item: &Item, object: &Value, action: Action) -> Change {
     let (own, there) = (&item.id, ObjectId::of(object));
     let is_it = there.name.name == own.name.name && there.kind == own.kind && there.group == own.group;
     let namespaces = ["", &own.name.namespace];
@@ -387,9 +387,9 @@ pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
 
 /// The server's version of an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Version {
-    pub(super) uid: String,
-    pub(super) resource_version: String,
+pub(crate) struct Version {
+    pub(crate) uid: String,
+    pub(crate) resource_version: String,
 }
 
 impl Version {
@@ -397,7 +397,7 @@ impl Version {
     const LONGEST: usize = 256;
 
     /// None for one that is not worth remembering.
-    pub(super) fn of(object: &Value) -> Option<Self> {
+    pub(crate) fn of(object: &Value) -> Option<Self> {
         let text = |pointer: &str| {
             let text = object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             (text.len() <= Self::LONGEST).then(|| text.to_owned())
@@ -409,7 +409,7 @@ impl Version {
     }
 }
 
-pub(super) fn write(item: &Item, dry_run: &Value, action: Action) -> Verdict {
+pub(crate) fn write(item: &Item, dry_run: &Value, action: Action) -> Verdict {
     Verdict::Write(Box::new(Plan {
         change: change(item, dry_run, action),
         cleanup: Vec::new(),
@@ -424,7 +424,7 @@ fn skipped(item: &Item, existing: Option<&Value>) -> Verdict {
     Verdict::Keep(change, existing.and_then(Version::of))
 }
 
-pub(super) fn resource_version(object: &Value) -> &str {
+pub(crate) fn resource_version(object: &Value) -> &str {
     let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
     version.unwrap_or_default()
 }
