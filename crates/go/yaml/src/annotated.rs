@@ -1,10 +1,10 @@
 //! Trees with comments, as go-yaml v3 has them, and the text that its encoder writes for them.
 
-use super::analyze::Library;
-use super::annotated_read::AnnotatedDocument;
-use super::emit::{Context, Emitter};
-use super::kyaml::{handle_of, spelling};
 use super::node::{Scalar, Style};
+use super::read::annotated::AnnotatedDocument;
+use super::write::analyze::Library;
+use super::write::emit::{Context, Emitter};
+use super::write::kyaml::{handle_of, spelling};
 
 /// A node with its comments. The lines of a comment begin with `#`.
 #[derive(Clone)]

@@ -50,46 +50,24 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod analyze;
 mod annotated;
-mod annotated_read;
-mod compose;
-mod emit;
-mod encoding;
-mod entries;
-mod error;
-mod from_json;
-mod go_syntax;
-mod json;
-mod kyaml;
-mod natural;
 mod node;
-mod parse;
 mod place;
 mod read;
-mod resolve;
-mod scan;
-mod scan_comment;
-mod scan_property;
-mod scan_scalar;
-mod sigs;
-mod split;
-mod to_json;
-mod token;
-mod value;
 pub mod weight;
+mod write;
 
 pub use annotated::{Annotated, AnnotatedValue, write_annotated, write_annotated_kyaml};
-pub use annotated_read::{AnnotatedDocument, read_annotated, read_first_annotated};
-pub use error::ReadError;
-pub use from_json::node_of_json;
-pub use json::{write_json, write_plain_json};
-pub use kyaml::{SequenceIndent, write_kyaml};
-pub use natural::natural_order;
 pub use node::{Entry, Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 pub use place::{FileId, Files, Place};
-pub use read::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
-pub use resolve::{Resolved, TagError, decode, plain_tag, resolve};
-pub use sigs::{is_base_60, write_sigs};
-pub use to_json::json_of_node;
-pub use value::{WriteError, reread, revalue};
+pub use read::annotated::{AnnotatedDocument, read_annotated, read_first_annotated};
+pub use read::documents::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
+pub use read::error::ReadError;
+pub use read::from_json::node_of_json;
+pub use read::resolve::{Resolved, TagError, decode, plain_tag, resolve};
+pub use write::json::{write_json, write_plain_json};
+pub use write::kyaml::{SequenceIndent, write_kyaml};
+pub use write::natural::natural_order;
+pub use write::sigs::{is_base_60, write_sigs};
+pub use write::to_json::json_of_node;
+pub use write::value::{WriteError, reread, revalue};

@@ -1,10 +1,8 @@
 //! Values in Go's syntax (`%#v`), as go-yaml shows what cannot be a key.
 
-use super::{
-    node::{Node, Value},
-    read::Dialect,
-    resolve::{Resolved, decode},
-};
+use crate::node::{Node, Value};
+use crate::read::documents::Dialect;
+use crate::read::resolve::{Resolved, decode};
 use bumpwright_gostd::{format_float, quote};
 
 /// A value as it is decoded by go-yaml v2.
@@ -23,7 +21,7 @@ pub(crate) fn go_syntax(value: &Value) -> String {
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Mapping(mapping) => {
-            let pair = |entry: &super::Entry| format!("{}:{}", quote(&entry.key.text), inner(&entry.value));
+            let pair = |entry: &crate::Entry| format!("{}:{}", quote(&entry.key.text), inner(&entry.value));
             let mut pairs: Vec<String> = mapping.entries.iter().map(pair).collect();
             pairs.sort();
             format!("map[interface {{}}]interface {{}}{{{}}}", pairs.join(", "))

@@ -1,14 +1,14 @@
 //! Builds nodes from events. Aliases are replaced by copies of their targets, within bounds.
 
+use super::documents::{Dialect, ReadOptions};
 use super::entries::{Pair, mapping_of, normalize_v2};
 use super::error::ReadError;
-use super::go_syntax::go_syntax;
-use super::node::{Mapping, Node, Scalar, Sequence, Value};
 use super::parse::{Event, EventKind, Parser, Properties};
-use super::place::Place;
-use super::read::{Dialect, ReadOptions};
 use super::resolve::{collection_tag, tag_of};
 use super::token::Mark;
+use crate::node::{Mapping, Node, Scalar, Sequence, Value};
+use crate::place::Place;
+use crate::write::go_syntax::go_syntax;
 use compact_str::CompactString;
 use std::collections::HashMap;
 

@@ -3,9 +3,9 @@
 
 use super::analyze::Library;
 use super::emit::{Context, Emitter};
-use super::node::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
-use super::read::Dialect;
-use super::resolve::plain_tag;
+use crate::node::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
+use crate::read::documents::Dialect;
+use crate::read::resolve::plain_tag;
 
 /// The position of the items of a sequence under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use super::analyze::Library;
 use super::emit::{Context, Emitter};
 use super::json::write_text;
 use super::natural::sort_by_key;
-use super::node::{Mapping, Node, Sequence, Style, Tag, Value};
-use super::place::Place;
-use super::read::{Dialect, FIRST_OF_V2, read_first};
-use super::resolve::{Resolved, plain_tag, resolve};
 use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
+use crate::node::{Mapping, Node, Sequence, Style, Tag, Value};
+use crate::place::Place;
+use crate::read::documents::{Dialect, FIRST_OF_V2, read_first};
+use crate::read::resolve::{Resolved, plain_tag, resolve};
 use bumpwright_gostd::format_float;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ const MAX_JSON_KEY: usize = 1024;
 /// Writes a node as kustomize prints an object, at the end of `out`; the text ends with a line break.
 ///
 /// # Errors
-/// As [`super::write_json`], and for characters and keys that go-yaml does not read back from JSON. Output written
+/// As [`crate::write_json`], and for characters and keys that go-yaml does not read back from JSON. Output written
 /// before the error stays.
 pub fn write_sigs(node: &Node, out: &mut String) -> Result<(), WriteError> {
     let mut writer = Writer {

@@ -1,6 +1,6 @@
 //! Converts JSON values to nodes.
 
-use super::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
+use crate::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
 use serde_json::Value as Json;
 
 /// The value as a node without a place.

@@ -1,7 +1,7 @@
 //! Decodes bytes to text: UTF-8 or UTF-16 by byte order mark, and only characters that YAML allows.
 
 use super::error::ReadError;
-use super::place::{FileId, Place};
+use crate::place::{FileId, Place};
 use std::borrow::Cow;
 
 /// The text of a file.

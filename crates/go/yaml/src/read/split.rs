@@ -1,7 +1,7 @@
 //! Splits a file of resources into documents as kyaml does: at lines that begin with `---`.
 
 use super::error::ReadError;
-use super::place::{FileId, Place};
+use crate::place::{FileId, Place};
 
 /// The text of a document and the number of lines before it.
 pub(crate) struct Part<'a> {

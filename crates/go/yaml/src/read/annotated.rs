@@ -1,14 +1,14 @@
 //! Reads text into trees with comments, like the nodes of go-yaml v3.
 
-use super::annotated::{Annotated, AnnotatedValue};
+use super::documents::{Dialect, MAX_DEPTH};
 use super::encoding::text_of;
 use super::error::ReadError;
-use super::node::{Scalar, Style, Tag};
 use super::parse::{Event, EventKind, Parser, Properties};
-use super::place::{FileId, Place};
-use super::read::{Dialect, MAX_DEPTH};
 use super::resolve::tag_of;
 use super::scan_comment::Comments;
+use crate::annotated::{Annotated, AnnotatedValue};
+use crate::node::{Scalar, Style, Tag};
+use crate::place::{FileId, Place};
 use std::collections::HashMap;
 
 /// Nodes that aliases may add to one stream.

@@ -1,7 +1,7 @@
 //! Writes JSON as Go's encoding/json does: keys in the order of their bytes, `<`, `>` and `&` escaped, no spaces.
 
-use super::node::{Mapping, Node, Value};
 use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
+use crate::node::{Mapping, Node, Value};
 use std::fmt::Write;
 
 /// Writes a node as kyaml does (`RNode.MarshalJSON`).

@@ -1,8 +1,8 @@
 //! Converts nodes to JSON values, with the numbers that a client of Kubernetes' API has.
 
-use super::node::{Node, Value};
-use super::place::Place;
 use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
+use crate::node::{Node, Value};
+use crate::place::Place;
 use serde_json::{Map, Number, Value as Json};
 
 /// The most collections inside of each other: serde_json reads no more from an API server either.
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 127;
 /// `12345678901234567000`; the value is the same that an API server gives back for it.
 ///
 /// # Errors
-/// As [`super::write_json`], and for more than 127 collections inside of each other.
+/// As [`crate::write_json`], and for more than 127 collections inside of each other.
 pub fn json_of_node(node: &Node) -> Result<Json, WriteError> {
     value(node, Position::default())
 }

@@ -1,8 +1,8 @@
 //! Resolves the text of a scalar to a typed value: the rules of go-yaml v3 (YAML 1.2 booleans) and
 //! v2 (YAML 1.1 booleans).
 
-use super::node::{Scalar, Style, Tag};
-use super::read::Dialect;
+use super::documents::Dialect;
+use crate::node::{Scalar, Style, Tag};
 use bumpwright_gostd::{parse_float, parse_int, parse_uint};
 use std::borrow::Cow;
 

@@ -77,7 +77,7 @@ impl Scanner<'_> {
     }
 
     /// The comment on the line of the last token.
-    pub(super) fn scan_line_comment(&mut self, token: Mark) {
+    pub(crate) fn scan_line_comment(&mut self, token: Mark) {
         if self.newlines() > 0 {
             return;
         }
@@ -101,7 +101,7 @@ impl Scanner<'_> {
     }
 
     /// A comment after a `-` that opens a sequence is above the item, if the item is on the next line.
-    pub(super) fn lift_comment_of_entry(&mut self) {
+    pub(crate) fn lift_comment_of_entry(&mut self) {
         let mut last = self.tokens.iter().rev();
         let entry = last.next().is_some_and(|token| token.kind == TokenKind::BlockEntry);
         let opens = last
@@ -123,7 +123,7 @@ impl Scanner<'_> {
     }
 
     /// All comments from here to the next token.
-    pub(super) fn scan_comments(&mut self, scan: Mark) {
+    pub(crate) fn scan_comments(&mut self, scan: Mark) {
         let mut run = self.run(scan);
         let mut ahead = 0;
         while ahead < COMMENT_REACH {
@@ -262,7 +262,7 @@ impl Scanner<'_> {
     }
 
     /// The reported end of a block: before comments at its own column.
-    pub(super) fn end_of_block(&self, mut mark: Mark) -> Mark {
+    pub(crate) fn end_of_block(&self, mut mark: Mark) -> Mark {
         let mut stop = mark.index;
         for comment in self.comments.iter().flatten().rev() {
             if comment.end.index < stop {

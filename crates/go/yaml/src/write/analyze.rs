@@ -1,6 +1,6 @@
 //! The styles that a scalar's text allows: plain, single-quoted, block.
 
-use super::token::{break_length, inert_length, is_blank_or_end, is_inert, width};
+use crate::read::token::{break_length, inert_length, is_blank_or_end, is_inert, width};
 
 /// The library to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

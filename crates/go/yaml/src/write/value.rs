@@ -2,10 +2,10 @@
 
 use super::analyze::{Library, analyze};
 use super::kyaml::{SequenceIndent, write_kyaml};
-use super::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
-use super::place::{FileId, Files, Place};
-use super::read::{Dialect, ReadOptions, read_first};
-use super::resolve::{Resolved, TagError, decode, plain_tag};
+use crate::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
+use crate::place::{FileId, Files, Place};
+use crate::read::documents::{Dialect, ReadOptions, read_first};
+use crate::read::resolve::{Resolved, TagError, decode, plain_tag};
 use bumpwright_gostd::format_float;
 use compact_str::{CompactString, ToCompactString};
 use std::borrow::Cow;
@@ -138,7 +138,7 @@ fn may_change(scalar: &Scalar) -> bool {
 /// then. A second round changes nothing.
 ///
 /// # Errors
-/// As [`super::write_json`] for keys: one that is not a string, or that a mapping has twice.
+/// As [`crate::write_json`] for keys: one that is not a string, or that a mapping has twice.
 pub fn reread(node: &mut Node) -> Result<(), WriteError> {
     let read = |scalar: &mut Scalar, place, flow: bool| {
         if is_text(scalar) && !flow && may_change(scalar) {
@@ -156,7 +156,7 @@ pub fn reread(node: &mut Node) -> Result<(), WriteError> {
 /// flow style, all strings in quotes.
 ///
 /// # Errors
-/// As [`super::write_json`].
+/// As [`crate::write_json`].
 pub fn revalue(node: &mut Node) -> Result<(), WriteError> {
     let read = |scalar: &mut Scalar, place, _: bool| {
         let (text, tag) = match scalar.tag {

@@ -19,7 +19,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `*name` or `&name`.
-    pub(super) fn anchor(&mut self) -> Scanned<()> {
+    pub(crate) fn anchor(&mut self) -> Scanned<()> {
         let start = self.mark;
         let alias = self.byte(0) == b'*';
         self.skip();
@@ -46,7 +46,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `!local`, `!!type`, `!handle!type` or `!<verbatim>`.
-    pub(super) fn tag(&mut self) -> Scanned<()> {
+    pub(crate) fn tag(&mut self) -> Scanned<()> {
         const CONTEXT: &str = "while scanning a tag";
         let start = self.mark;
         let (handle, suffix) = if self.byte(1) == b'<' {
@@ -181,7 +181,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `%YAML` or `%TAG`, with its line.
-    pub(super) fn directive(&mut self) -> Scanned<()> {
+    pub(crate) fn directive(&mut self) -> Scanned<()> {
         const CONTEXT: &str = "while scanning a directive";
         let start = self.mark;
         self.skip();

@@ -1,8 +1,8 @@
 //! The scalars of the scanner: plain, quoted and block. A value that the text has in one piece is not copied.
 
-use super::node::Style;
 use super::scan::{Scanned, Scanner};
 use super::token::{Mark, TokenKind, break_length, is_blank_or_end, is_inert, width};
+use crate::node::Style;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -85,7 +85,7 @@ impl<'a> Breaks<'a> {
 
 impl<'a> Scanner<'a> {
     /// A plain scalar: ends at `: `, ` #`, a flow indicator, or a line that is indented less.
-    pub(super) fn plain_scalar(&mut self) -> Scanned<()> {
+    pub(crate) fn plain_scalar(&mut self) -> Scanned<()> {
         let (start, indent) = (self.mark, self.indent + 1);
         let mut value = ScalarText::new(self.text, self.at);
         let mut end = self.mark;
@@ -178,7 +178,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A scalar in quotes.
-    pub(super) fn quoted_scalar(&mut self) -> Scanned<()> {
+    pub(crate) fn quoted_scalar(&mut self) -> Scanned<()> {
         const CONTEXT: &str = "while scanning a quoted scalar";
         let start = self.mark;
         let quote = self.byte(0);
@@ -304,7 +304,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A `|` or `>` scalar.
-    pub(super) fn block_scalar(&mut self) -> Scanned<()> {
+    pub(crate) fn block_scalar(&mut self) -> Scanned<()> {
         let start = self.mark;
         let literal = self.byte(0) == b'|';
         self.skip();
@@ -437,7 +437,7 @@ enum Chomp {
 }
 
 /// The value of hexadecimal digits. Eight digits may exceed a character, but never 32 bits.
-pub(super) fn hexadecimal(digits: &[u8]) -> Option<u32> {
+pub(crate) fn hexadecimal(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0_u32, |code, &digit| {
         let value = char::from(digit).to_digit(16)?;
         Some((code << 4) | value)

@@ -2,12 +2,12 @@
 //! to strings for v2.
 
 use super::compose::NodeCount;
+use super::documents::{Dialect, Duplicates, ReadOptions};
 use super::error::ReadError;
-use super::go_syntax::go_syntax;
-use super::node::{Entry, Node, Scalar, Style, Tag, Value};
-use super::place::Place;
-use super::read::{Dialect, Duplicates, ReadOptions};
 use super::resolve::{Resolved, decode};
+use crate::node::{Entry, Node, Scalar, Style, Tag, Value};
+use crate::place::Place;
+use crate::write::go_syntax::go_syntax;
 use bumpwright_gostd::format_float;
 use compact_str::{CompactString, ToCompactString};
 use std::collections::HashMap;

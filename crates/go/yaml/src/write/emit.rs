@@ -1,8 +1,8 @@
 //! The emitter of both writers: indentation, indicators, and scalars in each of their styles, like libyaml's emitter.
 
 use super::analyze::{Allowed, Library, analyze, is_printable};
-use super::node::Style;
-use super::token::{break_length, is_blank_or_end, width};
+use crate::node::Style;
+use crate::read::token::{break_length, is_blank_or_end, width};
 use std::fmt::Write;
 
 /// The default indentation of one level.

@@ -1,6 +1,6 @@
 //! The output of the scanner: tokens, their marks, and faults.
 
-use super::node::Style;
+use crate::node::Style;
 use std::borrow::Cow;
 
 /// A position in the text. Everything counts from 0 and in characters; lines end as YAML 1.1 defines.

@@ -1,8 +1,8 @@
 //! Errors of reading, with their places.
 
-use super::place::{Files, Place};
-use super::read::Dialect;
+use super::documents::Dialect;
 use super::token::{Fault, Mark};
+use crate::place::{Files, Place};
 
 /// A text that cannot be read.
 ///

@@ -4,7 +4,7 @@
 //! Keys without `?` are recognized late: a possible start is remembered, and at its `:` a key token is inserted
 //! before the tokens read since. Such a key is on one line and at most 1024 characters long.
 
-use super::read::Dialect;
+use super::documents::Dialect;
 use super::scan_comment::ScannedComment;
 use super::token::{Fault, Mark, Token, TokenKind, break_length, is_blank_or_end, width};
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ const MAX_NESTING: usize = 10_000;
 /// Maximum length of a key without `?`, in characters.
 const MAX_KEY: usize = 1024;
 /// The distance that go-yaml looks ahead for a comment.
-pub(super) const COMMENT_REACH: usize = 512;
+pub(crate) const COMMENT_REACH: usize = 512;
 
 /// A possible start of a key without `?`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,22 +31,22 @@ struct SimpleKey {
 /// Reads tokens one by one.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// The number of bytes read.
-    pub(super) at: usize,
-    pub(super) mark: Mark,
-    pub(super) tokens: VecDeque<Token<'a>>,
+    pub(crate) at: usize,
+    pub(crate) mark: Mark,
+    pub(crate) tokens: VecDeque<Token<'a>>,
     /// Comments not yet returned, if they are kept at all.
-    pub(super) comments: Option<VecDeque<ScannedComment>>,
+    pub(crate) comments: Option<VecDeque<ScannedComment>>,
     /// The number of tokens returned.
     taken: usize,
     keys: Vec<SimpleKey>,
-    pub(super) key_allowed: bool,
+    pub(crate) key_allowed: bool,
     /// The column of the open block collection; -1 outside of all.
-    pub(super) indent: i64,
+    pub(crate) indent: i64,
     indents: Vec<i64>,
     /// The number of open `[` and `{`.
-    pub(super) flow: usize,
+    pub(crate) flow: usize,
     begun: bool,
     ended: bool,
     /// Whether the first token is final.
@@ -55,7 +55,7 @@ pub(crate) struct Scanner<'a> {
 }
 
 /// The result of a step of the scanner.
-pub(super) type Scanned<T> = Result<T, Box<Fault>>;
+pub(crate) type Scanned<T> = Result<T, Box<Fault>>;
 
 impl<'a> Scanner<'a> {
     /// A scanner over text without characters that YAML rejects.
@@ -160,7 +160,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// An error at the current position.
-    pub(super) fn fault(&self, context: &'static str, start: Mark, problem: &'static str) -> Box<Fault> {
+    pub(crate) fn fault(&self, context: &'static str, start: Mark, problem: &'static str) -> Box<Fault> {
         Box::new(Fault {
             context,
             context_mark: start,
@@ -171,21 +171,21 @@ impl<'a> Scanner<'a> {
     }
 
     /// The rest of the text.
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     /// The byte at an offset; 0 beyond the end.
-    pub(super) fn byte(&self, ahead: usize) -> u8 {
+    pub(crate) fn byte(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
+    pub(crate) fn slice(&self, from: usize, to: usize) -> &'a str {
         self.text.get(from..to).unwrap_or_default()
     }
 
     /// Consumes one character that is not a line break.
-    pub(super) fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         if self.at < self.text.len() {
             self.at += width(self.byte(0));
         }
@@ -200,7 +200,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Consumes a line break, if there is one.
-    pub(super) fn skip_break(&mut self) -> bool {
+    pub(crate) fn skip_break(&mut self) -> bool {
         let rest = self.rest();
         let length = break_length(rest);
         if length == 0 {
@@ -214,7 +214,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Consumes a line break and returns it as in values.
-    pub(super) fn read_break(&mut self) -> &'a str {
+    pub(crate) fn read_break(&mut self) -> &'a str {
         let from = self.at;
         match (self.skip_break(), self.at - from) {
             (false, _) => "",
@@ -223,30 +223,30 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub(super) fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         matches!(self.byte(0), b' ' | b'\t')
     }
 
-    pub(super) fn skip_blanks(&mut self) {
+    pub(crate) fn skip_blanks(&mut self) {
         while self.is_blank() {
             self.skip();
         }
     }
 
     /// Moves to the end of the line.
-    pub(super) fn skip_line(&mut self) {
+    pub(crate) fn skip_line(&mut self) {
         while self.at < self.text.len() && break_length(self.rest()) == 0 {
             self.skip();
         }
     }
 
     /// Whether `---` or `...` is here, at the start of a line.
-    pub(super) fn at_document_indicator(&self) -> bool {
+    pub(crate) fn at_document_indicator(&self) -> bool {
         self.mark.column == 0
             && matches!(self.rest(), [b'-', b'-', b'-', rest @ ..] | [b'.', b'.', b'.', rest @ ..] if is_blank_or_end(rest))
     }
 
-    pub(super) fn push(&mut self, start: Mark, kind: TokenKind<'a>) {
+    pub(crate) fn push(&mut self, start: Mark, kind: TokenKind<'a>) {
         let end = self.mark;
         self.tokens.push_back(Token { start, end, kind });
     }

@@ -3,8 +3,8 @@
 use super::compose::Composer;
 use super::encoding::text_of;
 use super::error::ReadError;
-use super::node::Node;
-use super::place::FileId;
+use crate::node::Node;
+use crate::place::FileId;
 
 /// Which of Go's libraries to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
