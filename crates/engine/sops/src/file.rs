@@ -1,19 +1,19 @@
 //! Decrypts a file: from its bytes to the plain bytes in the requested format.
 
 use super::cipher::{Cipher, CipherError};
-use super::data_key::{DataKeyError, data_key};
 use super::decrypt::{Digests, WalkError, decrypt as decrypt_tree};
-use super::dotenv_store::{ComplexValue, LineError};
-use super::format::Format;
-use super::ini_read::IniError;
-use super::ini_write::IniWriteError;
-use super::json_read::JsonError;
-use super::json_write::UnsupportedValue;
+use super::key::data_key::{DataKeyError, data_key};
+use super::key::service::KeyService;
 use super::metadata::{Layout, Metadata, MetadataError, extract};
-use super::service::KeyService;
+use super::store::dotenv::{ComplexValue, LineError};
+use super::store::format::Format;
+use super::store::ini_read::IniError;
+use super::store::ini_write::IniWriteError;
+use super::store::json_read::JsonError;
+use super::store::json_write::UnsupportedValue;
+use super::store::yaml::{YamlReadError, YamlWriteError};
+use super::store::{dotenv, ini_read, ini_write, json_read, json_write, yaml};
 use super::tree::{Branch, Value};
-use super::yaml_store::{YamlReadError, YamlWriteError};
-use super::{dotenv_store, ini_read, ini_write, json_read, json_write, yaml_store};
 use zeroize::Zeroizing;
 
 /// How to treat a file's MAC.
@@ -117,12 +117,9 @@ pub fn decrypt(
 fn load(bytes: &[u8], format: Format) -> Result<(Vec<Branch>, Metadata), LoadError> {
     let (mut branches, layout) = match format {
         Format::Json | Format::Binary => (vec![json_read::read(bytes).map_err(LoadError::Json)?], Layout::Tree),
-        Format::Dotenv => (
-            vec![dotenv_store::read(bytes).map_err(LoadError::Dotenv)?],
-            Layout::Flat,
-        ),
+        Format::Dotenv => (vec![dotenv::read(bytes).map_err(LoadError::Dotenv)?], Layout::Flat),
         Format::Ini => (vec![ini_read::read(bytes).map_err(LoadError::Ini)?], Layout::Section),
-        Format::Yaml => (yaml_store::read(bytes).map_err(LoadError::Yaml)?, Layout::Tree),
+        Format::Yaml => (yaml::read(bytes).map_err(LoadError::Yaml)?, Layout::Tree),
     };
     let mut metadata = extract(&mut branches, layout).map_err(LoadError::Metadata)?;
     if format == Format::Json {
@@ -172,9 +169,9 @@ fn emit(branches: &[Branch], format: Format, out: &mut Zeroizing<Vec<u8>>) -> Re
     match format {
         Format::Binary => emit_binary(branches, out),
         Format::Json => json_write::write(first?, out).map_err(EmitError::Json),
-        Format::Dotenv => dotenv_store::write(first?, out).map_err(EmitError::Dotenv),
+        Format::Dotenv => dotenv::write(first?, out).map_err(EmitError::Dotenv),
         Format::Ini => ini_write::write(branches, out).map_err(EmitError::Ini),
-        Format::Yaml => yaml_store::write(branches, out).map_err(EmitError::Yaml),
+        Format::Yaml => yaml::write(branches, out).map_err(EmitError::Yaml),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is still encrypted in an object that is to be applied: a reader would get ciphertext for a secret.
 
-use super::format::Format;
+use super::store::format::Format;
 use bumpwright_gostd::{Base64, decode_base64};
 use serde_json::Value as Json;
 use zeroize::Zeroizing;

@@ -1,9 +1,9 @@
 //! The metadata of an encrypted file: its master keys, the rule of encrypted leaves, the MAC.
 
 use super::fields::{FieldError, Fields};
-use super::flatten::{UnflattenError, unflatten};
+use super::key::service::MasterKey;
 use super::rules::Rule;
-use super::service::MasterKey;
+use super::store::flatten::{UnflattenError, unflatten};
 use super::tree::{Branch, Entry, Key, Value};
 use bumpwright_gostd::{RFC_3339, Time, quote};
 use zeroize::Zeroizing;

@@ -1,14 +1,15 @@
 //! Objects of a build: those that are encrypted as a whole, and Secrets with encrypted files in their
 //! data (K-150 … K-155).
 
+use super::file::LoadError;
 use super::file::{DecryptError, Integrity, Reason, decrypt, open};
-use super::format::Format;
+use super::key::service::KeyService;
 use super::leftover::{at_path, ciphertext, is_secret, sealed_value};
 use super::metadata::{Layout, extract};
 use super::rules::Rule;
-use super::service::KeyService;
+use super::store::format::Format;
+use super::store::json_write::float_text;
 use super::tree::{Branch, Entry, Key, Value};
-use super::{file::LoadError, json_write::float_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_gostd::{Base64, decode_base64, lossy};

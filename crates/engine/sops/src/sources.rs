@@ -1,8 +1,8 @@
 //! Files that generators and patches read: encrypted ones are decrypted before a build (K-152 … K-154).
 
 use super::file::{DecryptError, Integrity, decrypt};
-use super::format::Format;
-use super::service::KeyService;
+use super::key::service::KeyService;
+use super::store::format::Format;
 use zeroize::Zeroizing;
 
 /// Maximum size of an encrypted file in bytes.

@@ -1,8 +1,8 @@
 //! Dotenv: one variable a line, `\n` for line breaks in values.
 
-use super::metadata::unescaped;
 use super::plain_text::shown;
-use super::tree::{Branch, Comment, Entry, Key, Value};
+use crate::metadata::unescaped;
+use crate::tree::{Branch, Comment, Entry, Key, Value};
 use zeroize::Zeroizing;
 
 /// A line without `=`. SOPS quotes the line; it may be a secret, so this does not.

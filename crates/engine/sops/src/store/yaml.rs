@@ -1,7 +1,7 @@
 //! YAML as SOPS reads and writes it.
 
-use super::tree::{Branch, Comment, Entry, Key, Text, Value};
-use super::wiped::Wiped;
+use crate::tree::{Branch, Comment, Entry, Key, Text, Value};
+use crate::wiped::Wiped;
 use bumpwright_gostd::{RFC_3339_NANO, Time, format_float};
 use bumpwright_yaml::{
     Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions,

@@ -1,6 +1,6 @@
 //! A leaf that is not a string, as flat formats print it.
 
-use super::tree::{Key, Text, Value};
+use crate::tree::{Key, Text, Value};
 use bumpwright_gostd::{RFC_3339, format_float};
 use zeroize::Zeroizing;
 

@@ -1,8 +1,8 @@
 //! The key service of this process: the age and OpenPGP keys of a Secret.
 
-use super::age::{Identities, IdentityError};
 use super::pgp::{PgpImportError, PgpKeys};
 use super::service::{KeyError, KeyService, MasterKey};
+use crate::age::{Identities, IdentityError};
 use zeroize::Zeroizing;
 
 /// Keys that decrypt in this process.

@@ -1,7 +1,7 @@
 //! Parses INI as the Go library of SOPS does: sections that may come twice, quotes, continued lines, and comments,
 //! which belong to what follows them or stands before them on the line.
 
-use super::tree::{Branch, Comment, Entry, Text, Value};
+use crate::tree::{Branch, Comment, Entry, Text, Value};
 use bumpwright_gostd::unicode::is_space;
 use bumpwright_gostd::{first_rune, last_rune};
 use zeroize::Zeroizing;

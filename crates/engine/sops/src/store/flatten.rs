@@ -1,6 +1,6 @@
 //! Metadata of flat formats: converts `age__list_0__map_enc` back to a tree.
 
-use super::tree::{Branch, Entry, Key, MAX_DEPTH, Value};
+use crate::tree::{Branch, Entry, Key, MAX_DEPTH, Value};
 use bumpwright_gostd::{atoi, quote_bytes};
 use std::collections::BTreeMap;
 

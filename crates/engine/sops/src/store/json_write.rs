@@ -1,6 +1,6 @@
 //! JSON as SOPS writes it: tabs, Go's escapes and numbers, comments left out.
 
-use super::tree::{Branch, Key, Value};
+use crate::tree::{Branch, Key, Value};
 use bumpwright_gostd::format_float;
 use zeroize::Zeroizing;
 

@@ -2,7 +2,7 @@
 
 use super::ini_read::{DEFAULT, trim};
 use super::plain_text::shown;
-use super::tree::{Branch, Entry, Key, Text, Value};
+use crate::tree::{Branch, Entry, Key, Text, Value};
 use zeroize::Zeroizing;
 
 /// Why a tree cannot be written as sections, in the words of SOPS and of Go.

@@ -1,6 +1,6 @@
 //! Parses JSON as SOPS does: entries in their order, duplicate names kept, numbers as integers where possible.
 
-use super::tree::{Branch, Entry, MAX_DEPTH, Value};
+use crate::tree::{Branch, Entry, MAX_DEPTH, Value};
 use bumpwright_gostd::{atoi, parse_float};
 use zeroize::Zeroizing;
 

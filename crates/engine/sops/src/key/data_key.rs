@@ -1,9 +1,9 @@
 //! The data key of a file: one master key of a group decrypts the group's part, enough groups yield the key.
 
-use super::metadata::{KeyGroup, Metadata};
-use super::report::{prefix, wrap};
 use super::service::{KeyError, KeyService, MasterKey};
 use super::shamir::{CombineError, combine};
+use crate::metadata::{KeyGroup, Metadata};
+use crate::report::{prefix, wrap};
 use zeroize::Zeroizing;
 
 /// The kinds of keys that are tried first, SOPS' default order.
