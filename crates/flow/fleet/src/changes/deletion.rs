@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Change, annotation, few};
+use crate::build::view::Node;
 use crate::check::cluster::title;
 use crate::diff::{Owner, Placed};
-use crate::view::Node;
 use bumpwright_api::DeletionPolicy;
 use bumpwright_findings::{Finding, Rule};
 

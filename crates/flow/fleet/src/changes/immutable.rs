@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{Change, Changed, few, is_set};
-use crate::images::Workload;
+use crate::verify::images::Workload;
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_schemas::quantity;
 

@@ -9,10 +9,10 @@ mod versions;
 
 use serde_json::Value;
 
+use crate::build::view::{Fleet, Node};
 use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, title};
 use crate::check::places;
 use crate::diff::{Both, Owner, Placed, owners};
-use crate::view::{Fleet, Node};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Change, Changed, few, is_set};
 use crate::check::cluster::text;
-use crate::images::Workload;
+use crate::verify::images::Workload;
 use bumpwright_findings::{Finding, Rule};
 
 /// Capabilities that the level Baseline allows to add.

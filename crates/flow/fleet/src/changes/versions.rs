@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::{Change, Changed};
+use crate::build::view::Node;
 use crate::diff::Owner;
-use crate::images::{Workload, images};
-use crate::view::Node;
+use crate::verify::images::{Workload, images};
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_semver::Version;
 

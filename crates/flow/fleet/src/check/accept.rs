@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::cluster::{Cluster, escaped, fits, shown, title};
-use super::markers::{MarkedFile, each_file};
 use super::places::Part;
-use crate::repository::Repository;
-use crate::view::FleetObject;
+use crate::automation::markers::{MarkedFile, each_file};
+use crate::build::view::FleetObject;
+use crate::source::repository::Repository;
 use bumpwright_findings::{Acceptance, Finding, Place, Rule, Severity};
 use bumpwright_nearest::nearest;
 use bumpwright_rules::{Accepted, FILE, Rules};
@@ -21,7 +21,7 @@ const KEY: &str = "bumpwright.dev/accept";
 
 /// A comment that accepts findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AcceptingComment {
+pub(crate) struct AcceptingComment {
     /// Its own line.
     line: usize,
     column: usize,
@@ -32,7 +32,7 @@ pub(super) struct AcceptingComment {
 }
 
 /// The comments of a file that accept findings.
-pub(super) fn comments(bytes: &[u8]) -> Vec<AcceptingComment> {
+pub(crate) fn comments(bytes: &[u8]) -> Vec<AcceptingComment> {
     if memchr::memmem::find(bytes, KEY.as_bytes()).is_none() {
         return Vec::new();
     }
@@ -103,7 +103,7 @@ fn rule(id: &str) -> Result<Rule, String> {
 }
 
 /// Accepts findings, and adds those about what accepts nothing.
-pub(super) fn apply(
+pub(crate) fn apply(
     clusters: &[Cluster<'_>],
     marked: &[MarkedFile],
     repository: &dyn Repository,
@@ -292,7 +292,7 @@ impl<'c> Seen<'c> {
     fn of(clusters: &[Cluster<'c>], repository: &dyn Repository) -> Self {
         let tree = repository.tree();
         let entries: BTreeSet<&str> = clusters.iter().map(|cluster| cluster.fleet.entry.as_str()).collect();
-        let is_all = crate::entry::entries(&*tree)
+        let is_all = crate::build::entry::entries(&*tree)
             .iter()
             .all(|entry| entries.contains(entry.as_str()));
         let nodes = clusters.iter().flat_map(|cluster| &cluster.fleet.nodes);

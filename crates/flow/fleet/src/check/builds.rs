@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, shown, title};
 use super::places::split;
-use crate::view::{Node, Problem, Product};
+use crate::build::view::{Node, Problem, Product};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 
 /// Findings about builds, and about the bounds of the walk.
@@ -262,9 +262,9 @@ fn itself(cluster: &Cluster<'_>, node: &Node, found: &mut Vec<Finding>) {
     for object in node
         .objects()
         .iter()
-        .filter(|object| crate::entry::is_kustomization(&object.value))
+        .filter(|object| crate::build::entry::is_kustomization(&object.value))
     {
-        let Ok(built) = crate::entry::parse(&object.value) else {
+        let Ok(built) = crate::build::entry::parse(&object.value) else {
             continue;
         };
         let (before, after) = (crate::clean(&kustomization.spec.path), crate::clean(&built.spec.path));

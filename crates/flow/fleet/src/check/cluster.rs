@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::markers::each_file;
 use super::places::{Part, Places};
-use crate::build::is_sealed;
-use crate::source::{Identity, Source, is_same};
-use crate::view::{Fleet, FleetObject, Node, Problem};
+use crate::automation::markers::each_file;
+use crate::build::one::is_sealed;
+use crate::build::view::{Fleet, FleetObject, Node, Problem};
+use crate::source::meant::{Identity, Source, is_same};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_nearest::nearest;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{Cluster, HELM_GROUP, KUSTOMIZE_GROUP, name_of, select, text};
-use crate::view::{FleetObject, Node};
+use crate::build::view::{FleetObject, Node};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cluster::{Cluster, text};
-use crate::view::{FleetObject, Node};
+use crate::build::view::{FleetObject, Node};
 use bumpwright_api::ObjectId;
 use bumpwright_findings::{Finding, Rule};
 

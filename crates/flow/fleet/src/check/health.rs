@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, KUSTOMIZE_GROUP, select, text};
-use crate::view::{FleetObject, Node};
+use crate::build::view::{FleetObject, Node};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_nearest::distance;

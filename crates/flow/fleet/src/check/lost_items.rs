@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, KUSTOMIZE_GROUP, Placed as _, text};
 use super::places::{Part, split};
-use crate::source::Source;
-use crate::view::Node;
+use crate::build::view::Node;
+use crate::source::meant::Source;
 use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_kustomize::LostItems;
 use bumpwright_yaml::{FileId, ReadOptions, read_first};

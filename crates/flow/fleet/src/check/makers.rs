@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, fits, name_of, select, text, title};
 use super::maker_table::{MAKERS, Maker, Where};
-use crate::view::FleetObject;
+use crate::build::view::FleetObject;
 use bumpwright_api::{LabelSelector, ObjectName};
 
 /// Labels that every namespace has.

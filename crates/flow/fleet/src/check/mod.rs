@@ -2,26 +2,17 @@
 //!
 //! A file for each family of rules: functions of a [`Fleet`] and the files, without I/O of their own.
 
-mod accept;
-mod annotations;
-mod automations;
+pub(crate) mod accept;
 mod builds;
-mod clear_text;
 pub(crate) mod cluster;
-mod credential_keys;
-mod credential_shapes;
-mod credentials;
 mod dependencies;
 mod duplicates;
-mod generated_secrets;
 mod health;
 mod lost_items;
 mod maker_table;
 mod makers;
-mod markers;
 mod patches;
 pub(crate) mod places;
-mod policies;
 mod references;
 mod rules;
 mod schemas;
@@ -29,10 +20,12 @@ mod sources;
 mod values;
 mod variables;
 
+use super::build::view::Fleet;
 use super::changes;
-use super::repository::Repository;
-use super::source::Identity;
-use super::view::Fleet;
+use super::source::meant::Identity;
+use super::source::repository::Repository;
+use crate::automation::{annotations, automations, markers, policies};
+use crate::secrets::{clear_text, generated_secrets};
 use bumpwright_findings::{Finding, Origin};
 use bumpwright_schemas::Schemas;
 use cluster::Cluster;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::shown;
 use super::places::split;
-use crate::source::Source;
-use crate::view::{Fleet, Node};
+use crate::build::view::{Fleet, Node};
+use crate::source::meant::Source;
 use bumpwright_api::KustomizePatch;
 use bumpwright_findings::{Finding, Origin, Place, Rule};
 

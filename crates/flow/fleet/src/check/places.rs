@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::view::FleetObject;
+use crate::build::view::FleetObject;
 use bumpwright_findings::Place;
 use bumpwright_kustomize::tree::Tree;
 use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, Value as YamlValue, read_resources};

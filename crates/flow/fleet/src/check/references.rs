@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP, name_of, select, text};
 use super::makers::Makers;
 use super::places::{Part, split};
-use crate::view::{FleetObject, Node};
+use crate::build::view::{FleetObject, Node};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Rule, Severity};
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::automations::Automation;
 use super::cluster::{Cluster, policies};
-use super::markers::{each_file, suggestion, unknown};
-use crate::repository::Repository;
+use crate::automation::automations::Automation;
+use crate::automation::markers::{each_file, suggestion, unknown};
+use crate::source::repository::Repository;
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{FileKind, LocalSkip, file_kind};
 use bumpwright_findings::{Finding, Rule as Check, Severity};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::CheckSettings;
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
 use super::places::split;
-use crate::view::{FleetObject, Node, Problem};
+use crate::build::view::{FleetObject, Node, Problem};
 use bumpwright_api::{broken_rules, custom_resources};
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, Placed as _, SOURCE_GROUP, name_of, select, text};
 use super::places::{Part, split};
-use crate::source::Source;
-use crate::view::{Node, Problem};
+use crate::build::view::{Node, Problem};
+use crate::source::meant::Source;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 

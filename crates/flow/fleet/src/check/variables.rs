@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster::{Cluster, KUSTOMIZE_GROUP, Placed as _, select, text};
 use super::makers::Makers;
 use super::places::{Part, split};
-use crate::view::{MissingReference, Node};
+use crate::build::view::{MissingReference, Node};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_overlay::UndefinedVariable;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
-use crate::hashed_name::without_hash;
-use crate::impact::is_below_unbuilt;
-use crate::view::{Fleet, FleetObject, Node};
+use crate::build::view::{Fleet, FleetObject, Node};
+use crate::source::hashed_name::without_hash;
+use crate::verify::impact::is_below_unbuilt;
 use bumpwright_diff::{Field, Named, SecretMask, json_fields};
 
 /// The labels of the owner, which differ in an object that moved.

@@ -11,16 +11,16 @@ use bumpwright_helm::{Chart, Dependency, UnreadValue, ValueReads, Values};
 use bumpwright_kustomize::tree::Tree;
 use serde_json::Value;
 
-use super::super::repository::{ChartError, RepositoryChart};
 use super::inputs::{OfRepository, of_chart};
 use super::spec::{ChartSpec, ReleaseSpec};
-use crate::files::clean;
-use crate::memo::Digest;
-use crate::reads::{BuildFiles, Reads, Recorder};
-use crate::repository::Outside;
-use crate::source::SourceObject;
-use crate::sources::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
-use crate::view::Fleet;
+use crate::build::memo::Digest;
+use crate::build::reads::{BuildFiles, Reads, Recorder};
+use crate::build::view::Fleet;
+use crate::source::fetched::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
+use crate::source::files::clean;
+use crate::source::meant::SourceObject;
+use crate::source::repository::Outside;
+use crate::source::repository::{ChartError, RepositoryChart};
 
 /// Sources that releases have in common, by kind and name.
 pub(super) type Plans = BTreeMap<(String, ObjectName), (SourceObject, Plan)>;

@@ -11,9 +11,9 @@ use super::Job;
 use super::chart::ChartPlan;
 use super::spec::ReleaseSpec;
 use super::values::Merged;
-use crate::memo::Digest;
-use crate::settings::{LeftOutReleases, RenderedReleases};
-use crate::view::Fleet;
+use crate::build::memo::Digest;
+use crate::build::settings::{LeftOutReleases, RenderedReleases};
+use crate::build::view::Fleet;
 
 /// What a release is rendered from, but for the bytes of its chart.
 #[derive(Clone, Debug)]

@@ -16,10 +16,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::spec::{GROUP, ReleaseSpec};
 use super::values::Merged;
-use crate::build::built;
-use crate::memo::Digest;
-use crate::settings::Settings as FleetSettings;
-use crate::view::{FleetObject, Problem, Product};
+use crate::build::memo::Digest;
+use crate::build::one::built;
+use crate::build::settings::Settings as FleetSettings;
+use crate::build::view::{FleetObject, Problem, Product};
 
 /// Bytes that the render of a tenant's release may produce, also those that it drops again: half of the memory of
 /// builds that a tenant has by default.

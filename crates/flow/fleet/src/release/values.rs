@@ -7,8 +7,8 @@ use bumpwright_helm::{Values, merge_tables, numbers_as_floats, read_values, set_
 use serde_json::Value;
 
 use super::spec::{ReleaseSpec, ValuesReference};
-use crate::build::is_mask;
-use crate::view::{Fleet, MissingReference};
+use crate::build::one::is_mask;
+use crate::build::view::{Fleet, MissingReference};
 
 /// In place of a text that no chart may see.
 const HIDDEN: &str = "**";

@@ -1,13 +1,13 @@
 //! A change of a repository as what it does to a cluster that has Kustomizations of it.
 
 use super::{Review, State, review};
+use crate::build::memo::Memo;
+use crate::build::settings::{RenderedReleases, Settings};
+use crate::build::view::Fleet;
+use crate::build::walk::{ClusterObjects, both, view_cluster, walked_cluster};
 use crate::check::CheckSettings;
-use crate::files::SourceFiles;
-use crate::memo::Memo;
-use crate::repository::Outside;
-use crate::settings::{RenderedReleases, Settings};
-use crate::view::Fleet;
-use crate::walk::{ClusterObjects, both, view_cluster, walked_cluster};
+use crate::source::files::SourceFiles;
+use crate::source::repository::Outside;
 
 /// The files of a repository before and after a change, and the cluster.
 #[derive(Clone, Copy)]

@@ -5,11 +5,11 @@ mod cluster;
 mod json;
 mod markdown;
 
+use super::build::view::Fleet;
 use super::check::{CheckSettings, check, check_since, checked};
 use super::diff::{Counts, FleetDiff, compare};
-use super::impact::{impact, pairs};
-use super::repository::Repository;
-use super::view::Fleet;
+use super::source::repository::Repository;
+use super::verify::impact::{impact, pairs};
 use bumpwright_findings::Report;
 use bumpwright_update::Impact;
 pub use cluster::{ClusterChange, review_cluster};

@@ -1,0 +1,6 @@
+//! Checks of policies, automations and their markers.
+
+pub(crate) mod annotations;
+pub(crate) mod automations;
+pub(crate) mod markers;
+pub(crate) mod policies;

@@ -1,0 +1,241 @@
+//! The entry of a fleet: a folder or a file of the repository.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::instance;
+use super::settings::GivenSource;
+use super::view::FleetObject;
+use crate::source::fetched::SOURCE_GROUP;
+use crate::source::files::clean;
+use crate::source::meant::SourceObject;
+use bumpwright_api::Kustomization;
+use bumpwright_kustomize::tree::{Tree, path};
+use bumpwright_yaml::{Files, json_of_node, read_resources};
+
+const GROUP: &str = "kustomize.toolkit.fluxcd.io";
+
+/// Whether an object is a Kustomization of Flux.
+pub(crate) fn is_kustomization(object: &Value) -> bool {
+    bumpwright_api::group_kind(object) == (GROUP, "Kustomization")
+}
+
+/// The Kustomization of an object.
+///
+/// # Errors
+/// The object is not valid.
+pub(crate) fn parse(object: &Value) -> Result<Kustomization, String> {
+    let parsed: Kustomization = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    match parsed.metadata.name.as_str() {
+        "" => Err("metadata.name is required".to_owned()),
+        _ => Ok(parsed),
+    }
+}
+
+/// A Kustomization that builds a folder and adds nothing: for an entry whose own Kustomization is not known yet.
+pub(crate) fn plain(folder: &str) -> Kustomization {
+    let object = json!({"metadata": {"name": ""}, "spec": {"path": folder}});
+    serde_json::from_value(object).unwrap_or_else(|_| Kustomization {
+        metadata: bumpwright_api::Metadata::default(),
+        spec: bumpwright_api::KustomizationSpec::default(),
+    })
+}
+
+/// The Kustomization that reconciles the folder itself, among the objects that are built from it: the one that `flux
+/// bootstrap` writes into `gotk-sync.yaml`. Paths of a source whose files are a folder of the repository begin there.
+pub(crate) fn own<'o>(
+    objects: &'o [FleetObject],
+    folder: &str,
+    given: &BTreeMap<String, GivenSource>,
+) -> Option<(Kustomization, &'o FleetObject)> {
+    let mut found = objects
+        .iter()
+        .filter(|object| is_kustomization(&object.value))
+        .filter_map(|object| {
+            let parsed = parse(&object.value).ok()?;
+            let (path, kind) = (clean(&parsed.spec.path), parsed.spec.source_ref.kind.as_str());
+            let is_own = match given.get(&SourceObject::of(&parsed).shown()) {
+                Some(GivenSource::Folder(root)) => clean(&format!("{root}/{path}")) == folder,
+                Some(GivenSource::Files(_)) => false,
+                // At the root are other repositories, too.
+                None => path == folder && (kind == "GitRepository" || (kind == "OCIRepository" && !path.is_empty())),
+            };
+            is_own.then_some((parsed, object))
+        });
+    found.next()
+}
+
+/// As [`own`], from the files below the folder: what `flux bootstrap` has applied need not be in the kustomization of
+/// the folder. With its source, if that is in the same file.
+pub(crate) fn own_in_files(
+    tree: &dyn Tree,
+    folder: &str,
+    given: &BTreeMap<String, GivenSource>,
+) -> Option<(Kustomization, FleetObject, Option<FleetObject>)> {
+    yaml_files(tree, &format!("/{folder}")).into_iter().find_map(|file| {
+        if !mentions(tree, &file, GROUP) {
+            return None;
+        }
+        let objects = of_file(tree, file.trim_start_matches('/')).ok()?;
+        let (kustomization, object) = own(&objects, folder, given)?;
+        let source = SourceObject::of(&kustomization);
+        let is_source = |object: &&FleetObject| {
+            let id = object.id();
+            id.kind == source.kind && id.name == source.name
+        };
+        let source = objects.iter().find(is_source).cloned();
+        Some((kustomization, object.clone(), source))
+    })
+}
+
+/// The objects of a file, with their places.
+///
+/// # Errors
+/// The file is not YAML, with its place.
+pub(crate) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
+    let mut objects = documents(tree, file)?;
+    objects.retain(|object| object.value.get("kind").is_some());
+    Ok(objects)
+}
+
+/// The documents of a file and the items of its lists, with their places.
+///
+/// # Errors
+/// As [`of_file`]
+fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
+    let bytes = tree.read(&format!("/{file}")).map_err(|error| error.to_string())?;
+    let mut files = Files::default();
+    let id = files.add(file);
+    let nodes = read_resources(&bytes, id).map_err(|error| match files.show(error.place) {
+        Some(place) => format!("{place}: {error}"),
+        None => format!("{file}: {error}"),
+    })?;
+    let mut all = Vec::new();
+    for node in nodes {
+        let origin = files.show(node.place).map(String::into_boxed_str);
+        let mut value = json_of_node(&node).map_err(|error| format!("{file}: {}", error.go()))?;
+        let values = match value.get_mut("items").and_then(Value::as_array_mut) {
+            Some(items) => std::mem::take(items),
+            None => vec![value],
+        };
+        all.extend(values.into_iter().map(|value| FleetObject {
+            value,
+            origin: origin.clone(),
+        }));
+    }
+    Ok(all)
+}
+
+/// The entries of a repository: folders that a cluster reconciles, as `flux bootstrap` or Flux's operator sets it up.
+///
+/// What makes a folder one is the object of a GitRepository beside a Kustomization from it that builds the folder:
+/// somebody has to apply both. Kustomizations that a cluster gets from its own folder name the GitRepository only, and
+/// may build a folder above their file as well.
+#[must_use]
+pub fn entries(tree: &dyn Tree) -> Vec<String> {
+    let files = yaml_files(tree, "/");
+    let mut found: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file, &files)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The YAML files below a folder; links are not followed.
+fn yaml_files(tree: &dyn Tree, folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let Ok(names) = tree.list(&folder) else { continue };
+        for name in names.into_iter().rev() {
+            let below = path::join(&folder, &name);
+            match tree.canonical(&below) {
+                Ok(at) if at.directory && at.path == below => waiting.push(below),
+                Ok(at) if !at.directory && is_yaml(&name) => found.push(below),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn mentions(tree: &dyn Tree, file: &str, word: &str) -> bool {
+    let bytes = tree.read(file).unwrap_or_default();
+    memchr::memmem::find(&bytes, word.as_bytes()).is_some()
+}
+
+fn is_yaml(name: &str) -> bool {
+    [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
+}
+
+/// The entries by a file among all YAML files.
+fn entries_in(tree: &dyn Tree, file: &str, files: &[String]) -> Vec<String> {
+    let holds = |word: &str| mentions(tree, file, word);
+    let has_kustomization = holds(GROUP) && holds("GitRepository");
+    let has_instance =
+        holds("FluxInstance") || holds(instance::CHART) || (holds("instance:") && holds("sync:") && holds("path:"));
+    if !has_kustomization && !has_instance {
+        return Vec::new();
+    }
+    let Ok(documents) = documents(tree, file.trim_start_matches('/')) else {
+        return Vec::new();
+    };
+    let objects: Vec<&Value> = documents.iter().map(|document| &document.value).collect();
+    let synced = objects.iter().filter_map(|object| synced(object));
+    let is_folder = |path: &String| tree.canonical(&format!("/{path}")).is_ok_and(|found| found.directory);
+    let mut found: Vec<String> = synced.filter(is_folder).collect();
+    let kustomizations = objects.iter().filter(|object| is_kustomization(object));
+    for kustomization in kustomizations.filter_map(|object| parse(object).ok()) {
+        let folder = clean(&kustomization.spec.path);
+        let is_above = path::is_within(path::parent(file), &format!("/{folder}"));
+        if is_above && has_source(tree, &kustomization, (file, &objects), files) {
+            found.push(folder);
+        }
+    }
+    found.retain(|folder| !folder.is_empty());
+    found
+}
+
+/// The folder that an instance of Flux's operator syncs: the object, a Helm release of its chart, or values for that.
+fn synced(object: &Value) -> Option<String> {
+    let sync = match bumpwright_api::group_kind(object) {
+        _ if instance::is_instance(object) => object.pointer("/spec/sync"),
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => object.pointer("/spec/values/instance/sync"),
+        _ if object.get("kind").is_none() => object.pointer("/instance/sync"),
+        _ => None,
+    }?;
+    let text = |field: &str| sync.get(field)?.as_str().filter(|text| !text.is_empty());
+    text("url")?;
+    text("path").map(clean)
+}
+
+/// Whether the source of a Kustomization is an object in its file, or in another file of the same folder.
+fn has_source(
+    tree: &dyn Tree,
+    kustomization: &Kustomization,
+    (file, objects): (&str, &[&Value]),
+    files: &[String],
+) -> bool {
+    let name = kustomization.source();
+    let is_source = |object: &Value| {
+        let id = bumpwright_api::ObjectId::of(object);
+        let is_there = id.name.namespace.is_empty() || id.name.namespace == name.namespace;
+        (id.group.as_str(), id.kind.as_str()) == (SOURCE_GROUP, "GitRepository")
+            && id.name.name == name.name
+            && is_there
+    };
+    if kustomization.spec.source_ref.kind != "GitRepository" {
+        return false;
+    }
+    if objects.iter().any(|object| is_source(object)) {
+        return true;
+    }
+    let beside = files
+        .iter()
+        .filter(|other| *other != file && path::parent(other) == path::parent(file));
+    let mut beside = beside.filter(|other| mentions(tree, other, SOURCE_GROUP));
+    beside.any(|other| {
+        let objects = of_file(tree, other.trim_start_matches('/')).unwrap_or_default();
+        objects.iter().any(|object| is_source(&object.value))
+    })
+}

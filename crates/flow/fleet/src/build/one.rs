@@ -1,0 +1,217 @@
+//! The build of one Kustomization of a fleet.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::reads::{Answers, BuildFiles, Reads, Recorder};
+use super::settings::Settings;
+use super::view::{FleetObject, Problem, Product};
+use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
+use bumpwright_apply::{Settings as ApplySettings, as_applied};
+use bumpwright_build::{Decryption, Redaction, Referred, Substitution, add_referred, overlay};
+use bumpwright_kustomize::tree::{Tree, World};
+use bumpwright_overlay::{Built, Decrypt, SourceFile, StageError, Stages, Substitute, prepare_within};
+use bumpwright_sops::{KeyService, MASK};
+use bumpwright_substitute::Variables;
+
+/// The objects that `substituteFrom` names, as far as the fleet has them, in its order.
+pub(crate) type References = Vec<Option<Arc<Value>>>;
+
+/// Builds a Kustomization from the files of its source. What these have answered is returned in any case: for a build
+/// that fails it says when it may succeed.
+pub(crate) fn build(
+    kustomization: &Kustomization,
+    references: &References,
+    files: BuildFiles<'_>,
+    world: &dyn World,
+    settings: &Settings,
+) -> (Result<Product, Problem>, Answers) {
+    let recorder = Recorder::new(files);
+    let built = built(kustomization, references, &recorder, world, settings);
+    let answers = recorder.into_answers();
+    let built = built.map_err(Problem::Build);
+    let product = built.map(|built| product(kustomization, built, answers.reads(files.source)));
+    (product, answers)
+}
+
+/// The objects of a build.
+pub(crate) fn built(
+    kustomization: &Kustomization,
+    references: &References,
+    tree: &dyn Tree,
+    world: &dyn World,
+    settings: &Settings,
+) -> Result<Built, String> {
+    let spec = &kustomization.spec;
+    let substitution = spec.post_build.as_ref().map(|post_build| {
+        let variables = variables(post_build, references);
+        let substitution = Substitution::new(post_build, variables, settings.strict_substitute);
+        let missing = post_build.substitute_from.iter().zip(references);
+        let mut missing = missing.filter(|(_, found)| found.is_none()).peekable();
+        match missing.peek() {
+            None => substitution,
+            Some(_) => substitution.keeping_undefined(missing.any(|(reference, _)| !reference.optional)),
+        }
+    });
+    let decrypt = spec
+        .decryption
+        .as_ref()
+        .map(|_| KeysOrMasks::new(settings.keys.clone()));
+    let stages = Stages {
+        decrypt: decrypt.as_ref().map(|one| one as &dyn Decrypt),
+        substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
+    };
+    let prepared = prepare_within(tree, &overlay(spec, false), Some(&settings.memory));
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    prepared.build(world, &stages).map_err(|error| error.to_string())
+}
+
+/// The variables of the objects that the fleet has.
+fn variables(post_build: &PostBuild, references: &References) -> Result<Variables, String> {
+    let mut variables = Variables::default();
+    for (reference, found) in post_build.substitute_from.iter().zip(references) {
+        if let Some(object) = found {
+            add_referred(&mut variables, reference, referred(reference, object))?;
+        }
+    }
+    Ok(variables)
+}
+
+fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred, String> {
+    if reference.kind != "Secret" {
+        return Ok(Referred::ConfigMap(object.get("data").cloned().unwrap_or_default()));
+    }
+    let mut secret = object.clone();
+    // SOPS leaves keys readable: these variables exist, only their values are not known.
+    for (field, is_encoded) in [("data", true), ("stringData", false)] {
+        let data = secret.get_mut(field).and_then(Value::as_object_mut);
+        for (key, value) in data.into_iter().flatten().filter(|(_, value)| is_mask(value)) {
+            let expression = format!("${{{key}}}");
+            *value = if is_encoded {
+                STANDARD.encode(expression).into()
+            } else {
+                expression.into()
+            };
+        }
+    }
+    let secret = serde_json::from_value(secret).map_err(|error| error.to_string())?;
+    Ok(Referred::Secret(secret))
+}
+
+/// Whether some of an object's values were encrypted, and no key was at hand.
+#[must_use]
+pub fn is_masked(object: &Value) -> bool {
+    let fields = ["data", "stringData"]
+        .into_iter()
+        .filter_map(|field| object.get(field)?.as_object());
+    fields.flat_map(|data| data.values()).any(is_mask)
+}
+
+/// Whether kind or name of an object are encrypted: then nothing is known of it, not even which object it is.
+#[must_use]
+pub fn is_sealed(object: &Value) -> bool {
+    let fields = [
+        "/apiVersion",
+        "/kind",
+        "/metadata",
+        "/metadata/name",
+        "/metadata/namespace",
+    ];
+    let mut texts = fields.into_iter().filter_map(|field| object.pointer(field)?.as_str());
+    texts.any(|text| text.starts_with(MASK) || text.starts_with("ENC["))
+}
+
+/// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization
+/// that would is not known.
+pub(crate) fn is_mask(value: &Value) -> bool {
+    if value.as_str().is_some_and(|text| text.starts_with("ENC[")) {
+        return true;
+    }
+    let plain = || STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default();
+    value == MASK || plain() == MASK.as_bytes()
+}
+
+fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product {
+    let settings = ApplySettings::of(kustomization);
+    let mut product = Product {
+        objects: Vec::with_capacity(built.objects.len()),
+        warnings: built.warnings,
+        lost: built.lost,
+        refused: Vec::new(),
+        not_texts: built.not_texts,
+        left_out: built.left_out,
+        undefined: built.undefined,
+        hidden: built.hidden,
+        reads,
+        unread: Vec::new(),
+        unfetched_schemas: Vec::new(),
+    };
+    // An entry that no known Kustomization reconciles has objects without an owner.
+    let is_owned = !kustomization.metadata.name.is_empty();
+    for mut object in built.objects {
+        if is_owned && let Err(error) = as_applied(&mut object.value, &settings) {
+            let place = object.origin.as_ref().map(|origin| format!("{origin}: "));
+            product.refused.push(format!("{}{error}", place.unwrap_or_default()));
+        }
+        product.objects.push(FleetObject {
+            value: object.value,
+            origin: object.origin,
+        });
+    }
+    product
+}
+
+/// Decrypts with the keys that there are, and masks what they do not open.
+struct KeysOrMasks {
+    keys: Option<Decryption>,
+    masks: Redaction,
+}
+
+impl KeysOrMasks {
+    fn new(keys: Option<Arc<dyn KeyService + Send + Sync>>) -> Self {
+        Self {
+            keys: keys.map(|keys| Decryption::new(Shared(keys))),
+            masks: Redaction::default(),
+        }
+    }
+}
+
+impl Decrypt for KeysOrMasks {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
+        match self.keys.as_ref().map(|keys| keys.file(file)) {
+            Some(Ok(plain)) => Ok(plain),
+            Some(Err(_)) | None => self.masks.file(file),
+        }
+    }
+
+    fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
+        match self.keys.as_ref().map(|keys| keys.object(object)) {
+            Some(Ok(plain)) => Ok(plain),
+            Some(Err(_)) | None => Ok(self.masks.object(object)?.map(|masked| told_apart(masked, object))),
+        }
+    }
+}
+
+/// A masked object. If its name is masked, too, it gets a number of its own: a build refuses two objects with one name.
+fn told_apart(mut masked: Value, object: &Value) -> Value {
+    if let Some(name) = masked.pointer_mut("/metadata/name").filter(|name| **name == MASK) {
+        let digest = Sha256::digest(object.to_string());
+        let number: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        *name = format!("{MASK} {number}").into();
+    }
+    masked
+}
+
+/// Keys that several builds share.
+struct Shared(Arc<dyn KeyService + Send + Sync>);
+
+impl KeyService for Shared {
+    fn decrypt(&self, key: &bumpwright_sops::MasterKey) -> Result<Zeroizing<Vec<u8>>, bumpwright_sops::KeyError> {
+        self.0.decrypt(key)
+    }
+}
