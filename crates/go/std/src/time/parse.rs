@@ -1,12 +1,10 @@
 //! Go's `time.ParseInLocation` in the local zone, with the texts of its errors.
 
-use super::{
-    civil::{days_in, is_leap},
-    time::{MONTHS, Parts, Time, WEEKDAYS, Zone},
-    time_digits::{leading_number, signed_number},
-    time_layout::{Element, Fraction, Offset, next_piece},
-    time_quote::quote_for_time,
-};
+use super::civil::{days_in, is_leap};
+use super::digits::{leading_number, signed_number};
+use super::instant::{MONTHS, Parts, Time, WEEKDAYS, Zone};
+use super::layout::{Element, Fraction, Offset, next_piece};
+use super::quote::quote_for_time;
 
 impl Time {
     /// Parses a time in the format of a layout; without a zone it is local.

@@ -1,6 +1,6 @@
 //! Go's `net/url`: a URL in its parts, and its text.
 
-use super::url_escape::{Part, escape, must_escape, unescape};
+use super::escape::{Part, escape, must_escape, unescape};
 
 /// A URL. The parts are bytes, and unescaped unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,7 +130,7 @@ fn as_written(plain: &[u8], written: &[u8], part: Part) -> Vec<u8> {
 }
 
 /// Whether a text is empty, or a colon followed by digits, perhaps none.
-pub(super) fn is_port(text: &[u8]) -> bool {
+pub(crate) fn is_port(text: &[u8]) -> bool {
     match text {
         [] => true,
         [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),

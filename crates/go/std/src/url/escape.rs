@@ -1,10 +1,11 @@
 //! Percent-encoding in Go's `net/url`, by part of a URL.
 
-use super::{integer::hex_pair, quote::quote_bytes};
+use crate::number::integer::hex_pair;
+use crate::quote::quote_bytes;
 
 /// A part of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Path,
     Host,
     /// The zone of an IPv6 address.
@@ -28,7 +29,7 @@ pub fn path_unescape(text: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// `text` escaped for a part of a URL.
-pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
+pub(crate) fn escape(text: &[u8], part: Part) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text {
         match byte {
@@ -44,7 +45,7 @@ pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
 }
 
 /// Unescapes a part. The error is Go's text.
-pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
+pub(crate) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
     let in_host = matches!(part, Part::Host | Part::HostZone);
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -89,7 +90,7 @@ fn value_of(digit: u8) -> u8 {
 }
 
 /// Whether a byte must be escaped in that part.
-pub(super) fn must_escape(byte: u8, part: Part) -> bool {
+pub(crate) fn must_escape(byte: u8, part: Part) -> bool {
     if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
         return false;
     }

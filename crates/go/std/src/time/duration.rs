@@ -1,10 +1,8 @@
 //! Go's `time.Duration`: nanoseconds in 64 bits, written `1h2m3.5s`.
 
-use super::{
-    integer::split_sign,
-    time_digits::{leading_digit, leading_number},
-    time_quote::quote_for_time,
-};
+use super::digits::{leading_digit, leading_number};
+use super::quote::quote_for_time;
+use crate::number::integer::split_sign;
 use std::fmt;
 
 /// A span of time in nanoseconds.

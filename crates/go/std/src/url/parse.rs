@@ -1,11 +1,9 @@
 //! Go's `url.Parse`, with the texts of its errors.
 
-use super::{
-    ip_address::{IpVersion, check_ip},
-    quote::quote_bytes,
-    url::{Url, UserInfo, is_port},
-    url_escape::{Part, escape, unescape},
-};
+use super::escape::{Part, escape, unescape};
+use super::parts::{Url, UserInfo, is_port};
+use crate::ip_address::{IpVersion, check_ip};
+use crate::quote::quote_bytes;
 
 impl Url {
     /// Parses a URL, absolute or relative.

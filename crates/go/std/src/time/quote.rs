@@ -1,7 +1,7 @@
 //! Go's `time` quotes in errors. They are simpler than `strconv.Quote`'s.
 
 /// `text` in double quotes; every byte that is not ASCII, and every control character, as `\x` and two digits.
-pub(super) fn quote_for_time(text: &[u8]) -> String {
+pub(crate) fn quote_for_time(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for byte in text {

@@ -1,9 +1,9 @@
 //! Digits at the start of a text, as Go's `time` parses and writes them.
 
-use super::integer::split_sign;
+use crate::number::integer::split_sign;
 
 /// The number at the start of `text`, and the rest. `None` if it is above 2⁶³. No digits at all are 0.
-pub(super) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
     const MOST: u64 = 1 << 63;
     let mut number: u64 = 0;
     let mut rest = text;
@@ -21,7 +21,7 @@ pub(super) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// The digit at the start of `text`, and the rest.
-pub(super) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
     match text {
         [digit @ b'0'..=b'9', rest @ ..] => Some((u64::from(digit - b'0'), rest)),
         _ => None,
@@ -29,7 +29,7 @@ pub(super) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// A whole text as a number with an optional sign. The empty text is 0.
-pub(super) fn signed_number(text: &[u8]) -> Option<i64> {
+pub(crate) fn signed_number(text: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(text);
     let (number, rest) = leading_number(digits)?;
     let number = number.cast_signed();
@@ -38,7 +38,7 @@ pub(super) fn signed_number(text: &[u8]) -> Option<i64> {
 }
 
 /// Appends a number, with zeros before it up to `width` digits; a sign does not count.
-pub(super) fn push_padded(out: &mut Vec<u8>, number: i64, width: usize) {
+pub(crate) fn push_padded(out: &mut Vec<u8>, number: i64, width: usize) {
     if number < 0 {
         out.push(b'-');
     }

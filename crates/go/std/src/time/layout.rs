@@ -2,7 +2,7 @@
 
 /// The meaning of a piece of a layout. `Zero…` are two digits wide, `Under…` are padded with spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(crate) enum Element {
     LongYear,
     Year,
     LongMonth,
@@ -35,7 +35,7 @@ pub(super) enum Element {
 
 /// A numeric zone: `-0700`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offset {
+pub(crate) struct Offset {
     /// Whether `Z` stands for UTC.
     pub z: bool,
     pub colons: bool,
@@ -45,7 +45,7 @@ pub(super) struct Offset {
 
 /// Fractional seconds: `.000`, or `.999`, which omits trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fraction {
+pub(crate) struct Fraction {
     pub separator: u8,
     pub digits: usize,
     pub trimmed: bool,
@@ -53,7 +53,7 @@ pub(super) struct Fraction {
 
 /// The first element of a layout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'l> {
+pub(crate) struct Piece<'l> {
     /// The text before it.
     pub before: &'l [u8],
     /// Its spelling.
@@ -65,7 +65,7 @@ pub(super) struct Piece<'l> {
 }
 
 /// Finds the first element of a layout.
-pub(super) fn next_piece(layout: &[u8]) -> Piece<'_> {
+pub(crate) fn next_piece(layout: &[u8]) -> Piece<'_> {
     for at in 0..layout.len() {
         let (before, rest) = layout.split_at(at);
         if let Some((length, element)) = element_at(rest) {

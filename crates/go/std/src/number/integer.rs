@@ -85,7 +85,7 @@ fn unsigned(text: &[u8], base: u32, bits: u32) -> Result<u64, (Reason, u64)> {
 }
 
 /// Whether a text begins with a minus, and the rest after its sign if it has one.
-pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
+pub(crate) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -105,7 +105,7 @@ fn prefixed(text: &[u8]) -> (u32, &[u8]) {
 }
 
 /// Whether each `_` of a number is between digits, or between the prefix of the base and a digit.
-pub(super) fn underscores_fit(text: &[u8]) -> bool {
+pub(crate) fn underscores_fit(text: &[u8]) -> bool {
     let (_, text) = split_sign(text);
     let (mut last, hex, rest) = match text {
         [b'0', b'b' | b'B' | b'o' | b'O', rest @ ..] => (DigitClass::Digit, false, rest),
@@ -135,7 +135,7 @@ enum DigitClass {
 }
 
 /// `strconv.AppendUint`: appends the digits of a number to a base of 2 to 36, in lower case.
-pub(super) fn append_uint(out: &mut Vec<u8>, number: u64, base: u32) {
+pub(crate) fn append_uint(out: &mut Vec<u8>, number: u64, base: u32) {
     out.extend_from_slice(Digits::new(number, base).bytes());
 }
 

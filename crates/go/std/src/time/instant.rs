@@ -215,7 +215,7 @@ impl Time {
     }
 
     /// The time later by a number of seconds; saturates at the ends of Go's range.
-    pub(super) fn add_seconds(&self, by: i64) -> Self {
+    pub(crate) fn add_seconds(&self, by: i64) -> Self {
         let seconds = match self.seconds.checked_add(by) {
             Some(sum) => sum,
             None if by > 0 => i64::MAX,

@@ -1,11 +1,9 @@
 //! Go's `Time.Format`, `Time.String` and times in JSON.
 
-use super::{
-    time::{Calendar, MONTHS, Time, WEEKDAYS, Zone},
-    time_digits::push_padded,
-    time_layout::{Element, Fraction, Offset, next_piece},
-    time_quote::quote_for_time,
-};
+use super::digits::push_padded;
+use super::instant::{Calendar, MONTHS, Time, WEEKDAYS, Zone};
+use super::layout::{Element, Fraction, Offset, next_piece};
+use super::quote::quote_for_time;
 
 /// Go's `time.RFC3339`: parsed with any decimal places of the second, written without.
 pub const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
@@ -166,7 +164,8 @@ fn push_fraction(out: &mut Vec<u8>, nanoseconds: u32, form: Fraction) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Duration, time::Parts};
+    use crate::Duration;
+    use crate::time::instant::Parts;
 
     fn sample(zone: Zone) -> Time {
         let parts = Parts {

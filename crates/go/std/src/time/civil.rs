@@ -11,14 +11,14 @@ const MARCH_TO_DECEMBER: u64 = 306;
 /// Days before the months March to February, in a year that begins with March.
 const BEFORE_MONTH: [u64; 12] = [0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 306, 337];
 
-pub(super) const SECONDS_IN_DAY: u64 = 86_400;
+pub(crate) const SECONDS_IN_DAY: u64 = 86_400;
 /// From day 0 to 0001-01-01.
-pub(super) const SECONDS_BEFORE_YEAR_1: u64 =
+pub(crate) const SECONDS_BEFORE_YEAR_1: u64 =
     (FIRST_YEAR / 400 * DAYS_IN_400_YEARS + MARCH_TO_DECEMBER) * SECONDS_IN_DAY;
 
 /// A date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Civil {
+pub(crate) struct Civil {
     pub year: i64,
     /// From 1.
     pub month: u8,
@@ -30,7 +30,7 @@ pub(super) struct Civil {
 
 impl Civil {
     /// The date of a day.
-    pub(super) fn of_day(day: u64) -> Self {
+    pub(crate) fn of_day(day: u64) -> Self {
         let (era, in_era) = (day / DAYS_IN_400_YEARS, day % DAYS_IN_400_YEARS);
         // Without leap days, years are all 365 days long.
         let year_of_era = (in_era - in_era / 1_460 + in_era / 36_524 - in_era / 146_096) / 365;
@@ -58,7 +58,7 @@ impl Civil {
 }
 
 /// The day of a date; `month` is from 1 to 12, `day` any number.
-pub(super) fn day_of(year: i64, month: u8, day: i64) -> u64 {
+pub(crate) fn day_of(year: i64, month: u8, day: i64) -> u64 {
     let next_year = month < 3;
     let from_march = usize::from(if next_year { month + 9 } else { month - 3 });
     let before = BEFORE_MONTH.get(from_march).copied().unwrap_or_default();
@@ -75,12 +75,12 @@ pub(super) fn day_of(year: i64, month: u8, day: i64) -> u64 {
 }
 
 /// Whether it is a leap year.
-pub(super) fn is_leap(year: i64) -> bool {
+pub(crate) fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// The number of days of a month from 1 to 12.
-pub(super) fn days_in(month: u8, year: i64) -> i64 {
+pub(crate) fn days_in(month: u8, year: i64) -> i64 {
     match month {
         2 => 28 + i64::from(is_leap(year)),
         4 | 6 | 9 | 11 => 30,
@@ -89,7 +89,7 @@ pub(super) fn days_in(month: u8, year: i64) -> i64 {
 }
 
 /// The day of the week: 0 is Sunday.
-pub(super) fn weekday_of(day: u64) -> u8 {
+pub(crate) fn weekday_of(day: u64) -> u8 {
     // Day 0 is a Wednesday.
     (day.wrapping_add(3) % 7) as u8
 }

@@ -1,6 +1,6 @@
 //! Errors of parsing numbers.
 
-use super::quote::quote_bytes;
+use crate::quote::quote_bytes;
 use std::fmt;
 
 /// Go's `strconv.NumError`.
@@ -31,7 +31,7 @@ pub enum Reason {
 
 impl<T> NumError<T> {
     /// An error of `function`.
-    pub(super) fn new(function: &'static str, text: &[u8], reason: Reason, value: T) -> Self {
+    pub(crate) fn new(function: &'static str, text: &[u8], reason: Reason, value: T) -> Self {
         Self {
             function,
             text: text.to_vec(),
