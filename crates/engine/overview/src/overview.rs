@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::attention::Attention;
 use super::automations::Automation;
 use super::changes::Change;
-use super::images::{Image, Stage};
+use super::image::images::{Image, Stage};
 use super::kustomizations::Kustomization;
 use super::readiness::{Readiness, State};
 use super::releases::Release;

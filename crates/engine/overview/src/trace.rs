@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::automations::Automation;
 use super::facts::{Entry, InventoryEntry, KustomizationFacts};
-use super::images::{Image, Stage};
+use super::image::images::{Image, Stage};
+use super::image::uses::bare;
 use super::kustomizations::Kustomization;
 use super::releases::{is_release, is_same};
 use super::sources::Source;
-use super::uses::bare;
 use super::world::{AUTOMATION, Id, KUSTOMIZATION, RELEASE, World};
 
 /// Where an object comes from.

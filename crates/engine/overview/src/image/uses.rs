@@ -7,10 +7,10 @@ use bumpwright_api::ObjectName;
 use bumpwright_budget::Few;
 use serde_json::Value;
 
-use super::facts::{AutomationFacts, Entry, InventoryEntry, KustomizationFacts};
 use super::images::Version;
 use super::standing::Standings;
-use super::world::World;
+use crate::facts::{AutomationFacts, Entry, InventoryEntry, KustomizationFacts};
+use crate::world::World;
 
 /// The most objects of a Kustomization that are read, and those of all. Of the others it stays unknown what they have.
 const OBJECTS: usize = 200;

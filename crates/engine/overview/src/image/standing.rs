@@ -7,12 +7,12 @@ use bumpwright_gostd::Time;
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_rollout::short;
 
-use super::facts::{AutomationFacts, PolicyFacts};
 use super::images::{Stage, Users, Version};
-use super::kustomizations::first_line;
-use super::readiness::seconds;
-use super::sources;
-use super::world::{Id, KUSTOMIZATION, World};
+use crate::facts::{AutomationFacts, PolicyFacts};
+use crate::kustomizations::first_line;
+use crate::readiness::seconds;
+use crate::sources;
+use crate::world::{Id, KUSTOMIZATION, World};
 
 /// The most Kustomizations that are named for an image.
 const NAMED: usize = 20;

@@ -6,13 +6,13 @@ use bumpwright_api::{ObjectName, parse_latest_image};
 use bumpwright_policy::{FailedVersions, LatestRef};
 use serde::Serialize;
 
-use super::automations::Pushed;
-use super::facts::{AutomationFacts, FieldPlace, ImageRef, PolicyFacts};
-use super::forge::Forge;
-use super::kustomizations::first_line;
-use super::readiness::{Readiness, seconds};
 use super::standing::Standings;
-use super::world::{AUTOMATION, Id, POLICY, REPOSITORY, World};
+use crate::automations::Pushed;
+use crate::facts::{AutomationFacts, FieldPlace, ImageRef, PolicyFacts};
+use crate::forge::Forge;
+use crate::kustomizations::first_line;
+use crate::readiness::{Readiness, seconds};
+use crate::world::{AUTOMATION, Id, POLICY, REPOSITORY, World};
 
 /// How far an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
