@@ -5,10 +5,14 @@
 //! watch ─▶ cache ─▶ Queue ─▶ Driver: finalizer, suspension, Reconcile of the kind, status, event, requeue
 //! ```
 
+mod event;
+mod logging;
 mod observe;
 mod reconcile;
 mod work;
 
+pub use event::*;
+pub use logging::*;
 pub use observe::*;
 pub use reconcile::dealt::Dealt;
 pub use reconcile::driver::{Driver, Reconcile, ReconcileRequest};

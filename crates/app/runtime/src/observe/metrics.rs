@@ -393,7 +393,7 @@ impl Metrics {
 
     /// `bumpwright_events_total` with an outcome.
     #[must_use]
-    pub(super) fn events(&self, outcome: &str) -> Counter {
+    pub(crate) fn events(&self, outcome: &str) -> Counter {
         self.0.families.events.with(&[outcome])
     }
 

@@ -1,14 +1,14 @@
 //! The pages of `--metrics-addr` and `--health-addr`: `/metrics`, `/healthz`, `/readyz`, as in controller-runtime
 //! (`pkg/metrics/server`, `pkg/healthz`).
 
-use std::fmt;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
 use super::exposition::MEDIA_TYPE;
-use super::{Metrics, Page, PageRequest};
+use super::metrics::Metrics;
+use super::server_request::{Page, PageRequest};
 
 /// Answers requests at `--metrics-addr`.
 #[must_use]

@@ -4,11 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bumpwright_http_server::{Limits, blocking, listen, serve};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
-use super::{ListenAddress, Page, PageRequest};
+use super::listen_address::ListenAddress;
+use super::server_request::{Page, PageRequest};
+use bumpwright_http_server::{Limits, blocking, listen, serve};
 
 /// A server cannot be started.
 #[derive(Debug, Error)]

@@ -4,7 +4,12 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use crate::observe::{Action, ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference, Repeats};
+use crate::event::action::Action;
+use crate::event::cluster_event::ClusterEvent;
+use crate::event::correlator::{Correlated, Correlator};
+use crate::event::record::{Event, EventType, ObjectReference};
+use crate::event::repeats::Repeats;
+use crate::logging::log::Log;
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
 /// The most events that wait for the API server; client-go's recorder has a thousand.

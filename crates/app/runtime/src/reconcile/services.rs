@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::dealt::Dealt;
-use crate::observe::{Log, Metrics, Recorder};
+use crate::event::recorder::Recorder;
+use crate::logging::log::Log;
+use crate::observe::metrics::Metrics;
 use crate::work::permits::ParkedRequests;
 use bumpwright_budget::Memory;
 use bumpwright_http::pause_between;

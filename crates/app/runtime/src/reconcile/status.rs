@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::observe::{EventType, ObjectStatus};
+use crate::event::record::EventType;
+use crate::observe::metrics::ObjectStatus;
 use bumpwright_api::{ConditionStatus, Conditions, READY, RECONCILING, Reason, STALLED};
 use bumpwright_kube::Object;
 

@@ -207,9 +207,9 @@ impl WorkerPermit {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::queue::{Backoff, Share};
     use super::*;
     use crate::Metrics;
+    use crate::work::queue::{Backoff, Share};
     use bumpwright_api::ObjectName;
 
     fn memory() -> Memory {

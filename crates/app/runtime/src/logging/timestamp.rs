@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bumpwright_gostd::{RFC_3339, Time};
 
 /// Nanoseconds since 1970, as Go's `UnixNano`; negative before, saturating.
-pub(super) fn unix_nanos(at: SystemTime) -> i64 {
+pub(crate) fn unix_nanos(at: SystemTime) -> i64 {
     match at.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
@@ -13,14 +13,14 @@ pub(super) fn unix_nanos(at: SystemTime) -> i64 {
 }
 
 /// `2026-11-22T01:02:03Z`, as `metav1.Time` (apimachinery, `meta/v1/time.go`).
-pub(super) fn kubernetes_time(nanos: i64) -> String {
+pub(crate) fn kubernetes_time(nanos: i64) -> String {
     let second = 1_000_000_000;
     let part = u32::try_from(nanos.rem_euclid(second)).unwrap_or_default();
     Time::unix(nanos.div_euclid(second), part).written(RFC_3339)
 }
 
 /// `2026-11-22T01:02:03.004Z`, as by zap's ISO8601TimeEncoder.
-pub(super) fn log_time(at: SystemTime) -> String {
+pub(crate) fn log_time(at: SystemTime) -> String {
     Time::from(at).written(b"2006-01-02T15:04:05.000Z0700")
 }
 

@@ -37,7 +37,7 @@ impl Redaction {
 
     /// Redacts all strings in a value, including keys.
     #[must_use]
-    pub(super) fn value(&self, value: Value) -> Value {
+    pub(crate) fn value(&self, value: Value) -> Value {
         if self.0.is_none() {
             return value;
         }

@@ -12,10 +12,10 @@ use std::time::SystemTime;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::ClusterEvent;
+use super::cluster_event::ClusterEvent;
 use super::recency::Recency;
-use super::timestamp::unix_nanos;
 use super::token_bucket::TokenBucket;
+use crate::logging::timestamp::unix_nanos;
 
 /// How many objects, reasons and messages are remembered, each.
 const REMEMBERED: usize = 4096;
@@ -62,7 +62,7 @@ pub struct Correlator {
 }
 
 /// The hash of the parts that have to be equal.
-pub(super) type Key = [u8; 32];
+pub(crate) type Key = [u8; 32];
 
 /// Events that differ only by their message.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl Default for Correlator {
 }
 
 /// Hashes source and object of an event, and more parts. Lengths separate parts.
-pub(super) fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
+pub(crate) fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
     let object = &event.object;
     let parts = [
         event.component.as_str(),

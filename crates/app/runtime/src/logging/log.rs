@@ -12,9 +12,10 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::log_line::{Entry, append_field, line};
-use super::log_writer::LogWriter;
-use super::{Redaction, random_id};
+use super::line::{Entry, append_field, line};
+use super::redaction::Redaction;
+use super::writer::LogWriter;
+use crate::event::random_id::random_id;
 
 /// The level of an entry. Each includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

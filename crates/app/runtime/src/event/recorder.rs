@@ -6,8 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::timestamp::{kubernetes_time, unix_nanos};
-use super::{ClusterEvent, Event, EventSink, EventType, Level, Log, Redaction};
+use super::cluster_event::ClusterEvent;
+use super::record::{Event, EventType};
+use super::sink::EventSink;
+use crate::logging::log::{Level, Log};
+use crate::logging::redaction::Redaction;
+use crate::logging::timestamp::{kubernetes_time, unix_nanos};
 
 /// Distributes events. A clone is cheap; any thread may use it, and none waits.
 #[derive(Clone)]
@@ -24,7 +28,7 @@ struct Inner {
 
 impl Recorder {
     /// Creates a recorder that passes Events for the cluster to `cluster`, which must not block: it queues them for
-    /// a [`Correlator`](super::Correlator) and a Kubernetes client. `host` is the machine's name.
+    /// a [`Correlator`](crate::observe::Correlator) and a Kubernetes client. `host` is the machine's name.
     #[must_use]
     pub fn new(
         host: impl Into<String>,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::timestamp::{kubernetes_time, unix_nanos};
-use super::{Event, EventType, ObjectReference, random_id};
+use super::random_id::random_id;
+use super::record::{Event, EventType, ObjectReference};
+use crate::logging::timestamp::{kubernetes_time, unix_nanos};
 
 /// The longest name of an object (RFC 1123, as in apimachinery).
 const LONGEST_NAME: usize = 253;
@@ -13,22 +14,22 @@ const LONGEST_NAME: usize = 253;
 /// An Event of the Kubernetes API. Times are nanoseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterEvent {
-    pub(super) name: String,
-    pub(super) namespace: String,
-    pub(super) annotations: BTreeMap<String, String>,
-    pub(super) object: ObjectReference,
-    pub(super) event_type: &'static str,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) object: ObjectReference,
+    pub(crate) event_type: &'static str,
     /// Whether it is for people who look on only: a run that found nothing new.
-    pub(super) is_trace: bool,
-    pub(super) reason: String,
-    pub(super) message: String,
+    pub(crate) is_trace: bool,
+    pub(crate) reason: String,
+    pub(crate) message: String,
     /// `source.component`.
-    pub(super) component: String,
+    pub(crate) component: String,
     /// Whether it is repeated in `reportingComponent`; not so in combined events.
-    pub(super) reporting: bool,
-    pub(super) first: i64,
-    pub(super) last: i64,
-    pub(super) count: u32,
+    pub(crate) reporting: bool,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) count: u32,
 }
 
 impl ClusterEvent {
@@ -57,7 +58,7 @@ impl ClusterEvent {
     }
 
     /// The Event that combines many with different messages (`events_cache.go`, `EventAggregate`).
-    pub(super) fn combined(&self, now: i64) -> Self {
+    pub(crate) fn combined(&self, now: i64) -> Self {
         Self {
             name: name(&self.object, now),
             annotations: BTreeMap::new(),
@@ -104,7 +105,7 @@ impl ClusterEvent {
     }
 
     /// The changes to the existing Event: a strategic merge patch (and a merge patch as well).
-    pub(super) fn patch(&self) -> Value {
+    pub(crate) fn patch(&self) -> Value {
         let mut patch = json!({"count": self.count, "lastTimestamp": kubernetes_time(self.last)});
         if let Value::Object(fields) = &mut patch
             && !self.message.is_empty()

@@ -8,7 +8,7 @@ use tracing_core::field::{Field, Visit};
 use tracing_core::span::{Attributes, Id, Record};
 use tracing_core::{Dispatch, Event, Level, Metadata, Subscriber};
 
-use super::{Level as LogLevel, Log};
+use super::log::{Level as LogLevel, Log};
 
 /// There is another subscriber of `tracing` in this process already.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]

@@ -6,17 +6,17 @@
 //! same here. A 429 means that the event is a duplicate.
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 use url::Url;
 
-use super::metric::Counter;
-use super::{Log, Metrics};
+use crate::logging::log::Log;
+use crate::observe::metric::Counter;
+use crate::observe::metrics::Metrics;
 use bumpwright_http::{Answer, Client, Deadline, NetError, Peer, Request, RetryPolicy, shown};
 
 /// How many events may wait, as in client-go's broadcaster.
@@ -146,7 +146,7 @@ impl EventSink {
     }
 
     /// Appends an event to the queue, or drops it with a log entry when too many are waiting.
-    pub(super) fn push(&self, body: String, log: Log) {
+    pub(crate) fn push(&self, body: String, log: Log) {
         let mut state = self.queue.state.lock();
         let full = state.waiting.len() >= MOST_WAITING || state.bytes + body.len() > MOST_BYTES;
         if full || state.ends.is_some() {

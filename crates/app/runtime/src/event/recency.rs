@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 /// A map of limited size; a new entry evicts the least recently used one.
 #[derive(Debug)]
-pub(super) struct Recency<K, V> {
+pub(crate) struct Recency<K, V> {
     most: usize,
     clock: u64,
     entries: HashMap<K, (u64, V)>,

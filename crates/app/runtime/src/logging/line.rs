@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use serde_json::{Number, Value};
 
+use super::log::{Encoding, Level};
 use super::timestamp::log_time;
-use super::{Encoding, Level};
 use bumpwright_gostd::format_float;
 
 /// The parts of a line.
-pub(super) struct Entry<'e> {
+pub(crate) struct Entry<'e> {
     pub level: Level,
     pub at: SystemTime,
     /// `logger`.
@@ -22,7 +22,7 @@ pub(super) struct Entry<'e> {
 }
 
 /// Encodes a line with its line break.
-pub(super) fn line(encoding: Encoding, entry: &Entry<'_>) -> String {
+pub(crate) fn line(encoding: Encoding, entry: &Entry<'_>) -> String {
     let mut line = String::with_capacity(128 + entry.message.len() + entry.fields.len());
     match encoding {
         Encoding::Json => json_line(&mut line, entry),
@@ -33,7 +33,7 @@ pub(super) fn line(encoding: Encoding, entry: &Entry<'_>) -> String {
 }
 
 /// Appends a field. zap puts spaces between the fields of a console line.
-pub(super) fn append_field(encoding: Encoding, fields: &mut String, key: &str, value: &Value) {
+pub(crate) fn append_field(encoding: Encoding, fields: &mut String, key: &str, value: &Value) {
     let spaced = encoding == Encoding::Console;
     if !fields.is_empty() {
         fields.push_str(if spaced { ", " } else { "," });

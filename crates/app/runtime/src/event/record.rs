@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::Action;
+use super::action::Action;
 
 /// The prefix of annotations that are added to each event of their object (`fluxcd/pkg/apis/event`, `Group`).
 const PREFIX: &str = "event.toolkit.fluxcd.io/";
@@ -44,7 +44,7 @@ pub struct UnusableReference {
 
 impl ObjectReference {
     /// Checks whether the notification-controller accepts it.
-    pub(super) fn usable(&self) -> Result<(), UnusableReference> {
+    pub(crate) fn usable(&self) -> Result<(), UnusableReference> {
         let parts = [
             ("kind", &self.kind),
             ("name", &self.name),
@@ -70,7 +70,7 @@ pub enum EventType {
 
 impl EventType {
     /// The type in the Kubernetes API.
-    pub(super) fn in_cluster(self) -> &'static str {
+    pub(crate) fn in_cluster(self) -> &'static str {
         match self {
             Self::Warning => "Warning",
             Self::Normal | Self::Trace => "Normal",

@@ -2,7 +2,7 @@
 
 /// Full at first; each event takes one token, and new ones come at an even rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TokenBucket {
+pub(crate) struct TokenBucket {
     tokens: f64,
     /// Nanoseconds since 1970; none while it is full.
     last: Option<i64>,

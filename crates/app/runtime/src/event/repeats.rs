@@ -2,7 +2,7 @@
 //! which is most of what they write in a cluster at rest; here the event is written once, and again when something else
 //! has been said meanwhile.
 
-use super::ClusterEvent;
+use super::cluster_event::ClusterEvent;
 use super::correlator::{Key, key_of};
 use super::recency::Recency;
 

@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 const MOST_WAITING: usize = 1 << 20;
 
 /// The queue of lines, in order.
-pub(super) struct LogWriter {
+pub(crate) struct LogWriter {
     queue: Arc<Queue>,
 }
 
