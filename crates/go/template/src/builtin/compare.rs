@@ -1,13 +1,13 @@
 //! `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
 
+use std::cmp::Ordering;
+use std::rc::Rc;
+
 use crate::exec::host::Host;
 use crate::print::sprint::sprintf;
-use crate::value::function::Failure;
-use crate::value::go_type::Type;
-use crate::value::slot::Slot;
-use crate::value::values::Value;
+use crate::value::failure::Failure;
+use crate::value::model::{Slot, Type, Value};
 use bumpwright_gostd::lossy;
-use std::{cmp::Ordering, rc::Rc};
 
 /// The kinds that can always be compared: `text/template`'s `basicKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

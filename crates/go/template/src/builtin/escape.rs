@@ -1,13 +1,15 @@
 //! `html`, `js` and `urlquery`: text escaped for other languages.
 
+use std::fmt::Write as _;
+
 use crate::exec::host::Host;
 use crate::print::sprint::sprint;
-use crate::value::function::{Args, Failure};
+use crate::value::failure::Failure;
 use crate::value::methods::printable;
+use crate::value::model::{Args, Value};
 use crate::value::text::Text;
-use crate::value::values::Value;
-use bumpwright_gostd::{query_escape, unicode::is_print};
-use std::fmt::Write as _;
+use bumpwright_gostd::query_escape;
+use bumpwright_gostd::unicode::is_print;
 
 /// `html`: the arguments as printed, escaped for HTML.
 pub(crate) fn html(host: &mut Host<'_>, arguments: Args<'_>) -> Result<Value, Failure> {

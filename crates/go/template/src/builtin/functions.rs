@@ -1,8 +1,9 @@
 //! The names that a template may call.
 
-use super::table::BUILTINS;
-use crate::value::function::Function;
 use std::collections::HashMap;
+
+use super::table::BUILTINS;
+use crate::value::model::Function;
 
 /// A set of functions: Go's own, and those of the caller.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use super::compare::is_comparable;
 use crate::exec::host::Host;
 use crate::value::convert::{as_integer, is_assignable, zero};
-use crate::value::function::Failure;
-use crate::value::go_type::{Type, TypeKind, UintKind};
-use crate::value::slot::{Slot, View, indirect};
+use crate::value::failure::Failure;
+use crate::value::go_type::TypeKind;
+use crate::value::model::{Slice, Slot, Type, UintKind, Value};
+use crate::value::slot::{View, indirect};
 use crate::value::text::Text;
-use crate::value::values::{Slice, Value};
 
 /// `index x 1 "a"`: `x[1]["a"]`.
 pub(crate) fn index(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {

@@ -3,11 +3,10 @@
 use super::{compare, escape, index};
 use crate::exec::host::Host;
 use crate::print::sprint::{sprint, sprintf, sprintln};
-use crate::value::function::{Args, Body, Failure, Function};
-use crate::value::go_type::{ANY, BOOL, INT, REFLECT, STRING, Type};
-use crate::value::slot::Slot;
+use crate::value::failure::Failure;
+use crate::value::go_type::{ANY, BOOL, INT, REFLECT, STRING};
+use crate::value::model::{Args, Body, Function, Slot, Type, Value};
 use crate::value::truth::truth;
-use crate::value::values::Value;
 
 /// The functions that every template has.
 pub(crate) static BUILTINS: &[Function] = &[

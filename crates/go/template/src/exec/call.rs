@@ -1,15 +1,12 @@
 //! Calls functions and methods: counts operands and converts them to parameters.
 
-use super::nested::Nested;
 use super::run::{BoxedError, Exec, Operands};
 use crate::parse::node::NodeRef;
 use crate::value::convert::{is_assignable, zero};
 use crate::value::error::{Cause, Stage};
-use crate::value::function::{Args, Body, Failure, Function};
-use crate::value::go_type::Type;
-use crate::value::slot::Slot;
+use crate::value::failure::Failure;
+use crate::value::model::{Args, Body, Function, Nested, Pointer, Slot, Type, Value};
 use crate::value::truth::truth;
-use crate::value::values::{Pointer, Value};
 
 /// A function, or a method with its receiver.
 pub(crate) struct Callee {

@@ -6,10 +6,8 @@ use super::run::{BoxedError, Exec, Operands, name_of};
 use super::stack;
 use crate::parse::node::{Command, Expr, Name, NodeRef, Number, Pipe, Variable};
 use crate::value::convert::{as_complex, as_float, as_integer, zero};
-use crate::value::function::Function;
-use crate::value::go_type::{ComplexKind, Type, TypeKind};
-use crate::value::slot::Slot;
-use crate::value::values::Value;
+use crate::value::go_type::TypeKind;
+use crate::value::model::{ComplexKind, Function, Slot, Type, Value};
 
 impl<'t> Exec<'t, '_, '_> {
     /// The value of a pipeline; declares or sets its variables.

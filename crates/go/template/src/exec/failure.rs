@@ -3,7 +3,7 @@
 use super::run::{BoxedError, Exec, SMALL_PER_STEP};
 use crate::parse::display::context;
 use crate::value::error::{Error, Missing, Place, Stage};
-use crate::value::function::Failure;
+use crate::value::failure::Failure;
 use bumpwright_gostd::quote;
 
 impl Exec<'_, '_, '_> {

@@ -4,11 +4,11 @@ use super::call::Callee;
 use super::run::{BoxedError, Exec, Operands};
 use crate::parse::node::{Name, NodeRef, PlainField};
 use crate::value::error::{Missing, MissingKind};
-use crate::value::go_type::{StructType, Type, TypeKind};
+use crate::value::go_type::TypeKind;
 use crate::value::map::Map;
 use crate::value::methods::{Path, field_names, find_field, find_method, method_names};
-use crate::value::slot::{Slot, View, indirect};
-use crate::value::values::{Struct, Value};
+use crate::value::model::{Slot, Struct, StructType, Type, Value};
+use crate::value::slot::{View, indirect};
 
 impl<'t> Exec<'t, '_, '_> {
     /// `.X.Y.Z`: only the last one can be a method with arguments.

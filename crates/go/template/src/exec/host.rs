@@ -3,12 +3,8 @@
 use std::collections::HashMap;
 
 use super::stack;
-use crate::value::function::Failure;
-use crate::value::items::held_by_lists;
-use crate::value::values::Value;
-
-/// Bytes of a string that a function scans in the time of one step.
-const BYTES_PER_STEP: usize = 32;
+use crate::value::failure::Failure;
+use crate::value::held::held_by_lists;
 
 /// Limits that turn a hostile template into an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,17 +127,6 @@ impl<'w> Host<'w> {
     #[cold]
     fn too_many_steps(&self) -> Failure {
         limit(format!("takes more than {} steps", self.limits.steps))
-    }
-
-    /// Counts an argument, which a function may scan to its end. The function counts the argument's own items.
-    ///
-    /// # Errors
-    /// As [`Host::step`].
-    pub fn read(&mut self, argument: &Value) -> Result<(), Failure> {
-        match argument.bare() {
-            Value::String(text) => self.step((text.len() / BYTES_PER_STEP) as u64),
-            _ => Ok(()),
-        }
     }
 
     /// Counts bytes that are about to be created. A function with a large result (repeating, padding, indenting) calls

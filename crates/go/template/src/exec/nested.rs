@@ -1,31 +1,11 @@
 //! Templates that functions execute while a template is being executed.
 
 use super::host::Host;
-use super::set::Templates;
-use crate::value::error::Error;
-use crate::value::function::Failure;
-use crate::value::slot::Slot;
-use crate::value::values::Value;
-
-/// The execution that a function was called in, and its set of templates.
-pub struct Nested<'t, 'h, 'w> {
-    host: &'h mut Host<'w>,
-    set: &'t Templates<'t>,
-}
-
-/// Why a text that a function handed over was not rendered.
-#[derive(Debug)]
-pub enum NestedError {
-    /// It is no template.
-    Parse(Error),
-    /// Its execution failed.
-    Exec(Error),
-    /// A limit was reached.
-    Limit(Failure),
-}
+use crate::value::failure::{Failure, NestedError};
+use crate::value::model::{Executes, Nested, Slot, Value};
 
 impl<'t, 'h, 'w> Nested<'t, 'h, 'w> {
-    pub(crate) fn new(host: &'h mut Host<'w>, set: &'t Templates<'t>) -> Self {
+    pub(crate) fn new(host: &'h mut Host<'w>, set: &'t dyn Executes) -> Self {
         Self { host, set }
     }
 
@@ -37,14 +17,14 @@ impl<'t, 'h, 'w> Nested<'t, 'h, 'w> {
     /// Renders the template `name` of the set, unless more than `most` of its executions are in progress: then `None`.
     ///
     /// # Errors
-    /// As [`Templates::execute`].
+    /// As [`Templates::execute`](crate::Templates::execute).
     pub fn execute(&mut self, name: &str, data: Value, most: usize) -> Result<Option<Vec<u8>>, Failure> {
         let set = self.set;
         self.host.deeper(|host| {
             if host.enter(name) > most {
                 return Ok(None);
             }
-            let result = set.execute(name, &Slot::of(data), host);
+            let result = set.render(name, &Slot::of(data), host);
             host.leave(name);
             match result {
                 Ok(out) => {
@@ -66,16 +46,6 @@ impl<'t, 'h, 'w> Nested<'t, 'h, 'w> {
             .step((text.len() / 8) as u64)
             .and_then(|()| self.host.produce(text.len()))
             .map_err(NestedError::Limit)?;
-        let mut over = self.set.over();
-        let name = over.name();
-        over.add_own(name, text).map_err(NestedError::Parse)?;
-        self.host
-            .deeper(|host| over.execute(name, &Slot::of(data), host).map_err(NestedError::Exec))
-    }
-}
-
-impl From<Failure> for NestedError {
-    fn from(failure: Failure) -> Self {
-        Self::Limit(failure)
+        self.set.render_text(text, &Slot::of(data), self.host)
     }
 }

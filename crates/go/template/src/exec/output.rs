@@ -3,12 +3,9 @@
 use super::host::Host;
 use super::run::{BoxedError, Exec};
 use crate::print::sprint;
-use crate::value::function::Failure;
-use crate::value::go_type::Type;
-use crate::value::methods::printable;
-use crate::value::methods::{FoundMethod, find_print_method};
-use crate::value::slot::Slot;
-use crate::value::values::Value;
+use crate::value::failure::Failure;
+use crate::value::methods::{FoundMethod, find_print_method, printable};
+use crate::value::model::{Slot, Type, Value};
 use bumpwright_gostd::lossy;
 
 impl Exec<'_, '_, '_> {

@@ -2,8 +2,8 @@
 
 use super::run::{BoxedError, Exec, Flow, name_of};
 use crate::parse::node::Branch;
-use crate::value::slot::{Slot, View, indirect};
-use crate::value::values::Value;
+use crate::value::model::{Slot, Value};
+use crate::value::slot::{View, indirect};
 
 impl<'t> Exec<'t, '_, '_> {
     pub(crate) fn walk_range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, BoxedError> {

@@ -10,9 +10,8 @@ use crate::builtin::functions::Functions;
 use crate::parse::node::{Branch, Expr, List, Name, Node, NodeRef, TemplateCall};
 use crate::parse::trees::Source;
 use crate::value::error::{Error, Missing, MissingKind};
-use crate::value::slot::Slot;
+use crate::value::model::{Slot, Value};
 use crate::value::truth::truth;
-use crate::value::values::Value;
 use bumpwright_gostd::quote;
 
 /// A parsed template with the templates that it defines.

@@ -1,13 +1,16 @@
 //! Templates that call each other: those of several texts, each parsed under a name of its own.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use super::host::Host;
 use super::run::{self, BoxedError};
 use crate::builtin::functions::Functions;
 use crate::parse::trees::{self, Tree};
 use crate::value::error::{Error, Place, Stage};
-use crate::value::slot::Slot;
+use crate::value::failure::NestedError;
+use crate::value::model::{Executes, Slot};
 use bumpwright_gostd::quote;
-use std::{collections::HashMap, rc::Rc};
 
 /// A set of templates, which may be put over another: Go's `template.Clone` without the copy.
 #[derive(Debug)]
@@ -152,6 +155,19 @@ impl<'p> Templates<'p> {
             partial: Vec::new(),
             cause: None,
         })
+    }
+}
+
+impl Executes for Templates<'_> {
+    fn render(&self, name: &str, data: &Slot, host: &mut Host<'_>) -> Result<Vec<u8>, Error> {
+        self.execute(name, data, host)
+    }
+
+    fn render_text(&self, text: &str, data: &Slot, host: &mut Host<'_>) -> Result<Vec<u8>, NestedError> {
+        let mut over = self.over();
+        let name = over.name();
+        over.add_own(name, text).map_err(NestedError::Parse)?;
+        host.deeper(|host| over.execute(name, data, host).map_err(NestedError::Exec))
     }
 }
 

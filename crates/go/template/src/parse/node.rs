@@ -3,12 +3,11 @@
 //! Every node has its position (a byte offset into the text of its template) and the text that Go prints for it, since
 //! error texts contain both.
 
-use crate::value::function::Function;
-use crate::value::go_type::{Field, StructType};
-use crate::value::methods::Path;
-use crate::value::text::Text;
-use crate::value::values::Value;
 use std::cell::Cell;
+
+use crate::value::methods::Path;
+use crate::value::model::{Field, Function, StructType, Value};
+use crate::value::text::Text;
 
 /// A byte offset into the text of the template.
 pub(crate) type Pos = usize;

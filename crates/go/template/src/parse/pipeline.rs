@@ -4,8 +4,8 @@ use super::node::{Command, Expr, Name, NodeRef, Pipe, Variable};
 use super::token::{Keyword, Token, TokenKind};
 use super::trees::{Parser, Parsing};
 use crate::value::error::MissingKind;
+use crate::value::model::Value;
 use crate::value::number;
-use crate::value::values::Value;
 use bumpwright_gostd::quote;
 
 /// The purpose of a pipeline: error texts name it.

@@ -3,8 +3,8 @@
 use super::sprint::Printer;
 use super::verb_flags::Flags;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::values::Value;
+use crate::value::failure::Failure;
+use crate::value::model::Value;
 use bumpwright_gostd::first_rune;
 
 /// Greater widths, precisions and indexes are errors.

@@ -3,10 +3,9 @@
 use super::sprint::Printer;
 use super::verb_flags::Flags;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::go_type::Type;
+use crate::value::failure::Failure;
 use crate::value::methods::{FoundMethod, find_method, find_print_method};
-use crate::value::values::{Pointer, Value};
+use crate::value::model::{Pointer, Type, Value};
 
 impl Printer<'_> {
     /// Prints a value by its own method. Returns false if it has none for that verb.

@@ -7,11 +7,9 @@
 
 use super::verb_flags::Flags;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::go_type::StructType;
+use crate::value::failure::Failure;
 use crate::value::methods::FoundMethod;
-use crate::value::slot::Slot;
-use crate::value::values::Value;
+use crate::value::model::{Slot, StructType, Value};
 
 /// Prints into a buffer, under the flags of one directive.
 pub(crate) struct Printer<'o> {

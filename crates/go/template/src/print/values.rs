@@ -3,11 +3,10 @@
 use super::sprint::Printer;
 use super::verb_integer::Integer;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::go_type::{ComplexKind, Field, FloatKind, Type, TypeKind, UINT8};
+use crate::value::failure::Failure;
+use crate::value::go_type::{TypeKind, UINT8};
 use crate::value::map::Map;
-use crate::value::slot::Slot;
-use crate::value::values::{Pointer, Struct, Value};
+use crate::value::model::{ComplexKind, Field, FloatKind, Pointer, Slot, Struct, Type, Value};
 
 /// The text of a pointer: Go prints its address, which is not constant.
 const ADDRESS: u64 = 0x00c0_0001_0000;

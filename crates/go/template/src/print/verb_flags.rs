@@ -2,7 +2,7 @@
 
 use super::sprint::Printer;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
+use crate::value::failure::Failure;
 use bumpwright_gostd::rune_count;
 
 /// The flags, width and precision of a directive: `%+08.3f`.

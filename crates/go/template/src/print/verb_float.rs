@@ -2,8 +2,8 @@
 
 use super::sprint::Printer;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::values::Value;
+use crate::value::failure::Failure;
+use crate::value::model::Value;
 use bumpwright_gostd::append_float;
 
 impl Printer<'_> {

@@ -2,9 +2,10 @@
 
 use super::sprint::Printer;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::values::Value;
-use bumpwright_gostd::{Digits, append_quoted_rune, char_at, unicode::is_print};
+use crate::value::failure::Failure;
+use crate::value::model::Value;
+use bumpwright_gostd::unicode::is_print;
+use bumpwright_gostd::{Digits, append_quoted_rune, char_at};
 
 /// An integer as `fmt` takes it.
 #[derive(Clone, Copy, Debug)]

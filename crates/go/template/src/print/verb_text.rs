@@ -2,8 +2,8 @@
 
 use super::sprint::Printer;
 use crate::exec::host::Host;
-use crate::value::function::Failure;
-use crate::value::values::Value;
+use crate::value::failure::Failure;
+use crate::value::model::Value;
 use bumpwright_gostd::{append_quoted, can_backquote, hex_pair, runes};
 
 /// A byte of the longest escape between double quotes: `\xff` of what is not UTF-8.

@@ -1,9 +1,7 @@
 //! Conversion between types: assignability, and numbers of other widths.
 
-use super::go_type::{ComplexKind, FloatKind, IntKind, Type, UintKind};
 use super::methods::find_method;
-use super::slot::Slot;
-use super::values::Value;
+use super::model::{ComplexKind, FloatKind, IntKind, Slot, Type, UintKind, Value};
 
 /// The zero value of a type, in a place of that type.
 pub(crate) fn zero(ty: &'static Type) -> Slot {

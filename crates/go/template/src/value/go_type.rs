@@ -2,126 +2,11 @@
 //!
 //! Types are statics that refer to each other, so that recursive structs cost nothing and comparing is cheap.
 
-use super::function::{Args, Failure, Function};
-use super::values::Value;
-use crate::exec::host::Host;
 use std::fmt;
 
-/// A Go type.
-#[derive(Clone, Copy)]
-pub enum Type {
-    /// `bool`
-    Bool,
-    /// A signed integer.
-    Int(IntKind),
-    /// An unsigned integer.
-    Uint(UintKind),
-    /// A floating-point number.
-    Float(FloatKind),
-    /// A complex number.
-    Complex(ComplexKind),
-    /// `string`: bytes, often UTF-8.
-    String,
-    /// An interface by its printed name: `interface {}` or `error`.
-    Interface(&'static str),
-    /// `[]T`
-    Slice(&'static Type),
-    /// `[N]T`
-    Array(usize, &'static Type),
-    /// `map[K]V`
-    Map(&'static Type, &'static Type),
-    /// `*T`
-    Pointer(&'static Type),
-    /// A named struct type.
-    Struct(&'static StructType),
-    /// A named type, perhaps with methods, over a type that is not a struct: `time.Duration`.
-    Named(&'static NamedType),
-    /// `reflect.Value`: a parameter that accepts any place, for the built-in functions.
-    Reflect,
-}
-
-/// Signed integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // The names are Go's.
-pub enum IntKind {
-    Int,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-}
-
-/// Unsigned integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum UintKind {
-    Uint,
-    Uint8,
-    Uint16,
-    Uint32,
-    Uint64,
-    Uintptr,
-}
-
-/// Floating-point numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum FloatKind {
-    Float32,
-    Float64,
-}
-
-/// Complex numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ComplexKind {
-    Complex64,
-    Complex128,
-}
-
-/// A struct type.
-#[derive(Debug)]
-pub struct StructType {
-    /// With its package: `update.Change`.
-    pub name: &'static str,
-    /// The fields in the order of declaration.
-    pub fields: &'static [Field],
-    /// Its own methods, not those of embedded fields.
-    pub methods: &'static [Method],
-}
-
-/// A field of a struct.
-#[derive(Debug)]
-pub struct Field {
-    /// For an embedded field the name of its type without the package.
-    pub name: &'static str,
-    /// Its type.
-    pub ty: &'static Type,
-    /// Whether its fields and methods are promoted.
-    pub embedded: bool,
-    /// Its tag for `encoding/json`, `name,omitempty`; empty when it has none.
-    pub json: &'static str,
-}
-
-/// A named type over another that is not a struct.
-#[derive(Debug)]
-pub struct NamedType {
-    /// With its package: `time.Duration`.
-    pub name: &'static str,
-    /// The underlying type; never `Named` itself.
-    pub underlying: &'static Type,
-    /// Its methods.
-    pub methods: &'static [Method],
-}
-
-/// A method. Its function gets the receiver as the first argument, always dereferenced, besides the parameters.
-#[derive(Debug)]
-pub struct Method {
-    /// Whether the receiver is `*T`: then only pointers and addressable values have it.
-    pub pointer: bool,
-    /// The function; its `params` omit the receiver.
-    pub function: Function,
-}
+use super::failure::Failure;
+use super::model::{Args, ComplexKind, Field, FloatKind, Function, IntKind, Method, Type, UintKind, Value};
+use crate::exec::host::Host;
 
 /// Go's `reflect.Kind`, grouped where templates do not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,38 +28,55 @@ pub enum TypeKind {
 
 /// `interface {}`
 pub static ANY: Type = Type::Interface("interface {}");
+
 /// `error`
 pub static ERROR: Type = Type::Interface("error");
+
 /// `bool`
 pub static BOOL: Type = Type::Bool;
+
 /// `string`
 pub static STRING: Type = Type::String;
+
 /// `int`
 pub static INT: Type = Type::Int(IntKind::Int);
+
 /// `int64`
 pub static INT64: Type = Type::Int(IntKind::Int64);
+
 /// `uint8`, which is also `byte`
 pub static UINT8: Type = Type::Uint(UintKind::Uint8);
+
 /// `uint32`
 pub static UINT32: Type = Type::Uint(UintKind::Uint32);
+
 /// `uint64`
 pub static UINT64: Type = Type::Uint(UintKind::Uint64);
+
 /// `float64`
 pub static FLOAT64: Type = Type::Float(FloatKind::Float64);
+
 /// `[]uint8`
 pub static BYTES: Type = Type::Slice(&UINT8);
+
 /// `[]int`
 pub static INTS: Type = Type::Slice(&INT);
+
 /// `[]string`
 pub static STRINGS: Type = Type::Slice(&STRING);
+
 /// `[]interface {}`
 pub static LIST: Type = Type::Slice(&ANY);
+
 /// `[][]interface {}`
 pub static LISTS: Type = Type::Slice(&LIST);
+
 /// `map[string]interface {}`
 pub static DICT: Type = Type::Map(&STRING, &ANY);
+
 /// `map[string]string`
 pub static STRING_MAP: Type = Type::Map(&STRING, &STRING);
+
 /// `reflect.Value`
 pub(crate) static REFLECT: Type = Type::Reflect;
 

@@ -1,7 +1,9 @@
 //! The order of map keys, as Go prints and ranges over maps (`internal/fmtsort`).
 
-use super::values::Value;
-use std::{borrow::Borrow, cmp::Ordering};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+
+use super::model::Value;
 
 /// A key of a map.
 #[derive(Clone, Debug)]

@@ -1,12 +1,14 @@
 //! Go's maps: shared, changed in place, iterated in the order of their keys.
 
-use super::function::Failure;
-use super::go_type::Type;
-use super::items::{drop_flat, holds_others};
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::failure::Failure;
 use super::key::{Key, compare};
-use super::values::{LIST_BYTES, Value};
+use super::model::{LIST_BYTES, Type, Value, drop_flat, holds_others};
 use crate::exec::host::Host;
-use std::{cell::RefCell, cmp::Ordering, collections::BTreeMap, rc::Rc};
 
 /// A map `map[K]V`; clones share the entries.
 #[derive(Clone, Debug)]

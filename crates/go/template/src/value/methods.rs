@@ -1,8 +1,7 @@
 //! Methods of values: those of their own types, and those promoted through embedded fields.
 
-use super::function::{Args, Body, Failure};
-use super::go_type::{Field, Method, StructType, Type};
-use super::values::Value;
+use super::failure::Failure;
+use super::model::{Args, Body, Field, Method, StructType, Type, Value};
 use crate::exec::host::Host;
 
 /// The value to print: pointers are followed, unless the pointer itself has a method for printing.

@@ -3,19 +3,7 @@
 //! When a template looks *into* a value, Go's `reflect` also has the static type of the place, an interface or not, and
 //! whether it is addressable. Both show in error texts and in the methods that are found.
 
-use super::go_type::Type;
-use super::values::Value;
-
-/// A place that holds a value, as `reflect.Value` describes it.
-#[derive(Clone, Debug, Default)]
-pub struct Slot {
-    /// The value in it, within all interfaces.
-    pub value: Value,
-    /// The interface type of the place, if it has one. Without it, [`Value::Nil`] is `reflect`'s zero Value: nothing.
-    pub interface: Option<&'static Type>,
-    /// Whether the place is addressable, so that methods of `*T` can be called on a `T`.
-    pub addressable: bool,
-}
+use super::model::{Slot, Type, Value};
 
 impl Slot {
     /// `reflect.ValueOf`: of nil it is nothing.

@@ -1,6 +1,6 @@
 //! Truth of values, as in `if`, `and`, `not` and Sprig's defaults.
 
-use super::values::Value;
+use super::model::Value;
 
 /// Go's `IsTrue`: whether a value is not the zero of its type; structs always are.
 pub fn truth(value: &Value) -> bool {

@@ -4,83 +4,18 @@
 //!
 //! Maps are shared and can change, as in Go; everything else is immutable, and cheap to clone.
 
-use super::{
-    go_type::{ANY, ComplexKind, FloatKind, IntKind, NamedType, STRING, StructType, Type, UintKind},
-    items::Items,
-    map::Map,
-    text::Text,
-};
 use std::rc::Rc;
 
-/// A value with its dynamic type.
-#[derive(Clone, Debug, Default)]
-pub enum Value {
-    /// Untyped nil: the content of a nil interface.
-    #[default]
-    Nil,
-    /// `bool`
-    Bool(bool),
-    /// A signed integer.
-    Int(IntKind, i64),
-    /// An unsigned integer.
-    Uint(UintKind, u64),
-    /// A floating-point number; of a `float32` the value is one that fits.
-    Float(FloatKind, f64),
-    /// A complex number: real and imaginary part.
-    Complex(ComplexKind, f64, f64),
-    /// `string`
-    String(Text),
-    /// A slice, perhaps nil.
-    Slice(Slice),
-    /// An array.
-    Array(Array),
-    /// A map, perhaps nil.
-    Map(Map),
-    /// A struct.
-    Struct(Struct),
-    /// A pointer, perhaps nil.
-    Pointer(Pointer),
-    /// A value of a named type, over a value that is neither `Named` nor a struct.
-    Named(&'static NamedType, Rc<Value>),
-}
+use super::failure::Failure;
+use super::go_type::{ANY, STRING};
+use super::map::Map;
+use super::model::{Array, FloatKind, IntKind, Items, NamedType, Pointer, Slice, Struct, StructType, Type, Value};
+use super::text::Text;
+use crate::exec::host::Host;
 
-/// A slice `[]T`.
-#[derive(Clone, Debug)]
-pub struct Slice {
-    /// `T`; when it is an interface, the items are the contents of the interfaces.
-    pub item: &'static Type,
-    pub(crate) items: Option<Items>,
-}
-
-/// An array `[N]T`.
-#[derive(Clone, Debug)]
-pub struct Array {
-    /// `T`
-    pub item: &'static Type,
-    pub(crate) items: Items,
-}
-
-/// A struct.
-#[derive(Clone, Debug)]
-pub struct Struct {
-    /// Its type.
-    pub of: &'static StructType,
-    pub(crate) fields: Items,
-}
-
-/// A pointer `*T`.
-#[derive(Clone, Debug)]
-pub struct Pointer {
-    /// `T`
-    pub to: &'static Type,
-    /// The value that it points to; `None` is nil.
-    pub target: Option<Rc<Value>>,
-}
-
-/// Bytes that a list takes besides its items.
-pub const LIST_BYTES: usize = 64;
 /// Bytes that a string takes besides its content.
 pub const STRING_BYTES: usize = 32;
+
 impl Value {
     /// A `string`.
     pub fn text(text: impl Into<Text>) -> Self {
@@ -302,6 +237,22 @@ impl Pointer {
         Self {
             to,
             target: Some(Rc::new(target)),
+        }
+    }
+}
+
+/// Bytes of a string that a function scans in the time of one step.
+const BYTES_PER_STEP: usize = 32;
+
+impl Host<'_> {
+    /// Counts an argument, which a function may scan to its end. The function counts the argument's own items.
+    ///
+    /// # Errors
+    /// As [`Host::step`].
+    pub fn read(&mut self, argument: &Value) -> Result<(), Failure> {
+        match argument.bare() {
+            Value::String(text) => self.step((text.len() / BYTES_PER_STEP) as u64),
+            _ => Ok(()),
         }
     }
 }
