@@ -1,5 +1,6 @@
 //! What to check out, and what a fetch found.
 
+use crate::wire::listing::RemoteRef;
 use crate::{ObjectId, Objects};
 
 /// Chooses one of the tags that the remote has, given by their short names; `None` when none fits.
@@ -63,17 +64,6 @@ pub struct Tip {
     pub commit: ObjectId,
     /// The commit's root tree.
     pub tree: ObjectId,
-}
-
-/// The value of another reference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteRef {
-    /// The full name.
-    pub reference: String,
-    /// What it points at (peeled), `None` when the remote does not have it.
-    pub commit: Option<ObjectId>,
-    /// Its value, which a push has to expect: `commit`, or the tag object of an annotated tag.
-    pub object: Option<ObjectId>,
 }
 
 /// The result of a fetch.

@@ -2,41 +2,13 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use super::layout::bound;
 use super::repository::Mirror;
 use crate::wire::conversation::Conversation;
 use crate::wire::listing::{Greeting, Listing, read_greeting};
 use crate::wire::report::{HookOutcome, Report, Verdict};
-use crate::wire::send::{Receiver, body, check};
+use crate::wire::send::{Push, Receiver, RefUpdate, body, check};
 use crate::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportError};
-
-/// One reference to change, by compare-and-swap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefUpdate {
-    /// The full name at the remote.
-    pub reference: String,
-    /// The value that the remote must still have; `None`: it must not have the reference.
-    pub expect: Option<ObjectId>,
-    /// The new value; `None` deletes the reference.
-    pub new: Option<ObjectId>,
-    /// False: refuse, before anything is sent, an update that is not known to be a fast-forward
-    /// (see [`Mirror::is_ancestor`]).
-    /// True: replace whatever `expect` says, as long as the remote still has it.
-    pub force: bool,
-}
-
-/// Updates that are sent in one push. They are not atomic: each has a status of its own.
-#[derive(Clone, Debug, Default)]
-pub struct Push {
-    /// The references to change.
-    pub updates: Vec<RefUpdate>,
-    /// Push options, sent as `key=value` in this order.
-    pub options: Vec<(String, String)>,
-    /// Leave the options out, instead of failing, when the server does not support them.
-    pub allow_dropped_push_options: bool,
-}
 
 /// The result of one update.
 #[derive(Debug)]
@@ -51,9 +23,6 @@ pub struct PushStatus {
     /// What the server's hook made of it, when reported.
     pub became: Option<HookOutcome>,
 }
-
-/// The remembered capabilities of a server's `git-receive-pack`.
-pub(crate) type KnownReceiver = Mutex<Option<Receiver>>;
 
 impl Mirror {
     /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that

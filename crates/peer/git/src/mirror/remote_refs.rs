@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::repository::Mirror;
 use super::resolve::commit_of;
-use crate::transport::remote::{Remote, open};
+use crate::transport::open::open;
+use crate::transport::remote::Remote;
 use crate::wire::conversation::{Conversation, KnownServer};
 use crate::wire::listing::{Listing, MAX_NAME};
 use crate::{GitError, RemoteRef};

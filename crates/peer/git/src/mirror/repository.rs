@@ -19,9 +19,9 @@ use parking_lot::Mutex;
 
 use super::layout::{Identity, Layout, make_folder};
 use super::lock::FileLock;
-use super::push::KnownReceiver;
 use crate::pack::store::PackStore;
 use crate::wire::conversation::KnownServer;
+use crate::wire::send::KnownReceiver;
 use crate::{GitError, Objects, Pack, Transport};
 use bumpwright_budget::{Budget, Gate, Job};
 use bumpwright_http::Deadline;

@@ -145,7 +145,7 @@ impl Objects {
     /// # Errors
     /// [`GitError::Late`]
     pub fn check_time(&self, of: &str) -> Result<(), GitError> {
-        super::walk::check_time(of, self.until)
+        crate::object::time_limit::check_time(of, self.until)
     }
 
     pub(crate) fn hash(&self) -> gix::hash::Kind {

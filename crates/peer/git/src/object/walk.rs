@@ -1,6 +1,7 @@
 //! Bounds on walks through trees. A dozen trees that contain each other under several names make more paths than there
 //! is memory or time for, so each path counts, however often its object was seen.
 
+use super::time_limit::check_time;
 use crate::{GitError, Objects};
 use bumpwright_budget::{Exceeded, Job, Reservation};
 use bumpwright_http::Deadline;
@@ -84,13 +85,5 @@ impl Walk {
 
     fn exceeded(&self, bound: Exceeded) -> GitError {
         GitError::exceeded(self.of, bound)
-    }
-}
-
-/// Checks the deadline. `of` is the work, for the error.
-pub(crate) fn check_time(of: &str, until: Option<Deadline>) -> Result<(), GitError> {
-    match until {
-        Some(deadline) if deadline.passed() => Err(GitError::Late(format!("{of}: context deadline exceeded"))),
-        _ => Ok(()),
     }
 }

@@ -16,6 +16,7 @@ use gix::objs::Kind;
 use parking_lot::Mutex;
 
 use super::delta::{Delta, DeltaError};
+use super::delta_base::{Bytes, DeltaBase};
 use super::entry::{FileAt, append, inflating};
 use super::large_delta;
 use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished, object_hasher, reserve};
@@ -220,25 +221,6 @@ impl Children {
         })?;
         tree.on_id.get(at).map(|(_, child)| *child)
     }
-}
-
-/// An object that is the base of deltas.
-pub(crate) struct DeltaBase {
-    pub(crate) bytes: Bytes,
-    pub(crate) size: u64,
-    /// The length of its chain of deltas.
-    deltas: u32,
-    /// The bytes of that chain.
-    way: u64,
-    /// Whether it is added as a whole entry, so that its own delta is not a base.
-    is_aside: bool,
-}
-
-/// The location of an object's bytes.
-pub(crate) enum Bytes {
-    Memory(Vec<u8>),
-    /// At this offset of the worker's temporary file.
-    Scratch(u64),
 }
 
 /// State shared by the workers of one pack.
@@ -503,6 +485,7 @@ impl<'a> Worker<'a> {
 fn length(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
+
 /// Inflates an entry's bytes, which the first pass has checked, into `out`.
 fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mut Vec<u8>) -> Result<(), UnpackError> {
     let changed = || UnpackError::Write(io::Error::other("the file changes while it is read"));

@@ -8,7 +8,7 @@ use flate2::bufread::ZlibDecoder;
 use gix::hash::Hasher;
 
 use super::delta::{DeltaError, copied, size};
-use super::delta_tree::{Bytes, DeltaBase};
+use super::delta_base::{Bytes, DeltaBase};
 use super::entry::{FileAt, inflating};
 use super::unpack::{PackEntry, UnpackError};
 

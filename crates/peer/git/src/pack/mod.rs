@@ -2,6 +2,7 @@
 
 pub(crate) mod consolidate;
 pub(crate) mod delta;
+pub(crate) mod delta_base;
 pub(crate) mod delta_tree;
 pub(crate) mod entry;
 pub(crate) mod index;

@@ -5,6 +5,7 @@ pub(crate) mod http;
 pub(crate) mod http_answer;
 pub(crate) mod http_error;
 pub(crate) mod known_hosts;
+pub(crate) mod open;
 pub(crate) mod process;
 pub(crate) mod remote;
 pub(crate) mod remote_url;

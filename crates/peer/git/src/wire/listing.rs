@@ -6,7 +6,7 @@ use gix::hash::Kind as Hash;
 
 use super::pktline::{Packet, PacketReader, PacketWriter, broken, text};
 use crate::mirror::layout::parse_id;
-use crate::{GitError, ObjectId, RemoteRef};
+use crate::{GitError, ObjectId};
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_http::Job;
 
@@ -340,6 +340,17 @@ fn listed(line: &str, hash: Hash) -> Option<Listed> {
 /// The start of an unexpected line, fit for a message.
 pub(crate) fn short(line: &[u8]) -> String {
     line.get(..80).unwrap_or(line).escape_ascii().to_string()
+}
+
+/// The value of another reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteRef {
+    /// The full name.
+    pub reference: String,
+    /// What it points at (peeled), `None` when the remote does not have it.
+    pub commit: Option<ObjectId>,
+    /// Its value, which a push has to expect: `commit`, or the tag object of an annotated tag.
+    pub object: Option<ObjectId>,
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The request of a push (gitprotocol-pack, *Pushing Data To a Server*).
 
 use gix::hash::Kind as Hash;
+use parking_lot::Mutex;
 
 use super::listing::{AGENT, MAX_NAME};
 use super::pktline::{MAX_PACKET, PacketWriter};
-use crate::{GitError, ObjectId, Pack, Push, RefUpdate};
+use crate::{GitError, ObjectId, Pack};
 
 /// Capabilities of a server's `git-receive-pack`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,3 +138,32 @@ pub(crate) fn body(
     }
     Ok(body)
 }
+
+/// One reference to change, by compare-and-swap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefUpdate {
+    /// The full name at the remote.
+    pub reference: String,
+    /// The value that the remote must still have; `None`: it must not have the reference.
+    pub expect: Option<ObjectId>,
+    /// The new value; `None` deletes the reference.
+    pub new: Option<ObjectId>,
+    /// False: refuse, before anything is sent, an update that is not known to be a fast-forward
+    /// (see [`Mirror::is_ancestor`]).
+    /// True: replace whatever `expect` says, as long as the remote still has it.
+    pub force: bool,
+}
+
+/// Updates that are sent in one push. They are not atomic: each has a status of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Push {
+    /// The references to change.
+    pub updates: Vec<RefUpdate>,
+    /// Push options, sent as `key=value` in this order.
+    pub options: Vec<(String, String)>,
+    /// Leave the options out, instead of failing, when the server does not support them.
+    pub allow_dropped_push_options: bool,
+}
+
+/// The remembered capabilities of a server's `git-receive-pack`.
+pub(crate) type KnownReceiver = Mutex<Option<Receiver>>;
