@@ -1,7 +1,7 @@
 //! A client of OCI registries: tags of a repository, digests, ages and layers of its images; and logins.
 //!
-//! [`Registry`] is the client. Requests go through a `session`, which authenticates as the registry demands: `ping` ▶
-//! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one fetch (`cache`).
+//! [`Registry`] is the client. Requests go through a `request/session`, which authenticates as the registry demands: `request/ping` ▶
+//! `auth/challenge` ▶ `auth/realm` ▶ `auth/token`. Threads that need the same answer wait for one fetch (`cache`).
 //!
 //! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of
 //! image-reflector-controller; [`UserKeychain`] holds the user's own from docker's and podman's files

@@ -1,16 +1,12 @@
 //! The client of registries.
 
-use std::sync::Arc;
-
 use super::age::Ages;
-use super::ping::{Access, ping};
+use super::connections::Connections;
 use super::session::Session;
 use super::{blob, digest, image, manifest, origin, referrers, tags};
-use crate::auth::token::Tokens;
-use crate::cache::Cache;
 use crate::{Blob, Image, Layer, Login, Origin, RegistryError, TagList};
 use bumpwright_gostd::Time;
-use bumpwright_http::{Client, Deadline, HeldBody, NetError, Peer, RetryPolicy, Sent};
+use bumpwright_http::{Client, Deadline, HeldBody, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
 
 /// A client of registries with the same connection settings. Threads share it with its
@@ -19,10 +15,7 @@ use bumpwright_policy::Reference;
 /// Its behaviour is that of go-containerregistry's `pkg/v1/remote`, v0.21, which Flux uses. Its calls block.
 #[derive(Debug)]
 pub struct Registry {
-    client: Arc<Client>,
-    insecure: bool,
-    hosts: Cache<String, Access>,
-    tokens: Tokens,
+    connections: Connections,
     ages: Ages,
 }
 
@@ -48,10 +41,7 @@ impl Registry {
 
     fn of_client(client: Client, insecure: bool) -> Self {
         Self {
-            client: Arc::new(client),
-            insecure,
-            hosts: Cache::default(),
-            tokens: Tokens::default(),
+            connections: Connections::new(client, insecure),
             ages: Ages::default(),
         }
     }
@@ -63,7 +53,7 @@ impl Registry {
     /// # Errors
     /// When the registry does not answer, refuses, or lists too many tags, or more than there is memory for.
     pub fn tags(&self, repository: &Reference, login: &Login, deadline: Deadline) -> Result<TagList, RegistryError> {
-        tags::list(&mut Session::open(self, repository, login, deadline)?)
+        tags::list(&mut Session::open(&self.connections, repository, login, deadline)?)
     }
 
     /// The digest of a tag's manifest or index (distribution-spec v1.1, *Pulling manifests*; N-040).
@@ -71,7 +61,7 @@ impl Registry {
     /// # Errors
     /// When the registry does not answer, refuses, or the answer does not match the requested digest.
     pub fn digest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
-        digest::of(&mut Session::open(self, image, login, deadline)?)
+        digest::of(&mut Session::open(&self.connections, image, login, deadline)?)
     }
 
     /// The creation time of an image. Of an index, the image for linux/amd64 counts, or else the first one.
@@ -83,7 +73,8 @@ impl Registry {
     /// # Errors
     /// When the registry does not answer, refuses, or the answer does not match the requested digest.
     pub fn created(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Option<Time>, RegistryError> {
-        self.ages.of(&mut Session::open(self, image, login, deadline)?)
+        self.ages
+            .of(&mut Session::open(&self.connections, image, login, deadline)?)
     }
 
     /// Where an image was built from, by the labels of its configuration, or else the annotations of its manifest or
@@ -92,7 +83,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::created`].
     pub fn origin(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Origin, RegistryError> {
-        origin::of(&mut Session::open(self, image, login, deadline)?)
+        origin::of(&mut Session::open(&self.connections, image, login, deadline)?)
     }
 
     /// The digest of a tag, for a pull: where HEAD fails the manifest is read, as in Flux's source-controller.
@@ -100,7 +91,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::digest`].
     pub fn resolve(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
-        digest::of_pull(&mut Session::open(self, image, login, deadline)?)
+        digest::of_pull(&mut Session::open(&self.connections, image, login, deadline)?)
     }
 
     /// The image of a tag or digest. Of an index it is the image for linux/amd64, or without platform.
@@ -108,7 +99,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::digest`]; [`RegistryError::Image`] when there is none.
     pub fn image(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Image, RegistryError> {
-        image::of(&mut Session::open(self, image, login, deadline)?)
+        image::of(&mut Session::open(&self.connections, image, login, deadline)?)
     }
 
     /// A compressed layer of an image. It is verified while it is read: it ends only when size and digest are right.
@@ -122,7 +113,7 @@ impl Registry {
         login: &Login,
         deadline: Deadline,
     ) -> Result<Blob, RegistryError> {
-        blob::of_layer(&mut Session::open(self, image, login, deadline)?, layer)
+        blob::of_layer(&mut Session::open(&self.connections, image, login, deadline)?, layer)
     }
 
     /// The bytes of the manifest of a tag or digest, verified when it is a digest.
@@ -130,7 +121,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::digest`].
     pub fn manifest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<HeldBody, RegistryError> {
-        Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.into_body())
+        Ok(manifest::of_image(&mut Session::open(&self.connections, image, login, deadline)?)?.into_body())
     }
 
     /// Indexes of the referrers of a digest: the pages of the referrers API, or the one of the fallback tag
@@ -145,36 +136,6 @@ impl Registry {
         login: &Login,
         deadline: Deadline,
     ) -> Result<Vec<HeldBody>, RegistryError> {
-        referrers::of(&mut Session::open(self, image, login, deadline)?, digest)
-    }
-
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.tokens
-    }
-
-    /// Scheme and challenge of an image's registry, requested once.
-    pub(crate) fn access(&self, image: &Reference, deadline: Deadline) -> Result<Access, RegistryError> {
-        let registry = image.registry();
-        let local = self.insecure || image.scheme() == "http";
-        let late = || {
-            RegistryError::Net(NetError::Timeout {
-                url: registry.to_owned(),
-                limit: deadline.limit(),
-            })
-        };
-        let fetch = |_| ping(&self.client, registry, local, deadline);
-        self.hosts.get(&registry.to_owned(), deadline, |_| true, fetch, late)
-    }
-
-    pub(crate) fn remember(&self, registry: &str, access: Access) {
-        self.hosts.put(registry.to_owned(), access);
-    }
-
-    pub(crate) fn forget(&self, registry: &str) {
-        self.hosts.remove(&registry.to_owned());
+        referrers::of(&mut Session::open(&self.connections, image, login, deadline)?, digest)
     }
 }

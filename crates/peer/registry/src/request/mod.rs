@@ -4,6 +4,7 @@ pub(crate) mod address;
 pub(crate) mod age;
 pub(crate) mod blob;
 pub(crate) mod client;
+pub(crate) mod connections;
 pub(crate) mod digest;
 pub(crate) mod image;
 pub(crate) mod link;

@@ -3,12 +3,13 @@
 use ureq::http::{HeaderValue, Method, StatusCode};
 use url::Url;
 
+use super::connections::Connections;
 use super::ping::Access;
 use crate::auth::challenge::{Challenge, challenges, chosen};
 use crate::auth::realm::Realm;
 use crate::auth::token::{Token, TokenRequest, secrets};
 use crate::refusal::{request, unanswered};
-use crate::{ErrorResponse, Login, Registry, RegistryError};
+use crate::{ErrorResponse, Login, RegistryError};
 use bumpwright_budget::Exceeded;
 use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, basic_header, scrubbed};
 use bumpwright_policy::Reference;
@@ -32,7 +33,7 @@ type Sending<T> = fn(&Client, &Request, Deadline) -> Result<T, NetError>;
 
 /// A series of requests about one repository.
 pub(crate) struct Session<'a> {
-    registry: &'a Registry,
+    connections: &'a Connections,
     pub(crate) image: &'a Reference,
     login: &'a Login,
     deadline: Deadline,
@@ -49,12 +50,12 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When the registry does not answer, or its challenge cannot be met.
     pub(crate) fn open(
-        registry: &'a Registry,
+        connections: &'a Connections,
         image: &'a Reference,
         login: &'a Login,
         deadline: Deadline,
     ) -> Result<Self, RegistryError> {
-        let access = registry.access(image, deadline)?;
+        let access = connections.access(image, deadline)?;
         let base = access.endpoint(image.registry(), "/v2/")?;
         let is_exchanged = !matches!(login, Login::RegistryToken(_));
         let bearer = access
@@ -63,7 +64,7 @@ impl<'a> Session<'a> {
             .filter(|challenge| challenge.is_bearer() && is_exchanged);
         let realm = bearer.map(|challenge| Realm::of(challenge, &base)).transpose()?;
         Ok(Self {
-            registry,
+            connections,
             image,
             login,
             deadline,
@@ -131,7 +132,7 @@ impl<'a> Session<'a> {
     /// Tells the client of a refused login.
     fn telling(&self, error: RegistryError) -> RegistryError {
         if matches!(error.status(), Some(401 | 403)) {
-            self.registry.client().login_refused();
+            self.connections.client().login_refused();
         }
         error
     }
@@ -182,10 +183,10 @@ impl<'a> Session<'a> {
         }
         // Pages and blobs may be at addresses of the registry's choice.
         let request = request.limit(query.limit).redirected_from(self.base.clone());
-        let result = send(self.registry.client(), &request, self.deadline);
+        let result = send(self.connections.client(), &request, self.deadline);
         if let Err(NetError::Broken { .. }) = result {
             // Its scheme or challenge may change.
-            self.registry.forget(self.image.registry());
+            self.connections.forget(self.image.registry());
         }
         result.map_err(|error| unanswered(error, &query.url, &self.secrets()))
     }
@@ -224,7 +225,7 @@ impl<'a> Session<'a> {
     fn adopt(&mut self, challenge: &Challenge, realm: Option<Realm>) {
         self.access.challenge = Some(challenge.clone());
         self.realm = realm;
-        self.registry.remember(self.image.registry(), self.access.clone());
+        self.connections.remember(self.image.registry(), self.access.clone());
     }
 
     fn authorization(&mut self, refused: Option<&Token>, more: &[String]) -> Result<Option<Secret>, RegistryError> {
@@ -239,7 +240,7 @@ impl<'a> Session<'a> {
                     refused,
                     more,
                 };
-                let (tokens, client) = (self.registry.tokens(), self.registry.client());
+                let (tokens, client) = (self.connections.tokens(), self.connections.client());
                 let token = tokens.get(client, &wanted, self.deadline);
                 let token = token.map_err(|error| self.telling(error))?;
                 let value = bearer(&token.text);
