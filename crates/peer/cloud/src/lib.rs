@@ -37,9 +37,10 @@ pub use error::CloudError;
 pub use google::kms::google_kms;
 pub use login::cluster::{ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ReadKubeconfig};
 pub use login::credential::{CredentialSettings, audiences};
+pub use login::expiring::RegistryLogin;
 pub use login::git::{GitIdentity, GitLogin};
 pub use login::github_app::{GitHubApp, GitHubAppSettings};
-pub use login::logins::{Cloud, RegistryLogin};
+pub use login::logins::Cloud;
 pub use login::provider::Provider;
 pub use login::service_accounts::{ServiceAccounts, Use};
 pub use login::token_cache::{

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use url::Url;
 
 use super::sigv4::Signer;
-use crate::login::git::ExpiringLogin;
+use crate::login::expiring::ExpiringLogin;
 use crate::{AwsCredentials, CloudError};
 use bumpwright_http::Login;
 use bumpwright_secret::Secret;

@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{AccessToken, Cloud, CloudError, WorkloadIdentity, jwt};
+use crate::CloudError;
 use bumpwright_gostd::Duration as GoDuration;
-use bumpwright_http::Deadline;
-use bumpwright_secret::Secret;
 
 const PROVIDER: &str = "credential.auth.fluxcd.io/provider";
+
 const TYPE: &str = "credential.auth.fluxcd.io/type";
+
 const AUDIENCES: &str = "credential.auth.fluxcd.io/audiences";
+
 const USERNAME: &str = "credential.auth.fluxcd.io/username";
+
 const EXPIRATION: &str = "credential.auth.fluxcd.io/expiration";
 
 /// The most audiences of one token.
@@ -111,30 +113,6 @@ fn expiration(text: &str) -> Result<Option<Duration>, String> {
     match duration.filter(|duration| duration.as_secs() > 0) {
         Some(duration) => Ok(Some(duration)),
         None => Err("is invalid; expected a duration such as 10m".to_owned()),
-    }
-}
-
-impl Cloud {
-    /// A token of a ServiceAccount for a server that is no cloud's, which is its audience unless annotations say
-    /// others. It is kept while it is fresh.
-    ///
-    /// # Errors
-    /// [`CloudError::Settings`], when none is issued.
-    pub fn service_account_token(
-        &self,
-        account: &WorkloadIdentity,
-        server: &str,
-        deadline: Deadline,
-    ) -> Result<Secret, CloudError> {
-        let key = format!("{} {server}", account.own_identity());
-        let make = || {
-            let token = account.token_for(server, deadline)?;
-            let expires = jwt::expires(&token);
-            Ok(AccessToken { token, expires })
-        };
-        let ends = |kept: &AccessToken| kept.expires;
-        let kept = self.kept.get(("service account", &key), deadline, ends, make)?;
-        Ok(kept.token)
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use url::Url;
 
+use super::expiring::ExpiringLogin;
 use super::github_app::GitHubApp;
 use crate::aws::codecommit;
 use crate::{AzureCloud, Cloud, CloudError, Provider, Use, WorkloadIdentity};
@@ -15,14 +16,17 @@ use bumpwright_secret::Secret;
 
 /// The scope of Azure DevOps for tokens.
 const AZURE_DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+
 /// Azure DevOps' hosts (Azure DevOps, *Allowed domain URLs*); one that begins with a dot is a suffix.
 const AZURE_HOSTS: [&str; 2] = [".visualstudio.com", "dev.azure.com"];
+
 /// Google's hosts: Secure Source Manager, Cloud Source Repositories, Gerrit.
 const GOOGLE_HOSTS: [&str; 3] = [
     ".sourcemanager.dev",
     "source.developers.google.com",
     ".googlesource.com",
 ];
+
 /// The user name beside a token at Google's Git servers, as of their own helper (`google/googlesource-auth-tools`);
 /// they check the token alone.
 const GOOGLE_USERNAME: &str = "git-service-account";
@@ -56,13 +60,6 @@ impl fmt::Display for GitIdentity {
             Self::GitHubApp(app) => write!(f, "{app}"),
         }
     }
-}
-
-/// A login and its expiry, if known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ExpiringLogin {
-    pub(crate) login: Login,
-    pub(crate) expires: Option<SystemTime>,
 }
 
 /// The logins of one identity at one repository, for a transport that fetches them on demand.

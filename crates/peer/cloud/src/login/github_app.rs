@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::git::ExpiringLogin;
+use super::expiring::ExpiringLogin;
 use crate::services::{Services, json as read_json, unusable};
 use crate::{CloudError, fields, jwt};
 use bumpwright_http::{Deadline, Login, Request, shown};

@@ -1,14 +1,13 @@
 //! Identities and logins, with a cache of both.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::git::ExpiringLogin;
+use super::expiring::{ExpiringLogin, RegistryLogin};
 use super::token_cache::{Requester, Scope, TokenCache};
 use crate::aws::credentials::{Aws, AwsCredentials};
 use crate::aws::registry::AwsRegistry;
@@ -21,17 +20,6 @@ use crate::token::AccessToken;
 use crate::{CloudError, Endpoints, Environment, Provider, Use, WorkloadIdentity};
 use bumpwright_http::{Answer, Client, Deadline, Login, Peer, Request};
 use bumpwright_secret::Secret;
-
-/// A temporary login at a registry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegistryLogin {
-    /// The name.
-    pub username: String,
-    /// The password.
-    pub password: Secret,
-    /// When it expires, if known.
-    pub expires: Option<SystemTime>,
-}
 
 /// Logins at clouds for the identity of this process, or of a ServiceAccount. Its calls block; threads that share it
 /// share requests and their results. One value has one way to reach servers: for another proxy
