@@ -78,5 +78,6 @@ pub use oci_repository::spec::{
     OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,
 };
 pub use schema::broken_rules::broken_rules;
-pub use schema::crd::{CustomResource, custom_resources};
+pub use schema::crd::CustomResource;
+pub use schema::kinds::custom_resources;
 pub use tree::Place;

@@ -47,7 +47,9 @@ pub(crate) const AGE: Column = Column {
     kind: "date",
     ..column("Age", ".metadata.creationTimestamp")
 };
+
 pub(crate) const READY: Column = column("Ready", r#".status.conditions[?(@.type=="Ready")].status"#);
+
 pub(crate) const STATUS: Column = column("Status", r#".status.conditions[?(@.type=="Ready")].message"#);
 
 /// A column of text.
@@ -86,23 +88,6 @@ pub(crate) fn version(name: &'static str, columns: &[Column]) -> Version {
         name,
         columns: columns.to_vec(),
     }
-}
-
-/// All kinds that bumpwright has a schema for, by group and name.
-#[must_use]
-pub fn custom_resources() -> Vec<CustomResource> {
-    vec![
-        crate::image_policy::schema::definition(),
-        crate::image_repository::schema::definition(),
-        crate::automation::schema::definition(),
-        crate::kustomization::schema::definition(),
-        crate::bucket::schema::definition(),
-        crate::external_artifact::schema::definition(),
-        crate::git_repository::schema::definition(),
-        crate::helm_chart::schema::definition(),
-        crate::helm_repository::schema::definition(),
-        crate::oci_repository::schema::definition(),
-    ]
 }
 
 impl CustomResource {
