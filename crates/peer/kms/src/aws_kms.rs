@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::aws_refusal::{no_credentials, refused};
 use super::encoded::decode;
-use super::services::{KeyRequest, Plaintext};
+use super::request::{KeyRequest, Plaintext};
 use bumpwright_cloud::AwsCredentials;
 use bumpwright_gostd::Base64;
 use bumpwright_re2::{Budget, Regexp};

@@ -1,8 +1,5 @@
 //! Azure Key Vault (Key Vault REST API, *Decrypt*; SOPS, `azkv/keysource.go`; K-138).
 
-use std::collections::HashMap;
-
-use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 use ureq::http::{Method, StatusCode};
@@ -11,8 +8,9 @@ use zeroize::Zeroizing;
 
 use super::azure_challenge::Challenge;
 use super::azure_refusal::refused;
+use super::challenges::Challenges;
 use super::encoded::{decode, encode_raw_url};
-use super::services::{KeyRequest, Plaintext};
+use super::request::{KeyRequest, Plaintext};
 use bumpwright_cloud::{AzureCloud, EntraProof};
 use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, Request};
@@ -21,10 +19,6 @@ use bumpwright_sops::KeyError;
 
 /// The API version (Azure SDK for Go, `azkeys` v1.5.0).
 const VERSION: &str = "2025-07-01";
-
-/// The challenges of vaults by their origin.
-#[derive(Debug, Default)]
-pub(super) struct Challenges(Mutex<HashMap<String, Challenge>>);
 
 impl Challenges {
     fn get(&self, vault: &Url) -> Option<Challenge> {

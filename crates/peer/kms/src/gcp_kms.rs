@@ -7,7 +7,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::encoded::{decode, encode};
-use super::services::{KeyRequest, Plaintext};
+use super::request::{KeyRequest, Plaintext};
 use bumpwright_cloud::{CloudError, google_kms};
 use bumpwright_gostd::{Base64, quote};
 use bumpwright_http::Request;

@@ -3,23 +3,20 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use zeroize::Zeroizing;
-
 use super::StaticCredentials;
 use super::aws_kms::AwsKey;
-use super::azure_key_vault::{AzureKey, Challenges};
-use super::vault::VaultKey;
-use super::vault_login::{LoggedIn, VaultLogins};
-use super::vault_settings::VaultSettings;
+use super::azure_key_vault::AzureKey;
+use super::challenges::Challenges;
+use super::request::{KeyRequest, Plaintext};
+use super::vault::logged_in::{LoggedIn, VaultLogins};
+use super::vault::settings::VaultSettings;
+use super::vault::transit::VaultKey;
 use bumpwright_cloud::{Cloud, CloudError, RECONCILE, WorkloadIdentity};
 use bumpwright_http::Deadline;
 use bumpwright_sops::{KeyError, KeyService, MasterKey};
 
 /// The operation of tokens for Vault and OpenBao.
 pub const TRANSIT_ENGINE: &str = "decrypt_with_transit_engine";
-
-/// A data key, wiped on drop.
-pub(super) type Plaintext = Zeroizing<Vec<u8>>;
 
 /// The time limit for one master key, with logins and retries.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -152,31 +149,5 @@ fn operation(key: &MasterKey) -> &'static str {
         MasterKey::GcpKms { .. } => "decrypt_with_gcp",
         MasterKey::Vault { .. } => TRANSIT_ENGINE,
         MasterKey::HuaweiKms { .. } | MasterKey::Age { .. } | MasterKey::Pgp { .. } => RECONCILE,
-    }
-}
-
-/// One decryption of a data key.
-#[derive(Clone, Copy)]
-pub(super) struct KeyRequest<'s> {
-    pub(super) cloud: &'s Cloud,
-    pub(super) given: &'s StaticCredentials,
-    account: &'s Result<Option<WorkloadIdentity>, CloudError>,
-    pub(super) challenges: &'s Challenges,
-    pub(super) vault: &'s OnceLock<Result<VaultSettings, String>>,
-    pub(super) logged_in: Option<&'s LoggedIn>,
-    pub(super) listed_only: bool,
-    pub(super) deadline: Deadline,
-}
-
-impl<'s> KeyRequest<'s> {
-    /// The ServiceAccount to use; none for this process.
-    ///
-    /// # Errors
-    /// Why it is missing.
-    pub(super) fn account(&self) -> Result<Option<&'s WorkloadIdentity>, CloudError> {
-        match self.account {
-            Ok(account) => Ok(account.as_ref()),
-            Err(error) => Err(error.clone()),
-        }
     }
 }

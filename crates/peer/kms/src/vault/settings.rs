@@ -24,20 +24,20 @@ const UNSUPPORTED: [&str; 3] = ["VAULT_HEADERS", "VAULT_SRV_LOOKUP", "VAULT_TLS_
 
 /// The connection settings of servers.
 #[derive(Debug)]
-pub(super) struct VaultSettings {
-    pub(super) client: Client,
+pub(crate) struct VaultSettings {
+    pub(crate) client: Client,
     /// `VAULT_AGENT_ADDR`: the agent for requests, in place of the server in a file.
-    pub(super) agent: Option<String>,
-    pub(super) namespace: Option<String>,
-    pub(super) redirects: bool,
+    pub(crate) agent: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) redirects: bool,
     /// The number of retries.
-    pub(super) retries: u32,
+    pub(crate) retries: u32,
 }
 
 impl VaultSettings {
     /// # Errors
     /// A text, when a variable or its file is not usable.
-    pub(super) fn read(cloud: &Cloud) -> Result<Self, String> {
+    pub(crate) fn read(cloud: &Cloud) -> Result<Self, String> {
         let get = |name| cloud.variable(name);
         if let Some(name) = UNSUPPORTED
             .into_iter()
@@ -143,7 +143,7 @@ fn folder(variable: &str, path: &str) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// In SOPS' words, when the file exists and cannot be read.
-pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
+pub(crate) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
     if let Some(token) = cloud.variable("VAULT_TOKEN") {
         return Ok(Some(Secret::new(token)));
     }
@@ -162,7 +162,7 @@ pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
 ///
 /// # Errors
 /// A text, without a list of servers; as [`own_token`].
-pub(super) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String> {
+pub(crate) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String> {
     let token = own_token(cloud)?;
     match (&token, cloud.variable(ALLOWLIST)) {
         (Some(_), None) => Err(format!(
@@ -177,7 +177,7 @@ pub(super) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String>
 ///
 /// # Errors
 /// In SOPS' words, when they may not, or the list cannot be read.
-pub(super) fn allowed(cloud: &Cloud, server: &str) -> Result<(), String> {
+pub(crate) fn allowed(cloud: &Cloud, server: &str) -> Result<(), String> {
     let list = match cloud.variable(ALLOWLIST) {
         None | Some("all") => return Ok(()),
         Some("none") => Vec::new(),

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use ureq::http::StatusCode;
 use zeroize::Zeroizing;
 
-use super::encoded::decode;
-use super::services::Plaintext;
+use crate::encoded::decode;
+use crate::request::Plaintext;
 use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, scrubbed};
 use bumpwright_secret::Secret;
@@ -15,7 +15,7 @@ use bumpwright_secret::Secret;
 ///
 /// # Errors
 /// In the words of the library.
-pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext, String> {
+pub(crate) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext, String> {
     let status = answer.status;
     if status.is_success() || status.is_redirection() {
         return plaintext(data(&Zeroizing::new(answer.body))?);
@@ -34,7 +34,7 @@ pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext,
 ///
 /// # Errors
 /// In the words of the library.
-pub(super) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, String> {
+pub(crate) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, String> {
     let status = answer.status;
     if !status.is_success() && !status.is_redirection() {
         return match (status == StatusCode::NOT_FOUND, data(&answer.body)) {

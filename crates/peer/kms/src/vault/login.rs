@@ -8,47 +8,19 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::encoded::decode;
-use super::services::KeyRequest;
-use super::transit_login::TransitLogin;
-use super::vault_answer::client_token;
-use super::vault_path::address;
-use super::vault_settings::VaultSettings;
+use super::answer::client_token;
+use super::logged_in::{LoggedIn, LoginPaths, ReadConfig, VaultLogins};
+use super::path::address;
+use super::settings::VaultSettings;
+use super::terms::TransitLogin;
+use crate::encoded::decode;
+use crate::request::KeyRequest;
 use bumpwright_gostd::Base64;
-use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 
 /// The entry with servers and their login paths.
 const CONFIG: &str = "config.yaml";
-
-/// Reads the entries of a ConfigMap; the error is a text.
-pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, String> + Send + Sync;
-
-/// Issues a token of the object's ServiceAccount, or of this process' own, for an audience; the error is a text.
-pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
-
-/// Settings of logins. With them, requests to a server without a token in the Secret use the token of a login there,
-/// and never that of this process.
-pub struct VaultLogins {
-    /// Where to log in.
-    pub paths: LoginPaths,
-    /// Issues the token for the login.
-    pub issue: Box<IssueFor>,
-}
-
-/// Where to log in at a server, and as which role.
-pub enum LoginPaths {
-    /// As a ConfigMap says; servers that are not in it get no requests. The role is that of the token's account.
-    ConfigMap {
-        /// The ConfigMap as `namespace/name` (`--sops-vault-configmap`).
-        name: String,
-        /// Reads the ConfigMap.
-        read: Box<ReadConfig>,
-    },
-    /// As the annotations of the account say, at whichever server a file names.
-    Annotations(TransitLogin),
-}
 
 impl fmt::Debug for VaultLogins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,22 +31,8 @@ impl fmt::Debug for VaultLogins {
     }
 }
 
-/// Cached logins, one at each server.
-#[derive(Debug)]
-pub(super) struct LoggedIn {
-    logins: VaultLogins,
-    state: Mutex<LoginState>,
-}
-
-#[derive(Debug, Default)]
-struct LoginState {
-    /// Login paths by server.
-    paths: Option<BTreeMap<String, String>>,
-    tokens: BTreeMap<String, Secret>,
-}
-
 impl LoggedIn {
-    pub(super) fn new(logins: VaultLogins) -> Self {
+    pub(crate) fn new(logins: VaultLogins) -> Self {
         Self {
             logins,
             state: Mutex::default(),
@@ -85,7 +43,7 @@ impl LoggedIn {
     ///
     /// # Errors
     /// In Flux's words.
-    pub(super) fn token(
+    pub(crate) fn token(
         &self,
         request: &KeyRequest<'_>,
         settings: &VaultSettings,

@@ -31,7 +31,7 @@ fn joined(parts: &[&str]) -> String {
 /// # Errors
 /// A text, for names with `..`, which would send a request with a token to any other path of the server,
 /// and with control characters.
-pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
+pub(crate) fn decryption(engine: &str, key: &str) -> Result<String, String> {
     let path = joined(&[engine, "decrypt", key]);
     let is_odd = |name: &str| name == ".." || name.chars().any(char::is_control);
     if [engine, key].iter().any(|part| part.split('/').any(is_odd)) {
@@ -49,7 +49,7 @@ pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// A text, when it is not an address.
-pub(super) fn address(server: &str, path: &str) -> Result<Url, String> {
+pub(crate) fn address(server: &str, path: &str) -> Result<Url, String> {
     let parsed = Url::parse(server).ok();
     let mut url = parsed
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())

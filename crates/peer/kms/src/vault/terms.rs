@@ -13,9 +13,9 @@ const LONGEST: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitLogin {
     /// Where to log in: `auth/kubernetes/login`, behind a namespace if there is one.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The role.
-    pub(super) role: String,
+    pub(crate) role: String,
 }
 
 impl TransitLogin {

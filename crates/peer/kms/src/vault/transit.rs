@@ -8,10 +8,10 @@ use serde_json::json;
 use ureq::http::{Method, StatusCode};
 use url::Url;
 
-use super::services::{KeyRequest, Plaintext};
-use super::vault_answer::data_key;
-use super::vault_path::{address, decryption};
-use super::vault_settings::{VaultSettings, allowed, own_token, own_token_of_list};
+use super::answer::data_key;
+use super::path::{address, decryption};
+use super::settings::{VaultSettings, allowed, own_token, own_token_of_list};
+use crate::request::{KeyRequest, Plaintext};
 use bumpwright_http::{Answer, Request};
 use bumpwright_secret::Secret;
 use bumpwright_sops::KeyError;
@@ -21,15 +21,15 @@ const BEHIND: Duration = Duration::from_secs(1);
 
 /// A master key at Vault.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct VaultKey<'k> {
-    pub(super) server: &'k str,
-    pub(super) engine: &'k str,
-    pub(super) name: &'k str,
-    pub(super) enc: &'k str,
+pub(crate) struct VaultKey<'k> {
+    pub(crate) server: &'k str,
+    pub(crate) engine: &'k str,
+    pub(crate) name: &'k str,
+    pub(crate) enc: &'k str,
 }
 
 impl KeyRequest<'_> {
-    pub(super) fn vault(&self, key: VaultKey<'_>) -> Result<Plaintext, KeyError> {
+    pub(crate) fn vault(&self, key: VaultKey<'_>) -> Result<Plaintext, KeyError> {
         let path = decryption(key.engine, key.name).map_err(KeyError::new)?;
         allowed(self.cloud, key.server).map_err(KeyError::new)?;
         let settings = self.vault.get_or_init(|| VaultSettings::read(self.cloud));
@@ -65,7 +65,7 @@ impl KeyRequest<'_> {
     }
 
     /// Sends a request, and follows one redirect of a standby server with the token, since that server is trusted.
-    pub(super) fn vault_answer(
+    pub(crate) fn vault_answer(
         &self,
         settings: &VaultSettings,
         url: Url,

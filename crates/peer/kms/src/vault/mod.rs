@@ -1,0 +1,9 @@
+//! Vault and OpenBao: logins, and the transit engine.
+
+pub(crate) mod answer;
+pub(crate) mod logged_in;
+pub(crate) mod login;
+pub(crate) mod path;
+pub(crate) mod settings;
+pub(crate) mod terms;
+pub(crate) mod transit;
