@@ -15,11 +15,13 @@ mod object;
 mod raw;
 mod watch;
 
-pub use client::cluster::{Cluster, Connect, Scope};
+pub use client::cluster::Cluster;
+pub use client::connect::{Connect, Scope};
 pub use client::limit::Pace;
 pub use client::login::{ServerToken, TokenSource};
 pub use client::remote::{RemoteRules, kubeconfig_place};
-pub use client::review::{AccessQuestion, ServerVersion, User};
+pub use client::review::{AccessQuestion, ServerVersion};
+pub use client::user::User;
 pub use error::ClusterError;
 pub use group::GroupLease;
 pub use kind::GroupVersionKind;

@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use kube::Client;
 use kube::client::Body;
 
-use super::cluster::{Clients, Shared};
-use super::review::User;
+use super::clients::{Clients, Shared};
+use super::user::User;
 use crate::error::ClusterError;
 
 const IMPERSONATE_USER: &str = "impersonate-user";

@@ -1,6 +1,5 @@
 //! Requests to the API server.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,10 +13,11 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::account::impersonating;
-use super::kubeconfig;
+use super::clients::{Clients, Shared};
+use super::connect::{Connect, REQUEST_TIMEOUT, Scope};
 use super::limit::{Limit, Pace};
-use super::proxied;
-use super::review::User;
+use super::user::User;
+use super::{kubeconfig, proxied};
 use crate::error::ClusterError;
 use crate::fence::Fence;
 use crate::kind::{Kind, LEASE, SERVICE_ACCOUNT};
@@ -31,51 +31,6 @@ use crate::watch::received::Received;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budget;
 use bumpwright_http::Proxy;
-
-/// The timeout of a plain request.
-pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the
-/// answer to a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
-const SILENCE: Duration = Duration::from_secs(40);
-
-/// The settings of the connection.
-#[derive(Clone, Debug)]
-pub struct Connect {
-    /// A kubeconfig file; without it `KUBECONFIG`, the service account of the pod or the user's own file.
-    pub kubeconfig: Option<PathBuf>,
-    /// A context of the kubeconfig; without it the current one.
-    pub context: Option<String>,
-    /// How long a watch may be silent before it is restarted, in whole seconds.
-    pub silence: Duration,
-    /// The rate limit; none without.
-    pub pace: Option<Pace>,
-    /// How long one request may take.
-    pub patience: Duration,
-}
-
-impl Default for Connect {
-    fn default() -> Self {
-        Self {
-            kubeconfig: None,
-            context: None,
-            silence: SILENCE,
-            pace: None,
-            patience: REQUEST_TIMEOUT,
-        }
-    }
-}
-
-/// The scope of watches.
-#[derive(Clone, Debug, Default)]
-pub struct Scope {
-    /// Only those of this namespace (`--watch-all-namespaces=false`).
-    pub namespace: Option<String>,
-    /// Only those with these labels (`--watch-label-selector`).
-    pub labels: Option<String>,
-    /// Only those with these fields, as `involvedObject.kind=Pod`.
-    pub fields: Option<String>,
-}
 
 /// The API server.
 #[derive(Clone)]
@@ -99,22 +54,6 @@ pub struct Cluster {
     pub(crate) discovery: Arc<Discovery>,
     /// The lists that are shared by those with the same connection, for each account apart.
     pub(crate) lists: Arc<Lists>,
-}
-
-pub(crate) type Shared = Arc<RwLock<Clients>>;
-
-#[derive(Clone)]
-pub(crate) struct Clients {
-    /// Retries by itself when the server is too busy, after the time in its answer.
-    pub(crate) plain: Client,
-    /// The same, for answers that are read as a whole without an account: they have a bound.
-    pub(crate) whole: Client,
-    /// Reports each failure at once: a watch has pauses of its own, and its failures are shown.
-    pub(crate) watching: Client,
-    /// Host and port.
-    pub(crate) host: Arc<str>,
-    /// The address.
-    pub(crate) place: Arc<str>,
 }
 
 impl std::fmt::Debug for Cluster {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
-use super::cluster::Connect;
+use super::connect::Connect;
 
 /// The settings of a kubeconfig, or of a pod where no file and no context is named.
 ///

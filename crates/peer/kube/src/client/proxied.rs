@@ -25,7 +25,7 @@ use tower::util::BoxService;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _};
 use url::{Host, Url};
 
-use super::cluster::REQUEST_TIMEOUT;
+use super::connect::REQUEST_TIMEOUT;
 use crate::error::full;
 use bumpwright_http::{Proxy, ProxyParts, proxy_of_environment};
 

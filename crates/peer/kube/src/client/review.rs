@@ -1,12 +1,10 @@
 //! Questions to the API server about itself: its version, who somebody is, and who may do what.
 
-use std::collections::BTreeMap;
-
 use http::Method;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
+use super::user::User;
 use crate::error::ClusterError;
 use crate::raw::answer::ApiCall;
 use bumpwright_api::ObjectName;
@@ -34,38 +32,6 @@ pub struct AccessQuestion<'a> {
     pub namespace: &'a str,
     /// Empty for all objects.
     pub name: &'a str,
-}
-
-/// Somebody who is known to the API server (`authenticationv1.UserInfo`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(default)]
-pub struct User {
-    /// The name.
-    #[serde(rename = "username")]
-    pub name: String,
-    /// The uid; may be empty.
-    pub uid: String,
-    /// The groups.
-    pub groups: Vec<String>,
-    /// What authorizers may know besides.
-    pub extra: BTreeMap<String, Vec<String>>,
-}
-
-impl User {
-    /// A ServiceAccount.
-    #[must_use]
-    pub fn account(account: &ObjectName) -> Self {
-        let groups = [
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{}", account.namespace),
-            "system:authenticated".to_owned(),
-        ];
-        Self {
-            name: format!("system:serviceaccount:{}:{}", account.namespace, account.name),
-            groups: groups.into(),
-            ..Self::default()
-        }
-    }
 }
 
 impl Cluster {
@@ -144,6 +110,7 @@ impl Cluster {
 }
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
+
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
 fn is_allowed(answer: &Value) -> bool {

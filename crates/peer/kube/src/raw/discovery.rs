@@ -9,13 +9,10 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::answer::ApiCall;
-use super::answered::{Answer, Answered};
+use super::answered::Answer;
 use super::path_segment;
-use crate::client::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::kind::GroupVersionKind;
-use crate::kind::Kind;
+use crate::kind::{GroupVersionKind, Kind};
 use bumpwright_api::ObjectName;
 
 impl GroupVersionKind {
@@ -41,7 +38,7 @@ impl GroupVersionKind {
     }
 
     /// The base path of the group and version.
-    fn base(&self) -> String {
+    pub(crate) fn base(&self) -> String {
         match self.group.as_str() {
             "" => format!("/api/{}", self.version),
             group => format!("/apis/{group}/{}", self.version),
@@ -155,9 +152,9 @@ impl Resource {
 
 /// `metav1.APIResourceList`
 #[derive(Deserialize)]
-struct ResourceList {
+pub(crate) struct ResourceList {
     #[serde(default)]
-    resources: Vec<ListedResource>,
+    pub(crate) resources: Vec<ListedResource>,
 }
 
 impl Answer for ResourceList {
@@ -168,20 +165,20 @@ impl Answer for ResourceList {
 }
 
 #[derive(Deserialize)]
-struct ListedResource {
-    name: String,
-    kind: String,
+pub(crate) struct ListedResource {
+    pub(crate) name: String,
+    pub(crate) kind: String,
     #[serde(default)]
-    namespaced: bool,
+    pub(crate) namespaced: bool,
     #[serde(default)]
-    verbs: Vec<String>,
+    pub(crate) verbs: Vec<String>,
 }
 
 /// `metav1.APIGroupList`
 #[derive(Deserialize)]
-struct GroupList {
+pub(crate) struct GroupList {
     #[serde(default)]
-    groups: Vec<ListedGroup>,
+    pub(crate) groups: Vec<ListedGroup>,
 }
 
 impl Answer for GroupList {
@@ -191,17 +188,17 @@ impl Answer for GroupList {
 }
 
 #[derive(Deserialize)]
-struct ListedGroup {
-    name: String,
+pub(crate) struct ListedGroup {
+    pub(crate) name: String,
     #[serde(rename = "preferredVersion")]
-    preferred: ListedVersion,
+    pub(crate) preferred: ListedVersion,
 }
 
 /// `metav1.APIGroup`
 #[derive(Deserialize)]
-struct Group {
+pub(crate) struct Group {
     #[serde(default)]
-    versions: Vec<ListedVersion>,
+    pub(crate) versions: Vec<ListedVersion>,
 }
 
 impl Answer for Group {
@@ -214,8 +211,8 @@ impl Answer for Group {
 }
 
 #[derive(Deserialize)]
-struct ListedVersion {
-    version: String,
+pub(crate) struct ListedVersion {
+    pub(crate) version: String,
 }
 
 impl Discovery {
@@ -224,19 +221,19 @@ impl Discovery {
         self.versions.read().bytes
     }
 
-    fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
+    pub(crate) fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
         let versions = self.versions.read();
         let (resources, _) = versions.known.get(&gvk.api_version())?;
         resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned()
     }
 
-    fn forget(&self, gvk: &GroupVersionKind) {
+    pub(crate) fn forget(&self, gvk: &GroupVersionKind) {
         let mut versions = self.versions.write();
         versions.remove(&gvk.api_version());
     }
 
     /// Stores the kinds of a version, and returns the wanted one.
-    fn put(&self, gvk: &GroupVersionKind, list: ResourceList) -> Option<Arc<Resource>> {
+    pub(crate) fn put(&self, gvk: &GroupVersionKind, list: ResourceList) -> Option<Arc<Resource>> {
         // Subresources have names like `deployments/scale` and kinds of their own.
         let resources = list.resources.into_iter().filter(|listed| !listed.name.contains('/'));
         let resources = resources.map(|listed| {
@@ -258,115 +255,4 @@ impl Discovery {
 }
 
 /// The most versions of a group, each of which takes a request.
-const VERSIONS: usize = 50;
-
-impl Cluster {
-    /// Drops a kind, after the server did not have its path.
-    pub fn forget_kind(&self, gvk: &GroupVersionKind) {
-        self.discovery.forget(gvk);
-    }
-
-    /// Finds a kind at the server.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoMatch`] when it has none of that name, and any other error of the server.
-    pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Arc<Resource>, ClusterError> {
-        if let Some(resource) = self.discovery.find(gvk) {
-            return Ok(resource);
-        }
-        let no_match = || ClusterError::NoMatch {
-            kind: gvk.kind.clone(),
-            api_version: gvk.api_version(),
-        };
-        match self.answer::<ResourceList>(ApiCall::get(&gvk.base())).await {
-            Ok(list) => self.discovery.put(gvk, list.into_value()).ok_or_else(no_match),
-            Err(error) if error.is_not_found() => Err(no_match()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Finds a kind at the server, at another version if necessary; None when it has none.
-    ///
-    /// # Errors
-    /// Whatever the server says.
-    pub async fn resource_at_any_version(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Resource>>, ClusterError> {
-        match self.resource(gvk).await {
-            Err(ClusterError::NoMatch { .. }) => {}
-            answer => return answer.map(Some),
-        }
-        for version in self.versions_of(&gvk.group).await? {
-            if version == gvk.version {
-                continue;
-            }
-            let at = GroupVersionKind { version, ..gvk.clone() };
-            match self.resource(&at).await {
-                Err(ClusterError::NoMatch { .. }) => {}
-                answer => return answer.map(Some),
-            }
-        }
-        Ok(None)
-    }
-
-    /// The versions of a group; none if it is not served.
-    async fn versions_of(&self, group: &str) -> Result<Vec<String>, ClusterError> {
-        if group.is_empty() {
-            return Ok(vec!["v1".to_owned()]);
-        }
-        match self.answer::<Group>(ApiCall::get(&format!("/apis/{group}"))).await {
-            Ok(group) => {
-                let versions = group.into_value().versions.into_iter();
-                Ok(versions.map(|listed| listed.version).take(VERSIONS).collect())
-            }
-            Err(error) if error.is_not_found() => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// All kinds with objects in namespaces that can be listed, each at the version that the server prefers.
-    ///
-    /// # Errors
-    /// Whatever the server says, also about a single group.
-    pub async fn namespaced_resources(&self) -> Result<Vec<Resource>, ClusterError> {
-        let groups = self.answer::<GroupList>(ApiCall::get("/apis")).await?.into_value();
-        let groups = groups
-            .groups
-            .into_iter()
-            .map(|listed| (listed.name, listed.preferred.version));
-        let mut all = Vec::new();
-        for (group, version) in [(String::new(), "v1".to_owned())].into_iter().chain(groups) {
-            let kind = String::new();
-            let of_group = GroupVersionKind { group, version, kind };
-            let list = self.answer::<ResourceList>(ApiCall::get(&of_group.base())).await?;
-            let is_wanted = |listed: &ListedResource| {
-                listed.namespaced && !listed.name.contains('/') && listed.verbs.iter().any(|verb| verb == "list")
-            };
-            all.extend(
-                list.into_value()
-                    .resources
-                    .into_iter()
-                    .filter(is_wanted)
-                    .map(|listed| Resource {
-                        gvk: GroupVersionKind {
-                            kind: listed.kind,
-                            ..of_group.clone()
-                        },
-                        plural: listed.name,
-                        namespaced: true,
-                    }),
-            );
-        }
-        Ok(all)
-    }
-
-    /// The server's OpenAPI document (version 3) of a group and version; None when it has none.
-    ///
-    /// # Errors
-    /// Whatever the server says.
-    pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Answered<Value>>, ClusterError> {
-        match self.answer(ApiCall::get(&format!("/openapi/v3{}", gvk.base()))).await {
-            Ok(document) => Ok(Some(document)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
+pub(crate) const VERSIONS: usize = 50;

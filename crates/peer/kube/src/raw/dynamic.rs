@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use url::form_urlencoded::Serializer;
 
 use super::answer::ApiCall;
-use super::answered::Stamp;
-use super::answered::{Answer, Answered};
+use super::answered::{Answer, Answered, Stamp};
 use super::discovery::Resource;
+use super::pages::{METADATA, METADATA_LIST};
 use crate::client::cluster::Cluster;
 use crate::error::ClusterError;
 use bumpwright_api::ObjectName;
@@ -125,9 +125,6 @@ impl<'a> Wanted<'a> {
         }
     }
 }
-
-pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 fn with_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let query = Serializer::new(String::new()).extend_pairs(pairs).finish();

@@ -5,19 +5,20 @@
 //! was there by then is overlooked. A list of all objects is more than that of one caller's: it is only sent when
 //! others will have it too.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+#[path = "lists_tests.rs"]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::answered::Stamp;
-use super::answered::{Answer as _, Answered};
-use super::discovery::Resource;
-use crate::client::cluster::Cluster;
+use super::answered::{Answer as _, Answered, Stamp};
 use crate::error::ClusterError;
 use crate::kind::GroupVersionKind;
 use bumpwright_api::ObjectName;
@@ -29,11 +30,13 @@ const KEPT: Duration = Duration::from_secs(60);
 const AVOIDED: Duration = Duration::from_secs(3600);
 
 /// The most objects and bytes of a shared list; with more each caller lists its own.
-const MOST: usize = 20_000;
-const MOST_BYTES: u64 = 8 << 20;
+pub(crate) const MOST: usize = 20_000;
+
+pub(crate) const MOST_BYTES: u64 = 8 << 20;
 
 /// The most bytes of all lists that are kept, and of the places that are remembered.
 const ALL_BYTES: u64 = 16 << 20;
+
 const PLACES_BYTES: u64 = 6 << 20;
 
 /// About how many bytes of memory a place takes, besides its list and the texts of its key.
@@ -54,10 +57,10 @@ pub struct StampQuery<'a> {
 
 /// Uids and versions of the objects of a caller, and perhaps of others.
 #[derive(Debug)]
-pub struct Stamps(Source);
+pub struct Stamps(pub(crate) Source);
 
 #[derive(Debug)]
-enum Source {
+pub(crate) enum Source {
     Own(Answered<Vec<Stamp>>),
     Shared(Arc<[Stamp]>),
 }
@@ -79,31 +82,31 @@ fn key_of(stamp: &Stamp) -> (&str, &str) {
     (&stamp.namespace, &stamp.name)
 }
 
-fn sort(stamps: &mut [Stamp]) {
+pub(crate) fn sort(stamps: &mut [Stamp]) {
     stamps.sort_by(|a, b| key_of(a).cmp(&key_of(b)));
 }
 
 /// Why there is no shared list.
 #[derive(Clone, Debug)]
-enum Fault {
+pub(crate) enum Fault {
     /// It is not to be had, or too long.
     Unshared,
     /// The server does not answer.
     Failed(Arc<ClusterError>),
 }
 
-type Outcome = Result<Arc<[Stamp]>, Fault>;
+pub(crate) type Outcome = Result<Arc<[Stamp]>, Fault>;
 
 /// A list on its way. It goes on as long as one of its callers is there.
-type Flight = Shared<BoxFuture<'static, Outcome>>;
+pub(crate) type Flight = Shared<BoxFuture<'static, Outcome>>;
 
 /// What is listed. Another account may see other objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    account: Option<ObjectName>,
-    gvk: GroupVersionKind,
-    namespace: String,
-    all: String,
+pub(crate) struct Key {
+    pub(crate) account: Option<ObjectName>,
+    pub(crate) gvk: GroupVersionKind,
+    pub(crate) namespace: String,
+    pub(crate) all: String,
 }
 
 impl Key {
@@ -179,7 +182,7 @@ impl std::fmt::Debug for State {
 }
 
 /// How a caller gets its stamps.
-enum Way {
+pub(crate) enum Way {
     /// By a list of its own objects.
     Own,
     /// By a list of all.
@@ -284,14 +287,20 @@ impl Table {
     }
 }
 
-fn weight(stamps: &[Stamp]) -> u64 {
+pub(crate) fn weight(stamps: &[Stamp]) -> u64 {
     stamps.iter().map(Stamp::weight).sum()
 }
 
 impl Lists {
     /// Decides for a caller. `begin` makes the list of all objects, with its number; nothing is sent
     /// before it is awaited.
-    fn way(&self, key: &Key, query: &StampQuery<'_>, now: Instant, begin: impl FnOnce(u64) -> Flight) -> Way {
+    pub(crate) fn way(
+        &self,
+        key: &Key,
+        query: &StampQuery<'_>,
+        now: Instant,
+        begin: impl FnOnce(u64) -> Flight,
+    ) -> Way {
         let mut table = self.table.lock();
         table.count += 1;
         let number = table.count;
@@ -317,7 +326,7 @@ impl Lists {
     }
 
     /// Takes note of the end of a list of all objects.
-    fn ended(self: &Arc<Self>, key: &Key, number: u64, outcome: &Outcome, now: Instant) {
+    pub(crate) fn ended(self: &Arc<Self>, key: &Key, number: u64, outcome: &Outcome, now: Instant) {
         match outcome {
             Ok(stamps) => {
                 let bytes = weight(stamps);
@@ -354,65 +363,3 @@ impl Lists {
         table.bytes + table.places_bytes
     }
 }
-
-impl Cluster {
-    /// Lists uids and versions of the objects of a caller: by a list of them alone, or by one of the objects of all
-    /// callers with the same identity, when several of them ask.
-    ///
-    /// # Errors
-    /// Whatever the server says.
-    pub async fn stamps_since(&self, resource: &Resource, query: StampQuery<'_>) -> Result<Stamps, Arc<ClusterError>> {
-        let key = Key {
-            account: self.account.clone(),
-            gvk: resource.gvk.clone(),
-            namespace: query.namespace.to_owned(),
-            all: query.all.to_owned(),
-        };
-        let begin = |number| self.begin_shared(resource.clone(), key.clone(), number);
-        let outcome = match self.lists.way(&key, &query, Instant::now(), begin) {
-            Way::Own => Err(Fault::Unshared),
-            Way::Shared(flight) => flight.await,
-            Way::Kept(stamps) => Ok(stamps),
-        };
-        match outcome {
-            Ok(stamps) => Ok(Stamps(Source::Shared(stamps))),
-            Err(Fault::Failed(error)) => Err(error),
-            Err(Fault::Unshared) => {
-                let stamps = self.stamps(resource, query.namespace, query.own).await;
-                let mut stamps = stamps.map_err(Arc::new)?;
-                sort(&mut stamps);
-                Ok(Stamps(Source::Own(stamps)))
-            }
-        }
-    }
-
-    /// A list of all objects; nothing is sent before it is awaited.
-    fn begin_shared(&self, resource: Resource, key: Key, number: u64) -> Flight {
-        let cluster = self.clone();
-        let list = async move {
-            let outcome = cluster.all_stamps(&resource, &key).await;
-            cluster.lists.ended(&key, number, &outcome, Instant::now());
-            outcome
-        };
-        list.boxed().shared()
-    }
-
-    /// The reservation ends with the list: what is kept has a bound of its own.
-    async fn all_stamps(&self, resource: &Resource, key: &Key) -> Outcome {
-        let stamps = self.stamps_within(resource, (&key.namespace, &key.all), MOST).await;
-        let mut stamps = match stamps {
-            Ok(Some(stamps)) if weight(&stamps) <= MOST_BYTES => stamps.into_value(),
-            Ok(_) => return Err(Fault::Unshared),
-            // Perhaps it is the selector.
-            Err(error) if error.is_unlistable() => return Err(Fault::Unshared),
-            Err(error) => return Err(Fault::Failed(Arc::new(error))),
-        };
-        sort(&mut stamps);
-        Ok(stamps.into())
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-#[path = "lists_tests.rs"]
-mod tests;

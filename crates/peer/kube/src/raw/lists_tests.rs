@@ -1,5 +1,6 @@
 //! The table of shared lists, without a server, by a clock that the tests set.
 
+use futures::FutureExt as _;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -9,5 +9,7 @@ pub(crate) mod dynamic;
 pub(crate) mod lists;
 pub(crate) mod pages;
 pub(crate) mod path_segment;
+pub(crate) mod resources;
+pub(crate) mod stamps;
 pub(crate) mod too_large;
 pub(crate) mod watched;

@@ -13,8 +13,6 @@ use kube::Client;
 use kube::client::Body;
 use url::form_urlencoded;
 
-use super::dynamic::{METADATA, METADATA_LIST};
-
 /// The most bytes of a page of more than one object. It is in memory as a whole, with managed fields.
 const LONGEST: usize = 4 << 20;
 
@@ -156,6 +154,10 @@ impl Size {
         }
     }
 }
+
+pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,7 +1,6 @@
 //! A cache of all objects of a kind, kept up to date by a watch.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,8 @@ use tokio::sync::watch;
 
 use super::kept::KeptMemory;
 use super::received::Received;
-use crate::client::cluster::{Cluster, Scope};
+use crate::client::cluster::Cluster;
+use crate::client::connect::Scope;
 use crate::error::full;
 use crate::kind::Kind;
 use crate::object::Object;
