@@ -61,9 +61,10 @@ pub use annotated::{Annotated, AnnotatedValue, write_annotated, write_annotated_
 pub use node::{Entry, Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 pub use place::{FileId, Files, Place};
 pub use read::annotated::{AnnotatedDocument, read_annotated, read_first_annotated};
-pub use read::documents::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
+pub use read::documents::{read, read_first, read_resources};
 pub use read::error::ReadError;
 pub use read::from_json::node_of_json;
+pub use read::options::{Dialect, Duplicates, MAX_DEPTH, ReadOptions};
 pub use read::resolve::{Resolved, TagError, decode, plain_tag, resolve};
 pub use write::json::{write_json, write_plain_json};
 pub use write::kyaml::{SequenceIndent, write_kyaml};

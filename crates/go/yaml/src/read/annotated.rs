@@ -1,15 +1,16 @@
 //! Reads text into trees with comments, like the nodes of go-yaml v3.
 
-use super::documents::{Dialect, MAX_DEPTH};
+use std::collections::HashMap;
+
 use super::encoding::text_of;
 use super::error::ReadError;
+use super::options::{Dialect, MAX_DEPTH};
 use super::parse::{Event, EventKind, Parser, Properties};
 use super::resolve::tag_of;
 use super::scan_comment::Comments;
 use crate::annotated::{Annotated, AnnotatedValue};
 use crate::node::{Scalar, Style, Tag};
 use crate::place::{FileId, Place};
-use std::collections::HashMap;
 
 /// Nodes that aliases may add to one stream.
 const MAX_ALIASED: usize = 1_000_000;

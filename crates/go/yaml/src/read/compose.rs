@@ -1,19 +1,19 @@
 //! Builds nodes from events. Aliases are replaced by copies of their targets, within bounds.
 
-use super::documents::{Dialect, ReadOptions};
+use std::collections::HashMap;
+
+use compact_str::CompactString;
+
 use super::entries::{Pair, mapping_of, normalize_v2};
 use super::error::ReadError;
+use super::node_count::NodeCount;
+use super::options::{Dialect, ReadOptions};
 use super::parse::{Event, EventKind, Parser, Properties};
 use super::resolve::{collection_tag, tag_of};
 use super::token::Mark;
 use crate::node::{Mapping, Node, Scalar, Sequence, Value};
 use crate::place::Place;
 use crate::write::go_syntax::go_syntax;
-use compact_str::CompactString;
-use std::collections::HashMap;
-
-/// Nodes that aliases may add to one document, whatever its size.
-const MAX_ALIASED: usize = 1_000_000;
 
 /// Builds documents one by one.
 pub(crate) struct Composer<'a, 'o> {
@@ -40,13 +40,6 @@ pub(crate) struct Measured {
     pub(crate) weight: usize,
     depth: usize,
     alias: bool,
-}
-
-/// The number of nodes read, and how many of them are copies by aliases.
-#[derive(Default)]
-pub(crate) struct NodeCount {
-    total: usize,
-    aliased: usize,
 }
 
 /// An error that ends the reading of a document.
@@ -79,34 +72,6 @@ enum Content {
         pairs: Vec<Pair>,
         key: Option<(Scalar, Place)>,
     },
-}
-
-impl NodeCount {
-    /// Counts copied nodes. The limit on their share is go-yaml's.
-    pub(crate) fn copy(&mut self, nodes: usize, place: Place) -> Result<(), ReadError> {
-        self.aliased = self.aliased.saturating_add(nodes);
-        self.total = self.total.saturating_add(nodes);
-        let few = self.aliased <= 100 || self.total <= 1000;
-        #[allow(clippy::cast_precision_loss)] // a ratio
-        let share = self.aliased as f64 / self.total as f64;
-        if self.aliased > MAX_ALIASED || (!few && share > allowed_share(self.total)) {
-            Err(ReadError::yaml(place, "document contains excessive aliasing"))
-        } else {
-            Ok(())
-        }
-    }
-}
-
-/// The share of copies that a document with this many nodes may have: 99 % for small ones, 10 % for huge ones.
-fn allowed_share(total: usize) -> f64 {
-    const LOW: usize = 400_000;
-    const HIGH: usize = 4_000_000;
-    #[allow(clippy::cast_precision_loss)] // a ratio
-    match total {
-        ..=LOW => 0.99,
-        HIGH.. => 0.10,
-        _ => 0.99 - 0.89 * ((total - LOW) as f64 / (HIGH - LOW) as f64),
-    }
 }
 
 impl<'a, 'o> Composer<'a, 'o> {

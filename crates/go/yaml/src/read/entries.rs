@@ -1,16 +1,18 @@
 //! The entries of a mapping: merge keys resolved as the libraries do, duplicates found, keys converted
 //! to strings for v2.
 
-use super::compose::NodeCount;
-use super::documents::{Dialect, Duplicates, ReadOptions};
+use std::collections::HashMap;
+
+use compact_str::{CompactString, ToCompactString};
+
 use super::error::ReadError;
+use super::node_count::NodeCount;
+use super::options::{Dialect, Duplicates, ReadOptions};
 use super::resolve::{Resolved, decode};
 use crate::node::{Entry, Node, Scalar, Style, Tag, Value};
 use crate::place::Place;
 use crate::write::go_syntax::go_syntax;
 use bumpwright_gostd::format_float;
-use compact_str::{CompactString, ToCompactString};
-use std::collections::HashMap;
 
 /// A key and a value as written.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! Errors of reading, with their places.
 
-use super::documents::Dialect;
+use super::options::Dialect;
 use super::token::{Fault, Mark};
 use crate::place::{Files, Place};
 

@@ -7,6 +7,8 @@ pub(crate) mod encoding;
 pub(crate) mod entries;
 pub(crate) mod error;
 pub(crate) mod from_json;
+pub(crate) mod node_count;
+pub(crate) mod options;
 pub(crate) mod parse;
 pub(crate) mod resolve;
 pub(crate) mod scan;

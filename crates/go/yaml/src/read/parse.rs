@@ -1,12 +1,13 @@
 //! Parses tokens into events: start and end of documents, collections and scalars. Open collections are kept in a list
 //! and not on the call stack, so nesting needs no stack.
 
-use super::documents::Dialect;
+use std::borrow::Cow;
+
+use super::options::Dialect;
 use super::scan::{Scanned, Scanner};
 use super::scan_comment::Comments;
 use super::token::{Fault, Mark, Token, TokenKind};
 use crate::node::Style;
-use std::borrow::Cow;
 
 /// An event of a stream, and its place.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Resolves the text of a scalar to a typed value: the rules of go-yaml v3 (YAML 1.2 booleans) and
 //! v2 (YAML 1.1 booleans).
 
-use super::documents::Dialect;
+use std::borrow::Cow;
+
+use super::options::Dialect;
 use crate::node::{Scalar, Style, Tag};
 use bumpwright_gostd::{parse_float, parse_int, parse_uint};
-use std::borrow::Cow;
 
 /// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]

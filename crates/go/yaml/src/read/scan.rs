@@ -4,10 +4,11 @@
 //! Keys without `?` are recognized late: a possible start is remembered, and at its `:` a key token is inserted
 //! before the tokens read since. Such a key is on one line and at most 1024 characters long.
 
-use super::documents::Dialect;
+use std::collections::VecDeque;
+
+use super::options::Dialect;
 use super::scan_comment::ScannedComment;
 use super::token::{Fault, Mark, Token, TokenKind, break_length, is_blank_or_end, width};
-use std::collections::VecDeque;
 
 /// go-yaml's maximum depth.
 const MAX_NESTING: usize = 10_000;

@@ -1,7 +1,7 @@
 //! Values in Go's syntax (`%#v`), as go-yaml shows what cannot be a key.
 
 use crate::node::{Node, Value};
-use crate::read::documents::Dialect;
+use crate::read::options::Dialect;
 use crate::read::resolve::{Resolved, decode};
 use bumpwright_gostd::{format_float, quote};
 

@@ -4,7 +4,7 @@
 use super::analyze::Library;
 use super::emit::{Context, Emitter};
 use crate::node::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
-use crate::read::documents::Dialect;
+use crate::read::options::Dialect;
 use crate::read::resolve::plain_tag;
 
 /// The position of the items of a sequence under a key.

@@ -3,6 +3,9 @@
 //! The effects of JSON on values are applied here: dates are strings, `1.0` is `1`, characters that YAML rejects
 //! in JSON are errors.
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 use super::analyze::Library;
 use super::emit::{Context, Emitter};
 use super::json::write_text;
@@ -10,11 +13,10 @@ use super::natural::sort_by_key;
 use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
 use crate::node::{Mapping, Node, Sequence, Style, Tag, Value};
 use crate::place::Place;
-use crate::read::documents::{Dialect, FIRST_OF_V2, read_first};
+use crate::read::documents::read_first;
+use crate::read::options::{Dialect, FIRST_OF_V2};
 use crate::read::resolve::{Resolved, plain_tag, resolve};
 use bumpwright_gostd::format_float;
-use std::borrow::Cow;
-use std::fmt::Write;
 
 /// Maximum length of a key in JSON, including quotes, before go-yaml no longer parses it as one.
 const MAX_JSON_KEY: usize = 1024;

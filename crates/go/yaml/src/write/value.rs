@@ -1,14 +1,17 @@
 //! Nodes as JSON values, for both the JSON writer and the writer of sigs.k8s.io/yaml.
 
+use std::borrow::Cow;
+
+use compact_str::{CompactString, ToCompactString};
+
 use super::analyze::{Library, analyze};
 use super::kyaml::{SequenceIndent, write_kyaml};
 use crate::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
 use crate::place::{FileId, Files, Place};
-use crate::read::documents::{Dialect, ReadOptions, read_first};
+use crate::read::documents::read_first;
+use crate::read::options::{Dialect, ReadOptions};
 use crate::read::resolve::{Resolved, TagError, decode, plain_tag};
 use bumpwright_gostd::format_float;
-use compact_str::{CompactString, ToCompactString};
-use std::borrow::Cow;
 
 /// A tree without a form in the output format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
