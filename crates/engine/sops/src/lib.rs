@@ -19,13 +19,13 @@
 //!
 //! | group | purpose |
 //! |---|---|
-//! | `file`, `format` | from bytes to bytes |
+//! | `file`, `store/format` | from bytes to bytes |
 //! | `tree`, `decrypt`, `cipher`, `rules` | the values, which of them are encrypted, and the digest over them |
-//! | `metadata`, `fields`, `flatten` | the part of a file that SOPS added |
-//! | `data_key`, `shamir`, `report`, `service` | the data key, from master keys in groups |
-//! | `age`, `pgp`, `local` | keys that decrypt here |
-//! | `yaml_store`, `wiped`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
-//! | `secret`, `object`, `leftover`, `sources` | the inputs of a Kustomization's decryption |
+//! | `metadata`, `fields`, `store/flatten` | the part of a file that SOPS added |
+//! | `key/data_key`, `key/shamir`, `report`, `key/service` | the data key, from master keys in groups |
+//! | `age/`, `key/pgp`, `key/local` | keys that decrypt here |
+//! | `store/`, `wiped` | the formats |
+//! | `key/secret`, `object`, `leftover`, `sources` | the inputs of a Kustomization's decryption |
 //!
 //! Plain text and keys are wiped from memory where this crate holds them, including the tree that YAML is printed from;
 //! JSON objects that it returns are not. Types that hold either cannot be printed, and errors contain neither, even

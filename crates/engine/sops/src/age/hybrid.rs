@@ -1,11 +1,6 @@
 //! age's post-quantum keys: ML-KEM-768 beside X25519 (X-Wing), and HPKE around the file key (age 1.3,
 //! `mlkem768x25519`; draft-ietf-hpke-pq; RFC 9180, *Base mode*).
 
-use super::header::Stanza;
-use super::identity::Unwrap;
-use super::stream::{TAG, open_once};
-use super::strict_base64;
-use super::x25519::{FILE_KEY, LOW_ORDER, agreed};
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit};
 use hkdf::Hkdf;
 use ml_kem::Decapsulate;
@@ -15,6 +10,12 @@ use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::{Zeroize, Zeroizing};
+
+use super::header::Stanza;
+use super::stream::{TAG, open_once};
+use super::strict_base64;
+use super::unwrap::Unwrap;
+use super::x25519::{FILE_KEY, LOW_ORDER, agreed};
 
 const INFO: &[u8] = b"age-encryption.org/mlkem768x25519";
 /// The domain separator of X-Wing's hash.

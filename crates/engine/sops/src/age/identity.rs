@@ -1,21 +1,16 @@
 //! Identities: the private keys of `.agekey` entries, and the decryption of a file with them.
 
+use zeroize::Zeroizing;
+
 use super::armor;
 use super::bech32::{self, Bech32Error};
 use super::header::{self, Header, Stanza};
 use super::hybrid::HybridKey;
 use super::ssh::{SshKey, SshKeyError};
 use super::stream::{PayloadError, payload};
+use super::unwrap::Unwrap;
 use super::x25519::X25519Key;
 use bumpwright_gostd::quote;
-use zeroize::Zeroizing;
-
-/// The result of one identity for one stanza.
-pub(super) enum Unwrap {
-    Done(Zeroizing<Vec<u8>>),
-    NotMine,
-    Failed(String),
-}
 
 enum Identity {
     X25519(X25519Key),
@@ -45,7 +40,9 @@ pub enum IdentityError {
 
 /// Longer lines end the reading, as with Go's scanner.
 const MAX_LINE: usize = 64 * 1024;
+
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
+
 /// Where SOPS looks for keys on a machine of its own.
 const LOCATIONS: &str = "'SOPS_AGE_SSH_PRIVATE_KEY_FILE', 'SOPS_AGE_SSH_PRIVATE_KEY_CMD', '~/.ssh/id_ed25519', \
                          '~/.ssh/id_rsa', 'SOPS_AGE_KEY', 'SOPS_AGE_KEY_FILE', 'SOPS_AGE_KEY_CMD', and \
@@ -139,6 +136,7 @@ impl Identity {
 
 /// The prefix of an age key, before its `1`.
 const X25519: &str = "AGE-SECRET-KEY-";
+
 /// The same, of a post-quantum key.
 const HYBRID: &str = "AGE-SECRET-KEY-PQ-";
 

@@ -9,6 +9,7 @@ mod hybrid;
 mod identity;
 mod ssh;
 mod stream;
+mod unwrap;
 mod x25519;
 
 use base64::Engine;

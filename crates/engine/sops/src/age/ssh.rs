@@ -1,10 +1,6 @@
 //! SSH keys as age identities. kustomize-controller does not accept them in `.agekey` entries; SOPS itself
 //! reads them from files.
 
-use super::header::Stanza;
-use super::identity::Unwrap;
-use super::strict_base64;
-use super::x25519::{LOW_ORDER, agreed, open_wrapped};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hkdf::Hkdf;
@@ -15,6 +11,11 @@ use ssh_key::PrivateKey;
 use ssh_key::private::{KeypairData, RsaKeypair};
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
+
+use super::header::Stanza;
+use super::strict_base64;
+use super::unwrap::Unwrap;
+use super::x25519::{LOW_ORDER, agreed, open_wrapped};
 
 const ED25519_LABEL: &[u8] = b"age-encryption.org/v1/ssh-ed25519";
 const RSA_LABEL: &str = "age-encryption.org/v1/ssh-rsa";

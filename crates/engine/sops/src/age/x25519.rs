@@ -1,14 +1,15 @@
 //! age's own keys: X25519.
 
-use super::header::Stanza;
-use super::identity::Unwrap;
-use super::stream::{TAG, open_once};
-use super::strict_base64;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use x25519_dalek::{PublicKey, SharedSecret, StaticSecret};
 use zeroize::Zeroizing;
+
+use super::header::Stanza;
+use super::stream::{TAG, open_once};
+use super::strict_base64;
+use super::unwrap::Unwrap;
 
 const LABEL: &[u8] = b"age-encryption.org/v1/X25519";
 /// Bytes of a file key.

@@ -1,0 +1,10 @@
+//! What opens the stanza of an age file.
+
+use zeroize::Zeroizing;
+
+/// The result of one identity for one stanza.
+pub(super) enum Unwrap {
+    Done(Zeroizing<Vec<u8>>),
+    NotMine,
+    Failed(String),
+}
