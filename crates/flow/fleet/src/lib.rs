@@ -38,6 +38,6 @@ pub use source::files::clean;
 pub use source::meant::{Identity, Source, SourceObject};
 pub use source::repository::{Changed, Outside, Repository};
 pub use source::repository::{ChartError, RepositoryChart};
-pub use verify::commit::{FleetVerifier, Verification};
+pub use verify::attempt::{FleetVerifier, Verification};
 pub use verify::image_values::{GeneratedValues, image_values};
 pub use verify::server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};

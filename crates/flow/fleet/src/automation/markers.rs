@@ -8,12 +8,13 @@ use parking_lot::Mutex;
 use super::automations::Automation;
 use crate::check::accept::{AcceptingComment, comments};
 use crate::check::cluster::{Cluster, meant, policies};
+use crate::source::each_file::each_file;
 use crate::source::meant::Source;
 use crate::source::repository::Repository;
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{FileKind, LocalSkip, Reason, Setter, YAML_LIMIT, file_kind, looks_marked, scan};
 use bumpwright_findings::{Finding, Rule, Severity};
-use bumpwright_kustomize::tree::{Tree, path};
+use bumpwright_kustomize::tree::Tree;
 
 /// Files that a thread takes at a time.
 const HANDFUL: usize = 64;
@@ -88,25 +89,6 @@ fn below(tree: &dyn Tree, top: &str, paths: &mut BTreeSet<String>) {
         }
         true
     });
-}
-
-/// Visits the files below a folder, or the file itself, by their paths from the root, until one is the
-/// last that is wanted.
-pub(crate) fn each_file(tree: &dyn Tree, top: &str, visit: &mut dyn FnMut(&str) -> bool) {
-    let mut waiting = vec![path::clean(top)];
-    while let Some(at) = waiting.pop() {
-        match tree.canonical(&at) {
-            // Links are not followed.
-            Ok(found) if found.path != at => {}
-            Ok(found) if found.directory => {
-                let names = tree.list(&at).unwrap_or_default();
-                let names = names.iter().filter(|name| *name != ".git");
-                waiting.extend(names.map(|name| path::join(&at, name)));
-            }
-            Ok(_) if !visit(at.trim_start_matches('/')) => return,
-            _ => {}
-        }
-    }
 }
 
 fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {

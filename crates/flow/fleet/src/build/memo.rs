@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::one::References;
 use super::reads::{Answers, BuildFiles, OpenedBytes, Reads, SameBytes};
+use super::references::References;
 use super::view::{Problem, Product};
 use crate::source::meant::Source;
 use crate::source::repository::Repository;

@@ -6,6 +6,7 @@ pub(crate) mod memo;
 pub(crate) mod one;
 pub(crate) mod reads;
 pub(crate) mod rebuild;
+pub(crate) mod references;
 pub(crate) mod settings;
 pub(crate) mod view;
 pub(crate) mod walk;

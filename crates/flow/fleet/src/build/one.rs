@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::reads::{Answers, BuildFiles, Reads, Recorder};
+use super::references::References;
 use super::settings::Settings;
 use super::view::{FleetObject, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
@@ -18,9 +19,6 @@ use bumpwright_kustomize::tree::{Tree, World};
 use bumpwright_overlay::{Built, Decrypt, SourceFile, StageError, Stages, Substitute, prepare_within};
 use bumpwright_sops::{KeyService, MASK};
 use bumpwright_substitute::Variables;
-
-/// The objects that `substituteFrom` names, as far as the fleet has them, in its order.
-pub(crate) type References = Vec<Option<Arc<Value>>>;
 
 /// Builds a Kustomization from the files of its source. What these have answered is returned in any case: for a build
 /// that fails it says when it may succeed.

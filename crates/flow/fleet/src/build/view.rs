@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::one::References;
 use super::reads::Reads;
-use crate::release::inputs::ReleaseInputs;
+use super::references::References;
+use crate::release::kept_inputs::ReleaseInputs;
 use crate::source::meant::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_helm::UnreadValue;

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::entry;
-use super::instance;
 use super::memo::{BuildInput, Memo};
-use super::one::{References, build};
+use super::one::build;
 use super::reads::{BuildFiles, OpenedBytes};
+use super::references::References;
 use super::settings::{RenderedReleases, Settings};
 use super::view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
+use super::{entry, instance};
 use crate::beside::beside;
 use crate::release::Releases;
 use crate::release::inputs::differing;

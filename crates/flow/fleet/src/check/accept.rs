@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, escaped, fits, shown, title};
 use super::places::Part;
-use crate::automation::markers::{MarkedFile, each_file};
+use crate::automation::markers::MarkedFile;
 use crate::build::view::FleetObject;
+use crate::source::each_file::each_file;
 use crate::source::repository::Repository;
 use bumpwright_findings::{Acceptance, Finding, Place, Rule, Severity};
 use bumpwright_nearest::nearest;

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::places::{Part, Places};
-use crate::automation::markers::each_file;
 use crate::build::one::is_sealed;
 use crate::build::view::{Fleet, FleetObject, Node, Problem};
+use crate::source::each_file::each_file;
 use crate::source::meant::{Identity, Source, is_same};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Place, Rule, Severity};

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::cluster::{Cluster, policies};
 use crate::automation::automations::Automation;
-use crate::automation::markers::{each_file, suggestion, unknown};
+use crate::automation::markers::{suggestion, unknown};
+use crate::source::each_file::each_file;
 use crate::source::repository::Repository;
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{FileKind, LocalSkip, file_kind};

@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use bumpwright_api::ObjectName;
-use bumpwright_budget::{Reservation, Share};
-use bumpwright_chart::{DependencyError, FilesOf, Place, Remotes, ValuesFiles, complete};
-use bumpwright_helm::{Chart, Dependency, UnreadValue, ValueReads, Values};
-use bumpwright_kustomize::tree::Tree;
 use serde_json::Value;
 
-use super::inputs::{OfRepository, of_chart};
+use super::inputs::of_chart;
+use super::kept_inputs::OfRepository;
 use super::spec::{ChartSpec, ReleaseSpec};
 use crate::build::memo::Digest;
 use crate::build::reads::{BuildFiles, Reads, Recorder};
@@ -19,8 +15,12 @@ use crate::build::view::Fleet;
 use crate::source::fetched::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
-use crate::source::repository::Outside;
-use crate::source::repository::{ChartError, RepositoryChart};
+use crate::source::repository::{ChartError, Outside, RepositoryChart};
+use bumpwright_api::ObjectName;
+use bumpwright_budget::{Reservation, Share};
+use bumpwright_chart::{DependencyError, FilesOf, Place, Remotes, ValuesFiles, complete};
+use bumpwright_helm::{Chart, Dependency, UnreadValue, ValueReads, Values};
+use bumpwright_kustomize::tree::Tree;
 
 /// Sources that releases have in common, by kind and name.
 pub(super) type Plans = BTreeMap<(String, ObjectName), (SourceObject, Plan)>;

@@ -3,39 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bumpwright_api::ObjectName;
-use bumpwright_helm::{Chart, File};
 use sha2::{Digest as _, Sha256};
 
 use super::Job;
 use super::chart::ChartPlan;
+use super::kept_inputs::{OfRepository, ReleaseInputs};
 use super::spec::ReleaseSpec;
 use super::values::Merged;
 use crate::build::memo::Digest;
 use crate::build::settings::{LeftOutReleases, RenderedReleases};
 use crate::build::view::Fleet;
-
-/// What a release is rendered from, but for the bytes of its chart.
-#[derive(Clone, Debug)]
-pub(crate) struct ReleaseInputs {
-    /// Of its specification, its values and the address of its chart.
-    digest: Digest,
-    /// Kinds and names of what it takes values from.
-    pub(crate) values_from: Vec<(String, ObjectName)>,
-    chart: OfRepository,
-    /// The digest of everything, its chart included; none if that is not known, or if it may install
-    /// what gives other objects.
-    pub(super) made: Option<Digest>,
-}
-
-/// What a chart has of the repository.
-#[derive(Clone, Debug)]
-pub(super) enum OfRepository {
-    /// Nothing: a chart at an address never changes.
-    Nothing,
-    /// These files, and what is in these folders; the empty one is everything.
-    These(Vec<String>),
-}
+use bumpwright_api::ObjectName;
+use bumpwright_helm::{Chart, File};
 
 impl ReleaseInputs {
     pub(super) fn of(

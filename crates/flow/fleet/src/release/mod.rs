@@ -9,6 +9,7 @@
 
 pub(crate) mod chart;
 pub(crate) mod inputs;
+pub(crate) mod kept_inputs;
 mod render;
 pub(crate) mod spec;
 mod values;
@@ -17,10 +18,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bumpwright_api::ObjectName;
-use bumpwright_budget::Share;
-use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
+use chart::{ChartPlan, From, Loaded, Plans, Until};
+use kept_inputs::ReleaseInputs;
+use render::{Cluster, Scopes};
 use serde_json::Value;
+use spec::{ReleaseSpec, is_release};
+use values::Merged;
 
 use super::source::repository::ChartError;
 use crate::beside::beside;
@@ -30,12 +33,9 @@ use crate::build::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSumm
 use crate::source::fetched::{SourceTree, Sources};
 use crate::source::meant::Source;
 use crate::source::repository::Outside;
-use chart::{ChartPlan, From, Loaded, Plans, Until};
-use inputs::ReleaseInputs;
-use render::{Cluster, Scopes};
-use spec::ReleaseSpec;
-use spec::is_release;
-use values::Merged;
+use bumpwright_api::ObjectName;
+use bumpwright_budget::Share;
+use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
 
 /// The most charts that are fetched at a time.
 const FETCHES: usize = 16;

@@ -1,6 +1,7 @@
 //! The files of a fleet's sources.
 
 pub(crate) mod copied;
+pub(crate) mod each_file;
 pub(crate) mod fetched;
 pub(crate) mod files;
 pub(crate) mod generator;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::commit::Attempt;
+use super::attempt::Attempt;
 use super::impact::{Difference, Pair};
 use crate::build::settings::RenderedReleases;
 use crate::build::view::{FleetObject, Node, Product};

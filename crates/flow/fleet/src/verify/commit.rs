@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::attempt::{Attempt, Clusters, FleetVerifier, Known, Verification, memo_name, refused};
 use super::dead;
 use super::impact::{Pair, impact, pairs};
 use super::search::Search;
@@ -19,50 +20,13 @@ use crate::build::walk::{ClusterObjects, Walked, view, view_cluster, walked, wal
 use crate::release;
 use crate::source::files::SourceFiles;
 use crate::source::repository::{Changed, Outside, Repository};
-use bumpwright_api::{GoDuration, ObjectName};
+use bumpwright_api::ObjectName;
 use bumpwright_build::FolderTree;
 use bumpwright_git::ObjectId;
 use bumpwright_update::{Base, FileChange, Impact, Proposal, Verify, VerifyError};
 
 /// The most builds of a fleet in the search of the fields that break it.
 const BUILDS: usize = 16;
-
-/// How a fleet is verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verification {
-    /// Whether a commit is refused that breaks a build. Else it is told.
-    pub must_build: bool,
-    /// The time for all of it.
-    pub timeout: GoDuration,
-    /// Whether a commit is pushed that was not verified in that time, or about which an API server could not be asked.
-    pub push_on_timeout: bool,
-}
-
-/// Where the Kustomizations of a repository are.
-enum Clusters {
-    /// In its own folders, which clusters reconcile.
-    Entries(Vec<String>),
-    /// In an API server.
-    Objects(ClusterObjects),
-}
-
-/// Verifies commits against the fleets of a repository. What does not depend on the changed files is built once.
-pub struct FleetVerifier {
-    clusters: Clusters,
-    root: Option<PathBuf>,
-    outside: Box<dyn Outside + Send>,
-    settings: Settings,
-    verification: Verification,
-    server: Option<Box<dyn DryRuns>>,
-    known: Mutex<Known>,
-}
-
-/// Builds, and the files that they were made from.
-#[derive(Default)]
-struct Known {
-    base: Option<ObjectId>,
-    memo: Memo,
-}
 
 /// Does not print keys.
 impl std::fmt::Debug for FleetVerifier {
@@ -208,27 +172,6 @@ impl Verify for FleetVerifier {
 /// A path below a folder on disk, with slashes.
 fn below(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
-}
-
-pub(crate) fn refused(message: String) -> VerifyError {
-    VerifyError {
-        message,
-        fields: Vec::new(),
-    }
-}
-
-/// One verification.
-pub(crate) struct Attempt<'a> {
-    verifier: &'a FleetVerifier,
-    pub(crate) base: &'a dyn Repository,
-    /// The builds of the base.
-    memo: &'a Memo,
-    pub(crate) proposal: &'a Proposal<'a>,
-    /// The folder that the paths of the proposal are relative to.
-    folder: &'a str,
-    /// When the time is over.
-    pub(crate) end: Instant,
-    pub(crate) settings: Settings,
 }
 
 impl Attempt<'_> {
@@ -460,16 +403,6 @@ impl Attempt<'_> {
     pub(crate) fn pushes_unverified(&self) -> bool {
         self.verifier.verification.push_on_timeout
     }
-}
-
-/// The name that builds of a node are known by.
-pub(crate) fn memo_name(pair: &Pair<'_>) -> ObjectName {
-    let node = pair.after.or(pair.before);
-    let kustomization = node.and_then(|node| node.kustomization.as_ref());
-    kustomization.map_or_else(
-        || crate::build::entry::plain("").metadata.object_name(),
-        |kustomization| kustomization.metadata.object_name(),
-    )
 }
 
 /// The failure of a node; that there was no time, or that a chart cannot be had here, is none.

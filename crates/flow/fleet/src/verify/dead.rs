@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use super::attempt::{Attempt, memo_name};
 use super::behind::{Behind, Names};
-use super::commit::{Attempt, memo_name};
 use super::impact::{Difference, Pair, compared};
 use crate::build::memo::Memo;
 use crate::build::rebuild::rebuild;

@@ -1,5 +1,6 @@
 //! The verification of a commit against a fleet.
 
+pub(crate) mod attempt;
 pub(crate) mod behind;
 pub(crate) mod commit;
 pub(crate) mod dead;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
-use super::commit::{Attempt, refused};
+use super::attempt::{Attempt, refused};
 use super::impact::{Difference, Pair, is_renamed, pairs};
 use crate::build::memo::Memo;
 use crate::build::one::is_masked;
