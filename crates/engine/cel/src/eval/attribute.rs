@@ -3,45 +3,13 @@
 //! In an expression that was not checked, `a.b.c` can be the field `c` of a variable `a.b`: the longest name that is a
 //! variable counts, and an error names the longest of all.
 
-use super::budget::Budget;
-use super::plan::Node;
-use super::run::{Scope, eval};
-use crate::check::functions::TYPE_NAMES;
-use crate::value::{Fault, Key, Map, Value, show, show_quoted_type};
 use std::sync::Arc;
 
-/// A value with the fields and indexes that follow it.
-#[derive(Clone, Debug)]
-pub struct Attribute {
-    pub base: Base,
-    pub qualifiers: Vec<Qualifier>,
-    /// Whether it is a test for presence: `has(…)`.
-    pub test: bool,
-}
-
-#[derive(Clone, Debug)]
-pub enum Base {
-    Named(Arc<str>),
-    Relative(Box<Node>),
-    /// The fields and indexes follow either branch.
-    Conditional(Box<Node>, Box<[Attribute; 2]>),
-}
-
-/// A field or an index.
-#[derive(Clone, Debug)]
-pub struct Qualifier {
-    pub key: QualifierKey,
-    /// Whether a missing element is an empty optional value.
-    pub optional: bool,
-    /// Whether it is a test for presence.
-    pub test: bool,
-}
-
-#[derive(Clone, Debug)]
-pub enum QualifierKey {
-    Constant(Value),
-    Dynamic(Box<Node>),
-}
+use super::budget::Budget;
+use super::run::{Scope, eval};
+use super::tree::{Attribute, Base, Node, Qualifier, QualifierKey};
+use crate::check::functions::TYPE_NAMES;
+use crate::value::{Fault, Key, Map, Value, show, show_quoted_type};
 
 impl Attribute {
     pub fn named(name: &str) -> Self {

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose};
-use bumpwright_re2::Regexp;
 
 use super::budget::Budget;
-use super::{dates, format, plan::Call, strings};
+use super::outcome::Outcome;
+use super::tree::Call;
+use super::{dates, format, strings};
 use crate::check::functions::{Ability, Binding, Function, T};
 use crate::value::{
     Fault, Target, Value, add, compare, convert, divide, equal, modulo, multiply, negate, show, subtract,
 };
-
-pub type Outcome = Result<Value, Fault>;
+use bumpwright_re2::Regexp;
 
 /// Calls a function with values.
 ///

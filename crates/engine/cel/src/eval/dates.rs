@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use bumpwright_gostd::{Duration, Time, Zone, atoi};
-
-use super::call::Outcome;
+use super::outcome::Outcome;
 use crate::value::{Fault, Value};
+use bumpwright_gostd::{Duration, Time, Zone, atoi};
 
 /// The part of a timestamp (in a zone, if given) or of a duration that a function returns.
 pub fn part(name: &str, value: &Value, zone: Option<&Value>) -> Outcome {

@@ -1,11 +1,10 @@
 //! `'%s is %d'.format([name, count])`, as the second version of cel-go's `ext.Strings` formats.
 
-use bumpwright_gostd::{Digits, append_float, format_float};
-
 use super::budget::Budget;
-use super::call::Outcome;
+use super::outcome::Outcome;
 use crate::check::format_clause::Clause;
 use crate::value::{Fault, Value, convert_seconds, moment};
+use bumpwright_gostd::{Digits, append_float, format_float};
 
 /// The greatest precision that Go's `fmt` accepts.
 const MAX_PRECISION: i64 = 1_000_000;

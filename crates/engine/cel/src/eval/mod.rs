@@ -12,9 +12,11 @@ mod budget;
 mod call;
 mod dates;
 mod format;
+mod outcome;
 mod plan;
 mod run;
 mod strings;
+mod tree;
 
 pub use plan::{Plan, plan};
 pub use run::Variables;

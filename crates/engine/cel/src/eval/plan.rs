@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use bumpwright_re2::Regexp;
-
-use super::attribute::{Attribute, Base, Qualifier, QualifierKey};
 use super::run::{self, Variables};
+use super::tree::{Attribute, Base, Call, FoldNode, FoldStep, Node, Qualifier, QualifierKey};
 use crate::check::functions::{self, Function};
 use crate::check::{Checked, Reference, qualified_name};
 use crate::syntax::ast::{Expr, ExprKind, Fold, Id, operators};
-use crate::value::{Fault, Key, Value};
+use crate::value::{Fault, Value};
+use bumpwright_re2::Regexp;
 
 const STACK_NEEDED: usize = 128 * 1024;
+
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
 /// A planned expression.
@@ -28,55 +28,6 @@ impl Plan {
     pub fn run(&self, variables: &Variables) -> Result<Value, Fault> {
         run::run(&self.root, variables)
     }
-}
-
-/// A part of a plan.
-#[derive(Clone, Debug)]
-pub enum Node {
-    Constant(Result<Value, Fault>),
-    Attribute(Attribute),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
-    Equal(Box<[Node; 2]>),
-    NotEqual(Box<[Node; 2]>),
-    NotStrictlyFalse(Box<Node>),
-    Call(Call),
-    /// A search for a constant pattern.
-    Matches(Arc<Regexp>, Box<[Node; 2]>),
-    OptionalOr(Box<[Node; 2]>),
-    OptionalOrValue(Box<[Node; 2]>),
-    List(Vec<(Node, bool)>),
-    Map(Vec<(Node, Node, bool)>),
-    Fold(Box<FoldNode>),
-}
-
-/// A function call; without `function` the function is unknown.
-#[derive(Clone, Debug)]
-pub struct Call {
-    pub id: Id,
-    pub name: Arc<str>,
-    pub function: Option<&'static Function>,
-    pub arguments: Vec<Node>,
-}
-
-#[derive(Clone, Debug)]
-pub struct FoldNode {
-    pub range: Node,
-    pub variable: Arc<str>,
-    pub accumulator: Arc<str>,
-    pub initial: Node,
-    pub condition: Node,
-    pub step: FoldStep,
-    pub result: Node,
-}
-
-/// What a fold does with each element.
-#[derive(Clone, Debug)]
-pub enum FoldStep {
-    /// The accumulator becomes the node's value.
-    Replace(Node),
-    /// When the predicate holds, the elements are appended to the accumulator.
-    Append { predicate: Option<Node>, elements: Node },
 }
 
 /// Plans an expression, with the results of checking if it was checked.
@@ -405,9 +356,4 @@ fn step_of(step: Node, accumulator: &str) -> FoldStep {
         };
     }
     FoldStep::Replace(step)
-}
-
-/// The key of an entry of a map literal.
-pub fn entry_key(value: &Value) -> Result<Key, Fault> {
-    Key::of(value).ok_or_else(|| Fault::new(format!("unsupported key type: {}", value.type_name())))
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::attribute;
 use super::budget::Budget;
-use super::call;
-use super::plan::{FoldNode, FoldStep, Node, entry_key};
+use super::tree::{FoldNode, FoldStep, Node};
+use super::{attribute, call};
 use crate::value::{Fault, Key, Map, Value, equal, show};
 
 const STACK_NEEDED: usize = 128 * 1024;
+
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
 /// The variables of an evaluation.
@@ -299,4 +299,9 @@ fn not_iterable(value: &Value) -> String {
         Value::List(_) | Value::Map(_) => "",
     };
     format!("got '{name}', expected iterable type")
+}
+
+/// The key of an entry of a map literal.
+pub fn entry_key(value: &Value) -> Result<Key, Fault> {
+    Key::of(value).ok_or_else(|| Fault::new(format!("unsupported key type: {}", value.type_name())))
 }

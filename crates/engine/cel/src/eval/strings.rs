@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::budget::Budget;
-use super::call::Outcome;
+use super::outcome::Outcome;
 use crate::value::{Fault, Value, show};
 
 /// Calls a string function.
