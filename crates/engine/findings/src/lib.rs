@@ -14,6 +14,7 @@ mod github;
 mod html;
 mod json;
 mod junit;
+mod renderings;
 mod report;
 mod rule;
 mod sarif;
