@@ -2,50 +2,19 @@
 
 use super::context::Context;
 use super::error::BuildError;
-use super::order::{Order, sort};
-use super::target::Rewritten;
-use super::target::Target;
+use super::options::Options;
+use super::order::sort;
+use super::target::{Rewritten, Target};
 use super::told::LostItems;
 use super::transform::add_hashes;
 use crate::fields::FieldSpec;
-use crate::generate::HelmSettings;
 use crate::growth::{Metering, take};
 use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
-use crate::tree::{LoadRestrictions, Loader, Tree, World};
-use bumpwright_budget::{Reservation, Share};
+use crate::tree::{Loader, Tree, World};
+use bumpwright_budget::Reservation;
 use bumpwright_yaml::{Files, Node, write_sigs};
-
-/// The options of a build.
-#[derive(Debug, Clone, Default)]
-#[allow(clippy::struct_excessive_bools)] // as the command line has them
-pub struct Options {
-    /// Which files may be read (`--load-restrictor`).
-    pub restrictions: LoadRestrictions,
-    /// The order of the output, unless the kustomization has one (`--reorder`).
-    pub order: Option<Order>,
-    /// Whether to label objects as managed by kustomize (`--enable-managedby-label`).
-    pub managed_by_label: bool,
-    /// The value of that label, unless it is kustomize's own version.
-    pub manager: Option<&'static str>,
-    /// Whether `labels` with `includeTemplates` are added to `volumeClaimTemplates` of a StatefulSet too, as in
-    /// kustomize up to 5.8.1: in a cluster these cannot be changed afterwards.
-    pub label_claim_templates: bool,
-    /// Whether plugins may run (`--enable-alpha-plugins`).
-    pub plugins: bool,
-    /// Whether functions may be programs (`--enable-exec`).
-    pub functions: bool,
-    /// Whether helm may run (`--enable-helm`).
-    pub helm: bool,
-    /// The directory of the tree that paths in messages are relative to, if they are below it; others are shown
-    /// absolute. Without it, all paths are shown from the root of the tree.
-    pub shown_from: Option<String>,
-    /// The settings for helm.
-    pub helm_settings: HelmSettings,
-    /// The memory budget for input and output. Without it the build is not measured.
-    pub memory: Option<Share>,
-}
 
 /// The result of a build.
 #[derive(Debug)]
@@ -95,8 +64,10 @@ impl Build {
 }
 
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
 /// The version of kustomize whose output this is.
 const MANAGER: &str = "kustomize-v5.8.2";
+
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
 /// Builds the kustomization in the directory `target`: a path from the root of the tree, or the URL of a repository.

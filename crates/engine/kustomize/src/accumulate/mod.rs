@@ -14,6 +14,7 @@ mod builtin;
 mod context;
 mod directory;
 mod error;
+mod options;
 mod order;
 mod patch;
 mod plugin;
@@ -22,8 +23,9 @@ mod told;
 mod transform;
 mod validate;
 
-pub use build::{Build, Options, build, build_rewritten};
+pub use build::{Build, build, build_rewritten};
 pub use error::{BuildError, Cause};
+pub use options::Options;
 pub use order::Order;
 pub use target::Rewritten;
 pub use told::LostItems;

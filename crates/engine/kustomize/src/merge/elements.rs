@@ -4,12 +4,12 @@
 //! as in kustomize, which finds, removes and sets elements by their current values under the keys, in quadratic time.
 //! Objects depend on the result (ports with and without a protocol, a container without a name), odd as it is.
 
-use super::MergeError;
-use super::regular;
-use super::walk::{NodeKind, Origin, Outcome, Walk};
+use std::collections::HashSet;
+
+use super::step::{NodeKind, Origin, Outcome, Walk};
+use super::{MergeError, regular};
 use crate::schema::TypeRef;
 use bumpwright_yaml::{Node, Value};
-use std::collections::HashSet;
 
 /// The list of the patch.
 pub(super) enum PatchList {

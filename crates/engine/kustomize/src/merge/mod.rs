@@ -25,6 +25,7 @@ mod elements;
 mod identity;
 mod loss;
 mod regular;
+mod step;
 mod walk;
 
 pub(crate) use identity::respell;

@@ -2,13 +2,14 @@
 //!
 //! Of elements with equal keys the first one is merged, and the last one of the object remains.
 
-use super::MergeError;
-use super::elements::{PatchList, is_droppable, key_text};
-use super::walk::{Origin, Outcome, Walk};
-use crate::schema::TypeRef;
-use bumpwright_yaml::Node;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+
+use super::MergeError;
+use super::elements::{PatchList, is_droppable, key_text};
+use super::step::{Origin, Outcome, Walk};
+use crate::schema::TypeRef;
+use bumpwright_yaml::Node;
 
 /// Lists up to this length are searched linearly: cheaper than an index.
 const SHORT: usize = 8;

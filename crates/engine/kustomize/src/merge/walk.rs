@@ -3,9 +3,9 @@
 //! Every function gets the object's value (`dest`) and the source of the patch ([`Origin`]), changes both in place, and
 //! returns which of them is the result ([`Outcome`]): the caller moves it to its destination.
 
-use super::MergeError;
 use super::directive::{self, Directive};
-use super::elements;
+use super::step::{NodeKind, Origin, Outcome, Walk};
+use super::{MergeError, elements};
 use crate::fields::is_other_in_yaml_1_1;
 use crate::schema::{Schema, TypeRef};
 use bumpwright_yaml::{Entry, Mapping, Node, Style, Tag, Value};
@@ -34,34 +34,6 @@ pub fn merge(object: &mut Node, mut patch: Node, schema: &Schema) -> Result<Merg
         Outcome::Dest | Outcome::Origin => Ok(Merged::Kept),
         Outcome::Gone => Ok(Merged::Deleted),
     }
-}
-
-/// The patch for a value.
-pub(super) enum Origin<'n> {
-    /// None.
-    Absent,
-    /// The value came from the patch: directives in it still apply, nulls are still removed.
-    Same,
-    /// This value.
-    Patch(&'n mut Node),
-}
-
-/// Which node is the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// That of the object.
-    Dest,
-    /// That of the patch.
-    Origin,
-    /// None.
-    Gone,
-}
-
-/// What is constant below a node, and its depth.
-#[derive(Clone, Copy)]
-pub(super) struct Walk<'s> {
-    schema: &'s Schema,
-    depth: usize,
 }
 
 type Type<'s> = Option<TypeRef<'s>>;
@@ -257,14 +229,6 @@ impl<'s> Walk<'s> {
             }
         }
     }
-}
-
-/// The kind of a node, for the question whether two can be merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NodeKind {
-    Mapping,
-    List,
-    Scalar,
 }
 
 impl NodeKind {

@@ -1,16 +1,17 @@
 //! Copies a value from one object into fields of others.
 
+use compact_str::CompactString;
+
 use super::error::ReplaceError;
 use super::lookup::{lookup, untagged_scalar};
 use super::matcher::Search;
 use super::options::FieldOptions;
 use super::selector::{Selector, SelectorMatcher, read_id};
 use super::structured;
-use crate::fields::{ConfigError, Fault, Fields, split_path_smart};
+use crate::fields::{ConfigError, Fields, split_path_smart};
 use crate::growth::Growth;
 use crate::transform::{Id, Object};
 use bumpwright_yaml::{Node, Place, Value};
-use compact_str::CompactString;
 
 /// Maximum number of parts of a path: each is a level of the object that is created.
 const MAX_PARTS: usize = 500;
@@ -402,9 +403,4 @@ fn any(ids: &[Id], selector: &SelectorMatcher) -> Result<bool, super::SelectorEr
         }
     }
     Ok(false)
-}
-
-/// The error of a field of the wrong kind for a value, for [`structured`].
-pub(super) fn unreadable(place: Place, problem: impl std::fmt::Display) -> Fault {
-    Fault::new(place, problem.to_string())
 }

@@ -1,12 +1,12 @@
 //! Documents within scalars: a path may continue in the YAML or JSON text of a field.
 
+use compact_str::CompactString;
+
 use super::lookup::{lookup, lookup_mut};
 use super::matcher::Search;
-use super::replacement::unreadable;
 use super::yaml_text::{self, Changed};
 use crate::fields::Fault;
 use bumpwright_yaml::{FileId, Node, Place, ReadOptions, SequenceIndent, Value, read_first, write_json, write_kyaml};
-use compact_str::CompactString;
 
 /// Searches the document in the first scalar on the way of `path`, and writes it back with the changes.
 ///
@@ -146,6 +146,11 @@ fn indent(json: &str) -> String {
         }
     }
     out
+}
+
+/// The error of a field of the wrong kind for a value, for [`structured`].
+pub(super) fn unreadable(place: Place, problem: impl std::fmt::Display) -> Fault {
+    Fault::new(place, problem.to_string())
 }
 
 #[cfg(test)]
