@@ -4,14 +4,13 @@
 //! `sourceRef` replaces `checkout`; `git` replaces `commit`, with `checkout`, `commit` and `push` in it. Lines keep
 //! their comments, and are reindented.
 
-use bumpwright_api::Place;
-
 use super::automation_flow::{Braces, author_field, quoted_like};
 use super::lines::{
     Change, Region, changed, comments_moved, distance, line_break, line_end, moved, region, shares, spaces,
 };
-use super::migration::Reason;
-use super::objects::{Object, ObjectError, Planned, unbound};
+use super::outcome::Reason;
+use super::planned::{Object, ObjectError, Planned, unbound};
+use bumpwright_api::Place;
 use bumpwright_api::tree::{Entry, Node};
 
 /// The version whose fields move.

@@ -2,8 +2,8 @@
 
 use super::automation::moves;
 use super::lines::{Change, changed, distance, line_break, moved_below, spaces};
-use super::migration::Reason;
-use super::objects::{Object, ObjectError, Planned};
+use super::outcome::Reason;
+use super::planned::{Object, ObjectError, Planned};
 use super::removal::{is_tall, removal};
 use bumpwright_api::tree::{Entry, Node};
 

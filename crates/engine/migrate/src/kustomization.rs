@@ -7,8 +7,8 @@
 use super::lines::{
     Change, Region, before, distance, line_break, line_end, line_start, moved, moved_below, region, spaces,
 };
-use super::migration::Reason;
-use super::objects::{Object, ObjectError, Planned, drop_field, unbound};
+use super::outcome::Reason;
+use super::planned::{Object, ObjectError, Planned, drop_field, unbound};
 use bumpwright_api::tree::{Entry, Node};
 
 const MERGES: &str = "patchesStrategicMerge";

@@ -22,8 +22,11 @@ mod lines;
 mod migration;
 mod moves;
 mod objects;
+mod outcome;
+mod planned;
 mod removal;
 
-pub use migration::{Left, Migrated, Migration, Note, Reason, mentions_old, migrate};
+pub use migration::{Migration, mentions_old, migrate};
 pub use moves::{Moves, Path};
+pub use outcome::{Left, Migrated, Note, Reason};
 pub use removal::removal;
