@@ -1,8 +1,9 @@
 //! Patterns of the trimming operators: Go's `path.Match`, where `*` and `?` match slashes, too.
 
-use super::eval::{Budget, EvalError};
-use bumpwright_gostd::{first_rune, glob};
 use memchr::memmem;
+
+use super::budget::{Budget, EvalError};
+use bumpwright_gostd::{first_rune, glob};
 
 /// Whether a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,6 +29,7 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod budget;
 mod eval;
 mod glob;
 mod object;
@@ -40,6 +41,8 @@ mod scan;
 mod trim;
 mod variables;
 
-pub use eval::{EvalError, MAX_BYTES, Undefined, eval};
+pub use budget::EvalError;
+pub use budget::MAX_BYTES;
+pub use eval::{Undefined, eval};
 pub use object::{DISABLED, Options, SubstituteError, Substituted, substitute, substitute_within};
 pub use variables::{SourceError, SourceKind, Variables};

@@ -1,12 +1,14 @@
 //! Substitutes variables in one object of a build: prints it, evaluates the text, and parses it again.
 
-use super::eval::{EvalError, Undefined, eval_within};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use super::budget::EvalError;
+use super::eval::{Undefined, eval_within};
 use super::reread::{is_unchanged, reread};
 use super::variables::{NAME, Variables};
 use bumpwright_budget::{Exceeded, Share};
 use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, weight, write_sigs};
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 
 /// The label or annotation that exempts an object when it is `disabled` (K-093).
 pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";

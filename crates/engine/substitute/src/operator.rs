@@ -1,12 +1,15 @@
 //! The results of the operators: bytes, as Go's strings are.
 
-use super::eval::{Budget, EvalError, Value};
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::budget::{Budget, EvalError};
+use super::eval::Value;
 use super::program::Operator;
 use super::trim::{trim_prefix, trim_suffix};
 use bumpwright_gostd::unicode::{to_lower, to_upper};
 use bumpwright_gostd::{append_char, atoi, first_rune, runes};
-use memchr::memmem;
-use std::borrow::Cow;
 
 /// Executes an operator.
 pub(crate) fn apply<'v>(

@@ -1,7 +1,7 @@
 //! The parser of envsubst: converts text to steps. Nested variables are kept on a stack of its own, so that their depth
 //! costs no more than their length.
 
-use super::eval::EvalError;
+use super::budget::EvalError;
 use super::program::{Call, Operator, Step};
 use super::scan::{Accept, Mode, Scanner, Token};
 use bumpwright_gostd::unicode::{is_digit, is_letter};

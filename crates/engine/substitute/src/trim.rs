@@ -1,9 +1,11 @@
 //! `#`, `##`, `%` and `%%`: remove the shortest or longest prefix or suffix of a value that matches a pattern.
 
-use super::eval::{Budget, EvalError, Value};
+use std::borrow::Cow;
+
+use super::budget::{Budget, EvalError};
+use super::eval::Value;
 use super::glob::{GlobMatch, matches};
 use bumpwright_gostd::{append_char, runes};
-use std::borrow::Cow;
 
 /// Removes a matching prefix; a bad pattern leaves the value unchanged.
 pub(crate) fn trim_prefix<'v>(
