@@ -14,6 +14,7 @@
 
 mod address;
 mod answer;
+mod bounds;
 mod event;
 mod follow;
 mod image_name;
@@ -28,11 +29,12 @@ mod tokens;
 
 pub use address::Address;
 pub use answer::answer;
+pub use bounds::{MAX_BODY, MAX_EVENTS, PATH_PREFIX};
 pub use event::{Event, Image, Push};
 pub use follow::{GitReference, OciReference};
 pub use image_name::ImageName;
 pub use provider::Provider;
-pub use receive::{MAX_BODY, MAX_EVENTS, PATH_PREFIX, receive};
+pub use receive::receive;
 pub use rejection::Rejection;
 pub use request::Request;
 pub use select::{Id, Object, Target, TargetKind, matches_git, matches_image, matches_oci, select};

@@ -2,17 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::bounds::{MAX_BODY, MAX_EVENTS, PATH_PREFIX};
 use super::proof::{self, Claim};
 use super::{Event, Provider, Rejection, Request, Tokens, payload};
-
-/// The largest body, in bytes.
-pub const MAX_BODY: usize = 1 << 20;
-
-/// The greatest number of changes in one body.
-pub const MAX_EVENTS: usize = 1000;
-
-/// Prefix of the paths of webhooks, as in notification-controller.
-pub const PATH_PREFIX: &str = "/hook/";
 
 /// The events of a request.
 ///
