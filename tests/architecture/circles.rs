@@ -9,29 +9,13 @@ const MAX_FILES: usize = 20;
 const MAX_CIRCLE: usize = 3;
 
 /// Packages that do not hold to it yet. The list only gets shorter: whoever mends one takes it out.
-const NOT_YET: [&str; 22] = [
+const NOT_YET: [&str; 6] = [
     "crates/app/testkit",
     "crates/engine/adopt",
-    "crates/engine/api",
-    "crates/engine/cel",
     "crates/engine/edit",
-    "crates/engine/findings",
     "crates/engine/helm",
-    "crates/engine/kustomize",
-    "crates/engine/migrate",
     "crates/engine/propose",
-    "crates/engine/sops",
-    "crates/engine/substitute",
     "crates/engine/verify",
-    "crates/engine/webhook",
-    "crates/flow/fleet",
-    "crates/go/template",
-    "crates/go/yaml",
-    "crates/peer/cloud",
-    "crates/peer/git",
-    "crates/peer/kms",
-    "crates/peer/kube",
-    "crates/peer/registry",
 ];
 
 type Module = Vec<String>;
