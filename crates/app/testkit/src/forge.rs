@@ -8,10 +8,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::git_http::GitHttp;
-use crate::http_server::Request;
-use crate::reply::Reply;
-use crate::stub_http::{StubHttp, forward};
+use crate::program::reply::Reply;
+use crate::server::git_http::GitHttp;
+use crate::server::http_server::Request;
+use crate::server::stub_http::{StubHttp, forward};
 use reviews::Reviews;
 pub use reviews::{ACCOUNT, Comment, CommitStatus};
 

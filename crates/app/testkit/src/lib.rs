@@ -14,60 +14,27 @@
     missing_docs
 )]
 
-pub mod api_proxy;
-pub mod apiserver;
-pub mod aws_signature;
-pub mod browser;
-pub mod cli;
-pub mod controller;
-pub mod deployments;
-pub mod digests;
+mod fixture;
 pub mod forge;
-pub mod gerrit;
-pub mod git_http;
-pub mod gitea;
-pub mod gotemplate_struct;
-pub mod gpg;
-pub mod helm_controller;
-pub mod hostile;
-pub mod http_server;
-pub mod image_world;
-pub mod images;
-pub mod key_stores;
-pub mod kustomize_world;
-pub mod memory_group;
-pub mod mirror;
-pub mod moto;
-pub mod nodes;
-pub mod object_stores;
-pub mod old_manifests;
-pub mod oracle;
-pub mod packets;
-pub mod ports;
-pub mod prometheus;
-pub mod proxy;
-pub mod registries;
-pub mod registry;
-pub mod rekor;
-pub mod reply;
-pub mod repo;
-pub mod rsa;
-pub mod running;
-pub mod shards;
-pub mod sign_in_proxy;
-pub mod signatures;
-pub mod sigstore;
-pub mod sshd;
-pub mod stub_http;
-pub mod tarball;
-pub mod tls;
-pub mod token_server;
-pub mod waiting;
-pub mod windows;
-pub mod world;
+mod program;
+mod server;
+mod signature;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub use fixture::{
+    deployments, hostile, image_world, images, kustomize_world, mirror, nodes, old_manifests, packets, repo, shards,
+    tarball, windows, world,
+};
+pub use program::{
+    browser, cli, controller, gotemplate_struct, helm_controller, memory_group, oracle, ports, reply, running, waiting,
+};
+pub use server::{
+    api_proxy, apiserver, gerrit, git_http, gitea, http_server, key_stores, moto, object_stores, prometheus, proxy,
+    registries, registry, rekor, sign_in_proxy, sshd, stub_http, token_server,
+};
+pub use signature::{aws_signature, digests, gpg, rsa, signatures, sigstore, tls};
 
 pub use bumpwright_corpora::{self as corpora, root};
 

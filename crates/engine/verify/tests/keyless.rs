@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use sigstore::{AT, ISSUER, Sigstore, Wish, hex, provenance, simple_payload, statement};
 
-#[path = "../../../app/testkit/src/sigstore.rs"]
+#[path = "../../../app/testkit/src/signature/sigstore.rs"]
 #[allow(dead_code)] // suites of the program use the rest
 mod sigstore;
 

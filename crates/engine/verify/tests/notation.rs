@@ -8,7 +8,7 @@ use bumpwright_verify::notation::{NotationTrust, Signature, Verdict};
 use serde_json::{Value, json};
 use sigstore::{AT, Owner, Sigstore, basic_constraints, extended_key_usage, extension, key_usage, oid, pem, tlv};
 
-#[path = "../../../app/testkit/src/sigstore.rs"]
+#[path = "../../../app/testkit/src/signature/sigstore.rs"]
 #[allow(dead_code)]
 mod sigstore;
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{ForgeKind, Pull, refused, said};
-use crate::http_server::Request;
-use crate::reply::Reply;
-use crate::repo::Repo;
+use crate::fixture::repo::Repo;
+use crate::program::reply::Reply;
+use crate::server::http_server::Request;
 
 /// The account that the token is of.
 pub const ACCOUNT: &str = "review-bot";
@@ -84,7 +84,7 @@ impl Reviews {
         let repo = Repo {
             dir: self.repository.clone(),
         };
-        let mut command = crate::repo::git(&repo.dir);
+        let mut command = crate::fixture::repo::git(&repo.dir);
         let output = command.args(["merge-base", base, head]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap().trim().to_owned();
         Some(text).filter(|text| !text.is_empty())
