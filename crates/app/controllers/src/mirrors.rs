@@ -2,6 +2,7 @@
 //! objects with that identity.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -13,8 +14,8 @@ use super::request_metrics::{CountedTransport, GitCounters};
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budgets;
 use bumpwright_git::{
-    Connection, IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Objects, Protocol, Remote, Service, Transport,
-    TransportError, discard, mirrors_in, open, private_folder, size_on_disk,
+    Connection, GitError, IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Objects, Protocol, Remote, Service,
+    Transport, TransportError, discard, mirrors_in, open, private_folder, size_on_disk,
 };
 use bumpwright_http::Deadline;
 use bumpwright_runtime::{blocking, clock};
@@ -66,6 +67,20 @@ fn is_idle(slot: &Arc<Slot>) -> bool {
     Arc::strong_count(slot) == 1 && !slot.lock().as_ref().is_some_and(Opened::is_used)
 }
 
+/// Why there is no mirror of a remote.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MirrorError {
+    /// The settings of the connection are invalid.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The folder of mirrors cannot be used.
+    #[error("{}: {cause}", .folder.display())]
+    Folder { folder: PathBuf, cause: io::Error },
+    /// The mirror cannot be opened.
+    #[error(transparent)]
+    Mirror(#[from] GitError),
+}
+
 impl Mirrors {
     /// Mirrors below the storage folder, with counted requests; `shallow` ones fetch tips without history. All together
     /// may take `most` bytes on disk.
@@ -86,7 +101,7 @@ impl Mirrors {
     ///
     /// # Errors
     /// As [`Mirrors::place`].
-    pub(crate) fn mirror(&self, remote: &Remote, owner: &Owner) -> Result<Arc<Mirror>, String> {
+    pub(crate) fn mirror(&self, remote: &Remote, owner: &Owner) -> Result<Arc<Mirror>, MirrorError> {
         self.place(remote, owner).map(|place| place.mirror)
     }
 
@@ -94,10 +109,10 @@ impl Mirrors {
     /// transport of its own, and the mirror is used only once the server has accepted its credentials.
     ///
     /// # Errors
-    /// Invalid settings or an unusable storage folder, in words for the user.
-    pub(crate) fn place(&self, remote: &Remote, owner: &Owner) -> Result<Place, String> {
+    /// [`MirrorError`]
+    pub(crate) fn place(&self, remote: &Remote, owner: &Owner) -> Result<Place, MirrorError> {
         let transport = Arc::new(CountedTransport {
-            inner: open(remote).map_err(|e| e.to_string())?,
+            inner: open(remote)?,
             counters: self.counters.clone(),
         });
         let name = remote.mirror_name(self.key()?);
@@ -127,7 +142,7 @@ impl Mirrors {
     }
 
     /// The mirror of this name, opened unless it is open.
-    fn opened(&self, name: &str) -> Result<Opened, String> {
+    fn opened(&self, name: &str) -> Result<Opened, MirrorError> {
         let slot = self.slot(name);
         let mut opened = slot.lock();
         if let Some(opened) = opened.as_ref() {
@@ -135,7 +150,7 @@ impl Mirrors {
         }
         let mirror = Mirror::open(&self.folder, name, Arc::new(Offline), self.options);
         let fresh = Opened {
-            mirror: mirror.map_err(|error| error.to_string())?.at_rest(),
+            mirror: mirror?.at_rest(),
             index: Arc::new(Index::open(&self.folder.join(format!("{name}.index")))),
             lanes: Arc::default(),
         };
@@ -214,8 +229,11 @@ impl Mirrors {
     }
 
     /// The key of the folder, which exists by now.
-    fn key(&self) -> Result<&IdentityKey, String> {
-        let failed = |error| format!("{}: {error}", self.folder.display());
+    fn key(&self) -> Result<&IdentityKey, MirrorError> {
+        let failed = |cause| MirrorError::Folder {
+            folder: self.folder.clone(),
+            cause,
+        };
         private_folder(&self.folder).map_err(failed)?;
         if let Some(key) = self.key.get() {
             return Ok(key);

@@ -10,14 +10,14 @@ use super::OWNER;
 use super::known::Pair;
 use crate::fleet_view::{KUSTOMIZATIONS, OBJECTS};
 use crate::mirror_uses::Owner;
-use crate::mirrors::Mirrors;
+use crate::mirrors::{MirrorError, Mirrors};
 use bumpwright_api::{GitRepository, ObjectName};
 use bumpwright_budget::Share;
 use bumpwright_fleet::{
     ChartError, Charts, CheckSettings, ClusterChange, ClusterObjects, Identity, Outside, Repository, Review, Settings,
     SourceFiles, SourceObject, review_cluster,
 };
-use bumpwright_git::{Checkout, Mirror, Remote};
+use bumpwright_git::{Checkout, GitError, Mirror, Remote};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kustomize::tree::{Sealed, World};
@@ -26,6 +26,26 @@ use bumpwright_source::of_commit;
 
 /// The time for the builds of a review.
 pub(super) const LIMIT: Duration = Duration::from_secs(120);
+
+/// Why a request is not reviewed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookError {
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+    /// A commit cannot be fetched or read.
+    #[error("commit {commit}: {cause}")]
+    Commit { commit: String, cause: CommitError },
+}
+
+/// What is wrong with a commit.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CommitError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// Its rules of what to leave out; the text is that of the crate `fleet`.
+    #[error("{0}")]
+    Ignore(String),
+}
 
 /// What a review is made from.
 pub(super) struct Look {
@@ -49,8 +69,8 @@ impl Look {
     /// Reviews. Blocks. None when the time was over before everything was built.
     ///
     /// # Errors
-    /// A commit that cannot be fetched or read, for users.
-    pub(super) fn review(self) -> Result<Option<Review>, String> {
+    /// [`LookError`]
+    pub(super) fn review(self) -> Result<Option<Review>, LookError> {
         let (before, after) = self.files()?;
         let mut settings = Settings::new(self.memory.clone());
         (settings.kustomizations, settings.objects, settings.threads) = (KUSTOMIZATIONS, OBJECTS, 1);
@@ -81,7 +101,7 @@ impl Look {
     }
 
     /// The files of both commits, as the source has them.
-    fn files(&self) -> Result<(SourceFiles, SourceFiles), String> {
+    fn files(&self) -> Result<(SourceFiles, SourceFiles), LookError> {
         // Everything that is fetched is one job with one time limit.
         let until = Deadline::after(self.remote.timeout.saturating_mul(2));
         let owner = Owner::new(OWNER, self.name.clone());
@@ -92,17 +112,20 @@ impl Look {
         Ok((before, after))
     }
 
-    fn files_of(&self, mirror: &Mirror, commit: &str, branch: Option<&str>) -> Result<SourceFiles, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("commit {commit}: {error}");
+    fn files_of(&self, mirror: &Mirror, commit: &str, branch: Option<&str>) -> Result<SourceFiles, LookError> {
+        let failed = |cause: CommitError| LookError::Commit {
+            commit: commit.to_owned(),
+            cause,
+        };
         let checkout = Checkout::Commit {
             id: commit.to_owned(),
             branch: branch.map(str::to_owned),
         };
-        let fetched = mirror.fetch(&checkout, &[]).map_err(|error| failed(&error))?;
+        let fetched = mirror.fetch(&checkout, &[]).map_err(|error| failed(error.into()))?;
         let spec = &self.repository.spec;
         let files = of_commit(&fetched.objects, fetched.tip.tree, &spec.sparse_checkout);
-        let files = files.map_err(|error| failed(&error))?;
-        SourceFiles::new(files, spec.ignore.as_deref(), None).map_err(|error| failed(&error))
+        let files = files.map_err(|error| failed(error.into()))?;
+        SourceFiles::new(files, spec.ignore.as_deref(), None).map_err(|error| failed(CommitError::Ignore(error)))
     }
 }
 

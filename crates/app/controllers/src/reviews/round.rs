@@ -313,7 +313,9 @@ impl<'a> Round<'a> {
         };
         let (pair, wanted) = (one.pair.clone(), Arc::clone(&self.wanted));
         let looked = move || {
-            let review = Job::on(fetches).run(|| look.review())?;
+            let review = Job::on(fetches)
+                .run(|| look.review())
+                .map_err(|error| error.to_string())?;
             Ok(Posting::of(review.as_ref(), &pair, &wanted))
         };
         blocking::ask(looked).await?

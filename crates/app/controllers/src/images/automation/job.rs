@@ -97,9 +97,9 @@ pub(crate) fn make(
     let place = context
         .mirrors
         .place(&remote, &owner)
-        .map_err(|message| Error::GitOperationFailed {
+        .map_err(|error| Error::GitOperationFailed {
             url: job.url.clone(),
-            message,
+            message: error.to_string(),
         })?;
     Ok((job, place))
 }

@@ -149,6 +149,7 @@ impl Mirrors for RemoteBases {
         }
         let mut remote = Remote::new(parsed);
         remote.timeout = timeout;
-        self.mirrors.mirror(&remote, &self.owner)
+        let mirror = self.mirrors.mirror(&remote, &self.owner);
+        mirror.map_err(|error| error.to_string())
     }
 }

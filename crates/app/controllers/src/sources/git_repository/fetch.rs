@@ -78,7 +78,7 @@ fn fetch(mirrors: &Mirrors, request: &FetchRequest) -> Result<Option<FetchedComm
     let mirror = |remote: &Remote| {
         let mut remote = remote.clone();
         remote.timeout = until.left();
-        let mirror = mirrors.mirror(&remote, &owner)?;
+        let mirror = mirrors.mirror(&remote, &owner).map_err(|error| error.to_string())?;
         let job = job.get_or_init(|| Arc::new(mirror.budget().job()));
         Ok(Arc::new(mirror.part_of(job, Some(until))))
     };

@@ -8,6 +8,7 @@ use super::made::{Made, authentication, changes, is_known};
 use crate::dereference;
 use crate::sources::oci_repository::Error as RegistryFault;
 use crate::sources::oci_repository::remote::remote;
+use crate::sources::oci_repository::signature_error::SignatureError;
 use crate::sources::oci_repository::verify::{Trusted, trusted, verdict};
 use crate::sources::registries::Registries;
 use crate::sources::source::{SourceRequest, run_on_network};
@@ -15,7 +16,7 @@ use bumpwright_api::{HelmChart, HelmRepository, Objects, OciRepository, OciRepos
 use bumpwright_chart::{BuildError, PullError, Which, build_remote, normalized, not_pulled, oci_version, pulled};
 use bumpwright_connect::References;
 use bumpwright_connect::helm_repository::{registry_login, settings};
-use bumpwright_source::{OciRemote, oci_repository};
+use bumpwright_source::{OciRemote, Unresolved, oci_repository};
 use bumpwright_verify::notation::Verdict;
 
 /// Makes the chart.
@@ -61,7 +62,7 @@ pub(super) async fn chart(request: &SourceRequest<'_, HelmChart>, repository: &H
             let digest = image.map(|(digest, _)| Ok(digest));
             let digest = digest.unwrap_or_else(|| digest_of(&remote, &version));
             let pulled = digest
-                .map_err(PullError::Unreachable)
+                .map_err(|error| PullError::Unreachable(error.to_string()))
                 .and_then(|digest| pulled(&remote, &tag(&version), &digest, sizes.archive, &mut held));
             let archive = pulled.map_err(|error| {
                 let name = format!("oci://{}", remote.name(&format!(":{version}")));
@@ -163,7 +164,11 @@ fn trust(request: &SourceRequest<'_, HelmChart>, objects: &Objects) -> Result<Op
 }
 
 /// Whether a Secret with keys of cosign has some. Reading it reports one that is missing.
-fn has_keys(request: &SourceRequest<'_, HelmChart>, verify: &OciVerification, objects: &Objects) -> Result<(), String> {
+fn has_keys(
+    request: &SourceRequest<'_, HelmChart>,
+    verify: &OciVerification,
+    objects: &Objects,
+) -> Result<(), SignatureError> {
     let named = verify.secret_ref.as_ref().filter(|_| verify.provider == "cosign");
     let Some(name) = named.map(|reference| request.beside(&reference.name)) else {
         return Ok(());
@@ -173,7 +178,7 @@ fn has_keys(request: &SourceRequest<'_, HelmChart>, verify: &OciVerification, ob
     if entries.is_none_or(|entries| entries.iter().any(is_key)) {
         Ok(())
     } else {
-        Err(format!("no public keys found in secret '{name}'"))
+        Err(SignatureError::NoPublicKeys(name))
     }
 }
 
@@ -181,14 +186,14 @@ fn has_keys(request: &SourceRequest<'_, HelmChart>, verify: &OciVerification, ob
 async fn verified(remote: &OciRemote, trusted: Trusted, version: &str) -> Result<(String, Verdict), Error> {
     let (asked, wanted) = (remote.clone(), version.to_owned());
     let name = format!("oci://{}", remote.name(&format!(":{version}")));
-    let failed = |why: String| BuildError::Verification(format!("failed to verify {name}: {why}"));
+    let failed = |why: SignatureError| BuildError::Verification(format!("failed to verify {name}: {why}"));
     let digest = run_on_network(move || Ok::<_, Error>(digest_of(&asked, &wanted))).await?;
-    let digest = digest.map_err(failed)?;
+    let digest = digest.map_err(|error| failed(error.into()))?;
     let verdict = verdict(trusted, remote, &digest).await.map_err(failed)?;
     Ok((digest, verdict))
 }
 
-pub(super) fn digest_of(remote: &OciRemote, version: &str) -> Result<String, String> {
+pub(super) fn digest_of(remote: &OciRemote, version: &str) -> Result<String, Unresolved> {
     let revision = remote.revision(&tag(version))?;
     Ok(revision.rsplit('@').next().unwrap_or_default().to_owned())
 }

@@ -66,7 +66,7 @@ pub(crate) fn of_registry(
     let version = oci_version(&remote, wanted.name, wanted.version).map_err(|why| unread(wanted, why))?;
     let most = wanted.sizes.archive;
     let archive = oci::digest_of(&remote, &version)
-        .map_err(PullError::Unreachable)
+        .map_err(|error| PullError::Unreachable(error.to_string()))
         .and_then(|digest| pulled(&remote, &oci::tag(&version), &digest, most, held));
     let archive = archive.map_err(|error| RemoteError::Download {
         version: version.clone(),

@@ -5,6 +5,7 @@ mod dereference;
 mod error;
 mod fetch;
 pub(crate) mod remote;
+pub(in crate::sources) mod signature_error;
 mod status;
 mod store;
 pub(super) mod verify;

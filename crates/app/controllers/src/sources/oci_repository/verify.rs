@@ -1,6 +1,7 @@
 //! Signatures of an OCIRepository's image (source-controller v1.10, `verifySignature`).
 
 use super::error::Error;
+use super::signature_error::SignatureError;
 use crate::sources::artifacts;
 use crate::sources::source::{Source, SourceRequest};
 use crate::sources::status::VERIFIED;
@@ -15,7 +16,7 @@ use bumpwright_verify::notation::{NotationTrust, Verdict};
 use bumpwright_verify::sigstore::{Identity, Keyless, Pattern, TrustedRoot};
 
 /// The most identities that are accepted. Each takes two compiled patterns while signatures are verified.
-const MAX_IDENTITIES: usize = 100;
+pub(super) const MAX_IDENTITIES: usize = 100;
 
 /// The result of a verification without failures.
 pub(super) enum Verification {
@@ -89,7 +90,7 @@ async fn signatures(
     remote: &OciRemote,
     objects: &Objects,
     revision: &str,
-) -> Result<Verdict, String> {
+) -> Result<Verdict, SignatureError> {
     let digest = digest_text(revision);
     let trusted = trusted(request, verify, objects, &remote.name(&format!("@{digest}")))?;
     verdict(trusted, remote, digest).await
@@ -104,35 +105,39 @@ pub(in crate::sources) enum Trusted {
 /// Whose signatures count; `named` is what a spec without a Secret is called.
 ///
 /// # Errors
-/// In words for the user.
+/// [`SignatureError`]
 pub(in crate::sources) fn trusted<S: Source>(
     request: &SourceRequest<'_, S>,
     verify: &OciVerification,
     objects: &Objects,
     named: &str,
-) -> Result<Trusted, String> {
+) -> Result<Trusted, SignatureError> {
     match verify.provider.as_str() {
         "cosign" => cosign_verifier(request, verify, objects).map(Trusted::Cosign),
         "notation" => notation_trust(request, verify, objects, named).map(Trusted::Notation),
-        other => Err(format!("unsupported verification provider: {other}")),
+        other => Err(SignatureError::UnknownProvider(other.to_owned())),
     }
 }
 
 /// Whether the image with a digest has a signature that counts.
 ///
 /// # Errors
-/// In words for the user.
-pub(in crate::sources) async fn verdict(trusted: Trusted, remote: &OciRemote, digest: &str) -> Result<Verdict, String> {
+/// [`SignatureError`]
+pub(in crate::sources) async fn verdict(
+    trusted: Trusted,
+    remote: &OciRemote,
+    digest: &str,
+) -> Result<Verdict, SignatureError> {
     let (remote, digest) = (remote.clone(), digest.to_owned());
     let now = clock::now().unix_seconds();
     let ask = move || match trusted {
         Trusted::Cosign(verifier) => {
-            let verified = verify_cosign(&remote, &digest, &verifier);
-            verified.map(|()| Verdict::Verified).map_err(|error| error.to_string())
+            verify_cosign(&remote, &digest, &verifier)?;
+            Ok(Verdict::Verified)
         }
-        Trusted::Notation(trust) => verify_notation(&remote, &digest, &trust, now).map_err(|error| error.to_string()),
+        Trusted::Notation(trust) => Ok(verify_notation(&remote, &digest, &trust, now)?),
     };
-    blocking::ask(ask).await.and_then(|verdict| verdict)
+    blocking::ask(ask).await.map_err(SignatureError::Interrupted)?
 }
 
 /// Whose signatures of cosign count: by the keys of a Secret, or without one by identities.
@@ -140,7 +145,7 @@ fn cosign_verifier<S: Source>(
     request: &SourceRequest<'_, S>,
     verify: &OciVerification,
     objects: &Objects,
-) -> Result<Verifier, String> {
+) -> Result<Verifier, SignatureError> {
     let Some(reference) = &verify.secret_ref else {
         let root = trusted_root(request, verify, objects)?;
         return Ok(Verifier::keyless(Keyless::new(root, identities(verify)?)));
@@ -155,23 +160,23 @@ fn notation_trust<S: Source>(
     verify: &OciVerification,
     objects: &Objects,
     named: &str,
-) -> Result<NotationTrust, String> {
+) -> Result<NotationTrust, SignatureError> {
     let Some(reference) = &verify.secret_ref else {
-        return Err(format!("verification secret cannot be empty: '{named}'"));
+        return Err(SignatureError::NoReference(named.to_owned()));
     };
     let entries = entries(request, &reference.name, objects)?;
     let name = request.beside(&reference.name).to_string();
-    NotationTrust::read(&name, entries).map_err(|error| error.to_string())
+    Ok(NotationTrust::read(&name, entries)?)
 }
 
 fn entries<'a, S: Source>(
     request: &SourceRequest<'_, S>,
     name: &str,
     objects: &'a Objects,
-) -> Result<Vec<(&'a str, &'a [u8])>, String> {
+) -> Result<Vec<(&'a str, &'a [u8])>, SignatureError> {
     let secret = objects.secret(&request.beside(name));
-    let secret = secret.ok_or_else(|| format!("secrets {name:?} not found"))?;
-    secret.entries().map_err(|error| error.to_string())
+    let secret = secret.ok_or_else(|| SignatureError::NoSecret(name.to_owned()))?;
+    Ok(secret.entries()?)
 }
 
 /// The trusted root of a Secret; without one that of Sigstore's public instance.
@@ -179,35 +184,33 @@ fn trusted_root<S: Source>(
     request: &SourceRequest<'_, S>,
     verify: &OciVerification,
     objects: &Objects,
-) -> Result<TrustedRoot, String> {
+) -> Result<TrustedRoot, SignatureError> {
     let Some(reference) = &verify.trusted_root_secret_ref else {
         return Ok(TrustedRoot::public());
     };
     let name = request.beside(&reference.name);
-    let failed = |why: String| format!("failed to read trusted root from secret '{name}': {why}");
-    let secret = objects
-        .secret(&name)
-        .ok_or_else(|| failed(format!("secrets {:?} not found", name.name)))?;
-    let text = secret.get(TRUSTED_ROOT).map_err(|error| failed(error.to_string()))?;
-    let text = text.ok_or_else(|| failed(format!("'{TRUSTED_ROOT}' not found in secret '{name}'")))?;
-    TrustedRoot::read(text).map_err(|error| format!("unable to parse trusted root: {error}"))
+    let Some(secret) = objects.secret(&name) else {
+        return Err(SignatureError::NoRootSecret(name));
+    };
+    match secret.get(TRUSTED_ROOT) {
+        Ok(Some(text)) => Ok(TrustedRoot::read(text)?),
+        Ok(None) => Err(SignatureError::NoRoot(name)),
+        Err(cause) => {
+            let cause = cause.into();
+            Err(SignatureError::RootSecret { name, cause })
+        }
+    }
 }
 
 /// The identities that are accepted: as in Flux, there has to be one. (Flux accepts any for signatures of cosign 2.)
-fn identities(verify: &OciVerification) -> Result<Vec<Identity>, String> {
+fn identities(verify: &OciVerification) -> Result<Vec<Identity>, SignatureError> {
     if verify.match_oidc_identity.is_empty() {
-        return Err("without a key, spec.verify.matchOIDCIdentity has to say who may sign".to_owned());
+        return Err(SignatureError::NoIdentity);
     }
     if verify.match_oidc_identity.len() > MAX_IDENTITIES {
-        return Err(format!(
-            "spec.verify.matchOIDCIdentity has {} identities, {MAX_IDENTITIES} are allowed; a regular expression can accept many",
-            verify.match_oidc_identity.len()
-        ));
+        return Err(SignatureError::TooManyIdentities(verify.match_oidc_identity.len()));
     }
-    let pattern = |text: &str| match Regexp::new(text) {
-        Ok(pattern) => Ok(Pattern::Found(pattern)),
-        Err(error) => Err(format!("spec.verify.matchOIDCIdentity: {error}")),
-    };
+    let pattern = |text: &str| Regexp::new(text).map(Pattern::Found);
     let identities = verify.match_oidc_identity.iter();
     identities
         .map(|identity| {
@@ -233,7 +236,7 @@ mod tests {
             serde_json::from_value(json!({"provider": "cosign", "matchOIDCIdentity": vec![one; count]})).unwrap()
         };
         assert_eq!(identities(&verify(100)).unwrap().len(), 100);
-        let error = identities(&verify(101)).unwrap_err();
+        let error = identities(&verify(101)).unwrap_err().to_string();
         assert!(
             error.starts_with("spec.verify.matchOIDCIdentity has 101 identities, 100 are allowed"),
             "{error}"

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::announce::{Announcer, PutBackAnnouncer};
-use super::aside::aside;
+use super::aside::{TakesPlace, aside};
 use super::outcome::Outcome;
 use super::{Following, Ran, hold, look, told};
 use crate::images::automation::fetch::{self, Fetched};
@@ -15,6 +15,7 @@ use bumpwright_message::Era;
 use bumpwright_policy::{Closed, PolicyName};
 use bumpwright_rollout::{Blame, Failing, Failure, Handled, PutBack as Noted, Record, Retry, Step, failing_workloads};
 use bumpwright_runtime::{ReconcileRequest, blocking, clock};
+use bumpwright_update::settings::SettingsError;
 use bumpwright_update::{Announce, CommitMessage, PutBack, RemoteJob, Start, full_branch, run_remote, settings};
 
 /// The message of a commit that puts images back, unless the automation has one.
@@ -31,6 +32,29 @@ impl From<String> for Delay {
     fn from(why: String) -> Self {
         Self { why, opens: None }
     }
+}
+
+impl From<hold::NotHeld> for Delay {
+    fn from(error: hold::NotHeld) -> Self {
+        error.to_string().into()
+    }
+}
+
+/// Why images are held, and not put back.
+#[derive(Debug, thiserror::Error)]
+enum OnlyHeld {
+    #[error("{image} of ImagePolicy {policy} was put back before")]
+    PutBackBefore { image: String, policy: String },
+    /// The reference of the source is invalid.
+    #[error(transparent)]
+    Reference(#[from] SettingsError),
+    #[error("its source does not follow a branch")]
+    NoBranch,
+    /// The record has no id of a commit; the text is that of gix.
+    #[error("{0}")]
+    Commit(String),
+    #[error(transparent)]
+    TakesPlace(#[from] TakesPlace),
 }
 
 impl From<Closed> for Delay {
@@ -120,7 +144,7 @@ impl Following {
         let job = match self.may_be_put_back(record, failure, &failing, &blamed, &images, ran) {
             Ok(job) => job,
             Err(why) => {
-                record.handled(name, Handled::Held, &why);
+                record.handled(name, Handled::Held, &why.to_string());
                 return Ok(());
             }
         };
@@ -152,7 +176,7 @@ impl Following {
     /// The run that puts images back.
     ///
     /// # Errors
-    /// Why they are only held.
+    /// [`OnlyHeld`]
     fn may_be_put_back(
         &self,
         record: &Record,
@@ -161,9 +185,10 @@ impl Following {
         blamed: &Blame,
         images: &BTreeMap<String, String>,
         ran: &Ran,
-    ) -> Result<RemoteJob, String> {
+    ) -> Result<RemoteJob, OnlyHeld> {
         if let Some((policy, image)) = images.iter().find(|(policy, image)| record.was_reverted(policy, image)) {
-            return Err(format!("{image} of ImagePolicy {policy} was put back before"));
+            let (image, policy) = (image.clone(), policy.clone());
+            return Err(OnlyHeld::PutBackBefore { image, policy });
         }
         self.job(record, failure, failing, blamed, ran)
     }
@@ -184,18 +209,18 @@ impl Following {
         failing: &Failing,
         blamed: &Blame,
         ran: &Ran,
-    ) -> Result<RemoteJob, String> {
-        let (start, branch) =
-            settings::start(self.source.spec.reference.as_ref()).map_err(|error| error.to_string())?;
+    ) -> Result<RemoteJob, OnlyHeld> {
+        let (start, branch) = settings::start(self.source.spec.reference.as_ref())?;
         let is_branch = match &start {
             Start::Branch(_) => true,
             Start::Name(name) => name.starts_with("refs/heads/"),
             _ => false,
         };
         if !is_branch {
-            return Err("its source does not follow a branch".to_owned());
+            return Err(OnlyHeld::NoBranch);
         }
-        let good = ObjectId::from_hex(failure.good.as_bytes()).map_err(|error| error.to_string())?;
+        let good = ObjectId::from_hex(failure.good.as_bytes());
+        let good = good.map_err(|error| OnlyHeld::Commit(error.to_string()))?;
         let only = match blamed {
             Blame::All => None,
             Blame::Policies(policies) => {

@@ -10,10 +10,15 @@ const TEXTS: [&str; 4] = [
     "merge_request.description",
 ];
 
+/// The refspec of the push would put the commit in the place of the automation's own.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("push.refspec '{0}' would put the commit in the place of the automation's own")]
+pub(super) struct TakesPlace(String);
+
 /// Has a job push commits that put images back on the branch `reconciled`, by its full name. Where the
 /// automation's commits go to a branch, request or change of their own, these have another one: they would take
 /// the place of the automation's.
-pub(super) fn aside(job: &mut RemoteJob, reconciled: &str) -> Result<(), String> {
+pub(super) fn aside(job: &mut RemoteJob, reconciled: &str) -> Result<(), TakesPlace> {
     let of_checkout = || job.start_branch().filter(|_| job.push.refspecs.is_empty());
     let branch = job.push.branch.clone().or_else(of_checkout);
     let push = &mut job.push;
@@ -32,10 +37,7 @@ pub(super) fn aside(job: &mut RemoteJob, reconciled: &str) -> Result<(), String>
         if is_review(&refspec.destination) {
             refspec.destination = for_review(&refspec.destination, base);
         } else if refspec.destination != reconciled {
-            return Err(format!(
-                "push.refspec '{}' would put the commit in the place of the automation's own",
-                refspec.text
-            ));
+            return Err(TakesPlace(refspec.text.clone()));
         }
     }
     push.options.retain(|(key, _)| !TEXTS.contains(&key.as_str()));
@@ -108,7 +110,7 @@ mod tests {
         }
     }
 
-    fn branch(start: &str, branch: Option<&str>, refspec: Option<&str>) -> Result<Option<String>, String> {
+    fn branch(start: &str, branch: Option<&str>, refspec: Option<&str>) -> Result<Option<String>, TakesPlace> {
         let mut job = job(start, branch, refspec);
         aside(&mut job, "refs/heads/main")?;
         let options = [("topic", "images-put-back"), ("merge_request.target", "main")];
@@ -139,7 +141,9 @@ mod tests {
         let both = branch("main", Some("auto"), Some("refs/heads/auto:refs/for/main"));
         assert_eq!(both, Ok(Some("auto-put-back".to_owned())));
         assert_eq!(branch("main", None, Some("refs/heads/main:refs/heads/main")), Ok(None));
-        let why = branch("main", None, Some("refs/heads/main:refs/heads/auto")).unwrap_err();
+        let why = branch("main", None, Some("refs/heads/main:refs/heads/auto"))
+            .unwrap_err()
+            .to_string();
         assert!(why.contains("push.refspec 'refs/heads/main:refs/heads/auto'"), "{why}");
     }
 

@@ -19,18 +19,27 @@ const ATTEMPTS: u32 = 5;
 /// The field manager of the annotation.
 const MANAGER: &str = "image-automation-controller";
 
+/// The API server refuses to record an image at its policy.
+#[derive(Debug, thiserror::Error)]
+#[error("unable to hold {image} at ImagePolicy {policy}: {cause}")]
+pub(super) struct NotHeld {
+    image: LatestRef,
+    policy: ObjectName,
+    cause: ClusterError,
+}
+
 /// Holds the images of policies (`namespace/name`) since a Kustomization failed with them: for everybody at policies of
 /// the automation's own namespace, for this automation alone at those of others.
 ///
 /// # Errors
-/// The server's.
+/// [`NotHeld`]
 pub(super) async fn hold(
     context: &AutomationContext,
     own: &str,
     images: &BTreeMap<String, String>,
     (kustomization, failing): (&str, &Failing),
     record: &mut Record,
-) -> Result<(), String> {
+) -> Result<(), NotHeld> {
     for (policy, image) in images {
         let Some((namespace, name)) = policy.split_once('/') else {
             continue;
@@ -45,9 +54,10 @@ pub(super) async fn hold(
             continue;
         }
         let (image, failed) = version(image, kustomization, &failing.message, &failing.commit);
-        one(context, &ObjectName::new(namespace, name), &image, &failed)
-            .await
-            .map_err(|error| format!("unable to hold {image} at ImagePolicy {policy}: {error}"))?;
+        let policy = ObjectName::new(namespace, name);
+        if let Err(cause) = one(context, &policy, &image, &failed).await {
+            return Err(NotHeld { image, policy, cause });
+        }
     }
     Ok(())
 }

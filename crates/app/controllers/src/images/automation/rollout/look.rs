@@ -130,13 +130,24 @@ pub(super) fn seen(
     }
 }
 
+/// Why a record is not taken further.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StepError {
+    /// The mirror cannot be asked.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The automation is deleted meanwhile, or the process ends.
+    #[error("{0}")]
+    Interrupted(String),
+}
+
 /// Takes the record a step further. Reads Git's objects, so it has a thread of its own.
-pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &Ran) -> Result<Step, String> {
+pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &Ran) -> Result<Step, StepError> {
     let (mut next, place) = (record.clone(), ran.place.clone());
     let rules = ran.job.edits.rules.clone();
     let work = move || {
         let commits = commits(&next);
-        let git = GitView::new(&place, &commits, rules.as_ref()).map_err(|error| error.to_string())?;
+        let git = GitView::new(&place, &commits, rules.as_ref())?;
         let holds = |commit: &str| git.holds(commit);
         let mut step = next.step(&seen, &holds, limits);
         for failure in &mut step.failures {
@@ -145,11 +156,11 @@ pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &
             }
         }
         match git.failed.into_inner() {
-            Some(error) => Err(error.to_string()),
+            Some(error) => Err(error),
             None => Ok((next, step)),
         }
     };
-    let (next, step) = blocking::ask(work).await??;
+    let (next, step) = blocking::ask(work).await.map_err(StepError::Interrupted)??;
     *record = next;
     Ok(step)
 }

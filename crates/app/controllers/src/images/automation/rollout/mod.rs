@@ -141,7 +141,7 @@ impl Following {
         looked
     }
 
-    async fn step(&self, record: &mut Record, ran: &Ran) -> Result<Step, String> {
+    async fn step(&self, record: &mut Record, ran: &Ran) -> Result<Step, look::StepError> {
         let seen = look::seen(&self.context, &self.automation, &self.source, ran);
         look::step(record, seen, self.limits(), ran).await
     }
