@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Benchmark of HelmReleases in a fleet: 589 of a small chart of six objects, in 30 Kustomizations.
 
-The whole view; `fleet diff` after a change of one release; and what `--fleet` and `--verify build` add to an update of one field.
-Prints a Markdown table of medians."""
+The whole view; `fleet diff` after a change of one release; and what `--fleet` and `--verify build` add to an update of one field;
+flate's view and its comparison beside them, if it is there (`tests/tools/prepare-real flate`). Prints a Markdown table of medians."""
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 
@@ -78,7 +79,7 @@ def main():
         fleet(root)
         env = {**os.environ, "HOME": str(scratch)}
         update = ["update", root, "--dry-run", "--offline", "--set", "flux-system:web=ghcr.io/example/web:2.0.0"]
-        entry = root / "cluster"
+        entry, peers = root / "cluster", {}
         commands = {
             "the view": ["fleet", "--offline", "--output", "names", entry],
             "the view without Helm": ["fleet", "--offline", "--helm=false", "--output", "names", entry],
@@ -88,7 +89,13 @@ def main():
             "with `--fleet`": [*update, "--fleet", entry],
             "with `--verify build`": [*update, "--fleet", entry, "--verify", "build"],
         }
+        if flate := shutil.which("flate", path=os.environ.get("BUMPWRIGHT_TOOLS", os.path.expanduser("~/.cache/bumpwright/bin"))):
+            git(root, "worktree", "add", "-q", scratch / "before", "main~1")
+            quiet = [flate, "--no-progress"]
+            peers["flate's view"] = [*quiet, "build", "all", "--path", entry]
+            peers["flate's comparison"] = [*quiet, "diff", "all", "--path", entry, "--path-orig", scratch / "before/cluster"]
         commands = {label: command if command[0] == "sh" else [*ours, *command] for label, command in commands.items()}
+        commands |= peers
         runs = {label: [] for label in commands}
         for _ in range(options.rounds):
             for label, command in commands.items():

@@ -14,6 +14,7 @@ mod artifacts;
 mod beside;
 mod buckets;
 mod cosign;
+mod flate;
 mod flux_cli;
 mod flux_neighbours;
 #[path = "gitea/mod.rs"]
