@@ -139,6 +139,29 @@ fn a_misspelt_marker_is_told_in_a_fleet_without_policies() {
     );
 }
 
+/// A kind of Flux that is misspelt is applied by nobody, and all that it would bring is missing.
+#[test]
+fn a_misspelt_kind_of_flux_is_an_error() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/p/sync.yaml", sync("p"));
+    for (group, kind, meant) in [
+        ("kustomize.toolkit.fluxcd.io", "Kustomizaton", "Kustomization"),
+        ("helm.toolkit.fluxcd.io", "HelmRelase", "HelmRelease"),
+        ("image.toolkit.fluxcd.io", "ImagePolcy", "ImagePolicy"),
+        ("notification.toolkit.fluxcd.io", "Alrt", "Alert"),
+        ("source.toolkit.fluxcd.io", "OciRepositry", "OCIRepository"),
+    ] {
+        let text = format!("apiVersion: {group}/v1\nkind: {kind}\nmetadata: {{name: a, namespace: web}}\n");
+        bench.write("clusters/p/a.yaml", text);
+        let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
+        let finding = format!(
+            "clusters/p/a.yaml:2:7: error[unknown-kind]: {kind} web/a: kind {kind} is unknown in {group}: did you mean {meant}?"
+        );
+        assert!(ran.code == 1 && ran.out.contains(&finding), "{}{}", ran.out, ran.err);
+    }
+}
+
 /// What is in another namespace was built: it is not looked for in what was not.
 #[test]
 fn a_source_of_another_namespace_is_meant() {

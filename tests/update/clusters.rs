@@ -213,6 +213,45 @@ fn policies_that_only_a_build_gives_are_found() {
 }
 
 /// A policy that nobody knows may be in what was not built: that is what has to be mended.
+/// An automation that cannot be used has a branch and an author that would be lost: nothing is committed without it.
+#[test]
+fn an_automation_that_cannot_be_used_stops_the_update() {
+    let automation = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageUpdateAutomation\nmetadata: {name: fleet, namespace: flux-system}\nspec:\n  \
+                      interval: 1h\n  sourceRef: {kind: GitRepository, name: flux-system}\n  git:\n    commit: {author: {name: bot, email: bot@example.com}}\n    \
+                      push: {branch: review}\n";
+    let with = |text: &str| {
+        let mut files = fleet();
+        files.push(("clusters/ops/automation.yaml".to_owned(), text.to_owned()));
+        let bench = Bench::new();
+        let (_, url) = remote(&bench, &files);
+        let arguments = ["update", &url, "--dry-run", "--fleet", "clusters/ops"];
+        bench.run(&newer(&arguments))
+    };
+    let sound = with(automation);
+    assert!(
+        sound.code == 0 && sound.out.contains("review"),
+        "{}{}",
+        sound.out,
+        sound.err
+    );
+    for (from, to, why) in [
+        (
+            "name: flux-system}\n  git",
+            "name: flux-sys}\n  git",
+            "ImageUpdateAutomation flux-system/fleet: GitRepository flux-system/flux-sys is not in the fleet",
+        ),
+        (
+            "kind: ImageUpdateAutomation",
+            "kind: ImageUpdateAutomaton",
+            "kind ImageUpdateAutomaton is unknown in image.toolkit.fluxcd.io: did you mean ImageUpdateAutomation?",
+        ),
+        ("    push:", "    psuh:", "spec.git.psuh is unknown: did you mean push?"),
+    ] {
+        let ran = with(&automation.replace(from, to));
+        assert!(ran.code == 2 && ran.err.contains(why), "{}{}", ran.out, ran.err);
+    }
+}
+
 #[test]
 fn what_did_not_build_is_named_in_the_place_of_its_policies() {
     let mut files = fleet();

@@ -296,6 +296,61 @@ fn a_set_policy_that_no_marker_names_is_told() {
     );
 }
 
+/// A policy with a field that does not exist is not what its author meant: it chooses nothing, whatever the registry has.
+#[test]
+fn a_policy_with_an_unknown_field_chooses_nothing() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    let policy = |spec: &str| {
+        format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: app, namespace: fs}}\n\
+             spec: {{image: 127.0.0.1:1/o/app, interval: 1m}}\n---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\n\
+             metadata: {{name: app, namespace: fs}}\nspec:\n  imageRepositoryRef: {{name: app}}\n{spec}  policy: {{alphabetical: {{}}}}\n"
+        )
+    };
+    for (spec, place) in [
+        (
+            "  filters: {pattern: ^main-}\n",
+            "p.yaml:11:3: ImagePolicy fs/app: spec.filters is unknown",
+        ),
+        (
+            "  filterTags: {regex: ^main-}\n",
+            "p.yaml:11:16: ImagePolicy fs/app: spec.filterTags.regex is unknown",
+        ),
+        (
+            "  suspended: true\n",
+            "p.yaml:11:3: ImagePolicy fs/app: spec.suspended is unknown: did you mean suspend?",
+        ),
+    ] {
+        bench.write("p.yaml", policy(spec));
+        let ran = bench.run(&["update", "--strict"]);
+        let skip = format!("skipped a.yaml:1:8: PolicyNotReady: {place}");
+        assert!(ran.code == 3 && ran.out.contains(&skip), "{}{}", ran.out, ran.err);
+        assert_eq!(bench.read("a.yaml"), MARKED);
+    }
+}
+
+/// PowerShell writes UTF-16: such a file is not UTF-8, which is told if it has a marker.
+#[test]
+fn files_in_utf16_are_told() {
+    let bench = Bench::new();
+    for (mark, bytes) in [
+        ([0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
+        ([0xfe, 0xff], u16::to_be_bytes),
+    ] {
+        let text: Vec<u8> = MARKED.encode_utf16().flat_map(bytes).collect();
+        bench.write("a.yaml", [&mark[..], &text].concat());
+        let ran = bench.run(&["update", "--strict", "--set", "fs:app=ghcr.io/o/app:2.0.0"]);
+        let skip = "skipped a.yaml:1:1: Unparsable: ";
+        assert!(
+            ran.code == 3 && ran.out.contains(skip) && ran.out.contains("save the file as UTF-8"),
+            "{}{}",
+            ran.out,
+            ran.err
+        );
+    }
+}
+
 #[test]
 fn a_digest_alone_can_be_set_and_a_tag_field_is_then_skipped() {
     let bench = Bench::new();

@@ -182,13 +182,19 @@ impl Given {
     /// An entry does not exist, or two clusters differ in an object.
     pub(in crate::cli) fn objects(&self, given: &Objects) -> Result<Known, String> {
         let fleets = self.fleets()?;
-        let Collected { objects, mut notes } = collect(&fleets, given, &self.settings.identity)?;
+        let collected = collect(&fleets, given, &self.settings.identity)?;
+        let Collected {
+            objects,
+            mut notes,
+            unusable,
+        } = collected;
         let problems = fleets.iter().flat_map(|fleet| &fleet.problems);
         notes.extend(problems.cloned());
         Ok(Known {
             unbuilt: unbuilt(&fleets),
             objects,
             notes,
+            unusable,
         })
     }
 
@@ -222,6 +228,8 @@ impl Given {
 pub(in crate::cli) struct Known {
     pub(in crate::cli) objects: Objects,
     pub(in crate::cli) notes: Vec<String>,
+    /// Automations that are left out, and why.
+    pub(in crate::cli) unusable: Vec<String>,
     /// The Kustomizations that could not be built, with the reason of the first: objects that are not
     /// known may be theirs.
     pub(in crate::cli) unbuilt: Option<String>,

@@ -4,17 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use bumpwright_api::{Document, ImageUpdateAutomation, Object, ObjectName, Objects, Place, UnknownFields, read};
+use bumpwright_api::{Cause, Document, ImageUpdateAutomation, Object, ObjectName, Objects, Place, UnknownFields, read};
 use bumpwright_fleet::{Fleet, FleetObject, Identity, SourceObject, is_masked};
 
 /// The group of sources.
 const SOURCES: &str = "source.toolkit.fluxcd.io";
 
+/// The group of policies and automations.
+const IMAGES: &str = "image.toolkit.fluxcd.io";
+
+const AUTOMATION: &str = "ImageUpdateAutomation";
+
 /// The kinds that commands read.
 const KINDS: [(&str, &str); 6] = [
-    ("image.toolkit.fluxcd.io", "ImagePolicy"),
-    ("image.toolkit.fluxcd.io", "ImageRepository"),
-    ("image.toolkit.fluxcd.io", "ImageUpdateAutomation"),
+    (IMAGES, "ImagePolicy"),
+    (IMAGES, "ImageRepository"),
+    (IMAGES, AUTOMATION),
     (SOURCES, "GitRepository"),
     ("", "Secret"),
     ("", "ServiceAccount"),
@@ -28,6 +33,8 @@ const OWNER: (&str, [&str; 2]) = ("kustomize.toolkit.fluxcd.io", ["name", "names
 pub(super) struct Collected {
     pub(super) objects: Objects,
     pub(super) notes: Vec<String>,
+    /// Automations that are left out, and why: they may be those of this repository.
+    pub(super) unusable: Vec<String>,
 }
 
 /// Collects the objects of fleets. Those that are also `given` by hand are left out, and so are automations of other
@@ -52,15 +59,24 @@ pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) ->
                 Ok(Some(document)) => document,
                 Ok(None) => continue,
                 Err(error) => {
-                    collected.notes.push(format!("left out: {error}"));
+                    if error.is_automation {
+                        collected.unusable.push(error.text.clone());
+                    }
+                    collected.notes.push(format!("left out: {}", error.text));
                     continue;
                 }
             };
             let key = key(&document.object);
             let is_left_out = match &document.object {
-                Object::ImageUpdateAutomation(automation) => {
-                    has_automations || !is_of_this_repository(automation, fleet, identity)
+                Object::ImageUpdateAutomation(automation) if !has_automations => {
+                    let nowhere = without_source(automation, fleet);
+                    collected
+                        .notes
+                        .extend(nowhere.iter().map(|why| format!("left out: {why}")));
+                    collected.unusable.extend(nowhere);
+                    !is_of_this_repository(automation, fleet, identity)
                 }
+                Object::ImageUpdateAutomation(_) => true,
                 _ => false,
             };
             if is_left_out || given.contains(&key) || !own.insert(key.clone()) {
@@ -136,8 +152,10 @@ fn key(object: &Object) -> (&'static str, ObjectName) {
     (object.kind(), object.metadata().object_name())
 }
 
+/// Kinds of Flux's image group that are misspelt are read, too, and refused.
 fn is_read(object: &FleetObject) -> bool {
-    KINDS.contains(&bumpwright_api::group_kind(&object.value))
+    let (group, kind) = bumpwright_api::group_kind(&object.value);
+    KINDS.contains(&(group, kind)) || group == IMAGES
 }
 
 fn is_credential(kind: &str) -> bool {
@@ -163,13 +181,24 @@ fn unowned(object: &Value) -> Value {
     object
 }
 
-/// Reads an object as its API server does: unknown fields are dropped.
-fn document(object: &FleetObject) -> Result<Option<Document>, String> {
+/// An object that its API server refuses.
+struct Refused {
+    text: String,
+    is_automation: bool,
+}
+
+/// Reads an object as its API server does, whose server-side apply refuses fields that the schema does not have.
+fn document(object: &FleetObject) -> Result<Option<Document>, Refused> {
     let text = object.value.to_string();
     let origin = object.origin.as_deref().unwrap_or("generated");
-    let documents = read(origin, text.as_bytes(), UnknownFields::Allow).map_err(|errors| {
+    let documents = read(origin, text.as_bytes(), UnknownFields::Refuse).map_err(|errors| {
         let causes: Vec<String> = errors.0.iter().map(|error| error.cause.to_string()).collect();
-        format!("{origin}: {}", causes.join("; "))
+        let is_near = |cause: &Cause| matches!(cause, Cause::Kind { near, .. } if *near == AUTOMATION);
+        Refused {
+            text: format!("{origin}: {}", causes.join("; ")),
+            is_automation: bumpwright_api::group_kind(&object.value) == (IMAGES, AUTOMATION)
+                || errors.0.iter().any(|error| is_near(&error.cause)),
+        }
     })?;
     let (path, place) = place(origin);
     let named = documents.into_iter().next().map(|document| Document {
@@ -189,6 +218,19 @@ fn place(origin: &str) -> (String, Place) {
         (Some(path), Some(line), Some(column)) => (path.to_owned(), Place { line, column }),
         _ => (origin.to_owned(), Place::default()),
     }
+}
+
+/// Why an automation has no source here: the GitRepository that it names is not in the fleet.
+fn without_source(automation: &ImageUpdateAutomation, fleet: &Fleet) -> Option<String> {
+    let name = automation.source_name();
+    let root = fleet.nodes.first().and_then(|root| root.kustomization.as_ref())?;
+    let is_there = root.source() == name || fleet.object(SOURCES, "GitRepository", &name).is_some();
+    (!is_there).then(|| {
+        format!(
+            "{AUTOMATION} {}: GitRepository {name} is not in the fleet",
+            automation.metadata.object_name()
+        )
+    })
 }
 
 /// Whether an automation edits the repository that the fleet is read from: its source is the one that reconciles the

@@ -62,8 +62,16 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
     let Known {
         objects,
         notes,
+        unusable,
         unbuilt,
     } = clusters.objects(given)?;
+    // What it says about branch, author and path would be lost.
+    let is_without = objects.automations().chain(given.automations()).next().is_none();
+    if let Some(why) = unusable.first().filter(|_| is_without) {
+        return Err(format!(
+            "--fleet: {why}; correct it, or give the automation that counts with -f"
+        ));
+    }
     let verification = Verification {
         must_build: args.verify != Verify::None,
         timeout: args.verify_timeout,

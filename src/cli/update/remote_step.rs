@@ -85,7 +85,8 @@ impl Typed<'_> {
         let source = automation.source_name();
         let repository = self.objects.git_repository(&source);
         let remote = self.remote(repository, url, notes).map_err(|e| match repository {
-            None => format!("{e}: GitRepository {source} is not among the manifests in -f"),
+            None if url.is_none() => format!("{e}: GitRepository {source} is not among the manifests in -f"),
+            None => e,
             Some(_) => e,
         })?;
         let reference = automation.checkout_ref(repository.and_then(|r| r.spec.reference.as_ref()));

@@ -199,8 +199,23 @@ pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
         FileKind::Text(Format::Json) => memmem::find(bytes, b"$imagepolicy").is_some(),
         FileKind::Prose => false,
         FileKind::RuleFile => true,
-        _ => looks_marked(bytes),
+        // A file that is not UTF-8 is told.
+        _ => looks_marked(bytes) || has_in_utf16(bytes, "$imagepolicy"),
     }
+}
+
+/// Whether a file in UTF-16, as PowerShell writes them, has an ASCII text. It has to begin with its byte order mark.
+#[must_use]
+pub fn has_in_utf16(bytes: &[u8], text: &str) -> bool {
+    let Some((mark, rest)) = bytes.split_first_chunk::<2>() else {
+        return false;
+    };
+    let wanted: Vec<u8> = match mark {
+        [0xff, 0xfe] => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        [0xfe, 0xff] => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        _ => return false,
+    };
+    memmem::find(rest, &wanted).is_some()
 }
 
 /// Whether the bytes may contain a marker: one search, for `$imagepolicy` in quotes and for what is almost that in a

@@ -43,8 +43,8 @@ mod walk;
 pub use chosen::{choose, spans, text};
 pub use conventions::{ImageField, ImageKeys, has_host, image_keys, is_image_key, of_images_entry, of_values_mapping};
 pub use file::{
-    FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of,
-    looks_marked, may_be_marked,
+    FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind,
+    has_in_utf16, kind_of, looks_marked, may_be_marked,
 };
 pub use marking::{
     LeftField, Marking, OTHER_POLICY, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles,

@@ -611,7 +611,9 @@ fn explain(binding: Binding, setter: &Setter) -> (Reason, String) {
         ),
         Binding::Collection => (
             Reason::NotAScalar,
-            format!("the marker {setter} is on a collection; {way_out}"),
+            format!(
+                "the marker {setter} is on a collection; put it after a value, which has to be on a line of its own"
+            ),
         ),
         Binding::Loose | Binding::Done => (
             Reason::NotAScalar,

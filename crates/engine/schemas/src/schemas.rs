@@ -100,6 +100,13 @@ impl Schemas {
         Ok(())
     }
 
+    /// Group and kind of Flux's definitions.
+    pub fn flux_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+        DEFINITIONS
+            .iter()
+            .map(|definition| (definition.group.as_str(), definition.kind.as_str()))
+    }
+
     /// Adds the kinds of Flux that are wanted, by group and kind, and that no definition has brought.
     pub fn add_flux(&mut self, is_wanted: impl Fn(&str, &str) -> bool) {
         for definition in DEFINITIONS.iter() {

@@ -55,6 +55,8 @@ pub(crate) struct Violation {
     pub(crate) place: Place,
     /// The field and its fault: `spec.git.psuh is unknown: did you mean push?`
     pub(crate) text: String,
+    /// Whether the schema has no such field or annotation.
+    pub(crate) is_unknown: bool,
 }
 
 /// A kind with the schema that its manifests are checked against.
@@ -107,7 +109,19 @@ struct Check {
 
 impl Check {
     fn add(&mut self, place: Place, text: String) {
-        self.violations.push(Violation { place, text });
+        self.violations.push(Violation {
+            place,
+            text,
+            is_unknown: false,
+        });
+    }
+
+    fn add_unknown(&mut self, place: Place, text: String) {
+        self.violations.push(Violation {
+            place,
+            text,
+            is_unknown: true,
+        });
     }
 
     /// Checks a value; `field` is its path: `spec.patches[0].target`.
@@ -172,7 +186,7 @@ impl Check {
                 None if self.strictness.unknown == UnknownFields::Allow => {}
                 None => {
                     let hint = unknown_hint(entry.name(), schema);
-                    self.add(entry.key.place, format!("{} is unknown: {hint}", path(entry.name())));
+                    self.add_unknown(entry.key.place, format!("{} is unknown: {hint}", path(entry.name())));
                 }
             }
         }
@@ -206,7 +220,7 @@ impl Check {
         for entry in annotations.map(Node::entries).unwrap_or_default() {
             let ours = entry.name().strip_prefix(ANNOTATION_PREFIX);
             if let Some(hint) = ours.and_then(|key| check_annotation_key(self.kind, key).err()) {
-                self.add(
+                self.add_unknown(
                     entry.key.place,
                     format!("annotation {} is unknown: {hint}", entry.name()),
                 );

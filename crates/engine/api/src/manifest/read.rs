@@ -19,7 +19,7 @@ use crate::object::service_account::ServiceAccount;
 use crate::schema::crd::CustomResource;
 use crate::tree::Place;
 use crate::tree::{Node, SyntaxError, parse};
-use bumpwright_edit::RULE_FILE;
+use bumpwright_edit::{RULE_FILE, has_in_utf16};
 use bumpwright_nearest::distance;
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
@@ -171,14 +171,16 @@ impl std::error::Error for ManifestErrors {}
 pub struct Lenient {
     /// The valid objects.
     pub documents: Vec<Document>,
-    /// The faults of the others, and the file's syntax error if it has one.
+    /// The faults of the others, unknown fields of these, and the file's syntax error if it has one.
     pub problems: Vec<ManifestError>,
+    /// Which of the valid objects have unknown fields, and the first of each: they do not say what was meant.
+    pub doubts: Vec<(usize, ManifestError)>,
 }
 
 /// Whether a file may contain an image policy; a file that cannot is not parsed.
 #[must_use]
 pub fn could_hold(text: &[u8]) -> bool {
-    memmem::find(text, IMAGE_GROUP.as_bytes()).is_some()
+    memmem::find(text, IMAGE_GROUP.as_bytes()).is_some() || has_in_utf16(text, IMAGE_GROUP)
 }
 
 /// Reads a file that was given as manifests (`-f`): violations of the schemas of our kinds are errors. `kind: List` is
@@ -280,6 +282,16 @@ pub fn check_all(path: &str, text: &str, complete: bool) -> Vec<ManifestError> {
 }
 
 fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Strictness) -> Vec<ManifestError> {
+    faults_that(path, node, (definition, strictness), |_| true)
+}
+
+/// Those faults of an object that are meant.
+fn faults_that(
+    path: &str,
+    node: &Node,
+    (definition, strictness): (&Definition, Strictness),
+    is_meant: impl Fn(&Violation) -> bool,
+) -> Vec<ManifestError> {
     let error = |place, cause| ManifestError {
         path: path.to_owned(),
         place,
@@ -289,9 +301,10 @@ fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Stric
         return vec![error(node.place, cause)];
     }
     let object = Title(node).to_string();
-    violations(node, definition, strictness)
-        .into_iter()
-        .map(|Violation { place, text }| {
+    let violations = violations(node, definition, strictness).into_iter();
+    violations
+        .filter(|violation| is_meant(violation))
+        .map(|Violation { place, text, .. }| {
             let cause = Cause::Field {
                 object: object.clone(),
                 field: text,
@@ -462,9 +475,8 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
         }
     }
 
-    /// Fields that are nearly some of the schema, where that is not enforced: the object counts, but not as
-    /// its author meant it.
-    fn slips(&self, node: &Node) -> Vec<ManifestError> {
+    /// Fields that the schema does not have, where that is not enforced: the object does not say what its author meant.
+    fn unknown(&self, node: &Node) -> Vec<ManifestError> {
         let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
         let definition = definition_of(group, node.field_text("kind").unwrap_or_default());
         let Some(definition) = definition.filter(|_| self.strict.is_none()) else {
@@ -474,11 +486,9 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             unknown: UnknownFields::Refuse,
             complete: false,
         };
-        let mut slips = faults_of(self.path, node, definition, strictness);
-        slips.retain(
-            |slip| matches!(&slip.cause, Cause::Field { field, .. } if field.contains(" is unknown: did you mean ")),
-        );
-        slips
+        faults_that(self.path, node, (definition, strictness), |violation| {
+            violation.is_unknown
+        })
     }
 
     fn object(&mut self, node: &Node, kind: ReadKind) {
@@ -496,14 +506,17 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             ReadKind::ConfigMap => decode(node).map(Object::ConfigMap),
         };
         let mut faults = self.faults(node);
-        let slips = self.slips(node);
-        self.read.problems.extend(slips);
+        let unknown = self.unknown(node);
         match object.and_then(named) {
-            Ok(object) if faults.is_empty() => self.read.documents.push(Document {
-                path: self.path.to_owned(),
-                place: node.place,
-                object,
-            }),
+            Ok(object) if faults.is_empty() => {
+                let doubt = unknown.first().map(|doubt| (self.read.documents.len(), doubt.clone()));
+                self.read.doubts.extend(doubt);
+                self.read.documents.push(Document {
+                    path: self.path.to_owned(),
+                    place: node.place,
+                    object,
+                });
+            }
             Ok(_) => {}
             Err(error) => {
                 let place = error.place.unwrap_or(node.place);
@@ -520,6 +533,7 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
                 faults.sort_by_key(|fault| fault.place);
             }
         }
+        self.read.problems.extend(unknown);
         self.read.problems.append(&mut faults);
     }
 

@@ -13,6 +13,7 @@ use crate::build::view::{FleetObject, Node, Problem};
 use bumpwright_api::{broken_rules, custom_resources};
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_nearest::nearest;
 use bumpwright_schemas::{Known, Schemas, Violation};
 use bumpwright_sops::{MASK, is_encrypted_secret};
 use bumpwright_yaml::{ReadOptions, json_of_node, read_first};
@@ -211,6 +212,20 @@ fn unknown_kinds(cluster: &Cluster<'_>, unknown: Unknown<'_>) -> Vec<Finding> {
     let is_of_flux = |group: &str| FLUX.iter().any(|end| group.ends_with(end));
     let (flux, others): (Unknown<'_>, Unknown<'_>) = unknown.into_iter().partition(|(group, _)| is_of_flux(group));
     let mut found = Vec::new();
+    let mut flux = flux;
+    for (group, users) in &mut flux {
+        let known = flux_kinds(group);
+        users.retain(|(node, object)| {
+            let kind = text(&object.value, "/kind");
+            let near = nearest(kind, known.iter().copied());
+            let message = |near| format!("kind {kind} is unknown in {group}: did you mean {near}?");
+            let slip = near.map(|near| cluster.at(Rule::UnknownKind, node, object, "/kind", message(near)));
+            let is_left = slip.is_none();
+            found.extend(slip.map(|slip| slip.severity(Severity::Error)));
+            is_left
+        });
+    }
+    flux.retain(|_, users| !users.is_empty());
     let folded =
         |groups: &Unknown<'_>, help: &str| Some(of_groups(cluster, groups)?.severity(Severity::Note).help(help));
     found.extend(folded(&flux, "the definitions come with Flux"));
@@ -222,6 +237,13 @@ fn unknown_kinds(cluster: &Cluster<'_>, unknown: Unknown<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// The kinds of a group of Flux.
+fn flux_kinds(group: &str) -> BTreeSet<&'static str> {
+    let ours = custom_resources().into_iter().map(|resource| resource.group_kind());
+    let ours = ours.chain(Schemas::flux_kinds());
+    ours.filter(|(of, _)| *of == group).map(|(_, kind)| kind).collect()
 }
 
 /// A finding about the kinds of some groups.

@@ -94,7 +94,7 @@ fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
         let path = String::from_utf8_lossy(&file.path);
         if !tracked.contains(&file.path) {
             return Err(RunError::Other(format!(
-                "{path} is not tracked by git; `git add` it, or run without --commit"
+                "{path} is not tracked by git; `git add` it, name other files with --path, or run without --commit"
             )));
         }
         if dirty.contains(&file.path) {

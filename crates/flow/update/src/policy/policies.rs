@@ -248,8 +248,8 @@ impl Policies {
             .or_else(|| bumpwright_policy::ImagePolicy::new(&any_version(), None).ok())
     }
 
-    /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no
-    /// registry is asked. Offline its status counts.
+    /// Adds a policy with conflicting definitions or unknown fields, unless one of that name exists: it is not known
+    /// what is meant, so no registry is asked. Offline its status counts.
     pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
         if !self.online {
             return self.add(policy);

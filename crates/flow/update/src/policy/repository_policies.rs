@@ -13,8 +13,8 @@ pub(crate) struct FoundPolicies {
     objects: Objects,
     notes: Vec<String>,
     wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
-    /// Policies with several definitions that differ, as in a repository with a folder for each cluster, and the
-    /// message for each. It is ambiguous which one a field means, so none of them chooses an image.
+    /// Policies with several definitions that differ, as in a repository with a folder for each cluster, or with fields
+    /// that are unknown, and the message for each. It is not known what is meant, so none of them chooses an image.
     unclear: BTreeMap<(&'static str, ObjectName), String>,
 }
 
@@ -35,6 +35,12 @@ impl FoundPolicies {
         let lenient = read_leniently(&String::from_utf8_lossy(path), bytes);
         self.notes
             .extend(lenient.problems.into_iter().map(|problem| problem.to_string()));
+        for (at, doubt) in lenient.doubts {
+            let wish = lenient.documents.get(at).and_then(|document| wish(&document.object));
+            if let Some((key, _)) = wish {
+                self.unclear.entry(key).or_insert_with(|| doubt.to_string());
+            }
+        }
         for document in lenient.documents {
             self.compare(&document);
             self.notes
