@@ -68,7 +68,7 @@ pub use object::annotations::{ANNOTATION_PREFIX, ANNOTATIONS, Annotation, check_
 pub use object::artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
 pub use object::conditions::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
 pub use object::config_map::{ConfigMap, TRUSTED_ROOT};
-pub use object::duration::{GoDuration, InvalidDuration};
+pub use object::duration::GoDuration;
 pub use object::meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use object::object_id::{ObjectId, group_kind};
 pub use object::secret::{InvalidSecret, Secret};

@@ -26,7 +26,9 @@ pub(crate) fn fault(value: &Value, shape: &Shape) -> Option<String> {
         (Shape::Quantity, Value::String(text)) => quantity::fault(text).map(str::to_owned),
         (Shape::Time { micro }, Value::String(text)) => {
             let layout = if *micro { RFC_3339_MICRO } else { RFC_3339 };
-            Time::parse(layout, text.as_bytes()).err()
+            Time::parse(layout, text.as_bytes())
+                .err()
+                .map(|error| error.to_string())
         }
         (Shape::Bytes, Value::String(text)) => {
             let mut bytes = Vec::new();

@@ -1,6 +1,19 @@
 //! Checks IP addresses as Go's `netip.ParseAddr` does, with its errors. The address itself is not returned.
 
 use super::quote::quote_bytes;
+use thiserror::Error;
+
+/// Why a text is not an address, as Go's `ParseAddr` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("ParseAddr({}): {problem}{}", quote_bytes(.text), .at.as_ref().map(|at| format!(" (at {})", quote_bytes(at))).unwrap_or_default())]
+pub struct AddressError {
+    /// The text.
+    pub text: Vec<u8>,
+    /// The rule that it breaks.
+    pub problem: &'static str,
+    /// The text from there on, where that helps.
+    pub at: Option<Vec<u8>>,
+}
 
 /// The version of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,20 +27,18 @@ pub enum IpVersion {
 /// Returns the version of the address `text`.
 ///
 /// # Errors
-/// Go's text: `ParseAddr("x"): unable to parse IP`.
-pub fn check_ip(text: &[u8]) -> Result<IpVersion, String> {
+/// Go's: `ParseAddr("x"): unable to parse IP`.
+pub fn check_ip(text: &[u8]) -> Result<IpVersion, AddressError> {
     let checked = match text.iter().find(|byte| matches!(byte, b'.' | b':' | b'%')) {
         Some(b'.') => check_v4(text).map(|()| IpVersion::V4),
         Some(b':') => check_v6(text).map(|()| IpVersion::V6),
         Some(_) => Err(Fault::plain("missing IPv6 address")),
         None => Err(Fault::plain("unable to parse IP")),
     };
-    checked.map_err(|fault| {
-        let at = match fault.at {
-            b"" => String::new(),
-            at => format!(" (at {})", quote_bytes(at)),
-        };
-        format!("ParseAddr({}): {}{at}", quote_bytes(text), fault.what)
+    checked.map_err(|fault| AddressError {
+        text: text.to_vec(),
+        problem: fault.what,
+        at: Some(fault.at.to_vec()).filter(|at| !at.is_empty()),
     })
 }
 
@@ -118,8 +129,8 @@ fn check_v6(text: &[u8]) -> Result<(), Fault<'_>> {
                 break;
             }
             [b':'] => return Err(Fault::at("colon must be followed by more characters", after)),
-            [b':', b':', ..] if ellipsis => {
-                return Err(Fault::at("multiple :: in address", after.get(1..).unwrap_or_default()));
+            [b':', rest @ ..] if ellipsis && rest.starts_with(b":") => {
+                return Err(Fault::at("multiple :: in address", rest));
             }
             [b':', b':', after @ ..] => {
                 ellipsis = true;
@@ -154,6 +165,7 @@ fn field_length(text: &[u8]) -> Result<usize, Fault<'_>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -183,7 +195,7 @@ mod tests {
             ("fe80::1%", "zone must be a non-empty string"),
         ] {
             let expected = format!("ParseAddr(\"{text}\"): {expected}");
-            assert_eq!(check_ip(text.as_bytes()), Err(expected));
+            assert_eq!(check_ip(text.as_bytes()).unwrap_err().to_string(), expected);
         }
     }
 }

@@ -13,11 +13,6 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(gostd::Duration);
 
-/// A text that is not a duration, with Go's message.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidDuration(String);
-
 impl GoDuration {
     /// The duration in nanoseconds; negative when the text is.
     #[must_use]
@@ -40,12 +35,10 @@ impl From<Duration> for GoDuration {
 }
 
 impl FromStr for GoDuration {
-    type Err = InvalidDuration;
+    type Err = gostd::DurationError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        gostd::Duration::parse(text.as_bytes())
-            .map(Self)
-            .map_err(InvalidDuration)
+        gostd::Duration::parse(text.as_bytes()).map(Self)
     }
 }
 

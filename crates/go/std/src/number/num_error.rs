@@ -48,6 +48,8 @@ impl<T> fmt::Display for NumError<T> {
     }
 }
 
+impl<T: fmt::Debug> std::error::Error for NumError<T> {}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

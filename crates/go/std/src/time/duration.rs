@@ -4,6 +4,7 @@ use super::digits::{leading_digit, leading_number};
 use super::quote::quote_for_time;
 use crate::number::integer::split_sign;
 use std::fmt;
+use thiserror::Error;
 
 /// A span of time in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +14,25 @@ const SECOND: u64 = 1_000_000_000;
 /// The magnitude of the smallest duration; all others are below it.
 const MOST: u64 = 1 << 63;
 
+/// Why a text is not a duration, as Go's `ParseDuration` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DurationError {
+    /// It is empty, a number in it has no digits, or the sum does not fit.
+    #[error("time: invalid duration {}", quote_for_time(.0))]
+    Invalid(Vec<u8>),
+    /// A number has no unit.
+    #[error("time: missing unit in duration {}", quote_for_time(.0))]
+    MissingUnit(Vec<u8>),
+    /// A number has a unit that does not exist.
+    #[error("time: unknown unit {} in duration {}", quote_for_time(.unit), quote_for_time(.text))]
+    UnknownUnit {
+        /// The unit.
+        unit: Vec<u8>,
+        /// The whole text.
+        text: Vec<u8>,
+    },
+}
+
 impl Duration {
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
@@ -20,10 +40,9 @@ impl Duration {
     /// Parses a duration (Go's `ParseDuration`): `-1.5h`, `1h2m`, `.5us`, `0`.
     ///
     /// # Errors
-    /// Go's text: `time: invalid duration "x"`, `time: missing unit in duration "1"`.
-    pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let fault = |what: &str| format!("time: {what} {}", quote_for_time(text));
-        let invalid = || fault("invalid duration");
+    /// Go's: `time: invalid duration "x"`, `time: missing unit in duration "1"`.
+    pub fn parse(text: &[u8]) -> Result<Self, DurationError> {
+        let invalid = || DurationError::Invalid(text.to_vec());
         let (negative, mut rest) = split_sign(text);
         if rest == b"0" {
             return Ok(Self(0));
@@ -37,10 +56,12 @@ impl Duration {
             let end = quantity.rest.iter().position(|byte| matches!(byte, b'.' | b'0'..=b'9'));
             let (name, after) = quantity.rest.split_at(end.unwrap_or(quantity.rest.len()));
             if name.is_empty() {
-                return Err(fault("missing unit in duration"));
+                return Err(DurationError::MissingUnit(text.to_vec()));
             }
-            let unit =
-                unit(name).ok_or_else(|| fault(&format!("unknown unit {} in duration", quote_for_time(name))))?;
+            let unit = unit(name).ok_or_else(|| DurationError::UnknownUnit {
+                unit: name.to_vec(),
+                text: text.to_vec(),
+            })?;
             let nanos = quantity.times(unit).ok_or_else(invalid)?;
             // Both are 2⁶³ at most, and Go lets two such wrap around to 0.
             total = total.wrapping_add(nanos);
@@ -237,7 +258,7 @@ mod tests {
                 "time: invalid duration \"9223372036854775809ns\"",
             ),
         ] {
-            assert_eq!(Duration::parse(text.as_bytes()).unwrap_err(), expected);
+            assert_eq!(Duration::parse(text.as_bytes()).unwrap_err().to_string(), expected);
         }
     }
 

@@ -5,25 +5,73 @@ use super::digits::{leading_number, signed_number};
 use super::instant::{MONTHS, Parts, Time, WEEKDAYS, Zone};
 use super::layout::{Element, Fraction, Offset, next_piece};
 use super::quote::quote_for_time;
+use thiserror::Error;
+
+/// Why a text is not a time, as Go's `time.Parse` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TimeError {
+    /// An element of the layout, or the text between two, is not there.
+    #[error("parsing time {} as {}: cannot parse {} as {}", quote_for_time(.text), quote_for_time(.layout), quote_for_time(.rest), quote_for_time(.element))]
+    Unreadable {
+        /// The text.
+        text: Vec<u8>,
+        /// The layout.
+        layout: Vec<u8>,
+        /// The text that could not be read.
+        rest: Vec<u8>,
+        /// What the layout has there.
+        element: Vec<u8>,
+    },
+    /// Something stands after all elements.
+    #[error("parsing time {}: extra text: {}", quote_for_time(.text), quote_for_time(.rest))]
+    ExtraText {
+        /// The text.
+        text: Vec<u8>,
+        /// What stands there.
+        rest: Vec<u8>,
+    },
+    /// A number is not one that its element can have.
+    #[error("parsing time {}: {what} out of range", quote_for_time(.text))]
+    OutOfRange {
+        /// The text.
+        text: Vec<u8>,
+        /// The element.
+        what: &'static str,
+    },
+    /// The day of the year is not that of the month and day.
+    #[error("parsing time {}: day-of-year does not match {what}", quote_for_time(.text))]
+    DayOfYear {
+        /// The text.
+        text: Vec<u8>,
+        /// `month` or `day`.
+        what: &'static str,
+    },
+}
 
 impl Time {
     /// Parses a time in the format of a layout; without a zone it is local.
     ///
     /// # Errors
-    /// Go's text: `parsing time "x" as "2006": cannot parse "x" as "2006"`, `parsing time "…": month out of range`.
-    pub fn parse(layout: &[u8], text: &[u8]) -> Result<Self, String> {
+    /// Go's: `parsing time "x" as "2006": cannot parse "x" as "2006"`, `parsing time "…": month out of range`.
+    pub fn parse(layout: &[u8], text: &[u8]) -> Result<Self, TimeError> {
         let mut found = ParsedTime::default();
         let (mut rest, mut layout_left) = (text, layout);
         loop {
             let piece = next_piece(layout_left);
             let cannot = |rest: &[u8], element: &[u8]| {
-                let [text, layout, rest, element] = [text, layout, rest, element].map(quote_for_time);
-                format!("parsing time {text} as {layout}: cannot parse {rest} as {element}")
+                let [text, layout, rest, element] = [text, layout, rest, element].map(<[u8]>::to_vec);
+                TimeError::Unreadable {
+                    text,
+                    layout,
+                    rest,
+                    element,
+                }
             };
             rest = skip(rest, piece.before).map_err(|rest| cannot(rest, piece.before))?;
             let Some(element) = piece.element else {
                 if !rest.is_empty() {
-                    return Err(fault(text, &format!("extra text: {}", quote_for_time(rest))));
+                    let [text, rest] = [text, rest].map(<[u8]>::to_vec);
+                    return Err(TimeError::ExtraText { text, rest });
                 }
                 break;
             };
@@ -32,15 +80,14 @@ impl Time {
                 .read(element, rest, layout_left)
                 .map_err(|refusal| match refusal {
                     ParseFailure::Unreadable => cannot(rest, piece.spelling),
-                    ParseFailure::OutOfRange(what) => fault(text, &format!("{what} out of range")),
+                    ParseFailure::OutOfRange(what) => TimeError::OutOfRange {
+                        text: text.to_vec(),
+                        what,
+                    },
                 })?;
         }
-        found.into_time().map_err(|what| fault(text, what))
+        found.into_time(text)
     }
-}
-
-fn fault(text: &[u8], what: &str) -> String {
-    format!("parsing time {}: {what}", quote_for_time(text))
 }
 
 /// Why an element cannot be parsed.
@@ -236,10 +283,12 @@ impl ParsedTime {
         Ok(rest)
     }
 
-    fn into_time(self) -> Result<Time, &'static str> {
-        let (month, day) = self.month_and_day()?;
+    /// The time that the elements of a text are.
+    fn into_time(self, text: &[u8]) -> Result<Time, TimeError> {
+        let (month, day) = self.month_and_day(text)?;
         if day < 1 || day > days_in(month as u8, self.year) {
-            return Err("day out of range");
+            let (text, what) = (text.to_vec(), "day");
+            return Err(TimeError::OutOfRange { text, what });
         }
         let hour = match self.hour {
             hour @ ..12 if self.afternoon => hour + 12,
@@ -276,12 +325,17 @@ impl ParsedTime {
         })
     }
 
-    fn month_and_day(&self) -> Result<(i64, i64), &'static str> {
+    fn month_and_day(&self, text: &[u8]) -> Result<(i64, i64), TimeError> {
+        let differs = |what| {
+            let text = text.to_vec();
+            Err(TimeError::DayOfYear { text, what })
+        };
         let Some(day_of_year) = self.day_of_year else {
             return Ok((self.month.unwrap_or(1), self.day.unwrap_or(1)));
         };
         if !(1..=365 + i64::from(is_leap(self.year))).contains(&day_of_year) {
-            return Err("day-of-year out of range");
+            let (text, what) = (text.to_vec(), "day-of-year");
+            return Err(TimeError::OutOfRange { text, what });
         }
         let (mut month, mut day) = (1, day_of_year);
         while day > days_in(month as u8, self.year) {
@@ -289,10 +343,10 @@ impl ParsedTime {
             month += 1;
         }
         if self.month.is_some_and(|given| given != month) {
-            return Err("day-of-year does not match month");
+            return differs("month");
         }
         if self.day.is_some_and(|given| given != day) {
-            return Err("day-of-year does not match day");
+            return differs("day");
         }
         Ok((month, day))
     }
@@ -420,7 +474,7 @@ fn hours_length(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn read(layout: &str, text: &str) -> Result<String, String> {
+    fn read(layout: &str, text: &str) -> Result<String, TimeError> {
         let time = Time::parse(layout.as_bytes(), text.as_bytes())?;
         Ok(String::from_utf8_lossy(&time.text()).into_owned())
     }
@@ -498,7 +552,7 @@ mod tests {
             ),
             (".00", ".-1", "parsing time \".-1\": fractional second out of range"),
         ] {
-            assert_eq!(read(layout, text).unwrap_err(), expected, "{layout} {text}");
+            assert_eq!(read(layout, text).unwrap_err().to_string(), expected, "{layout} {text}");
         }
     }
 }

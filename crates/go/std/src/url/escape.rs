@@ -2,6 +2,18 @@
 
 use crate::number::integer::hex_pair;
 use crate::quote::quote_bytes;
+use thiserror::Error;
+
+/// Why escapes of a URL cannot be read, as Go's `net/url` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EscapeError {
+    /// `%` without two hexadecimal digits, or an escape that a host cannot have.
+    #[error("invalid URL escape {}", quote_bytes(.0))]
+    Escape(Vec<u8>),
+    /// A character that a host can have in escaped form only.
+    #[error("invalid character {} in host name", quote_bytes(&[*.0]))]
+    HostCharacter(u8),
+}
 
 /// A part of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +35,8 @@ pub fn query_escape(text: &[u8]) -> Vec<u8> {
 /// `text` without the escapes of a path: Go's `url.PathUnescape`.
 ///
 /// # Errors
-/// Go's text.
-pub fn path_unescape(text: &[u8]) -> Result<Vec<u8>, String> {
+/// Go's.
+pub fn path_unescape(text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     unescape(text, Part::Path)
 }
 
@@ -44,8 +56,8 @@ pub(crate) fn escape(text: &[u8], part: Part) -> Vec<u8> {
     out
 }
 
-/// Unescapes a part. The error is Go's text.
-pub(crate) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
+/// Unescapes a part.
+pub(crate) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> {
     let in_host = matches!(part, Part::Host | Part::HostZone);
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -62,27 +74,22 @@ pub(crate) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
                     _ => false,
                 };
                 if refused {
-                    return Err(bad_escape(&[b'%', *high, *low]));
+                    return Err(EscapeError::Escape(vec![b'%', *high, *low]));
                 }
                 out.push(value);
                 rest = after;
             }
             (b'%', _) => {
-                let start = [b"%", after].concat();
-                return Err(bad_escape(start.get(..3).unwrap_or(&start)));
+                let start = [b'%'].into_iter().chain(after.iter().copied());
+                return Err(EscapeError::Escape(start.take(3).collect()));
             }
             (byte, _) if in_host && byte.is_ascii() && must_escape(*byte, part) => {
-                let byte = quote_bytes(&[*byte]);
-                return Err(format!("invalid character {byte} in host name"));
+                return Err(EscapeError::HostCharacter(*byte));
             }
             (byte, _) => out.push(*byte),
         }
     }
     Ok(out)
-}
-
-fn bad_escape(text: &[u8]) -> String {
-    format!("invalid URL escape {}", quote_bytes(text))
 }
 
 fn value_of(digit: u8) -> u8 {

@@ -1,29 +1,76 @@
 //! Go's `url.Parse`, with the texts of its errors.
 
-use super::escape::{Part, escape, unescape};
+use super::escape::{EscapeError, Part, escape, unescape};
 use super::parts::{Url, UserInfo, is_port};
-use crate::ip_address::{IpVersion, check_ip};
+use crate::ip_address::{AddressError, IpVersion, check_ip};
 use crate::quote::quote_bytes;
+use thiserror::Error;
+
+/// Why a text is not a URL, as Go's `url.Parse` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("parse {}: {problem}", quote_bytes(.url))]
+pub struct UrlError {
+    /// The text; without its fragment if that is not the problem.
+    pub url: Vec<u8>,
+    /// What is wrong with it.
+    #[source]
+    pub problem: UrlProblem,
+}
+
+/// What is wrong with a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UrlProblem {
+    /// It has a control character.
+    #[error("net/url: invalid control character in URL")]
+    ControlCharacter,
+    /// It begins with a colon.
+    #[error("missing protocol scheme")]
+    NoScheme,
+    /// A relative URL whose first segment looks like a scheme.
+    #[error("first path segment in URL cannot contain colon")]
+    ColonInFirstSegment,
+    /// The name or password has a character that they cannot have.
+    #[error("net/url: invalid userinfo")]
+    UserInfo,
+    /// An address in brackets is not one of IPv6, or something stands before it.
+    #[error("invalid IP-literal")]
+    IpLiteral,
+    /// A bracket is not closed.
+    #[error("missing ']' in host")]
+    OpenBracket,
+    /// What is in brackets is not an address.
+    #[error("invalid host: {0}")]
+    Address(#[from] AddressError),
+    /// The port is not a number.
+    #[error("invalid port {} after host", quote_bytes(.0))]
+    Port(Vec<u8>),
+    /// An escape cannot be read.
+    #[error(transparent)]
+    Escape(#[from] EscapeError),
+}
 
 impl Url {
     /// Parses a URL, absolute or relative.
     ///
     /// # Errors
-    /// Go's text: `parse "http://[x": missing ']' in host`.
-    pub fn parse(text: &[u8]) -> Result<Self, String> {
+    /// Go's: `parse "http://[x": missing ']' in host`.
+    pub fn parse(text: &[u8]) -> Result<Self, UrlError> {
         let (url, fragment) = cut(text, b'#');
-        let fault = |url: &[u8], what: String| format!("parse {}: {what}", quote_bytes(url));
-        let mut parsed = read(url).map_err(|what| fault(url, what))?;
+        let fault = |url: &[u8], problem: UrlProblem| UrlError {
+            url: url.to_vec(),
+            problem,
+        };
+        let mut parsed = read(url).map_err(|problem| fault(url, problem))?;
         (parsed.fragment, parsed.raw_fragment) =
-            plain_and_written(fragment, Part::Fragment).map_err(|what| fault(text, what))?;
+            plain_and_written(fragment, Part::Fragment).map_err(|error| fault(text, error.into()))?;
         Ok(parsed)
     }
 }
 
 /// Parses the part before the fragment.
-fn read(text: &[u8]) -> Result<Url, String> {
+fn read(text: &[u8]) -> Result<Url, UrlProblem> {
     if text.iter().any(u8::is_ascii_control) {
-        return Err("net/url: invalid control character in URL".to_owned());
+        return Err(UrlProblem::ControlCharacter);
     }
     let mut url = Url::default();
     if text == b"*" {
@@ -41,7 +88,7 @@ fn read(text: &[u8]) -> Result<Url, String> {
             return Ok(url);
         }
         if cut(rest, b'/').0.contains(&b':') {
-            return Err("first path segment in URL cannot contain colon".to_owned());
+            return Err(UrlProblem::ColonInFirstSegment);
         }
     }
     match rest.strip_prefix(b"//") {
@@ -60,23 +107,25 @@ fn read(text: &[u8]) -> Result<Url, String> {
 /// The text before the first `mark` and the text after it, which is empty when there is none.
 fn cut(text: &[u8], mark: u8) -> (&[u8], &[u8]) {
     let at = text.iter().position(|byte| *byte == mark).unwrap_or(text.len());
-    let (before, after) = text.split_at(at);
-    (before, after.get(1..).unwrap_or_default())
+    match text.split_at(at) {
+        (before, [_, after @ ..]) => (before, after),
+        whole => whole,
+    }
 }
 
 /// The scheme, which may be empty, and the rest after its colon.
-fn split_scheme(text: &[u8]) -> Result<(&[u8], &[u8]), String> {
+fn split_scheme(text: &[u8]) -> Result<(&[u8], &[u8]), UrlProblem> {
     let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let length = text.iter().position(|byte| !inside(byte)).unwrap_or(text.len());
     match text.split_at(length) {
-        (b"", [b':', ..]) => Err("missing protocol scheme".to_owned()),
+        (b"", [b':', ..]) => Err(UrlProblem::NoScheme),
         (scheme @ [first, ..], [b':', rest @ ..]) if first.is_ascii_alphabetic() => Ok((scheme, rest)),
         _ => Ok((b"", text)),
     }
 }
 
 /// A part unescaped, and as written if escaping it again gives something else.
-fn plain_and_written(text: &[u8], part: Part) -> Result<(Vec<u8>, Vec<u8>), String> {
+fn plain_and_written(text: &[u8], part: Part) -> Result<(Vec<u8>, Vec<u8>), EscapeError> {
     let plain = unescape(text, part)?;
     let written = if escape(&plain, part) == text {
         Vec::new()
@@ -86,15 +135,15 @@ fn plain_and_written(text: &[u8], part: Part) -> Result<(Vec<u8>, Vec<u8>), Stri
     Ok((plain, written))
 }
 
-fn read_authority(scheme: &[u8], text: &[u8]) -> Result<(Option<UserInfo>, Vec<u8>), String> {
-    let Some(at) = text.iter().rposition(|byte| *byte == b'@') else {
+fn read_authority(scheme: &[u8], text: &[u8]) -> Result<(Option<UserInfo>, Vec<u8>), UrlProblem> {
+    let at = text.iter().rposition(|byte| *byte == b'@').unwrap_or(text.len());
+    let (user, [_, host @ ..]) = text.split_at(at) else {
         return Ok((None, read_host(scheme, text)?));
     };
-    let (user, host) = text.split_at(at);
-    let host = read_host(scheme, host.get(1..).unwrap_or_default())?;
+    let host = read_host(scheme, host)?;
     let sound = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(byte);
     if !user.iter().all(sound) {
-        return Err("net/url: invalid userinfo".to_owned());
+        return Err(UrlProblem::UserInfo);
     }
     let (name, password) = cut(user, b':');
     let user = UserInfo {
@@ -108,10 +157,10 @@ fn read_authority(scheme: &[u8], text: &[u8]) -> Result<(Option<UserInfo>, Vec<u
     Ok((Some(user), host))
 }
 
-fn read_host(scheme: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
+fn read_host(scheme: &[u8], text: &[u8]) -> Result<Vec<u8>, UrlProblem> {
     match text.iter().rposition(|byte| *byte == b'[') {
         Some(0) => return read_ip_host(text),
-        Some(_) => return Err("invalid IP-literal".to_owned()),
+        Some(_) => return Err(UrlProblem::IpLiteral),
         None => {}
     }
     let is_colon = |byte: &u8| *byte == b':';
@@ -123,30 +172,30 @@ fn read_host(scheme: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
     if let Some(colon) = colon {
         check_port(text.split_at(colon).1)?;
     }
-    unescape(text, Part::Host)
+    Ok(unescape(text, Part::Host)?)
 }
 
 /// A host in square brackets.
-fn read_ip_host(text: &[u8]) -> Result<Vec<u8>, String> {
+fn read_ip_host(text: &[u8]) -> Result<Vec<u8>, UrlProblem> {
     let end = text.iter().rposition(|byte| *byte == b']');
-    let (host, port) = text.split_at(end.ok_or("missing ']' in host")?);
-    let (host, port) = (host.get(1..).unwrap_or_default(), port.get(1..).unwrap_or_default());
+    let ([_, host @ ..], [_, port @ ..]) = text.split_at(end.unwrap_or(text.len())) else {
+        return Err(UrlProblem::OpenBracket);
+    };
     check_port(port)?;
     let zone = host.windows(3).position(|window| window == b"%25");
     let (address, zone) = host.split_at(zone.unwrap_or(host.len()));
     let host = [unescape(address, Part::Host)?, unescape(zone, Part::HostZone)?].concat();
-    match check_ip(&host) {
-        Ok(IpVersion::V6) => Ok([b"[", host.as_slice(), b"]", port].concat()),
-        Ok(IpVersion::V4) => Err("invalid IP-literal".to_owned()),
-        Err(what) => Err(format!("invalid host: {what}")),
+    match check_ip(&host)? {
+        IpVersion::V6 => Ok([b"[", host.as_slice(), b"]", port].concat()),
+        IpVersion::V4 => Err(UrlProblem::IpLiteral),
     }
 }
 
-fn check_port(text: &[u8]) -> Result<(), String> {
+fn check_port(text: &[u8]) -> Result<(), UrlProblem> {
     if is_port(text) {
         Ok(())
     } else {
-        Err(format!("invalid port {} after host", quote_bytes(text)))
+        Err(UrlProblem::Port(text.to_vec()))
     }
 }
 
@@ -199,7 +248,7 @@ mod tests {
             ("http://a b@h/", "net/url: invalid userinfo"),
         ] {
             let expected = format!("parse {}: {expected}", quote_bytes(text.as_bytes()));
-            assert_eq!(Url::parse(text.as_bytes()), Err(expected));
+            assert_eq!(Url::parse(text.as_bytes()).unwrap_err().to_string(), expected);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Why a function did not return a value.
 
+use std::fmt;
+
 use super::error::Error;
 
 /// Why a function did not return a value.
@@ -15,8 +17,8 @@ pub enum Failure {
 
 impl Failure {
     /// Go's error text.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self::Error(text.into())
+    pub fn new(text: impl fmt::Display) -> Self {
+        Self::Error(text.to_string())
     }
 
     /// Go's error text, whatever it is.

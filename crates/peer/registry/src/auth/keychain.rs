@@ -12,7 +12,7 @@ use super::json::{Auths, read_config, read_dockercfg};
 use super::login::{AuthEntry, Login};
 use super::pull_secret::{PullSecret, SecretError};
 use super::url_pattern::{UrlPattern, normalized, with_scheme};
-use bumpwright_gostd::{Url, quote};
+use bumpwright_gostd::{Url, UrlError, UrlProblem, quote};
 use bumpwright_policy::Reference;
 
 const CONFIG_JSON: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
@@ -143,15 +143,15 @@ fn auths(secret: &PullSecret<'_>, unused: &mut Vec<UnusedSecret>) -> Result<Auth
 }
 
 /// Go's error for a server's name that is not a URL, with the user of the URL hidden.
-fn no_url(server: &str, reason: String) -> SecretError {
+fn no_url(server: &str, reason: UrlError) -> SecretError {
     let url = with_scheme(server);
     let shown = without_secrets(&url);
     let reason = if shown == url {
         reason
     } else {
-        Url::parse(shown.as_bytes())
-            .err()
-            .unwrap_or_else(|| format!("parse {}: net/url: invalid userinfo", quote(&shown)))
+        let problem = UrlProblem::UserInfo;
+        let url = shown.clone().into_bytes();
+        Url::parse(&url).err().unwrap_or(UrlError { url, problem })
     };
     SecretError::NoUrl {
         entry: quote(&shown),

@@ -61,6 +61,6 @@ pub enum SecretError {
         /// The URL in Go's quotes.
         entry: String,
         /// Go's error.
-        reason: String,
+        reason: bumpwright_gostd::UrlError,
     },
 }

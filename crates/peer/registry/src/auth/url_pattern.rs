@@ -19,7 +19,7 @@ pub(crate) struct UrlPattern {
 /// # Errors
 ///
 /// Go's error, when it is not a URL.
-pub(crate) fn normalized(key: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn normalized(key: &str) -> Result<Vec<u8>, bumpwright_gostd::UrlError> {
     let url = Url::parse(with_scheme(key).as_bytes())?;
     let path = match url.path.as_slice() {
         [b'/', b'v', b'1' | b'2', rest @ ..] if rest.starts_with(b"/") => rest,
@@ -129,7 +129,7 @@ mod tests {
         }
         let error = normalized("gh cr.io").unwrap_err();
         assert_eq!(
-            error,
+            error.to_string(),
             "parse \"https://gh cr.io\": invalid character \" \" in host name"
         );
     }
