@@ -80,7 +80,7 @@ impl Charts {
     fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<Vec<u8>, ChartError> {
         let address = text(spec, "url");
         let parsed = Url::parse(address).map_err(|error| format!("{address:?} is not a URL: {error}"));
-        let url = parsed.map_err(ChartError::Broken)?;
+        let url = parsed.map_err(|error| ChartError::Broken(error.to_string()))?;
         if !matches!(url.scheme(), "https" | "http") {
             let wrong = format!("{address:?}: a chart repository is at an https:// URL");
             return Err(ChartError::Broken(wrong));
@@ -113,8 +113,10 @@ impl Charts {
         let index = repository.index().map_err(not_pulled)?;
         let chosen = index
             .chosen(&wanted.name, &wanted.version)
-            .map_err(ChartError::Broken)?;
-        let located = repository.located(chosen).map_err(ChartError::Broken)?;
+            .map_err(|error| ChartError::Broken(error.to_string()))?;
+        let located = repository
+            .located(chosen)
+            .map_err(|error| ChartError::Broken(error.to_string()))?;
         let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
         repository.archive(&located.ok_or_else(nowhere)?).map_err(not_pulled)
     }

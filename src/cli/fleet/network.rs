@@ -151,7 +151,7 @@ impl Network {
     pub(super) fn oci_chart(&self, object: &Value, objects: &[Value], version: &str) -> Result<Vec<u8>, PullError> {
         let repository: OciRepository =
             serde_json::from_value(object.clone()).map_err(|error| PullError::Missing(error.to_string()))?;
-        let chart = OciChart::parse(&repository.spec.url).map_err(PullError::Missing)?;
+        let chart = OciChart::parse(&repository.spec.url).map_err(|error| PullError::Missing(error.to_string()))?;
         let objects = manifests(objects);
         let settings = OciRegistry::of(&repository, &objects);
         let limit = settings.timeout().min(self.timeout);
@@ -177,7 +177,7 @@ impl Network {
     ) -> Result<OciRemote, String> {
         let spec = &repository.spec;
         let deadline = Deadline::after(limit);
-        let name = source::oci_repository(&spec.url)?;
+        let name = source::oci_repository(&spec.url).map_err(|error| error.to_string())?;
         let failed = |error: bumpwright_connect::ConnectError| error.to_string();
         let peer = Peer {
             tls: settings.tls().map_err(failed)?,

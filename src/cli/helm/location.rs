@@ -66,7 +66,7 @@ fn of_archive(archive: &[u8]) -> Result<Chart, String> {
 }
 
 fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
-    let chart = OciChart::parse(url)?;
+    let chart = OciChart::parse(url).map_err(|error| error.to_string())?;
     let keychain = UserKeychain::load(&LoginLocations::from_environment()).map_err(|error| error.to_string())?;
     let login = keychain.login(chart.repository()).map_err(|error| error.to_string())?;
     let from = Pull {

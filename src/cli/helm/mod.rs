@@ -33,9 +33,10 @@ fn template(args: &Template) -> Result<(), String> {
     args.unsupported.check()?;
     let (name, chart) = name_and_chart(args)?;
     let more = args.release.api_versions.iter().map(String::as_str);
-    let capabilities = Capabilities::of(&args.release.kube_version, more.filter(|version| !version.is_empty()))?;
+    let capabilities = Capabilities::of(&args.release.kube_version, more.filter(|version| !version.is_empty()));
+    let capabilities = capabilities.map_err(text)?;
     let overrides = values::overrides(&args.values)?;
-    let values = merge_values(&overrides, &mut values::content).map_err(text)?;
+    let values = merge_values(&overrides, &mut |name| Ok(values::content(name)?)).map_err(text)?;
     let mut chart = location::load(chart, &args.remote)?;
     if !args.values.skip_schema_validation {
         schemas::fetch(&mut chart, &args.values.schema_host, &args.remote)?;
@@ -58,14 +59,14 @@ fn template(args: &Template) -> Result<(), String> {
     })?;
     let text = match &args.output.output_dir {
         Some(folder) => output::write(folder, &rendered, &release.name, &args.output)?,
-        None => rendered.text(&output::selection(&args.output))?,
+        None => rendered.text(&output::selection(&args.output)).map_err(text)?,
     };
     // The process ends: the trees of a large chart would take a sixth of its time to give back.
     std::mem::forget((parsed, chart, rendered));
     print(text.as_bytes()).map_err(cannot_print)
 }
 
-fn text(error: HelmError) -> String {
+fn text(error: impl std::error::Error) -> String {
     error.to_string()
 }
 
@@ -92,7 +93,7 @@ fn unprintable(error: HelmError, args: &OutputArgs) -> String {
     match selected.map(|text| print(text.as_bytes())) {
         Ok(Ok(())) => error.to_string(),
         Ok(Err(error)) => cannot_print(error),
-        Err(missing) => missing,
+        Err(missing) => missing.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::args::Add;
-use super::paths;
+use super::{paths, unmarked};
 use crate::cli::files::{FoundFiles, in_repositories};
 use crate::cli::fleet::values::{ChartPlaces, image_values};
 use crate::cli::init::charts;
@@ -63,7 +63,7 @@ impl Charts {
         }
         let (mut wanted, mut left) = (BTreeMap::new(), marking.left.clone());
         for field in &marking.changed {
-            let start = field_in(kind, text, field.line, Some(field.column))?;
+            let start = field_in(kind, text, field.line, Some(field.column)).map_err(unmarked)?;
             match known.left.get(&start) {
                 None => drop(wanted.insert(start, field.setter.clone())),
                 Some(why) => left.push(LeftField {
@@ -88,7 +88,7 @@ impl Charts {
         let mut marking = if wanted.is_empty() {
             Marking::default()
         } else {
-            mark_at_in(kind, text, &wanted)?
+            mark_at_in(kind, text, &wanted).map_err(unmarked)?
         };
         marking.left.extend(left);
         marking.left.sort_by_key(|field| (field.line, field.column));

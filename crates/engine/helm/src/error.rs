@@ -1,22 +1,32 @@
 //! Why a chart is not rendered, in Helm's words.
 
+use super::{chart::ChartError, values::ValuesError, yaml::YamlError};
+use bumpwright_gostd::quote;
 use thiserror::Error;
 
+/// The pattern of names in Helm's message.
+const NAMES: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+/// Bytes of the longest name.
+pub(super) const MAX_NAME: usize = 53;
+
+/// The error of a caller who reads a folder or a file for this crate.
+pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The error of a chart, its values or its templates.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error)]
 pub enum HelmError {
     /// The chart cannot be read.
-    #[error("{0}")]
-    Chart(String),
+    #[error(transparent)]
+    Chart(#[from] ChartError),
     /// Values cannot be read, or do not fit each other.
-    #[error("{0}")]
-    Values(String),
+    #[error(transparent)]
+    Values(#[from] ValuesError),
     /// The values do not fit the schemas of the charts.
     #[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
     Schema(String),
     /// The chart does not fit the release: its name, its version of Kubernetes.
-    #[error("{0}")]
-    Release(String),
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
     /// A template failed.
     #[error("{text}")]
     Template {
@@ -30,9 +40,58 @@ pub enum HelmError {
     Document {
         /// The template's path.
         path: String,
-        /// go-yaml's text.
-        problem: String,
+        /// What is wrong with it.
+        #[source]
+        problem: Box<YamlError>,
         /// All that was rendered, by the path of the template.
         partial: Vec<(String, String)>,
     },
+}
+
+/// Why a release cannot be, in Helm's words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReleaseError {
+    /// It has no name.
+    #[error("release name check failed: release name \"\": no name provided")]
+    NoName,
+    /// Its name is not that of a host, or too long.
+    #[error(
+        "release name check failed: release name {}: invalid release name, must match regex {NAMES} and the length must \
+         not be longer than {MAX_NAME}",
+        quote(.0)
+    )]
+    Name(String),
+    /// The template of its name does not parse, or fails.
+    #[error(transparent)]
+    NameTemplate(#[from] Box<bumpwright_template::Error>),
+    /// The chart is for other versions of Kubernetes.
+    #[error("chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version}")]
+    KubeVersion {
+        /// The chart's range.
+        wanted: String,
+        /// The cluster's version.
+        version: String,
+    },
+}
+
+/// A text that is not a version of Kubernetes, in the words of its library.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum KubeVersionError {
+    /// It does not begin with a number.
+    #[error("could not parse {} as version", quote(.0))]
+    NoNumber(String),
+    /// It is not two numbers at least, or one of them is too large or begins with a zero.
+    #[error("illegal version string {}", quote(.0))]
+    Illegal(String),
+}
+
+/// The version that is given for a cluster is not one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("invalid kube version '{given}': {problem}")]
+pub struct CapabilitiesError {
+    /// The text.
+    pub given: String,
+    /// What is wrong with it.
+    #[source]
+    pub problem: KubeVersionError,
 }

@@ -28,17 +28,20 @@ mod values;
 mod yaml;
 
 pub use chart::{
-    Chart, Dependency, File, Folder, FolderEntry, IgnoreRules, Lock, MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata,
-    PackageError,
+    ArchiveError, Chart, ChartError, Dependency, File, Folder, FolderEntry, HeadError, IgnoreError, IgnoreRules, Lock,
+    MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata, MetadataError, PackageError, ReplaceError, SizeError,
 };
-pub use error::HelmError;
-pub use index::{Entry, Index, IndexDocument, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, read_entries};
-pub use manifest::{Document, Hook, Rendered, Selection, shown_only, split_documents};
+pub use error::{CapabilitiesError, ForeignError, HelmError, KubeVersionError, ReleaseError};
+pub use index::{
+    ChoiceError, Entry, Index, IndexDocument, IndexError, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, read_entries,
+};
+pub use manifest::{Document, Hook, Rendered, Selection, TemplateNotFound, shown_only, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};
 pub use schema::{SchemaDocuments, missing_schema};
 pub use seeded::Seeded;
 pub use values::{
-    Override, Overrides, UnreadValue, ValueReads, Values, merge_tables, merge_values, numbers_as_floats, read_table,
-    read_values, set_value,
+    Override, Overrides, SetError, UnreadValue, ValueReads, Values, ValuesError, merge_tables, merge_values,
+    numbers_as_floats, read_table, read_values, set_value,
 };
+pub use yaml::{UnsupportedNumber, UnwrittenYaml, YamlError};

@@ -2,11 +2,11 @@
 
 use super::{
     chart::Chart,
-    error::HelmError,
+    error::{CapabilitiesError, HelmError, KubeVersionError, MAX_NAME, ReleaseError},
     manifest::{Rendered, sort_documents},
     render::{ParsedTemplates, entries, render_templates},
     schema::validate,
-    values::{Values, Weight, coalesce_values, process_dependencies},
+    values::{Values, ValuesError, Weight, coalesce_values, process_dependencies},
 };
 use bumpwright_template::{Limits, World};
 
@@ -63,12 +63,14 @@ impl Capabilities {
     ///
     /// # Errors
     /// Helm's, for a text that is no version.
-    pub fn of<'t>(kube_version: &str, more: impl IntoIterator<Item = &'t str>) -> Result<Self, String> {
+    pub fn of<'t>(kube_version: &str, more: impl IntoIterator<Item = &'t str>) -> Result<Self, CapabilitiesError> {
         let mut capabilities = Self::default();
         if !kube_version.is_empty() {
             let parsed = KubeVersion::parse(kube_version);
-            capabilities.kube_version =
-                parsed.map_err(|error| format!("invalid kube version '{kube_version}': {error}"))?;
+            capabilities.kube_version = parsed.map_err(|problem| CapabilitiesError {
+                given: kube_version.to_owned(),
+                problem,
+            })?;
         }
         capabilities.api_versions.extend(more.into_iter().map(str::to_owned));
         Ok(capabilities)
@@ -80,17 +82,16 @@ impl KubeVersion {
     ///
     /// # Errors
     /// The text of Kubernetes' library.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let unusable = || format!("could not parse {} as version", bumpwright_gostd::quote(text));
-        let illegal = || format!("illegal version string {}", bumpwright_gostd::quote(text));
+    pub fn parse(text: &str) -> Result<Self, KubeVersionError> {
+        let illegal = || KubeVersionError::Illegal(text.to_owned());
         let bare = text.trim();
         let bare = bare.strip_prefix('v').unwrap_or(bare);
         let end = bare
             .find(|ch: char| !ch.is_ascii_digit() && ch != '.')
             .unwrap_or(bare.len());
-        let numbers = bare.get(..end).unwrap_or_default().trim_end_matches('.');
+        let numbers = bare.split_at(end).0.trim_end_matches('.');
         if numbers.is_empty() {
-            return Err(unusable());
+            return Err(KubeVersionError::NoNumber(text.to_owned()));
         }
         let parts: Vec<&str> = numbers.split('.').collect();
         let [major, minor, ..] = &parts[..] else {
@@ -184,8 +185,8 @@ pub fn render_sharing(
     let mut chart = chart.clone();
     let mut weight = Weight::default();
     process_dependencies(&mut chart, values, &mut weight)
-        .map_err(|error| HelmError::Values(format!("chart dependencies processing failed: {error}")))?;
-    let values = coalesce_values(&chart, values.clone(), false, &mut weight).map_err(HelmError::Values)?;
+        .map_err(|error| ValuesError::Dependencies(Box::new(error)))?;
+    let values = coalesce_values(&chart, values.clone(), false, &mut weight)?;
     let unfetched = if settings.skip_schemas {
         Vec::new()
     } else {
@@ -194,10 +195,11 @@ pub fn render_sharing(
     let wanted = &chart.metadata.kube_version;
     let version = &capabilities.kube_version;
     if !wanted.is_empty() && !super::values::is_in_range(wanted, &version.normalized) {
-        return Err(HelmError::Release(format!(
-            "chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {}",
-            version.version
-        )));
+        return Err(ReleaseError::KubeVersion {
+            wanted: wanted.clone(),
+            version: version.version.clone(),
+        }
+        .into());
     }
     let files = render_templates(
         entries(&chart, &values, release, capabilities),
@@ -216,27 +218,16 @@ pub fn render_sharing(
     Ok(rendered)
 }
 
-/// The pattern of names in Helm's message.
-const NAMES: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-/// Bytes of the longest name.
-const MAX_NAME: usize = 53;
-
-fn check_name(name: &str) -> Result<(), HelmError> {
+fn check_name(name: &str) -> Result<(), ReleaseError> {
     let is_edge = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let fits = |part: &str| {
         let bytes = part.as_bytes();
         let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
         is_edge(bytes.first()) && is_edge(bytes.last()) && bytes.iter().all(inner)
     };
-    let problem = match name {
-        "" => "no name provided".to_owned(),
-        name if name.len() > MAX_NAME || !name.split('.').all(fits) => {
-            format!("invalid release name, must match regex {NAMES} and the length must not be longer than {MAX_NAME}")
-        }
-        _ => return Ok(()),
-    };
-    let name = bumpwright_gostd::quote(name);
-    Err(HelmError::Release(format!(
-        "release name check failed: release name {name}: {problem}"
-    )))
+    match name {
+        "" => Err(ReleaseError::NoName),
+        name if name.len() > MAX_NAME || !name.split('.').all(fits) => Err(ReleaseError::Name(name.to_owned())),
+        _ => Ok(()),
+    }
 }

@@ -1,6 +1,7 @@
 //! From a chart as it is to the archive of a HelmChart (source-controller v1.9, `internal/helm/chart`): as it is where
 //! nothing has to be changed, else packaged again with other values, another version, and the charts that it needs.
 
+use std::fmt::Display;
 use std::io::Write;
 
 use bumpwright_budget::Reservation;
@@ -152,8 +153,9 @@ impl<'a> Local<'a> {
     /// # Errors
     /// [`BuildError::Reference`], [`BuildError::MetadataPatch`]
     pub fn which(&self, changes: &Changes) -> Result<Which, BuildError> {
-        let mut metadata = self.place.metadata().map_err(BuildError::Reference)?;
-        metadata.validate().map_err(BuildError::Reference)?;
+        let reference = |error: &dyn Display| BuildError::Reference(error.to_string());
+        let mut metadata = self.place.metadata().map_err(|error| reference(&error))?;
+        metadata.validate().map_err(|error| reference(&error))?;
         Ok(Which {
             version: changes.version(&metadata.version)?,
             name: metadata.name,
@@ -184,9 +186,9 @@ impl<'a> Local<'a> {
         held: &mut Reservation,
     ) -> Result<Built, BuildError> {
         if !self.is_packaged(changes) {
-            let bytes = self.place.archive().map_err(BuildError::Pull)?;
-            held.grow(bytes.len() as u64)
-                .map_err(|error| BuildError::Pull(error.to_string()))?;
+            let pull = |error: &dyn Display| BuildError::Pull(error.to_string());
+            let bytes = self.place.archive().map_err(|error| pull(&error))?;
+            held.grow(bytes.len() as u64).map_err(|error| pull(&error))?;
             return Ok(Built {
                 content: Content::Archive(bytes),
                 values_files: Vec::new(),
@@ -200,7 +202,7 @@ impl<'a> Local<'a> {
 
             let nothing = Chart::default();
             let merged = changes.values.merged(chart.as_ref().unwrap_or(&nothing), files);
-            Some(merged.map_err(BuildError::ValuesFiles)?)
+            Some(merged.map_err(|error| BuildError::ValuesFiles(error.to_string()))?)
         } else {
             None
         };
@@ -233,7 +235,7 @@ pub fn build_remote(
     held: &mut Reservation,
 ) -> Result<Built, BuildError> {
     if changes.are_none() {
-        check(&archive, sizes).map_err(BuildError::Pull)?;
+        check(&archive, sizes)?;
         return Ok(Built {
             content: Content::Archive(archive),
             values_files: Vec::new(),
@@ -263,11 +265,11 @@ pub fn not_pulled(error: &PullError) -> BuildError {
 }
 
 /// Whether an archive is one of a chart.
-fn check(archive: &[u8], sizes: Sizes) -> Result<(), String> {
-    let failed = |why: String| format!("failed to load chart metadata from written chart: {why}");
-    let mut metadata = Metadata::of_archive(archive, sizes.file).map_err(failed)?;
+fn check(archive: &[u8], sizes: Sizes) -> Result<(), BuildError> {
+    let mut metadata = Metadata::of_archive(archive, sizes.file)
+        .map_err(|error| BuildError::Pull(format!("failed to load chart metadata from written chart: {error}")))?;
     let checked = metadata.validate();
-    checked.map_err(|why| format!("failed to validate metadata of written chart: {why}"))
+    checked.map_err(|error| BuildError::Pull(format!("failed to validate metadata of written chart: {error}")))
 }
 
 /// Puts merged values into a chart; returns the files that made it another one.
@@ -278,9 +280,7 @@ fn replace(
     let Some((values, used)) = merged else {
         return Ok(Vec::new());
     };
-    if chart.replace_values(values).map_err(BuildError::ValuesFiles)? {
-        Ok(used)
-    } else {
-        Ok(Vec::new())
-    }
+    let replaced = chart.replace_values(values);
+    let is_other = replaced.map_err(|error| BuildError::ValuesFiles(error.to_string()))?;
+    Ok(if is_other { used } else { Vec::new() })
 }

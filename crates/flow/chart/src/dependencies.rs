@@ -5,10 +5,10 @@ use bumpwright_budget::Reservation;
 use bumpwright_gostd as gostd;
 use bumpwright_helm::{Chart, Dependency, MAX_CHART_BYTES};
 use bumpwright_kustomize::tree::path;
-use bumpwright_semver::{Constraint, Version};
+use bumpwright_semver::{Constraint, ConstraintError, Version, VersionError};
 use thiserror::Error;
 
-use super::tree::Place;
+use super::tree::{Place, PlaceError};
 
 /// Charts that a chart may need besides those that it contains.
 const MOST: usize = 256;
@@ -29,9 +29,30 @@ pub trait Remotes {
 /// Why a chart does not get what it needs.
 #[derive(Debug, Error)]
 pub enum DependencyError<E: std::error::Error> {
-    /// A dependency is not valid, or is not in the files.
-    #[error("{0}")]
-    Broken(String),
+    /// The chart needs too many.
+    #[error("{0} charts are needed, {MOST} are allowed")]
+    TooMany(usize),
+    /// They have too many bytes together.
+    #[error("the charts that are needed have more than {MAX_CHART_BYTES} bytes")]
+    Size,
+    /// One of the same files cannot be had.
+    #[error("failed to add local dependency '{name}': {problem}")]
+    Local {
+        /// Its name or alias.
+        name: String,
+        /// Why.
+        #[source]
+        problem: Box<LocalDependencyError>,
+    },
+    /// The repository of one is not at a URL that charts are fetched from.
+    #[error("failed to add remote dependency '{name}': {problem}")]
+    Repository {
+        /// Its name or alias.
+        name: String,
+        /// Why.
+        #[source]
+        problem: RepositoryUrlError,
+    },
     /// A repository does not give it.
     #[error("failed to add remote dependency '{name}': {error}")]
     Remote {
@@ -40,6 +61,59 @@ pub enum DependencyError<E: std::error::Error> {
         /// Why.
         error: E,
     },
+}
+
+/// Why a chart of the same files cannot be had.
+#[derive(Debug, Error)]
+pub enum LocalDependencyError {
+    /// It is not there.
+    #[error("no chart found at '{at}' (reference '{reference}')")]
+    Missing {
+        /// Where it would be.
+        at: String,
+        /// Its repository, as it is written.
+        reference: String,
+    },
+    /// Its version is not a range.
+    #[error("invalid version/constraint format '{version}': {problem}")]
+    Range {
+        /// As it is written.
+        version: String,
+        /// Why.
+        #[source]
+        problem: ConstraintError,
+    },
+    /// It is not a chart.
+    #[error("failed to load chart from '{at}' (reference '{reference}'): {problem}")]
+    Chart {
+        /// Where it is.
+        at: String,
+        /// Its repository, as it is written.
+        reference: String,
+        /// Why.
+        #[source]
+        problem: Box<PlaceError>,
+    },
+    /// The version of the chart that is there is not one.
+    #[error(transparent)]
+    Version(#[from] VersionError),
+    /// The version of the chart that is there is not in the range.
+    #[error("can't get a valid version for constraint '{0}'")]
+    NotInRange(String),
+}
+
+/// Why the address of a repository is none that charts are fetched from.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RepositoryUrlError {
+    /// It is not a URL.
+    #[error(transparent)]
+    Url(#[from] gostd::UrlError),
+    /// It is the name that somebody gave to one.
+    #[error("aliased repository dependency is not supported: {0}/")]
+    Alias(String),
+    /// Its scheme is another one.
+    #[error("invalid dependency repository URL: {0}")]
+    Scheme(String),
 }
 
 /// Adds what the chart at a place needs and does not contain; returns how many charts that were.
@@ -54,22 +128,21 @@ pub fn complete<R: Remotes>(
 ) -> Result<usize, DependencyError<R::Error>> {
     let missing = missing(chart);
     if missing.len() > MOST {
-        let count = missing.len();
-        return Err(DependencyError::Broken(format!(
-            "{count} charts are needed, {MOST} are allowed"
-        )));
+        return Err(DependencyError::TooMany(missing.len()));
     }
     let mut bytes = 0;
     for wanted in &missing {
         let mut found = if is_local(wanted) {
-            local(wanted, place, held.as_deref_mut()).map_err(|why| failed("local", wanted, &why))?
+            local(wanted, place, held.as_deref_mut()).map_err(|problem| DependencyError::Local {
+                name: name(wanted).to_owned(),
+                problem: Box::new(problem),
+            })?
         } else {
             remote(wanted, remotes, held.as_deref_mut())?
         };
         bytes += found.bytes();
         if bytes > MAX_CHART_BYTES {
-            let why = format!("the charts that are needed have more than {MAX_CHART_BYTES} bytes");
-            return Err(DependencyError::Broken(why));
+            return Err(DependencyError::Size);
         }
         if !wanted.alias.is_empty() {
             found.metadata.name.clone_from(&wanted.alias);
@@ -77,10 +150,6 @@ pub fn complete<R: Remotes>(
         chart.dependencies.push(found);
     }
     Ok(missing.len())
-}
-
-fn failed<E: std::error::Error>(kind: &str, wanted: &Dependency, why: &str) -> DependencyError<E> {
-    DependencyError::Broken(format!("failed to add {kind} dependency '{}': {why}", name(wanted)))
 }
 
 fn name(wanted: &Dependency) -> &str {
@@ -114,7 +183,7 @@ fn is_local(wanted: &Dependency) -> bool {
 }
 
 /// A chart in the same files.
-fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) -> Result<Chart, String> {
+fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) -> Result<Chart, LocalDependencyError> {
     let (version, reference) = (&wanted.version, &wanted.repository);
     let at = match reference.strip_prefix("file://") {
         Some(folder) => {
@@ -125,18 +194,22 @@ fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) 
     };
     let there = place.beside(&at);
     if !there.exists() {
-        return Err(format!("no chart found at '{at}' (reference '{reference}')"));
+        let reference = reference.clone();
+        return Err(LocalDependencyError::Missing { at, reference });
     }
-    let constraint = Constraint::parse(version);
-    let constraint = constraint.map_err(|error| format!("invalid version/constraint format '{version}': {error}"))?;
-    let chart = there.chart(held);
-    let chart =
-        chart.map_err(|error| format!("failed to load chart from '{at}' (reference '{reference}'): {error}"))?;
-    let found = Version::parse(&chart.metadata.version).map_err(|error| error.to_string())?;
-    if constraint.check(&found) {
+    let constraint = Constraint::parse(version).map_err(|problem| LocalDependencyError::Range {
+        version: version.clone(),
+        problem,
+    })?;
+    let chart = there.chart(held).map_err(|problem| LocalDependencyError::Chart {
+        at: at.clone(),
+        reference: reference.clone(),
+        problem: Box::new(problem),
+    })?;
+    if constraint.check(&Version::parse(&chart.metadata.version)?) {
         Ok(chart)
     } else {
-        Err(format!("can't get a valid version for constraint '{version}'"))
+        Err(LocalDependencyError::NotInRange(version.clone()))
     }
 }
 
@@ -145,7 +218,10 @@ fn remote<R: Remotes>(
     remotes: &R,
     held: Option<&mut Reservation>,
 ) -> Result<Chart, DependencyError<R::Error>> {
-    let url = normalized(&wanted.repository).map_err(|why| failed("remote", wanted, &why))?;
+    let url = normalized(&wanted.repository).map_err(|problem| DependencyError::Repository {
+        name: name(wanted).to_owned(),
+        problem,
+    })?;
     let chart = remotes.chart(wanted, &url, held);
     chart.map_err(|error| DependencyError::Remote {
         name: name(wanted).to_owned(),
@@ -158,8 +234,8 @@ fn remote<R: Remotes>(
 ///
 /// # Errors
 /// It is none that charts are fetched from.
-pub fn normalized(repository: &str) -> Result<String, String> {
-    gostd::Url::parse(repository.as_bytes()).map_err(|error| error.to_string())?;
+pub fn normalized(repository: &str) -> Result<String, RepositoryUrlError> {
+    gostd::Url::parse(repository.as_bytes())?;
     let trimmed = repository.trim_end_matches('/');
     match repository.split_once(':').map_or("", |(scheme, _)| scheme) {
         "oci" => Ok(trimmed.to_owned()),
@@ -171,7 +247,7 @@ pub fn normalized(repository: &str) -> Result<String, String> {
             }
             Err(_) => format!("{trimmed}/"),
         }),
-        _ if repository.starts_with('@') => Err(format!("aliased repository dependency is not supported: {trimmed}/")),
-        _ => Err(format!("invalid dependency repository URL: {repository}")),
+        _ if repository.starts_with('@') => Err(RepositoryUrlError::Alias(trimmed.to_owned())),
+        _ => Err(RepositoryUrlError::Scheme(repository.to_owned())),
     }
 }

@@ -24,10 +24,10 @@ mod tree;
 mod values;
 
 pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote, not_pulled};
-pub use dependencies::{DependencyError, Remotes, complete, normalized};
-pub use local::{go_error, read_chart};
-pub use registry::{OciChart, Pull, layer_within, oci_version, pulled};
-pub use repository::{Located, PullError, Repository};
+pub use dependencies::{DependencyError, LocalDependencyError, Remotes, RepositoryUrlError, complete, normalized};
+pub use local::{LocalError, go_error, read_chart};
+pub use registry::{OciChart, OciVersionError, Pull, layer_within, oci_version, pulled};
+pub use repository::{Located, NotAUrl, PullError, Repository};
 pub use sizes::Sizes;
-pub use tree::Place;
-pub use values::{FilesOf, ValuesFiles};
+pub use tree::{Place, PlaceError};
+pub use values::{FilesOf, ValuesFiles, ValuesFilesError};

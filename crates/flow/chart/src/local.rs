@@ -1,37 +1,78 @@
 //! Charts of this machine: a folder or an archive, as `helm` reads them.
 
-use bumpwright_helm::{Chart, Folder, FolderEntry, HelmError, MAX_CHART_BYTES};
+use bumpwright_helm::{Chart, ChartError, Folder, FolderEntry, ForeignError, MAX_CHART_BYTES};
 use std::{
     fs,
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
+use thiserror::Error;
+
+/// Why there is no chart at a path of this machine, in Helm's words.
+#[derive(Debug, Error)]
+pub enum LocalError {
+    /// A system call failed.
+    #[error("{}", go_error(.call, .path, .error))]
+    Io {
+        /// Its name: `stat`.
+        call: &'static str,
+        /// Of what.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file has too many bytes.
+    #[error("chart file {} is larger than the maximum file size {most}", bumpwright_gostd::quote(.name))]
+    Size {
+        /// Its name.
+        name: String,
+        /// How many it may have.
+        most: u64,
+    },
+    /// It is the text of something.
+    #[error("file '{}' seems to be a YAML file, but expected a gzipped archive", .0.display())]
+    Yaml(PathBuf),
+    /// It is something else.
+    #[error("file '{}' does not appear to be a gzipped archive; got '{content}'", .path.display())]
+    NoArchive {
+        /// Its path.
+        path: PathBuf,
+        /// What Go calls its content.
+        content: &'static str,
+    },
+    /// It is a folder or an archive, and not a chart.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+}
+
+impl LocalError {
+    fn io(call: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Io { call, path, error }
+    }
+}
 
 /// Reads a chart: a folder, whose links are followed, or a `.tgz`.
 ///
 /// # Errors
-/// Helm's, in its words, with the path.
-pub fn read_chart(path: &Path) -> Result<Chart, HelmError> {
-    let shown = path.display();
-    let meta = fs::metadata(path).map_err(|error| HelmError::Chart(go_error("stat", path, &error)))?;
+/// [`LocalError`]
+pub fn read_chart(path: &Path) -> Result<Chart, LocalError> {
+    let meta = fs::metadata(path).map_err(LocalError::io("stat", path))?;
     if meta.is_dir() {
-        return Chart::from_folder(&Disk(path));
+        return Ok(Chart::from_folder(&Disk(path))?);
     }
-    let archive = read(path, MAX_CHART_BYTES).map_err(HelmError::Chart)?;
+    let archive = read(path, MAX_CHART_BYTES)?;
     if archive.starts_with(b"\x1f\x8b") {
-        return Chart::from_archive(&archive);
+        return Ok(Chart::from_archive(&archive)?);
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
-    let text = match extension {
-        Some("yml" | "yaml" | "json") => {
-            format!("file '{shown}' seems to be a YAML file, but expected a gzipped archive")
-        }
-        _ => format!(
-            "file '{shown}' does not appear to be a gzipped archive; got '{}'",
-            content_type(&archive)
-        ),
-    };
-    Err(HelmError::Chart(text))
+    Err(match extension {
+        Some("yml" | "yaml" | "json") => LocalError::Yaml(path.to_owned()),
+        _ => LocalError::NoArchive {
+            path: path.to_owned(),
+            content: content_type(&archive),
+        },
+    })
 }
 
 /// What Go calls the content of a file that is no archive.
@@ -57,16 +98,16 @@ pub fn go_error(call: &str, path: &Path, error: &io::Error) -> String {
     format!("{call} {}: {why}", path.display())
 }
 
-fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    let file = fs::File::open(path).map_err(|error| go_error("open", path, &error))?;
+fn read(path: &Path, most: u64) -> Result<Vec<u8>, LocalError> {
+    let file = fs::File::open(path).map_err(LocalError::io("open", path))?;
     let length = file.metadata().map_or(0, |meta| meta.len().min(most));
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let read = file.take(most + 1).read_to_end(&mut bytes);
-    read.map_err(|error| go_error("read", path, &error))?;
+    read.map_err(LocalError::io("read", path))?;
     if bytes.len() as u64 > most {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let name = bumpwright_gostd::quote(&name);
-        Err(format!("chart file {name} is larger than the maximum file size {most}"))
+        let name = name.into_owned();
+        Err(LocalError::Size { name, most })
     } else {
         Ok(bytes)
     }
@@ -76,24 +117,24 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
 struct Disk<'p>(&'p Path);
 
 impl Folder for Disk<'_> {
-    fn entry(&self, path: &str) -> Result<FolderEntry, String> {
+    fn entry(&self, path: &str) -> Result<FolderEntry, ForeignError> {
         let path = self.0.join(path);
         match fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => Ok(FolderEntry::Folder),
             Ok(meta) if meta.is_file() => Ok(FolderEntry::File),
             Ok(_) => Ok(FolderEntry::Irregular),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FolderEntry::Absent),
-            Err(error) => Err(go_error("lstat", &path, &error)),
+            Err(error) => Err(LocalError::io("lstat", &path)(error).into()),
         }
     }
 
-    fn names(&self, path: &str) -> Result<Vec<String>, String> {
+    fn names(&self, path: &str) -> Result<Vec<String>, ForeignError> {
         let path = self.0.join(path);
-        names(&path).map_err(|error| go_error("open", &path, &error))
+        Ok(names(&path).map_err(LocalError::io("open", &path))?)
     }
 
-    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
-        read(&self.0.join(path), most)
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, ForeignError> {
+        Ok(read(&self.0.join(path), most)?)
     }
 }
 

@@ -5,9 +5,9 @@ use bumpwright_budget::Reservation;
 use bumpwright_helm::MAX_CHART_BYTES;
 use bumpwright_http::{Deadline, Job};
 use bumpwright_policy::Reference;
-use bumpwright_registry::{Layer, Login, Registry};
-use bumpwright_semver::{Constraint, Version};
-use bumpwright_source::{CHART_LAYER, OciPick, OciRemote, oci_repository};
+use bumpwright_registry::{Layer, Login, Registry, RegistryError};
+use bumpwright_semver::{Constraint, ConstraintError, Version};
+use bumpwright_source::{CHART_LAYER, OciPick, OciRemote, OciUrlError, oci_repository};
 use std::{io::Read as _, sync::Arc};
 
 /// The media types of a chart's layer, the newer one first.
@@ -37,7 +37,7 @@ impl OciChart {
     ///
     /// # Errors
     /// It is no such URL.
-    pub fn parse(url: &str) -> Result<Self, String> {
+    pub fn parse(url: &str) -> Result<Self, OciUrlError> {
         let (name, digest) = url.split_once('@').unwrap_or((url, ""));
         let is_tag = |(_, tag): &(&str, &str)| !tag.contains('/');
         let (name, tag) = name.rsplit_once(':').filter(is_tag).unwrap_or((name, ""));
@@ -115,12 +115,11 @@ pub fn pulled(
     most: u64,
     held: &mut Reservation,
 ) -> Result<Vec<u8>, PullError> {
-    let failed = |error: String| PullError::Unreachable(error);
-    let image = remote.image(digest).map_err(|error| failed(error.to_string()))?;
+    let image = remote.image(digest).map_err(unreachable)?;
     let of = |media_type: &&str| image.layers.iter().find(|layer| layer.media_type == *media_type);
     let layer = LAYERS.iter().find_map(of).ok_or_else(|| {
         let name = remote.name(chosen);
-        failed(format!(
+        unreachable(format!(
             "{name} is no chart: it has no layer of media type {CHART_LAYER}"
         ))
     })?;
@@ -137,39 +136,72 @@ pub fn layer_within(
     most: u64,
     held: &mut Reservation,
 ) -> Result<Vec<u8>, PullError> {
-    let failed = PullError::Unreachable;
     if layer.size > most {
         return Err(PullError::TooLarge { most });
     }
-    held.grow(layer.size).map_err(|error| failed(error.to_string()))?;
-    read(remote, layer).map_err(failed)
+    held.grow(layer.size).map_err(unreachable)?;
+    let mut bytes = Vec::new();
+    let mut blob = remote.layer(layer).map_err(unreachable)?;
+    blob.read_to_end(&mut bytes).map_err(unreachable)?;
+    Ok(bytes)
+}
+
+/// Why no version of a chart is taken, in source-controller's words.
+#[derive(Debug, thiserror::Error)]
+pub enum OciVersionError {
+    /// The registry does not give the tags.
+    #[error("could not get tags for {name:?}: could not fetch tags for {repository:?}: {problem}")]
+    Tags {
+        /// The chart.
+        name: String,
+        /// Its repository.
+        repository: String,
+        /// Why.
+        #[source]
+        problem: Box<RegistryError>,
+    },
+    /// No tag is a version.
+    #[error("could not get tags for {name:?}: unable to locate any tags in provided repository: {repository}")]
+    NoTags {
+        /// The chart.
+        name: String,
+        /// Its repository.
+        repository: String,
+    },
+    /// The version that is wanted is not a range.
+    #[error(transparent)]
+    Range(#[from] ConstraintError),
+    /// No version is in the range.
+    #[error("could not locate a version matching provided version string {0}")]
+    NoMatch(String),
 }
 
 /// The version that source-controller takes among the tags of a repository: the one that is wanted, if it is one; else
 /// the newest one in a range, which is any without a prerelease for an empty text.
 ///
 /// # Errors
-/// In its words, but for those of the registry.
-pub fn oci_version(remote: &OciRemote, name: &str, wanted: &str) -> Result<String, String> {
+/// [`OciVersionError`]
+pub fn oci_version(remote: &OciRemote, name: &str, wanted: &str) -> Result<String, OciVersionError> {
     if Version::parse_flux(wanted).is_ok() {
         return Ok(wanted.to_owned());
     }
     let repository = format!("oci://{}", remote.repository.context());
     let tags = remote.registry.tags(&remote.repository, &remote.login, remote.deadline);
-    let tags = tags.map_err(|error| {
-        format!("could not get tags for {name:?}: could not fetch tags for {repository:?}: {error}")
+    let tags = tags.map_err(|problem| OciVersionError::Tags {
+        name: name.to_owned(),
+        repository: repository.clone(),
+        problem: Box::new(problem),
     })?;
     let versions = tags.iter().map(|tag| tag.replace('_', "+"));
     let versions: Vec<String> = versions.filter(|tag| Version::parse_strict(tag).is_ok()).collect();
     if versions.is_empty() {
-        return Err(format!(
-            "could not get tags for {name:?}: unable to locate any tags in provided repository: {repository}"
-        ));
+        let name = name.to_owned();
+        return Err(OciVersionError::NoTags { name, repository });
     }
     newest(versions, wanted)
 }
 
-fn newest(versions: Vec<String>, wanted: &str) -> Result<String, String> {
+fn newest(versions: Vec<String>, wanted: &str) -> Result<String, OciVersionError> {
     if versions.iter().any(|version| version == wanted) {
         return Ok(wanted.to_owned());
     }
@@ -177,18 +209,15 @@ fn newest(versions: Vec<String>, wanted: &str) -> Result<String, String> {
         "" => "*",
         range => range,
     };
-    let range = Constraint::parse(range).map_err(|error| error.to_string())?;
+    let range = Constraint::parse(range)?;
     let parsed = versions.iter().filter_map(|version| Version::parse_flux(version).ok());
     let newest = parsed.filter(|version| range.check(version)).max();
     let newest = newest.map(|version| version.original().to_owned());
-    newest.ok_or_else(|| format!("could not locate a version matching provided version string {wanted}"))
+    newest.ok_or_else(|| OciVersionError::NoMatch(wanted.to_owned()))
 }
 
-fn read(remote: &OciRemote, layer: &Layer) -> Result<Vec<u8>, String> {
-    let mut blob = remote.layer(layer).map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
-    blob.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
+fn unreachable(error: impl ToString) -> PullError {
+    PullError::Unreachable(error.to_string())
 }
 
 #[cfg(test)]

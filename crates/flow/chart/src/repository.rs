@@ -59,6 +59,17 @@ impl From<Unresolved> for PullError {
     }
 }
 
+/// An address in the index of a repository is not a URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reference:?} in the index is not a URL: {problem}")]
+pub struct NotAUrl {
+    /// As it is written.
+    pub reference: String,
+    /// Why.
+    #[source]
+    pub problem: url::ParseError,
+}
+
 /// Why a file of a repository was not read.
 enum Fault {
     TooLarge,
@@ -78,10 +89,12 @@ impl Repository {
             "" => format!("chart {name:?}"),
             version => format!("chart {name:?} version {version:?}"),
         };
-        let found = index.newest(name, version).map_err(PullError::Missing)?;
+        let found = index.newest(name, version);
+        let found = found.map_err(|error| PullError::Missing(error.to_string()))?;
         let missing = |what: String| PullError::Missing(format!("{described} {what}"));
         let found = found.ok_or_else(|| missing(format!("not found in {} repository", shown(&self.url))))?;
-        let located = self.located(found).map_err(PullError::Missing)?;
+        let located = self.located(found);
+        let located = located.map_err(|error| PullError::Missing(error.to_string()))?;
         located.ok_or_else(|| missing("has no downloadable URLs".to_owned()))
     }
 
@@ -112,14 +125,15 @@ impl Repository {
             Fault::Absent(error) => PullError::Missing(said(error)),
             Fault::Other(error) => failed(error),
         })?;
-        Index::read_on(&text, Some(&mut Job::account().nothing())).map_err(failed)
+        let read = Index::read_on(&text, Some(&mut Job::account().nothing()));
+        read.map_err(|error| failed(error.to_string()))
     }
 
     /// Where the archive of an entry of the index is; none without an URL.
     ///
     /// # Errors
-    /// The URL is none.
-    pub fn located(&self, entry: &Entry) -> Result<Option<Located>, String> {
+    /// [`NotAUrl`]
+    pub fn located(&self, entry: &Entry) -> Result<Option<Located>, NotAUrl> {
         let Some(reference) = entry.urls.first() else {
             return Ok(None);
         };
@@ -164,14 +178,16 @@ impl Repository {
     }
 
     /// An URL of the index: relative ones are below the repository, and get its query.
-    fn resolved(&self, reference: &str) -> Result<Url, String> {
-        let invalid = |error| format!("{reference:?} in the index is not a URL: {error}");
+    fn resolved(&self, reference: &str) -> Result<Url, NotAUrl> {
         if let Ok(url) = Url::parse(reference) {
             return Ok(url);
         }
         let mut base = self.url.clone();
         base.set_path(&format!("{}/", self.url.path().trim_end_matches('/')));
-        let mut url = base.join(reference).map_err(invalid)?;
+        let mut url = base.join(reference).map_err(|problem| NotAUrl {
+            reference: reference.to_owned(),
+            problem,
+        })?;
         url.set_query(self.url.query());
         Ok(url)
     }

@@ -4,8 +4,57 @@ use std::cell::Cell;
 
 use super::sizes::Sizes;
 use bumpwright_budget::Reservation;
-use bumpwright_helm::{Chart, Folder, FolderEntry, HelmError, Lock, MAX_CHART_BYTES, Metadata};
+use bumpwright_helm::{
+    Chart, ChartError, Folder, FolderEntry, ForeignError, HeadError, Lock, MAX_CHART_BYTES, Metadata,
+};
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use thiserror::Error;
+
+/// Why there is no chart at a place.
+#[derive(Debug, Error)]
+pub enum PlaceError {
+    /// Nothing is there.
+    #[error("stat {0}: no such file or directory")]
+    Missing(String),
+    /// The files cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// The archive has too many bytes.
+    #[error("size of chart '{name}' exceeds '{most}' bytes limit")]
+    Size {
+        /// Its name.
+        name: String,
+        /// How many it may have.
+        most: u64,
+    },
+    /// Its metadata cannot be read.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// It is not a chart.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+}
+
+/// Why a file of a chart in the files of a source is not read.
+#[derive(Debug, Error)]
+enum InsideError {
+    /// A link leads out of the chart.
+    #[error("{0}: a link out of the chart")]
+    Link(String),
+    /// The file has too many bytes.
+    #[error(
+        "failed to load files from {folder}/: cannot load file {path} as file size ({size}) exceeds limit ({most})"
+    )]
+    File {
+        folder: String,
+        path: String,
+        size: u64,
+        most: u64,
+    },
+    /// All files together have too many.
+    #[error("the chart has more than {MAX_CHART_BYTES} bytes")]
+    Chart,
+}
 
 /// A chart at a path of a tree.
 #[derive(Clone, Copy)]
@@ -78,15 +127,13 @@ impl<'a> Place<'a> {
     /// The bytes of an archive.
     ///
     /// # Errors
-    /// In words for the user.
-    pub fn archive(&self) -> Result<Vec<u8>, String> {
-        let archive = self.tree.read(self.path).map_err(|error| error.to_string())?;
+    /// [`PlaceError::Tree`], [`PlaceError::Size`]
+    pub fn archive(&self) -> Result<Vec<u8>, PlaceError> {
+        let archive = self.tree.read(self.path)?;
         let most = self.sizes.archive;
         if archive.len() as u64 > most {
-            Err(format!(
-                "size of chart '{}' exceeds '{most}' bytes limit",
-                path::base(self.path)
-            ))
+            let name = path::base(self.path).to_owned();
+            Err(PlaceError::Size { name, most })
         } else {
             Ok(archive.into_owned())
         }
@@ -95,23 +142,25 @@ impl<'a> Place<'a> {
     /// What the chart says of itself, not checked.
     ///
     /// # Errors
-    /// In words for the user.
-    pub fn metadata(&self) -> Result<Metadata, String> {
-        match self.found()? {
+    /// [`PlaceError`]
+    pub fn metadata(&self) -> Result<Metadata, PlaceError> {
+        let metadata = match self.found()? {
             Found::Archive => Metadata::of_archive(&self.archive()?, self.sizes.file),
             Found::Folder { root } => Metadata::of_folder(&self.inside(&root), &|name| path::join(self.path, name)),
-        }
+        };
+        Ok(metadata?)
     }
 
     /// The chart, on an account.
     ///
     /// # Errors
-    /// Helm's, in its words, and those of the tree.
-    pub fn chart(&self, held: Option<&mut Reservation>) -> Result<Chart, HelmError> {
-        match self.found().map_err(HelmError::Chart)? {
-            Found::Archive => Chart::from_archive_on(&self.archive().map_err(HelmError::Chart)?, held),
+    /// [`PlaceError`]
+    pub fn chart(&self, held: Option<&mut Reservation>) -> Result<Chart, PlaceError> {
+        let chart = match self.found()? {
+            Found::Archive => Chart::from_archive_on(&self.archive()?, held),
             Found::Folder { root } => Chart::from_folder_on(&self.inside(&root), held),
-        }
+        };
+        Ok(chart?)
     }
 
     /// The repositories of the charts that a chart of a folder may need, as they are written.
@@ -127,12 +176,12 @@ impl<'a> Place<'a> {
         all.map(|one| one.repository).collect()
     }
 
-    fn found(&self) -> Result<Found, String> {
+    fn found(&self) -> Result<Found, PlaceError> {
         match self.tree.canonical(self.path) {
             Ok(found) if found.directory => Ok(Found::Folder { root: found.path }),
             Ok(_) => Ok(Found::Archive),
-            Err(TreeError::Missing(_)) => Err(format!("stat {}: no such file or directory", self.path)),
-            Err(error) => Err(error.to_string()),
+            Err(TreeError::Missing(_)) => Err(PlaceError::Missing(self.path.to_owned())),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -169,32 +218,35 @@ impl Inside<'_> {
 }
 
 impl Folder for Inside<'_> {
-    fn entry(&self, path: &str) -> Result<FolderEntry, String> {
+    fn entry(&self, path: &str) -> Result<FolderEntry, ForeignError> {
         match self.tree.canonical(&self.at(path)) {
-            Ok(found) if !path::is_within(&found.path, self.root) => Err(format!("{path}: a link out of the chart")),
+            Ok(found) if !path::is_within(&found.path, self.root) => Err(InsideError::Link(path.to_owned()).into()),
             Ok(found) if found.directory => Ok(FolderEntry::Folder),
             Ok(_) => Ok(FolderEntry::File),
             Err(TreeError::Missing(_)) => Ok(FolderEntry::Absent),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn names(&self, path: &str) -> Result<Vec<String>, String> {
-        self.tree.list(&self.at(path)).map_err(|error| error.to_string())
+    fn names(&self, path: &str) -> Result<Vec<String>, ForeignError> {
+        Ok(self.tree.list(&self.at(path))?)
     }
 
-    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
-        let bytes = self.tree.read(&self.at(path)).map_err(|error| error.to_string())?;
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, ForeignError> {
+        let bytes = self.tree.read(&self.at(path))?;
         let size = bytes.len() as u64;
         if size > most {
-            return Err(format!(
-                "failed to load files from {}/: cannot load file {path} as file size ({size}) exceeds limit ({most})",
-                self.folder
-            ));
+            let (folder, path) = (self.folder.to_owned(), path.to_owned());
+            return Err(InsideError::File {
+                folder,
+                path,
+                size,
+                most,
+            }
+            .into());
         }
         let left = self.left.get().checked_sub(size);
-        let left = left.ok_or_else(|| format!("the chart has more than {MAX_CHART_BYTES} bytes"))?;
-        self.left.set(left);
+        self.left.set(left.ok_or(InsideError::Chart)?);
         Ok(bytes.into_owned())
     }
 

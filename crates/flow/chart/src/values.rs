@@ -1,11 +1,52 @@
 //! `valuesFiles`: files that replace the values of a chart, merged in their order (source-controller
 //! v1.9, `mergeFileValues` and `mergeChartValues`).
 
-use bumpwright_helm::{Chart, Values, merge_tables, read_table};
+use bumpwright_helm::{Chart, Values, YamlError, merge_tables, read_table};
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use thiserror::Error;
 
 /// Files that are merged at most.
 const MOST: usize = 256;
+
+/// Why files with values are not merged, in source-controller's words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ValuesFilesError {
+    /// Too many are named.
+    #[error("{0} values files are named, {MOST} are allowed")]
+    TooMany(usize),
+    /// The source does not have one, or has a folder there.
+    #[error("no values file found at path '{place}' (reference '{name}')")]
+    NotInSource {
+        /// Where it would be.
+        place: String,
+        /// As it is named.
+        name: String,
+    },
+    /// The chart does not have one.
+    #[error("no values file found at path '{0}'")]
+    NotInChart(String),
+    /// The source cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// A file does not have values.
+    #[error("unmarshaling values from '{name}' failed: {problem}")]
+    Unreadable {
+        /// As it is named.
+        name: String,
+        /// Why.
+        #[source]
+        problem: YamlError,
+    },
+}
+
+impl ValuesFilesError {
+    fn not_in_source(name: &str) -> Self {
+        Self::NotInSource {
+            place: path::join("/", name),
+            name: name.to_owned(),
+        }
+    }
+}
 
 /// Where the files are.
 #[derive(Clone, Copy)]
@@ -39,13 +80,10 @@ impl ValuesFiles {
     /// The merged values, and the names of the files that were there.
     ///
     /// # Errors
-    /// In source-controller's words.
-    pub fn merged(&self, chart: &Chart, files: FilesOf<'_>) -> Result<(Values, Vec<String>), String> {
+    /// [`ValuesFilesError`]
+    pub fn merged(&self, chart: &Chart, files: FilesOf<'_>) -> Result<(Values, Vec<String>), ValuesFilesError> {
         if self.names.len() > MOST {
-            return Err(format!(
-                "{} values files are named, {MOST} are allowed",
-                self.names.len()
-            ));
+            return Err(ValuesFilesError::TooMany(self.names.len()));
         }
         let (mut merged, mut used) = (Values::new(), Vec::new());
         for name in &self.names {
@@ -61,11 +99,8 @@ impl ValuesFiles {
                 None if self.ignore_missing => {}
                 None => {
                     return Err(match files {
-                        FilesOf::Source(_) => {
-                            let place = path::join("/", name);
-                            format!("no values file found at path '{place}' (reference '{name}')")
-                        }
-                        FilesOf::Chart => format!("no values file found at path '{name}'"),
+                        FilesOf::Source(_) => ValuesFilesError::not_in_source(name),
+                        FilesOf::Chart => ValuesFilesError::NotInChart(name.clone()),
                     });
                 }
             }
@@ -74,17 +109,16 @@ impl ValuesFiles {
     }
 }
 
-fn of_source(name: &str, tree: &dyn Tree) -> Result<Option<Values>, String> {
-    let place = path::join("/", name);
-    match tree.read(&place) {
+fn of_source(name: &str, tree: &dyn Tree) -> Result<Option<Values>, ValuesFilesError> {
+    match tree.read(&path::join("/", name)) {
         Ok(bytes) => read(name, &bytes).map(Some),
         Err(TreeError::Missing(_)) => Ok(None),
-        Err(TreeError::Directory(_)) => Err(format!("no values file found at path '{place}' (reference '{name}')")),
-        Err(error) => Err(error.to_string()),
+        Err(TreeError::Directory(_)) => Err(ValuesFilesError::not_in_source(name)),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn of_chart(name: &str, chart: &Chart) -> Result<Option<Values>, String> {
+fn of_chart(name: &str, chart: &Chart) -> Result<Option<Values>, ValuesFilesError> {
     let cleaned = path::clean(name);
     if cleaned == "values.yaml" {
         return Ok(Some(chart.values.clone()));
@@ -93,8 +127,11 @@ fn of_chart(name: &str, chart: &Chart) -> Result<Option<Values>, String> {
     found.map(|file| read(name, &file.data)).transpose()
 }
 
-fn read(name: &str, text: &[u8]) -> Result<Values, String> {
-    read_table(text).map_err(|error| format!("unmarshaling values from '{name}' failed: {error}"))
+fn read(name: &str, text: &[u8]) -> Result<Values, ValuesFilesError> {
+    read_table(text).map_err(|problem| ValuesFilesError::Unreadable {
+        name: name.to_owned(),
+        problem,
+    })
 }
 
 #[cfg(test)]
@@ -117,7 +154,8 @@ mod tests {
         tree.add_file("/envs/b.yaml", "x: {k: 2}\n");
         let merged = |names: &[&str], ignore_missing| {
             let merged = files(names, ignore_missing).merged(&Chart::default(), FilesOf::Source(&tree));
-            merged.map(|(values, used)| (serde_json::to_string(&values).unwrap(), used.len()))
+            let merged = merged.map(|(values, used)| (serde_json::to_string(&values).unwrap(), used.len()));
+            merged.map_err(|error| error.to_string())
         };
         let both = ("{\"x\":{\"k\":2.0,\"z\":1.0}}".to_owned(), 2);
         assert_eq!(merged(&["a.yaml", "./envs/b.yaml"], false), Ok(both.clone()));

@@ -6,8 +6,9 @@ use std::time::Duration;
 use url::Url;
 
 use super::error::ScanError;
+use bumpwright_budget::Exceeded;
 use bumpwright_git::{Auth, Remote, RemoteUrl, remote_tags};
-use bumpwright_helm::{Entry, MAX_INDEX_BYTES, read_entries};
+use bumpwright_helm::{Entry, IndexError, MAX_INDEX_BYTES, read_entries};
 use bumpwright_http::{Client, Deadline, Job, Peer, Request, RetryPolicy, Sent, basic_header};
 use bumpwright_policy::{Reference, registry_scheme};
 use bumpwright_registry::{Login, TagList};
@@ -66,7 +67,7 @@ pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<TagList, ScanError> {
         return Err(failed(format!("the server answers {}", answer.status)));
     }
     let index = std::str::from_utf8(&answer.body).map_err(|_| failed("it is not UTF-8".to_owned()))?;
-    match versions(index, chart).map_err(failed)? {
+    match versions(index, chart).map_err(|error| failed(error.to_string()))? {
         versions if versions.is_empty() => Err(failed(format!("the index has no chart {chart:?}"))),
         versions => Ok(versions),
     }
@@ -102,16 +103,26 @@ fn in_seconds(limit: Duration) -> Duration {
     Duration::from_secs(limit.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX))
 }
 
+/// Why the versions of a chart in an index are not read.
+#[derive(Debug, thiserror::Error)]
+enum VersionsError {
+    #[error("the index cannot be read: {0}")]
+    Index(#[from] IndexError),
+    #[error("the index cannot be read: {0}")]
+    Memory(#[from] Exceeded),
+    #[error("the index cannot be read: more than {MOST} versions")]
+    TooMany,
+}
+
 /// The versions of a chart in an index. The rest of an index, which may be large, is passed over.
-fn versions(index: &str, chart: &str) -> Result<TagList, String> {
+fn versions(index: &str, chart: &str) -> Result<TagList, VersionsError> {
     let mut found = TagList::new(&Job::account());
     let each = &mut |_: &str, entry: Entry| match found.len() {
         _ if entry.version.is_empty() => Ok(()),
-        0..MOST => found.push(&entry.version).map_err(|exceeded| exceeded.to_string()),
-        _ => Err(format!("more than {MOST} versions")),
+        0..MOST => Ok(found.push(&entry.version)?),
+        _ => Err(VersionsError::TooMany),
     };
-    let read = read_entries(index, &|name| name == chart, each);
-    read.map_err(|error| format!("the index cannot be read: {error}"))?;
+    read_entries(index, &|name| name == chart, each)?;
     Ok(found)
 }
 

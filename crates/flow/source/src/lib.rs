@@ -33,7 +33,7 @@ pub use oci_evidence::verify_cosign;
 pub use oci_layer::{Keeping, select_layer, unpack_fault, unpack_layer};
 pub use oci_notation::verify_notation;
 pub use oci_pull::{OciRemote, Unresolved};
-pub use oci_reference::{CHART_LAYER, OciPick, newest_tag, oci_repository};
+pub use oci_reference::{CHART_LAYER, OciPick, OciUrlError, TagError, newest_tag, oci_repository};
 pub use oci_verifier::ImageVerifier;
 pub use reference::Reference;
 pub use refusal::CheckoutError;

@@ -72,7 +72,7 @@ impl OciRemote {
                 let tags = self.registry.tags(&self.repository, &self.login, self.deadline);
                 let tags = tags.map_err(|error| Unresolved::of(&error))?;
                 let newest = newest_tag(&tags, range, filter, media_type);
-                format!(":{}", newest.map_err(Unresolved::Absent)?)
+                format!(":{}", newest.map_err(|error| Unresolved::Absent(error.to_string()))?)
             }
         })
     }
@@ -83,7 +83,8 @@ impl OciRemote {
     /// In words for the user.
     pub fn revision(&self, chosen: &str) -> Result<String, Unresolved> {
         if let Some(digest) = chosen.strip_prefix('@') {
-            return checked_digest(digest).map(str::to_owned).map_err(Unresolved::Absent);
+            let checked = checked_digest(digest).map(str::to_owned);
+            return checked.map_err(|error| Unresolved::Absent(error.to_string()));
         }
         let tag = chosen.trim_start_matches(':');
         let image = self.reference(chosen).map_err(Unresolved::Absent)?;

@@ -47,55 +47,106 @@ impl OciPick {
     }
 }
 
+/// Why the address of a repository is not one, in go-containerregistry's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OciUrlError {
+    /// It does not begin with `oci://`.
+    #[error("URL must be in format 'oci://<domain>/<org>/<repo>'")]
+    Scheme,
+    /// Nothing comes after the scheme.
+    #[error("a repository name must be specified")]
+    NoName,
+    /// The path is too short or too long.
+    #[error("repository must be between 2 and 255 characters in length: {0}")]
+    Length(String),
+    /// The path has a character that it cannot have.
+    #[error("repository can only contain the characters `{REPOSITORY_CHARACTERS}`: {0}")]
+    Characters(String),
+    /// The host is not one.
+    #[error("registries must be valid RFC 3986 URI authorities: {0}")]
+    Host(String),
+}
+
+/// Why no tag is chosen, in the words of the libraries that source-controller uses.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TagError {
+    /// The filter is not a regular expression.
+    #[error(transparent)]
+    Filter(#[from] bumpwright_re2::Error),
+    /// The filter takes too long.
+    #[error("semverFilter: {0}")]
+    FilterSteps(#[source] bumpwright_re2::Exhausted),
+    /// The range is not one.
+    #[error("semver '{range}' parse error: {problem}")]
+    Range {
+        /// As it is written.
+        range: String,
+        /// Why.
+        #[source]
+        problem: bumpwright_semver::ConstraintError,
+    },
+    /// No tag is in the range.
+    #[error("no match found for semver: {0}")]
+    NoMatch(String),
+}
+
+/// Why a digest is not one, in go-containerregistry's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum DigestError {
+    /// It has no algorithm or no digits.
+    #[error("cannot parse hash: {}", quote(.0))]
+    Form(String),
+    #[error("found non-hex character in hash: {0}")]
+    NotHex(char),
+    #[error("unsupported hash: {}", quote(.0))]
+    Algorithm(String),
+    #[error("wrong number of hex digits for {algorithm}: {hex}")]
+    Length { algorithm: String, hex: String },
+}
+
 /// The repository of `spec.url`, as a reference whose tag is not used.
 ///
 /// # Errors
-/// In go-containerregistry's words.
-pub fn oci_repository(url: &str) -> Result<Reference, String> {
+/// [`OciUrlError`]
+pub fn oci_repository(url: &str) -> Result<Reference, OciUrlError> {
     let Some(name) = url.strip_prefix(SCHEME) else {
-        return Err("URL must be in format 'oci://<domain>/<org>/<repo>'".to_owned());
+        return Err(OciUrlError::Scheme);
     };
     if name.is_empty() {
-        return Err("a repository name must be specified".to_owned());
+        return Err(OciUrlError::NoName);
     }
     let has_host = |(first, _): &(&str, &str)| first.contains(['.', ':']);
     let (host, path) = name.split_once('/').filter(has_host).unwrap_or(("", name));
     if !(2..=255).contains(&path.chars().count()) {
-        return Err(format!(
-            "repository must be between 2 and 255 characters in length: {path}"
-        ));
+        return Err(OciUrlError::Length(path.to_owned()));
     }
     if !path.chars().all(|character| REPOSITORY_CHARACTERS.contains(character)) {
-        return Err(format!(
-            "repository can only contain the characters `{REPOSITORY_CHARACTERS}`: {path}"
-        ));
+        return Err(OciUrlError::Characters(path.to_owned()));
     }
-    let host_error = |_| format!("registries must be valid RFC 3986 URI authorities: {host}");
-    Reference::parse(name, Validation::Weak).map_err(host_error)
+    Reference::parse(name, Validation::Weak).map_err(|_| OciUrlError::Host(host.to_owned()))
 }
 
 /// The tag with the highest version in a range, among those that match the filter. Tags that are not versions are
 /// skipped; of equal versions the first in the list wins. `media_type` is that of the wanted layer.
 ///
 /// # Errors
-/// In the words of the libraries that source-controller uses.
-pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) -> Result<String, String> {
+/// [`TagError`]
+pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) -> Result<String, TagError> {
     let filter = match filter {
         "" => None,
-        pattern => Some(
-            Regexp::new(pattern)
-                .map_err(|error| error.to_string())?
-                .for_many_texts(),
-        ),
+        pattern => Some(Regexp::new(pattern)?.for_many_texts()),
     };
-    let constraint = Constraint::parse(range).map_err(|error| format!("semver '{range}' parse error: {error}"))?;
+    let constraint = Constraint::parse(range).map_err(|problem| TagError::Range {
+        range: range.to_owned(),
+        problem,
+    })?;
     let mut budget = budget(tags.len());
     let mut highest: Option<(Version, &str)> = None;
     for tag in tags {
         if let Some(filter) = &filter
             && !filter
                 .is_match(tag.as_bytes(), &mut budget)
-                .map_err(|error| format!("semverFilter: {error}"))?
+                .map_err(TagError::FilterSteps)?
         {
             continue;
         }
@@ -113,7 +164,7 @@ pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) 
     }
     match highest {
         Some((_, tag)) => Ok(tag.to_owned()),
-        None => Err(format!("no match found for semver: {range}")),
+        None => Err(TagError::NoMatch(range.to_owned())),
     }
 }
 
@@ -130,24 +181,27 @@ fn budget(tags: usize) -> Budget {
 /// A digest usable in a pull.
 ///
 /// # Errors
-/// In go-containerregistry's words (`v1.NewHash`).
-pub(super) fn checked_digest(digest: &str) -> Result<&str, String> {
+/// Those of `v1.NewHash`.
+pub(super) fn checked_digest(digest: &str) -> Result<&str, DigestError> {
     let parts = digest
         .split_once(':')
         .filter(|(name, hex)| !name.is_empty() && !hex.is_empty());
     let Some((algorithm, hex)) = parts else {
-        return Err(format!("cannot parse hash: {}", quote(digest)));
+        return Err(DigestError::Form(digest.to_owned()));
     };
     let is_hex = |character: &char| matches!(character, '0'..='9' | 'a'..='f');
     if let Some(wrong) = hex.chars().find(|character| !is_hex(character)) {
-        return Err(format!("found non-hex character in hash: {wrong}"));
+        return Err(DigestError::NotHex(wrong));
     }
     if algorithm != "sha256" {
-        return Err(format!("unsupported hash: {}", quote(algorithm)));
+        return Err(DigestError::Algorithm(algorithm.to_owned()));
     }
     match hex.len() {
         64 => Ok(digest),
-        _ => Err(format!("wrong number of hex digits for {algorithm}: {hex}")),
+        _ => Err(DigestError::Length {
+            algorithm: algorithm.to_owned(),
+            hex: hex.to_owned(),
+        }),
     }
 }
 
@@ -205,14 +259,15 @@ mod tests {
                 "registries must be valid RFC 3986 URI authorities: gh cr.io",
             ),
         ] {
-            assert_eq!(oci_repository(url).unwrap_err(), expected);
+            assert_eq!(oci_repository(url).unwrap_err().to_string(), expected);
         }
     }
 
     #[test]
     fn the_newest_tag_of_a_range() {
         let tags = ["v1.0.0", "1.0.0", "1.1.0-rc.1", "1.2", "1.10.0_b1", "0.9.0", "main"].map(str::to_owned);
-        let newest = |range, filter, media_type| newest_tag(&tags, range, filter, media_type);
+        let newest =
+            |range, filter, media_type| newest_tag(&tags, range, filter, media_type).map_err(|error| error.to_string());
         assert_eq!(newest(">=0.1.0", "", ""), Ok("v1.0.0".to_owned()));
         assert_eq!(newest(">=0.1.0", "^[0-9]", ""), Ok("1.0.0".to_owned()));
         assert_eq!(newest(">=0.1.0-0", "", ""), Ok("1.1.0-rc.1".to_owned()));
@@ -237,7 +292,7 @@ mod tests {
             ("md5:ab", "unsupported hash: \"md5\""),
             ("sha256:ab", "wrong number of hex digits for sha256: ab"),
         ] {
-            assert_eq!(checked_digest(digest).unwrap_err(), expected);
+            assert_eq!(checked_digest(digest).unwrap_err().to_string(), expected);
         }
     }
 }

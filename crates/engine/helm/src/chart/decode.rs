@@ -1,6 +1,6 @@
 //! Fields of a struct out of YAML, as Go's decoder of JSON takes them.
 
-use crate::yaml::{cannot_unmarshal, spelled};
+use crate::yaml::{YamlError, spelled};
 use bumpwright_yaml::{Mapping, Node, Tag, Value};
 
 /// The entries of a mapping, looked up as encoding/json does: by the exact name, else whatever the case.
@@ -10,17 +10,14 @@ pub(crate) struct Fields<'n> {
     of: &'static str,
 }
 
-/// A field of the wrong type: what it is, and where.
-pub(crate) type Mismatch = String;
-
 impl<'n> Fields<'n> {
     /// The fields of a node; null has none.
-    pub(crate) fn of(node: &'n Node, wanted: &str) -> Result<Option<Self>, Mismatch> {
+    pub(crate) fn of(node: &'n Node, wanted: &str) -> Result<Option<Self>, YamlError> {
         Self::named(node, "", &format!("Go value of type {wanted}"))
     }
 
     /// The same of a struct with a name in messages.
-    pub(crate) fn named(node: &'n Node, of: &'static str, wanted: &str) -> Result<Option<Self>, Mismatch> {
+    pub(crate) fn named(node: &'n Node, of: &'static str, wanted: &str) -> Result<Option<Self>, YamlError> {
         match &node.value {
             Value::Mapping(mapping) => Ok(Some(Self { mapping, of })),
             _ if is_null(node) => Ok(None),
@@ -48,7 +45,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Sets a field of type `string`.
-    pub(crate) fn text(&self, name: &str, field: &mut String) -> Result<(), Mismatch> {
+    pub(crate) fn text(&self, name: &str, field: &mut String) -> Result<(), YamlError> {
         if let Some(node) = self.get(name) {
             *field = self.spelled(node, name)?;
         }
@@ -56,7 +53,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Sets a field of type `[]string`.
-    pub(crate) fn texts(&self, name: &str, field: &mut Vec<String>) -> Result<(), Mismatch> {
+    pub(crate) fn texts(&self, name: &str, field: &mut Vec<String>) -> Result<(), YamlError> {
         if let Some(items) = self.list(name, "[]string")? {
             let empty_for_null = |item| {
                 if is_null(item) {
@@ -71,7 +68,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The items of a field that is a slice.
-    pub(crate) fn list(&self, name: &str, ty: &str) -> Result<Option<&'n [Node]>, Mismatch> {
+    pub(crate) fn list(&self, name: &str, ty: &str) -> Result<Option<&'n [Node]>, YamlError> {
         match self.get(name) {
             None => Ok(None),
             Some(node) => match &node.value {
@@ -82,7 +79,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Sets a field of type `bool`.
-    pub(crate) fn truth(&self, name: &str, field: &mut bool) -> Result<(), Mismatch> {
+    pub(crate) fn truth(&self, name: &str, field: &mut bool) -> Result<(), YamlError> {
         match self.get(name) {
             None => Ok(()),
             Some(node) => match &node.value {
@@ -96,7 +93,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The entries of a field of type `map[string]string`.
-    pub(crate) fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Mismatch> {
+    pub(crate) fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>, YamlError> {
         let Some(node) = self.get(name) else { return Ok(None) };
         let Value::Mapping(mapping) = &node.value else {
             return Err(mismatch(node, &self.field(name, "map[string]string")));
@@ -112,7 +109,7 @@ impl<'n> Fields<'n> {
         mapping.entries.iter().map(pair).collect::<Result<_, _>>().map(Some)
     }
 
-    fn spelled(&self, node: &Node, name: &str) -> Result<String, Mismatch> {
+    fn spelled(&self, node: &Node, name: &str) -> Result<String, YamlError> {
         match &node.value {
             Value::Scalar(scalar) => Ok(spelled(scalar)),
             _ => Err(mismatch(node, &self.field(name, "string"))),
@@ -124,8 +121,8 @@ fn is_null(node: &Node) -> bool {
     matches!(&node.value, Value::Scalar(scalar) if scalar.tag == Tag::Null)
 }
 
-fn mismatch(node: &Node, wanted: &str) -> Mismatch {
-    let kind = match &node.value {
+fn mismatch(node: &Node, wanted: &str) -> YamlError {
+    let found = match &node.value {
         Value::Mapping(_) => "object",
         Value::Sequence(_) => "array",
         Value::Scalar(scalar) => match scalar.tag {
@@ -135,5 +132,6 @@ fn mismatch(node: &Node, wanted: &str) -> Mismatch {
             _ => "string",
         },
     };
-    cannot_unmarshal(kind, wanted)
+    let wanted = wanted.to_owned();
+    YamlError::Type { found, wanted }
 }

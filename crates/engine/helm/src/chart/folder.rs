@@ -1,10 +1,7 @@
 //! A chart of a folder, wherever that is: on a disk, in a tree of Git, in a build.
 
-use super::{
-    Chart, File, IgnoreRules,
-    load::{MAX_CHART_BYTES, Room},
-};
-use crate::error::HelmError;
+use super::{Chart, ChartError, File, IgnoreRules, load::Room};
+use crate::error::ForeignError;
 use bumpwright_budget::Reservation;
 
 /// Bytes of the largest file of a chart, as in Helm.
@@ -12,7 +9,7 @@ pub const MAX_FILE_BYTES: u64 = 5 << 20;
 /// Folders within folders: links may lead round in circles.
 const MAX_DEPTH: usize = 64;
 /// Files of a chart. Helm has no limit.
-const MAX_FILES: usize = 100_000;
+pub(super) const MAX_FILES: usize = 100_000;
 
 /// What there is at a path of a folder, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +29,20 @@ pub trait Folder {
     /// What there is at a path.
     ///
     /// # Errors
-    /// In words for the user.
-    fn entry(&self, path: &str) -> Result<Entry, String>;
+    /// Its own.
+    fn entry(&self, path: &str) -> Result<Entry, ForeignError>;
 
     /// The names in a folder, sorted.
     ///
     /// # Errors
-    /// In words for the user.
-    fn names(&self, path: &str) -> Result<Vec<String>, String>;
+    /// Its own.
+    fn names(&self, path: &str) -> Result<Vec<String>, ForeignError>;
 
     /// The content of a file.
     ///
     /// # Errors
-    /// In words for the user, also when it has more than so many bytes.
-    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String>;
+    /// Its own, also when the file has more than so many bytes.
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, ForeignError>;
 
     /// Bytes of the largest file.
     fn most(&self) -> u64 {
@@ -58,7 +55,7 @@ impl Chart {
     ///
     /// # Errors
     /// Helm's, in its words, and those of the folder.
-    pub fn from_folder(folder: &dyn Folder) -> Result<Self, HelmError> {
+    pub fn from_folder(folder: &dyn Folder) -> Result<Self, ChartError> {
         Self::from_folder_on(folder, None)
     }
 
@@ -66,10 +63,10 @@ impl Chart {
     ///
     /// # Errors
     /// Also when the account has too little left.
-    pub fn from_folder_on(folder: &dyn Folder, held: Option<&mut Reservation>) -> Result<Self, HelmError> {
+    pub fn from_folder_on(folder: &dyn Folder, held: Option<&mut Reservation>) -> Result<Self, ChartError> {
         let room = &mut Room::new(held);
-        let mut walk = Walk::of(folder, room).map_err(HelmError::Chart)?;
-        walk.folder("", 0).map_err(HelmError::Chart)?;
+        let mut walk = Walk::of(folder, room)?;
+        walk.folder("", 0)?;
         let Walk { files, room, .. } = walk;
         Self::from_counted(files, room)
     }
@@ -84,7 +81,7 @@ struct Walk<'f, 'r> {
 }
 
 impl<'f, 'r> Walk<'f, 'r> {
-    fn of(folder: &'f dyn Folder, room: &'f mut Room<'r>) -> Result<Self, String> {
+    fn of(folder: &'f dyn Folder, room: &'f mut Room<'r>) -> Result<Self, ChartError> {
         let text = match folder.entry(".helmignore")? {
             Entry::File => folder.read(".helmignore", folder.most())?,
             _ => Vec::new(),
@@ -97,9 +94,10 @@ impl<'f, 'r> Walk<'f, 'r> {
         })
     }
 
-    fn folder(&mut self, path: &str, depth: usize) -> Result<(), String> {
+    fn folder(&mut self, path: &str, depth: usize) -> Result<(), ChartError> {
         if depth > MAX_DEPTH {
-            return Err(format!("{path}: folders nest more than {MAX_DEPTH} levels deep"));
+            let (path, most) = (path.to_owned(), MAX_DEPTH);
+            return Err(ChartError::FolderNesting { path, most });
         }
         for name in self.folder.names(path)? {
             let child = match path {
@@ -113,25 +111,19 @@ impl<'f, 'r> Walk<'f, 'r> {
             match entry {
                 Entry::Folder => self.folder(&child, depth + 1)?,
                 Entry::File => self.file(child)?,
-                Entry::Absent => return Err(format!("error evaluating symlink {child}: no such file or directory")),
-                Entry::Irregular => {
-                    return Err(format!(
-                        "cannot load irregular file {child} as it has file mode type bits set"
-                    ));
-                }
+                Entry::Absent => return Err(ChartError::BrokenLink(child)),
+                Entry::Irregular => return Err(ChartError::Irregular(child)),
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, name: String) -> Result<(), String> {
+    fn file(&mut self, name: String) -> Result<(), ChartError> {
         let data = self.folder.read(&name, self.folder.most())?;
-        let too_many = || format!("the chart has more than {MAX_CHART_BYTES} bytes or {MAX_FILES} files");
-        if self.files.len() < MAX_FILES && data.len() as u64 <= self.room.left() {
-            self.room.take(data.len() as u64)?
-        } else {
-            return Err(too_many());
+        if self.files.len() >= MAX_FILES || data.len() as u64 > self.room.left() {
+            return Err(ChartError::TooMany);
         }
+        self.room.take(data.len() as u64)?;
         self.files.push(File { name, data });
         Ok(())
     }

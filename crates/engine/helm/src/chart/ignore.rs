@@ -1,6 +1,18 @@
 //! `.helmignore`: which files of a folder are not part of its chart.
 
 use bumpwright_gostd::glob::path_match;
+use thiserror::Error;
+
+/// Why a line is not a rule, in Helm's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum IgnoreError {
+    /// It has `**`.
+    #[error("double-star (**) syntax is not supported")]
+    DoubleStar,
+    /// It is not a pattern.
+    #[error("syntax error in pattern")]
+    Syntax,
+}
 
 /// The rules of a `.helmignore` file, and Helm's own one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +31,8 @@ impl IgnoreRules {
     /// The rules of a file; those of a chart that has none for an empty text.
     ///
     /// # Errors
-    /// Helm's text for `**` and for malformed patterns.
-    pub fn parse(text: &[u8]) -> Result<Self, String> {
+    /// [`IgnoreError`]
+    pub fn parse(text: &[u8]) -> Result<Self, IgnoreError> {
         let text = bumpwright_gostd::lossy(text);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut rules = Vec::new();
@@ -52,16 +64,16 @@ impl IgnoreRules {
     }
 }
 
-fn rule(line: &str) -> Result<Option<Rule>, String> {
+fn rule(line: &str) -> Result<Option<Rule>, IgnoreError> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
     if line.contains("**") {
-        return Err("double-star (**) syntax is not supported".to_owned());
+        return Err(IgnoreError::DoubleStar);
     }
     if path_match(line, "abc").is_none() {
-        return Err("syntax error in pattern".to_owned());
+        return Err(IgnoreError::Syntax);
     }
     let (negated, line) = match line.strip_prefix('!') {
         Some(rest) => (true, rest),

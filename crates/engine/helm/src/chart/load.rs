@@ -1,8 +1,11 @@
 //! Charts out of files and archives.
 
 use super::lock::Lock;
-use super::{Chart, File, metadata::api_version};
-use crate::{error::HelmError, values::read_values, yaml};
+use super::{ArchiveError, Chart, ChartError, File, SizeError, metadata::api_version};
+use crate::{
+    values::read_values,
+    yaml::{self, YamlError},
+};
 use bumpwright_artifact::archive::{EntryKind, Limit, Limits, Links, ReadError, unpack};
 use bumpwright_budget::Reservation;
 use std::{
@@ -14,42 +17,42 @@ use std::{
 /// Bytes of all files of a chart, those of its archives included, as in Helm.
 pub const MAX_CHART_BYTES: u64 = 100 << 20;
 /// Charts within charts, which Helm does not limit.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 impl Chart {
     /// A chart of the files of a folder, those that are ignored left out.
     ///
     /// # Errors
     /// Helm's, in its words.
-    pub fn from_files(files: Vec<File>) -> Result<Self, HelmError> {
+    pub fn from_files(files: Vec<File>) -> Result<Self, ChartError> {
         let mut room = Room::new(None);
         for file in &files {
-            room.take(file.data.len() as u64).map_err(HelmError::Chart)?;
+            room.take(file.data.len() as u64)?;
         }
         Self::from_counted(files, &mut room)
     }
 
     /// The same, when its own files have their room.
-    pub(super) fn from_counted(mut files: Vec<File>, room: &mut Room<'_>) -> Result<Self, HelmError> {
+    pub(super) fn from_counted(mut files: Vec<File>, room: &mut Room<'_>) -> Result<Self, ChartError> {
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
         let Some(file) = files.iter().find(|file| file.name == "Chart.yaml") else {
-            return load(files, 0, room).map_err(HelmError::Chart);
+            return load(files, 0, room);
         };
         let version = yaml::read(&file.data).and_then(|node| api_version(&node));
-        let version = version.map_err(|error| HelmError::Chart(format!("cannot load Chart.yaml: {error}")))?;
+        let version = version.map_err(|problem| unreadable(file, problem))?;
         if !matches!(&*version, "" | "v1" | "v2") {
-            return Err(HelmError::Chart("unsupported chart version".to_owned()));
+            return Err(ChartError::ApiVersion);
         }
-        load(files, 0, room).map_err(HelmError::Chart)
+        load(files, 0, room)
     }
 
     /// A chart in an archive.
     ///
     /// # Errors
     /// Helm's, in its words; of an archive that is damaged or unsafe, what is wrong with it.
-    pub fn from_archive(archive: &[u8]) -> Result<Self, HelmError> {
+    pub fn from_archive(archive: &[u8]) -> Result<Self, ChartError> {
         Self::from_archive_on(archive, None)
     }
 
@@ -57,23 +60,17 @@ impl Chart {
     ///
     /// # Errors
     /// Also when the account has too little left.
-    pub fn from_archive_on(archive: &[u8], held: Option<&mut Reservation>) -> Result<Self, HelmError> {
+    pub fn from_archive_on(archive: &[u8], held: Option<&mut Reservation>) -> Result<Self, ChartError> {
         let room = &mut Room::new(held);
-        let failed = |error| HelmError::Chart(format!("unable to load chart archive ({error})"));
-        let files = unpacked(archive, room).map_err(failed)?;
+        let files = unpacked(archive, room).map_err(ChartError::Archive)?;
         if files.is_empty() {
-            return Err(HelmError::Chart("unable to load chart archive".to_owned()));
+            return Err(ChartError::EmptyArchive);
         }
         if !files.iter().any(|file| file.name == "Chart.yaml") {
-            let text = "unable to detect chart version, no Chart.yaml found";
-            return Err(HelmError::Chart(text.to_owned()));
+            return Err(ChartError::NoVersion);
         }
         Self::from_counted(files, room)
     }
-}
-
-fn too_large() -> String {
-    format!("decompressed chart is larger than the maximum size {MAX_CHART_BYTES}")
 }
 
 /// The bytes that a chart may still have, and the account that they are taken from.
@@ -92,17 +89,17 @@ impl<'r> Room<'r> {
         self.left
     }
 
-    pub(super) fn take(&mut self, bytes: u64) -> Result<(), String> {
-        self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
-        match &mut self.held {
-            Some(held) => held.grow(bytes).map_err(|error| error.to_string()),
-            None => Ok(()),
+    pub(super) fn take(&mut self, bytes: u64) -> Result<(), SizeError> {
+        self.left = self.left.checked_sub(bytes).ok_or(SizeError::Chart)?;
+        if let Some(held) = &mut self.held {
+            held.grow(bytes)?;
         }
+        Ok(())
     }
 }
 
 /// The files of an archive, without the folder that they are in.
-fn unpacked(archive: &[u8], room: &mut Room<'_>) -> Result<Vec<File>, String> {
+fn unpacked(archive: &[u8], room: &mut Room<'_>) -> Result<Vec<File>, ArchiveError> {
     let limits = Limits {
         unpacked: room.left,
         ..Limits::default()
@@ -133,14 +130,12 @@ fn unpacked(archive: &[u8], room: &mut Room<'_>) -> Result<Vec<File>, String> {
     read.map_err(|error| match error {
         ReadError::LimitExceeded {
             what: Limit::Unpacked, ..
-        } => too_large(),
-        error => error.to_string(),
+        } => ArchiveError::Size(SizeError::Chart),
+        error => ArchiveError::Unpack(error),
     })?;
     match outside {
-        Some(path) if path == "Chart.yaml" => Err("chart yaml not in base directory".to_owned()),
-        Some(path) => Err(format!(
-            "chart illegally contains content outside the base directory: {path:?}"
-        )),
+        Some(path) if path == "Chart.yaml" => Err(ArchiveError::NoFolder),
+        Some(path) => Err(ArchiveError::Outside(path)),
         None => Ok(files),
     }
 }
@@ -156,9 +151,9 @@ fn without_mark(data: Vec<u8>) -> Vec<u8> {
 /// The files of subcharts by the first component of their paths in `charts/`.
 type Subcharts = BTreeMap<String, Vec<File>>;
 
-fn load(files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, String> {
+fn load(files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, ChartError> {
     if depth > MAX_DEPTH {
-        return Err(format!("charts nest more than {MAX_DEPTH} levels deep"));
+        return Err(ChartError::Nesting);
     }
     let mut chart = Chart::default();
     let mut has_metadata = false;
@@ -175,7 +170,7 @@ fn load(files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, St
         place(&mut chart, file, &mut subcharts)?;
     }
     if !has_metadata {
-        return Err("Chart.yaml file is missing".to_owned());
+        return Err(ChartError::NoMetadata);
     }
     chart.metadata.validate()?;
     for (name, files) in subcharts {
@@ -183,28 +178,30 @@ fn load(files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, St
             continue;
         }
         let loaded = subchart(&chart, &name, files, depth, room);
-        let parent = chart.name();
-        let loaded = loaded.map_err(|error| format!("error unpacking subchart {name} in {parent}: {error}"))?;
+        let loaded = loaded.map_err(|problem| ChartError::Subchart {
+            name,
+            parent: chart.name().to_owned(),
+            problem: Box::new(problem),
+        })?;
         chart.dependencies.push(loaded);
     }
     Ok(chart)
 }
 
 /// Puts a file where it belongs.
-fn place(chart: &mut Chart, file: File, subcharts: &mut Subcharts) -> Result<(), String> {
-    let failed = |error| format!("cannot load {}: {error}", file.name);
+fn place(chart: &mut Chart, file: File, subcharts: &mut Subcharts) -> Result<(), ChartError> {
     match &*file.name {
         "Chart.yaml" => {}
         "values.yaml" => {
-            chart.values = read_values(&file.data).map_err(failed)?;
+            chart.values = read_values(&file.data).map_err(ChartError::Values)?;
             chart.values_file = Some(Arc::new(file));
         }
         "values.schema.json" => chart.schema = Some(Arc::new(file)),
-        "Chart.lock" => chart.lock = read_lock(&file).map_err(failed)?,
+        "Chart.lock" => chart.lock = read_lock(&file)?,
         "requirements.yaml" | "requirements.lock" => {
             match &*file.name {
                 "requirements.yaml" => read_metadata(chart, &file)?,
-                _ => chart.lock = read_lock(&file).map_err(failed)?,
+                _ => chart.lock = read_lock(&file)?,
             }
             if chart.metadata.api_version == "v1" {
                 chart.files.push(Arc::new(file));
@@ -224,35 +221,45 @@ fn place(chart: &mut Chart, file: File, subcharts: &mut Subcharts) -> Result<(),
     Ok(())
 }
 
-fn read_metadata(chart: &mut Chart, file: &File) -> Result<(), String> {
-    let node = yaml::read(&file.data);
-    let read = node.and_then(|node| chart.metadata.read(&node));
-    read.map_err(|error| format!("cannot load {}: {error}", file.name))
+fn unreadable(file: &File, problem: YamlError) -> ChartError {
+    let name = file.name.clone();
+    ChartError::File { name, problem }
 }
 
-fn read_lock(file: &File) -> Result<Option<Arc<Lock>>, String> {
-    let node = yaml::read(&file.data)?;
-    Ok(Lock::read(&node)?.map(Arc::new))
+fn read_metadata(chart: &mut Chart, file: &File) -> Result<(), ChartError> {
+    let read = yaml::read(&file.data).and_then(|node| chart.metadata.read(&node));
+    read.map_err(|problem| unreadable(file, problem))
 }
 
-fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, room: &mut Room<'_>) -> Result<Chart, String> {
+fn read_lock(file: &File) -> Result<Option<Arc<Lock>>, ChartError> {
+    let read = yaml::read(&file.data).and_then(|node| Lock::read(&node));
+    Ok(read.map_err(|problem| unreadable(file, problem))?.map(Arc::new))
+}
+
+fn subchart(
+    parent: &Chart,
+    name: &str,
+    files: Vec<File>,
+    depth: usize,
+    room: &mut Room<'_>,
+) -> Result<Chart, ChartError> {
     if name.ends_with(".tgz") {
         let Some(file) = files.into_iter().next() else {
-            return Err("no files in chart archive".to_owned());
+            return Err(ChartError::NoFiles);
         };
         if file.name != name {
-            let parent = parent.name();
-            return Err(format!(
-                "error unpacking subchart tar in {parent}: expected {name}, got {}",
-                file.name
-            ));
+            return Err(ChartError::SubchartPath {
+                parent: parent.name().to_owned(),
+                expected: name.to_owned(),
+                found: file.name,
+            });
         }
         let mut files = unpacked(&file.data, room)?;
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
         return if files.is_empty() {
-            Err("no files in chart archive".to_owned())
+            Err(ChartError::NoFiles)
         } else {
             load(files, depth + 1, room)
         };

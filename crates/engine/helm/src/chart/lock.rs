@@ -1,9 +1,9 @@
 //! `Chart.lock`: the versions that dependencies were resolved to.
 
-use super::decode::{Fields, Mismatch};
+use super::decode::Fields;
 use super::folder::Folder;
 use super::metadata::{Dependency, dependency};
-use crate::yaml;
+use crate::yaml::{self, YamlError};
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_yaml::Node;
 
@@ -32,7 +32,7 @@ impl Lock {
     }
 
     /// Reads a document; none of an empty one.
-    pub(super) fn read(node: &Node) -> Result<Option<Self>, Mismatch> {
+    pub(super) fn read(node: &Node) -> Result<Option<Self>, YamlError> {
         let Some(fields) = Fields::of(node, "v2.Lock")? else {
             return Ok(None);
         };
@@ -50,23 +50,22 @@ impl Lock {
 }
 
 /// The time of a field as Go writes it.
-pub(crate) fn time(fields: &Fields<'_>, name: &str) -> Result<String, Mismatch> {
+pub(crate) fn time(fields: &Fields<'_>, name: &str) -> Result<String, YamlError> {
     let mut text = String::new();
     fields.text(name, &mut text)?;
     spelled_time(&text)
 }
 
 /// A time as Go writes it; nothing is its zero time.
-pub(crate) fn spelled_time(text: &str) -> Result<String, Mismatch> {
+pub(crate) fn spelled_time(text: &str) -> Result<String, YamlError> {
     if text.is_empty() {
         return Ok(NEVER.to_owned());
     }
     if let Some(spelled) = usual(text) {
         return Ok(spelled);
     }
-    let failed = |error: String| format!("error unmarshaling JSON: while decoding JSON: {error}");
-    let parsed = Time::parse(RFC_3339, text.as_bytes()).map_err(failed)?;
-    let spelled = parsed.rfc_3339().map_err(|error| failed(error.to_owned()))?;
+    let parsed = Time::parse(RFC_3339, text.as_bytes())?;
+    let spelled = parsed.rfc_3339().map_err(YamlError::TimeRange)?;
     Ok(String::from_utf8_lossy(&spelled).into_owned())
 }
 

@@ -1,7 +1,7 @@
 //! `Chart.yaml`: read, checked and cleaned.
 
-use super::decode::{Fields, Mismatch};
-use crate::yaml::json_of;
+use super::decode::Fields;
+use crate::yaml::{YamlError, json_of};
 use bumpwright_gostd::{
     quote,
     unicode::{is_print, is_space},
@@ -9,6 +9,39 @@ use bumpwright_gostd::{
 use bumpwright_semver::Version;
 use bumpwright_yaml::Node;
 use serde_json::Value as Json;
+use thiserror::Error;
+
+/// Why the fields of a chart are not valid, in Helm's words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MetadataError {
+    /// A field is empty.
+    #[error("validation: chart.metadata.{0} is required")]
+    Missing(&'static str),
+    /// The name is that of a folder in every folder.
+    #[error("validation: chart.metadata.name {} is not allowed", quote(.0))]
+    DotName(String),
+    /// The name is a path.
+    #[error("validation: chart.metadata.name {} is invalid", quote(.0))]
+    Name(String),
+    /// The version is not one.
+    #[error("validation: chart.metadata.version {} is invalid", quote(.0))]
+    Version(String),
+    /// The type is not one of Helm's.
+    #[error("validation: chart.metadata.type must be application or library")]
+    Type,
+    /// A maintainer is null.
+    #[error("validation: maintainers must not contain empty or null nodes")]
+    NullMaintainer,
+    /// A dependency is null.
+    #[error("validation: dependencies must not contain empty or null nodes")]
+    NullDependency,
+    /// The alias of a dependency cannot be a name; the name of the dependency.
+    #[error("validation: dependency {} has disallowed characters in the alias", quote(.0))]
+    Alias(String),
+    /// Several dependencies have a name or alias. Some servers leave aliases out of indexes.
+    #[error("validation: more than one dependency with name or alias {}", quote(.0))]
+    DuplicateDependency(String),
+}
 
 /// The fields of `Chart.yaml`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,7 +92,7 @@ pub struct Dependency {
 
 impl Metadata {
     /// Takes the fields that a document has; the others stay.
-    pub(crate) fn read(&mut self, node: &Node) -> Result<(), Mismatch> {
+    pub(crate) fn read(&mut self, node: &Node) -> Result<(), YamlError> {
         let Some(fields) = Fields::of(node, "loader.chartBase")? else {
             return Ok(());
         };
@@ -96,33 +129,31 @@ impl Metadata {
     /// Checks the fields, and cleans their texts.
     ///
     /// # Errors
-    /// Helm's text.
-    pub fn validate(&mut self) -> Result<(), String> {
+    /// [`MetadataError`]
+    pub fn validate(&mut self) -> Result<(), MetadataError> {
         self.clean();
-        let invalid = |what: String| Err(format!("validation: {what}"));
         for (name, value) in [("apiVersion", &self.api_version), ("name", &self.name)] {
             if value.is_empty() {
-                return invalid(format!("chart.metadata.{name} is required"));
+                return Err(MetadataError::Missing(name));
             }
         }
-        let name = quote(&self.name);
         if matches!(&*self.name, "." | "..") {
-            return invalid(format!("chart.metadata.name {name} is not allowed"));
+            return Err(MetadataError::DotName(self.name.clone()));
         }
         if self.name.contains('/') {
-            return invalid(format!("chart.metadata.name {name} is invalid"));
+            return Err(MetadataError::Name(self.name.clone()));
         }
         if self.version.is_empty() {
-            return invalid("chart.metadata.version is required".to_owned());
+            return Err(MetadataError::Missing("version"));
         }
         if Version::parse(&self.version).is_err() {
-            return invalid(format!("chart.metadata.version {} is invalid", quote(&self.version)));
+            return Err(MetadataError::Version(self.version.clone()));
         }
         if !matches!(&*self.kind, "" | "application" | "library") {
-            return invalid("chart.metadata.type must be application or library".to_owned());
+            return Err(MetadataError::Type);
         }
         if self.maintainers.iter().any(Option::is_none) {
-            return invalid("maintainers must not contain empty or null nodes".to_owned());
+            return Err(MetadataError::NullMaintainer);
         }
         self.validate_dependencies()
     }
@@ -147,11 +178,11 @@ impl Metadata {
         }
     }
 
-    fn validate_dependencies(&mut self) -> Result<(), String> {
+    fn validate_dependencies(&mut self) -> Result<(), MetadataError> {
         let mut known: Vec<String> = Vec::new();
         for dependency in self.dependencies.iter_mut().flatten() {
             let Some(dependency) = dependency else {
-                return Err("validation: dependencies must not contain empty or null nodes".to_owned());
+                return Err(MetadataError::NullDependency);
             };
             for field in [
                 &mut dependency.name,
@@ -164,18 +195,14 @@ impl Metadata {
             dependency.tags.iter_mut().for_each(clean);
             let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
             if !dependency.alias.bytes().all(fits) {
-                let name = quote(&dependency.name);
-                return Err(format!(
-                    "validation: dependency {name} has disallowed characters in the alias"
-                ));
+                return Err(MetadataError::Alias(dependency.name.clone()));
             }
             let key = match &*dependency.alias {
                 "" => &dependency.name,
                 _ => &dependency.alias,
             };
             if known.contains(key) {
-                let key = quote(key);
-                return Err(format!("validation: more than one dependency with name or alias {key}"));
+                return Err(MetadataError::DuplicateDependency(key.clone()));
             }
             known.push(key.clone());
         }
@@ -200,7 +227,7 @@ fn clean(text: &mut String) {
     *text = text.chars().filter_map(shown).collect();
 }
 
-fn maintainer(node: &Node) -> Result<Option<Maintainer>, Mismatch> {
+fn maintainer(node: &Node) -> Result<Option<Maintainer>, YamlError> {
     let Some(fields) = Fields::of(node, "v2.Maintainer")? else {
         return Ok(None);
     };
@@ -211,7 +238,7 @@ fn maintainer(node: &Node) -> Result<Option<Maintainer>, Mismatch> {
     Ok(Some(maintainer))
 }
 
-pub(super) fn dependency(node: &Node) -> Result<Option<Dependency>, Mismatch> {
+pub(super) fn dependency(node: &Node) -> Result<Option<Dependency>, YamlError> {
     let Some(fields) = Fields::of(node, "v2.Dependency")? else {
         return Ok(None);
     };
@@ -234,7 +261,7 @@ pub(super) fn dependency(node: &Node) -> Result<Option<Dependency>, Mismatch> {
 }
 
 /// The API version of a `Chart.yaml`, before anything else of it is read.
-pub(super) fn api_version(node: &Node) -> Result<String, Mismatch> {
+pub(super) fn api_version(node: &Node) -> Result<String, YamlError> {
     let mut version = String::new();
     if let Some(fields) = Fields::of(node, "loader.chartBase")? {
         fields.text("apiVersion", &mut version)?;

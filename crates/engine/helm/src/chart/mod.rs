@@ -1,6 +1,7 @@
 //! A chart in memory: metadata, values, templates, files and the charts that it contains.
 
 mod decode;
+mod error;
 mod folder;
 mod head;
 mod ignore;
@@ -10,16 +11,18 @@ mod metadata;
 mod package;
 
 pub(crate) use decode::Fields;
+pub use error::{ArchiveError, ChartError, SizeError};
 pub use folder::{Entry as FolderEntry, Folder, MAX_FILE_BYTES};
-pub use ignore::IgnoreRules;
+pub use head::HeadError;
+pub use ignore::{IgnoreError, IgnoreRules};
 pub use load::MAX_CHART_BYTES;
 pub use lock::Lock;
 pub(crate) use lock::{spelled_time, time};
 pub(crate) use metadata::Maintainer;
-pub use metadata::{Dependency, Metadata};
-pub use package::PackageError;
+pub use metadata::{Dependency, Metadata, MetadataError};
+pub use package::{PackageError, ReplaceError};
 
-use super::{error::HelmError, schema::SchemaDocuments, values::Values};
+use super::{schema::SchemaDocuments, values::Values};
 use std::sync::Arc;
 
 /// A file of a chart.
@@ -81,10 +84,10 @@ impl Chart {
     ///
     /// # Errors
     /// Helm's, in its words.
-    pub fn check_type(&self) -> Result<(), HelmError> {
+    pub fn check_type(&self) -> Result<(), ChartError> {
         match &*self.metadata.kind {
             "" | "application" => Ok(()),
-            kind => Err(HelmError::Chart(format!("{kind} charts are not installable"))),
+            kind => Err(ChartError::Type(kind.to_owned())),
         }
     }
 
@@ -92,18 +95,15 @@ impl Chart {
     ///
     /// # Errors
     /// Helm's, in its words.
-    pub fn check_installable(&self) -> Result<(), HelmError> {
+    pub fn check_installable(&self) -> Result<(), ChartError> {
         self.check_type()?;
         let wanted = self.metadata.dependencies.iter().flatten().flatten();
         let has = |name: &str| self.dependencies.iter().any(|chart| chart.name() == name);
-        let missing: Vec<&str> = wanted.map(|one| &*one.name).filter(|name| !has(name)).collect();
+        let missing: Vec<String> = wanted.map(|one| one.name.clone()).filter(|name| !has(name)).collect();
         if missing.is_empty() {
             Ok(())
         } else {
-            Err(HelmError::Chart(format!(
-                "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
-                missing.join(", ")
-            )))
+            Err(ChartError::MissingDependencies(missing))
         }
     }
 }

@@ -5,7 +5,7 @@ use super::metadata::Metadata;
 use super::{Chart, File};
 use crate::index::{JsonWriter as Writer, write_dependencies, write_metadata};
 use crate::values::Values;
-use crate::yaml::{written, written_of_json};
+use crate::yaml::{UnwrittenYaml, written, written_of_json};
 use bumpwright_artifact::{Marks, Packer};
 use bumpwright_gostd::quote;
 use serde_json::Value as Json;
@@ -21,12 +21,29 @@ const MARKS: Marks = Marks {
 /// Why a chart is not packaged.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
-    /// A part of it cannot be written. In Helm's words.
-    #[error("{0}")]
-    Chart(String),
+    /// Its name is a path, or empty.
+    #[error("{} is not a valid chart name", quote(.0))]
+    Name(String),
+    /// Its schema is not JSON.
+    #[error("invalid JSON in values.schema.json")]
+    Schema,
+    /// Its metadata or lock have no form in YAML.
+    #[error(transparent)]
+    Yaml(#[from] UnwrittenYaml),
     /// The output failed.
     #[error(transparent)]
     Output(#[from] io::Error),
+}
+
+/// Why the values of a chart are not replaced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplaceError {
+    /// The chart has none.
+    #[error("failed to locate values file: values.yaml")]
+    NoFile,
+    /// They have no form in YAML.
+    #[error(transparent)]
+    Yaml(#[from] UnwrittenYaml),
 }
 
 impl Chart {
@@ -43,10 +60,7 @@ impl Chart {
     fn pack<W: Write>(&self, prefix: &str, packer: &mut Packer<W>) -> Result<(), PackageError> {
         let name = self.name();
         if name.contains('/') || name.is_empty() {
-            return Err(PackageError::Chart(format!(
-                "{} is not a valid chart name",
-                quote(name)
-            )));
+            return Err(PackageError::Name(name.to_owned()));
         }
         let base = format!("{prefix}{name}");
         let mut put = |file: &str, data: &[u8]| packer.file(format!("{base}/{file}").as_bytes(), data);
@@ -64,7 +78,7 @@ impl Chart {
         }
         if let Some(file) = &self.schema {
             if serde_json::from_slice::<serde::de::IgnoredAny>(&file.data).is_err() {
-                return Err(PackageError::Chart("invalid JSON in values.schema.json".to_owned()));
+                return Err(PackageError::Schema);
             }
             put("values.schema.json", &file.data)?;
         }
@@ -80,10 +94,10 @@ impl Chart {
     /// Replaces `values.yaml`. Returns whether that made it another one.
     ///
     /// # Errors
-    /// The chart has no such file.
-    pub fn replace_values(&mut self, values: Values) -> Result<bool, String> {
+    /// [`ReplaceError`]
+    pub fn replace_values(&mut self, values: Values) -> Result<bool, ReplaceError> {
         let Some(before) = &self.values_file else {
-            return Err("failed to locate values file: values.yaml".to_owned());
+            return Err(ReplaceError::NoFile);
         };
         let data = if values.is_empty() {
             Vec::new()
@@ -115,7 +129,7 @@ fn of_metadata(metadata: &Metadata) -> Result<String, PackageError> {
     writer.open("{")?;
     write_metadata(metadata, &mut writer)?;
     writer.close("}")?;
-    written_of_json(&json).map_err(PackageError::Chart)
+    Ok(written_of_json(&json)?)
 }
 
 /// `Chart.lock`
@@ -133,7 +147,7 @@ fn of_lock(lock: &Lock) -> Result<String, PackageError> {
         None => writer.raw("null")?,
     }
     writer.close("}")?;
-    written_of_json(&json).map_err(PackageError::Chart)
+    Ok(written_of_json(&json)?)
 }
 
 #[cfg(test)]

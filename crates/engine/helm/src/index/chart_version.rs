@@ -1,9 +1,10 @@
 //! An entry of an index whole: out of YAML, and as JSON.
 
+use super::IndexError;
 use super::block::{self, Map, Scalar, Value};
 use super::document::refuse_unknown;
 use super::json::Writer;
-use crate::chart::{Dependency, Fields, Maintainer, Metadata, spelled_time, time};
+use crate::chart::{Dependency, Fields, Maintainer, Metadata, MetadataError, spelled_time, time};
 use bumpwright_semver::Version;
 use bumpwright_yaml::{Dialect, Node, Tag, plain_tag};
 use std::io;
@@ -55,10 +56,10 @@ pub(super) struct ChartVersion {
 const TEXTS: [&str; 5] = ["digest", "checksum", "engine", "tillerVersion", "url"];
 
 impl ChartVersion {
-    pub(super) fn read(node: &Node, is_strict: bool) -> Result<Self, String> {
+    pub(super) fn read(node: &Node, is_strict: bool) -> Result<Self, IndexError> {
         let mut entry = Self::default();
         let Some(fields) = Fields::of(node, "repo.ChartVersion")? else {
-            return Err("an entry of the index is null".to_owned());
+            return Err(IndexError::NullEntry);
         };
         refuse_unknown(&fields, &[&CHART_FIELDS, &ENTRY_FIELDS], is_strict)?;
         entry.metadata.read(node)?;
@@ -140,8 +141,8 @@ impl ChartVersion {
     /// servers leave aliases out of indexes.
     pub(super) fn valid(&mut self) -> Option<Version> {
         match self.metadata.validate() {
-            Err(error) if !error.starts_with("validation: more than one dependency with name or alias") => None,
-            _ => Version::parse(&self.metadata.version).ok(),
+            Ok(()) | Err(MetadataError::DuplicateDependency(_)) => Version::parse(&self.metadata.version).ok(),
+            Err(_) => None,
         }
     }
 

@@ -4,13 +4,14 @@
 //! not even in memory as text (`lines.rs`, `block.rs`): its entries are written as JSON at once, and put in order
 //! afterwards. Any other is read as YAML.
 
+use super::IndexError;
 use super::chart_version::ChartVersion;
 use super::json::Writer;
 use super::lines::{Lines, MAX_PART_BYTES, Sink, Stop};
 use super::read::{Place, placed};
 use crate::chart::{Fields, time};
-use crate::yaml::{json_of, read};
-use bumpwright_budget::Reservation;
+use crate::yaml::{YamlError, json_of, read};
+use bumpwright_budget::{Exceeded, Reservation};
 use bumpwright_semver::Version;
 use bumpwright_yaml::{Node, Value};
 use std::collections::BTreeMap;
@@ -88,35 +89,35 @@ impl IndexDocument {
     /// YAML are an error.
     ///
     /// # Errors
-    /// Helm's and Go's texts, or where the YAML is not valid; the account has too little left.
-    pub fn read(text: &str, mut held: Reservation) -> Result<Self, String> {
+    /// [`IndexError`]
+    pub fn read(text: &str, mut held: Reservation) -> Result<Self, IndexError> {
         if text.is_empty() {
-            return Err("empty index.yaml file".to_owned());
+            return Err(IndexError::Empty);
         }
         let is_strict = serde_json::from_str::<serde::de::IgnoredAny>(text).is_err();
         let mut charts: BTreeMap<String, Vec<(Version, Place)>> = BTreeMap::new();
-        let found = placed::<String>(text, &|_| true, &mut |name, _, place| {
+        let found = placed::<IndexError>(text, &|_| true, &mut |name, _, place| {
             let bytes = text.get(place.bytes.clone()).unwrap_or_default();
             let node = node(bytes, place.column, &mut held)?;
             let mut entry = ChartVersion::read(&node, is_strict)?;
             let Some(version) = entry.valid() else {
                 return Ok(());
             };
-            held.grow(VERSION_BYTES).map_err(|error| error.to_string())?;
+            held.grow(VERSION_BYTES)?;
             match charts.get_mut(name) {
                 Some(versions) => versions.push((version, place.clone())),
                 None => drop(charts.insert(name.to_owned(), vec![(version, place.clone())])),
             }
             Ok(())
         })?;
-        if let Some(fault) = found.fault {
-            let doing = "error unmarshaling JSON: while decoding JSON";
-            return Err(format!("{doing}: json: cannot unmarshal {fault}"));
+        if let Some((found, wanted)) = found.fault {
+            let wanted = wanted.to_owned();
+            return Err(YamlError::Type { found, wanted }.into());
         }
         let head = head(text, found.all.as_ref(), &mut held)?;
         check_head(&head, is_strict)?;
         if found.api_version.is_empty() {
-            return Err("no API version specified".to_owned());
+            return Err(IndexError::NoApiVersion);
         }
         let names = found.charts.into_iter();
         let charts = names.map(|(name, has_list)| {
@@ -184,8 +185,8 @@ fn write_yaml<T: IndexText + ?Sized>(places: &[Place], text: &T, json: &mut Writ
     for place in places {
         let mut part = vec![b' '; place.column];
         text.part(place.bytes.clone(), &mut part)?;
-        let entry = read(&part).and_then(|node| ChartVersion::read(&node, false));
-        let mut entry = entry.map_err(io::Error::other)?;
+        let node = read(&part).map_err(io::Error::other)?;
+        let mut entry = ChartVersion::read(&node, false).map_err(io::Error::other)?;
         let _ = entry.valid();
         json.item()?;
         entry.write(json)?;
@@ -263,8 +264,8 @@ impl<W: Write> IndexScan<W> {
     /// The end.
     ///
     /// # Errors
-    /// In words for the user.
-    pub fn finish(self) -> Result<Scanned<W>, String> {
+    /// [`IndexError`]
+    pub fn finish(self) -> Result<Scanned<W>, IndexError> {
         let Self { lines, mut rows, stop } = self;
         let head = match stop {
             Some(stop) => Err(stop),
@@ -272,7 +273,7 @@ impl<W: Write> IndexScan<W> {
         };
         let head = head.and_then(|head| {
             rows.end()?;
-            rows.out.flush().map_err(|error| Stop::Failed(error.to_string()))?;
+            rows.out.flush().map_err(|error| Stop::Failed(error.into()))?;
             // No charts at all are null.
             if rows.charts.is_empty() {
                 Err(Stop::Declined)
@@ -324,7 +325,7 @@ struct Rows<W> {
 
 impl<W> Rows<W> {
     fn hold(&mut self, bytes: u64) -> Result<(), Stop> {
-        self.held.grow(bytes).map_err(|error| Stop::Failed(error.to_string()))
+        self.held.grow(bytes).map_err(|error| Stop::Failed(error.into()))
     }
 
     /// Puts the versions of the last chart in order.
@@ -354,7 +355,9 @@ impl<W: Write> Sink for Rows<W> {
     fn entry(&mut self, text: &str, place: Place) -> Result<(), Stop> {
         let mut entry = match ChartVersion::of_block(text, place.column) {
             Some(entry) => entry,
-            None => held_while(&mut self.held, text.len(), || Ok(other(text))).map_err(Stop::Failed)??,
+            None => {
+                held_while(&mut self.held, text.len(), || other(text)).map_err(|error| Stop::Failed(error.into()))??
+            }
         };
         let Some(version) = entry.valid() else { return Ok(()) };
         self.hold(VERSION_BYTES)?;
@@ -365,7 +368,7 @@ impl<W: Write> Sink for Rows<W> {
         let start = self.written + self.json.len();
         let written = entry.write(&mut Writer::at(&mut self.json, DEPTH));
         let written = written.and_then(|()| self.out.write_all(&self.json));
-        written.map_err(|error| Stop::Failed(error.to_string()))?;
+        written.map_err(|error| Stop::Failed(error.into()))?;
         self.written += self.json.len();
         let bytes = start..self.written;
         let column = place.column;
@@ -386,55 +389,55 @@ fn other(text: &str) -> Result<ChartVersion, Stop> {
 }
 
 /// Reads YAML with the memory for its nodes on an account.
-fn held_while<T>(held: &mut Reservation, bytes: usize, read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+fn held_while<T>(held: &mut Reservation, bytes: usize, read: impl FnOnce() -> T) -> Result<T, Exceeded> {
     let memory = NODE_BYTES * bytes as u64;
-    held.grow(memory).map_err(|error| error.to_string())?;
+    held.grow(memory)?;
     let read = read();
     held.shrink(memory);
-    read
+    Ok(read)
 }
 
 /// The node of a text that begins in a column. What it refers to outside of it is not there.
-fn node(text: &str, column: usize, held: &mut Reservation) -> Result<Node, String> {
+fn node(text: &str, column: usize, held: &mut Reservation) -> Result<Node, IndexError> {
     if text.len() > MAX_PART_BYTES {
-        return Err(format!("an entry of the index has more than {MAX_PART_BYTES} bytes"));
+        return Err(IndexError::LargeEntry);
     }
     let indent = " ".repeat(column);
-    held_while(held, text.len(), || {
+    let node = held_while(held, text.len(), || {
         read([indent.as_bytes(), text.as_bytes()].concat().as_slice())
-    })
+    })?;
+    Ok(node?)
 }
 
 /// The index with no entries.
-fn head(text: &str, entries: Option<&Place>, held: &mut Reservation) -> Result<Node, String> {
+fn head(text: &str, entries: Option<&Place>, held: &mut Reservation) -> Result<Node, IndexError> {
     let bytes = entries.map_or(text.len()..text.len(), |place| place.bytes.clone());
     let before = text.get(..bytes.start).unwrap_or_default();
     let after = text.get(bytes.end..).unwrap_or_default();
     let length = before.len() + after.len();
     if length > MAX_PART_BYTES {
-        let why = format!("the index has more than {MAX_PART_BYTES} bytes besides its entries");
-        return Err(why);
+        return Err(IndexError::LargeHead);
     }
     let line = match entries {
         None => "",
         Some(_) if after.starts_with([',', '}', ' ', '\n', '\r']) => "{}",
         Some(_) => "{}\n",
     };
-    held_while(held, length, || read([before, line, after].concat().as_bytes()))
+    Ok(held_while(held, length, || {
+        read([before, line, after].concat().as_bytes())
+    })??)
 }
 
-fn check_head(head: &Node, is_strict: bool) -> Result<(), String> {
+fn check_head(head: &Node, is_strict: bool) -> Result<(), YamlError> {
     if let Some(fields) = Fields::of(head, "repo.IndexFile")? {
         refuse_unknown(&fields, &[&INDEX_FIELDS], is_strict)?;
     }
     Head::read(head).map(drop)
 }
 
-pub(super) fn refuse_unknown(fields: &Fields<'_>, known: &[&[&str]], is_strict: bool) -> Result<(), String> {
+pub(super) fn refuse_unknown(fields: &Fields<'_>, known: &[&[&str]], is_strict: bool) -> Result<(), YamlError> {
     match fields.unknown(&known.concat()).filter(|_| is_strict) {
-        Some(name) => Err(format!(
-            "error unmarshaling JSON: while decoding JSON: json: unknown field {name:?}"
-        )),
+        Some(name) => Err(YamlError::UnknownField(name.to_owned())),
         None => Ok(()),
     }
 }
@@ -450,7 +453,7 @@ struct Head {
 }
 
 impl Head {
-    fn read(node: &Node) -> Result<Self, String> {
+    fn read(node: &Node) -> Result<Self, YamlError> {
         let mut head = Self {
             server_info: None,
             api_version: String::new(),
@@ -476,11 +479,11 @@ mod tests {
     use super::IndexDocument;
     use bumpwright_budget::Memory;
 
-    fn document(text: &str) -> Result<IndexDocument, String> {
+    fn document(text: &str) -> Result<IndexDocument, super::IndexError> {
         IndexDocument::read(text, Memory::single(1 << 30, "--fetch-memory").of("a").nothing())
     }
 
-    fn written(text: &str) -> Result<String, String> {
+    fn written(text: &str) -> Result<String, super::IndexError> {
         let mut out = Vec::new();
         document(text)?.write(text, &mut out).unwrap();
         Ok(String::from_utf8(out).unwrap())
@@ -553,7 +556,7 @@ generated: 2026-01-01T00:00:00Z
             ),
             ("apiVersion: v1\ngenerated: today\n", "parsing time"),
         ] {
-            let error = written(text).unwrap_err();
+            let error = written(text).unwrap_err().to_string();
             assert!(error.contains(wanted), "{text}: {error}");
         }
         let lax = r#"{"apiVersion":"v1","more":1,"entries":{}}"#;

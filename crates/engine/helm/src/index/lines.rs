@@ -1,6 +1,7 @@
 //! An index in the form that Helm writes, line by line: which lines are of which entry. It comes in pieces, and only
 //! one entry of it is in memory at a time.
 
+use super::IndexError;
 use super::block::{Value, key, scalar_of_line};
 use super::read::Place;
 use bumpwright_yaml::{Dialect, Tag, plain_tag};
@@ -26,12 +27,12 @@ pub(super) trait Sink {
 }
 
 /// Why reading stops.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Stop {
     /// It is of another form.
     Declined,
-    /// It cannot go on; in words for the user.
-    Failed(String),
+    /// It cannot go on.
+    Failed(IndexError),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl Lines {
     pub(super) fn push(&mut self, mut bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Stop> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);
-            bytes = rest.get(1..).unwrap_or_default();
+            bytes = rest.split_at(1).1;
             if self.rest.is_empty() {
                 self.line(line, sink)?;
             } else {
@@ -127,7 +128,7 @@ impl Lines {
         if self.place.as_ref().is_some_and(is_inside) {
             return self.more(line, begin);
         }
-        let content = line.get(indent..).unwrap_or_default();
+        let content = line.split_at(indent).1;
         match (indent, content) {
             (2 | 4, [b'-', b' ', rest @ ..]) => self.begin_entry(indent, rest, begin, sink),
             (2, content) => self.begin_chart(content, sink),

@@ -5,6 +5,7 @@
 mod block;
 mod chart_version;
 mod document;
+mod error;
 mod json;
 mod lines;
 mod read;
@@ -14,12 +15,13 @@ mod twins;
 
 pub(crate) use chart_version::{write_dependencies, write_metadata};
 pub use document::{IndexDocument, IndexScan, IndexText, Scanned};
+pub use error::{ChoiceError, IndexError};
 pub(crate) use json::{Writer as JsonWriter, text as json_text};
 pub use read::entries as read_entries;
 
 use bumpwright_budget::Reservation;
 use bumpwright_gostd::{RFC_3339, Time};
-use bumpwright_semver::{Constraint, Version};
+use bumpwright_semver::{Constraint, ConstraintError, Version};
 use serde::Deserialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -55,8 +57,8 @@ impl Index {
     /// Reads an index, YAML or JSON. Entries without a valid version are left out, as Helm does.
     ///
     /// # Errors
-    /// Helm's text, or where the YAML is not valid.
-    pub fn read(text: &[u8]) -> Result<Self, String> {
+    /// [`IndexError`]
+    pub fn read(text: &[u8]) -> Result<Self, IndexError> {
         Self::read_on(text, None)
     }
 
@@ -64,24 +66,24 @@ impl Index {
     ///
     /// # Errors
     /// Also when the account has too little left.
-    pub fn read_on(text: &[u8], mut held: Option<&mut Reservation>) -> Result<Self, String> {
-        let text = std::str::from_utf8(text).map_err(|_| "the index is not UTF-8".to_owned())?;
+    pub fn read_on(text: &[u8], mut held: Option<&mut Reservation>) -> Result<Self, IndexError> {
+        let text = std::str::from_utf8(text).map_err(|_| IndexError::NotUtf8)?;
         if text.trim().is_empty() {
-            return Err("empty index.yaml file".to_owned());
+            return Err(IndexError::Empty);
         }
         let mut index = Self::default();
-        let api_version = read_entries::<String>(text, &|_| true, &mut |name, entry| {
+        let api_version = read_entries::<IndexError>(text, &|_| true, &mut |name, entry| {
             if Version::parse(&entry.version).is_err() {
                 return Ok(());
             }
             if let Some(held) = held.as_deref_mut() {
-                held.grow(entry.weight()).map_err(|error| error.to_string())?;
+                held.grow(entry.weight())?;
             }
             index.push(name, entry);
             Ok(())
         })?;
         if api_version.is_empty() {
-            Err("no API version specified".to_owned())
+            Err(IndexError::NoApiVersion)
         } else {
             Ok(index)
         }
@@ -92,7 +94,7 @@ impl Index {
     ///
     /// # Errors
     /// It is not JSON, or cannot be read; the account has too little left.
-    pub fn read_stored(reader: impl Read, held: &mut Reservation) -> Result<Self, String> {
+    pub fn read_stored(reader: impl Read, held: &mut Reservation) -> Result<Self, IndexError> {
         let mut charts = stored::charts(reader, held)?;
         charts.values_mut().for_each(Vec::shrink_to_fit);
         Ok(Self { charts })
@@ -128,8 +130,8 @@ impl Index {
     /// The chart of exactly this version; else the newest one in the range, which is `*` for an empty text.
     ///
     /// # Errors
-    /// The range is invalid: Masterminds' text.
-    pub fn newest(&self, name: &str, version: &str) -> Result<Option<&Entry>, String> {
+    /// The range is invalid.
+    pub fn newest(&self, name: &str, version: &str) -> Result<Option<&Entry>, ConstraintError> {
         let versions = self.versions(name);
         if versions.is_empty() {
             return Ok(None);
@@ -138,7 +140,7 @@ impl Index {
             "" => "*",
             range => range,
         };
-        let range = Constraint::parse(range).map_err(|error| error.to_string())?;
+        let range = Constraint::parse(range)?;
         let exact = versions
             .iter()
             .find(|entry| !version.is_empty() && &*entry.version == version);
@@ -162,13 +164,13 @@ impl Index {
     /// those that differ by their build only the one that was made last.
     ///
     /// # Errors
-    /// In its words.
-    pub fn chosen(&self, name: &str, version: &str) -> Result<&Entry, String> {
+    /// [`ChoiceError`]
+    pub fn chosen(&self, name: &str, version: &str) -> Result<&Entry, ChoiceError> {
         let Some(versions) = self.charts.get(name) else {
-            return Err("no chart name found".to_owned());
+            return Err(ChoiceError::NoChart);
         };
         if versions.is_empty() {
-            return Err("no chart version found".to_owned());
+            return Err(ChoiceError::NoVersion);
         }
         let exact = versions.iter().find(|entry| &*entry.version == version);
         if let Some(exact) = exact.filter(|_| !version.is_empty()) {
@@ -178,7 +180,7 @@ impl Index {
             "" => "*",
             range => range,
         };
-        let range = Constraint::parse(range).map_err(|error| error.to_string())?;
+        let range = Constraint::parse(range)?;
         // One without a time is the oldest.
         let made = |entry: &Entry| Time::parse(RFC_3339, entry.created.as_bytes()).unwrap_or_default();
         let mut chosen: Option<(Version, &Entry)> = None;
@@ -195,8 +197,10 @@ impl Index {
                 chosen = Some((version, entry));
             }
         }
-        let none = || format!("no '{name}' chart with version matching '{version}' found");
-        chosen.map(|(_, entry)| entry).ok_or_else(none)
+        chosen.map(|(_, entry)| entry).ok_or_else(|| ChoiceError::NoMatch {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        })
     }
 }
 
@@ -284,7 +288,7 @@ entries:
             ),
             ("<html></html>", "no API version specified"),
         ] {
-            let error = Index::read(text.as_bytes()).unwrap_err();
+            let error = Index::read(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(wanted), "{text}: {error}");
         }
     }
@@ -309,10 +313,20 @@ entries:
             ("x y", Err("improper constraint: \"x y\"")),
         ] {
             let found = index.chosen("a", version).map(|entry| &*entry.version);
-            assert_eq!(found, wanted.map_err(str::to_owned), "{version}");
+            assert_eq!(
+                found.map_err(|error| error.to_string()),
+                wanted.map_err(str::to_owned),
+                "{version}"
+            );
         }
-        assert_eq!(index.chosen("b", "").unwrap_err(), "no chart name found");
-        assert_eq!(index.chosen("empty", "").unwrap_err(), "no chart version found");
-        assert_eq!(index.chosen("none", "").unwrap_err(), "no chart version found");
+        assert_eq!(index.chosen("b", "").unwrap_err().to_string(), "no chart name found");
+        assert_eq!(
+            index.chosen("empty", "").unwrap_err().to_string(),
+            "no chart version found"
+        );
+        assert_eq!(
+            index.chosen("none", "").unwrap_err().to_string(),
+            "no chart version found"
+        );
     }
 }

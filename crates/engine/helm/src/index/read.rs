@@ -2,17 +2,17 @@
 
 use super::block::{self, Value};
 use super::lines::{Lines, Sink, Stop, api_version};
-use super::{Entry, MAX_URLS};
-use granit_parser::{Event, Parser, ScanError, Span};
+use super::{Entry, IndexError, MAX_URLS};
+use granit_parser::{Event, Parser, Span};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Levels of collections in an index.
-const MAX_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 /// What ends a line in YAML as well, of some version.
 const OTHER_BREAKS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
 /// Charts of an index.
-const MAX_CHARTS: usize = 100_000;
+pub(super) const MAX_CHARTS: usize = 100_000;
 
 /// A collection around the next event: a mapping with the key whose value comes next, or a list.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ enum Level {
 ///
 /// # Errors
 /// Those of `each`, and where the YAML is not valid.
-pub fn entries<E: From<String>>(
+pub fn entries<E: From<IndexError>>(
     text: &str,
     wanted: &dyn Fn(&str) -> bool,
     each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
@@ -44,7 +44,7 @@ pub fn entries<E: From<String>>(
 ///
 /// # Errors
 /// As [`entries`].
-pub(super) fn entries_of_yaml<E: From<String>>(
+pub(super) fn entries_of_yaml<E: From<IndexError>>(
     text: &str,
     wanted: &dyn Fn(&str) -> bool,
     each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
@@ -135,7 +135,7 @@ fn of_events(text: &str) -> Option<Entry> {
     let content = text.trim_start_matches(' ');
     let dash = (text.len() - content.len()).checked_sub(2)?;
     let text = format!("entries:\n  a:\n{:dash$}- {content}", "");
-    let read = placed::<String>(&text, &|_| true, &mut |_, entry, _| {
+    let read = placed::<IndexError>(&text, &|_| true, &mut |_, entry, _| {
         found.push(entry);
         Ok(())
     });
@@ -164,19 +164,19 @@ pub(super) struct Read {
     pub(super) all: Option<Place>,
     /// The charts, and whether they have a list of entries, which may be empty, or nothing.
     pub(super) charts: Vec<(String, bool)>,
-    /// What is in the place of a list or of an entry.
-    pub(super) fault: Option<&'static str>,
+    /// What is in the place of a list or of an entry: what it is, and what it should be.
+    pub(super) fault: Option<(&'static str, &'static str)>,
 }
 
 /// As [`entries`], with the place of each entry.
-pub(super) fn placed<E: From<String>>(
+pub(super) fn placed<E: From<IndexError>>(
     text: &str,
     wanted: &dyn Fn(&str) -> bool,
     each: &mut dyn FnMut(&str, Entry, &Place) -> Result<(), E>,
 ) -> Result<Read, E> {
     let mut reader = Reader::default();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| invalid(&error))?;
+        let (event, span) = event.map_err(IndexError::Syntax)?;
         reader.see(&event, &span);
         match event {
             Event::MappingStart(..) => reader.begin(Level::Mapping(None))?,
@@ -202,14 +202,10 @@ pub(super) fn placed<E: From<String>>(
         }
     }
     if reader.read.charts.len() > MAX_CHARTS {
-        return Err(format!("the index has more than {MAX_CHARTS} charts").into());
+        return Err(IndexError::Charts.into());
     }
     reader.read.api_version = reader.api_version;
     Ok(reader.read)
-}
-
-fn invalid(error: &ScanError) -> String {
-    format!("line {}: {}", error.marker().line(), error.info())
 }
 
 #[derive(Debug, Default)]
@@ -248,10 +244,10 @@ impl Reader {
                         self.read.charts.push((name.clone(), false));
                     }
                     Event::Scalar(..) => {
-                        self.read.fault = Some("string into Go struct field .entries of type repo.ChartVersions")
+                        self.read.fault = Some(("string", "Go struct field .entries of type repo.ChartVersions"));
                     }
                     Event::MappingStart(..) => {
-                        self.read.fault = Some("object into Go struct field .entries of type repo.ChartVersions");
+                        self.read.fault = Some(("object", "Go struct field .entries of type repo.ChartVersions"));
                     }
                     _ => {}
                 }
@@ -259,7 +255,7 @@ impl Reader {
             (Event::Scalar(..) | Event::SequenceStart(..), [Level::Mapping(Some(top)), _, Level::List])
                 if top == "entries" =>
             {
-                self.read.fault = Some("string into Go struct field .entries of type repo.ChartVersion");
+                self.read.fault = Some(("string", "Go struct field .entries of type repo.ChartVersion"));
             }
             (Event::MappingStart(..), [_, _, Level::List]) => self.place = begun(),
             (Event::MappingEnd, [_, _, Level::List, _]) => self.place.bytes.end = end,
@@ -267,9 +263,9 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, level: Level) -> Result<(), String> {
+    fn begin(&mut self, level: Level) -> Result<(), IndexError> {
         if self.levels.len() >= MAX_DEPTH {
-            return Err(format!("the index nests more than {MAX_DEPTH} levels deep"));
+            return Err(IndexError::Nesting);
         }
         self.levels.push(level);
         Ok(())
@@ -324,7 +320,7 @@ impl Reader {
     }
 
     /// What an alias stands for is not kept: it is passed over where it does not matter.
-    fn alias(&mut self) -> Result<(), String> {
+    fn alias(&mut self) -> Result<(), IndexError> {
         let matters = match self.levels.as_slice() {
             [Level::Mapping(Some(top))] => top == "entries",
             [Level::Mapping(Some(top)), rest @ ..] if top == "entries" => match rest {
@@ -337,10 +333,6 @@ impl Reader {
             _ => false,
         };
         self.passed();
-        if matters {
-            Err("an alias among the entries of an index is not supported".to_owned())
-        } else {
-            Ok(())
-        }
+        if matters { Err(IndexError::Alias) } else { Ok(()) }
     }
 }

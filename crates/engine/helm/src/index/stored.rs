@@ -1,7 +1,7 @@
 //! The table of an index that [`super::IndexDocument`] wrote: as much of it as charts are chosen by, on an account
 //! while it is read.
 
-use super::{CHART_BYTES, Entry, MAX_URLS};
+use super::{CHART_BYTES, Entry, IndexError, MAX_URLS};
 use bumpwright_budget::Reservation;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -15,13 +15,11 @@ type Charts = BTreeMap<Box<str>, Vec<Entry>>;
 ///
 /// # Errors
 /// It is not JSON, or cannot be read; the account has too little left.
-pub(super) fn charts(reader: impl Read, held: &mut Reservation) -> Result<Charts, String> {
+pub(super) fn charts(reader: impl Read, held: &mut Reservation) -> Result<Charts, IndexError> {
     let mut json = serde_json::Deserializer::from_reader(reader);
-    let read = Whole(held).deserialize(&mut json).and_then(|charts| {
-        json.end()?;
-        Ok(charts)
-    });
-    read.map_err(|error| error.to_string())
+    let charts = Whole(held).deserialize(&mut json)?;
+    json.end()?;
+    Ok(charts)
 }
 
 /// The locations of an archive that count.

@@ -1,7 +1,7 @@
 //! The two readers of indexes, of Helm's form and of all of YAML, say the same of whatever both read.
 
 use super::read::{entries_of_yaml, of_lines};
-use super::{Entry, IndexDocument, IndexScan, Scanned};
+use super::{Entry, IndexDocument, IndexError, IndexScan, Scanned};
 use bumpwright_budget::{Memory, Reservation};
 
 /// Numbers as they come (xorshift).
@@ -209,9 +209,9 @@ fn json(document: &IndexDocument, text: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn table(text: &str) -> Result<(String, Vec<(String, Entry)>), String> {
+fn table(text: &str) -> Result<(String, Vec<(String, Entry)>), IndexError> {
     let mut found = Vec::new();
-    let version = entries_of_yaml::<String>(text, &|_| true, &mut |name, entry| {
+    let version = entries_of_yaml::<IndexError>(text, &|_| true, &mut |name, entry| {
         found.push((name.to_owned(), entry));
         Ok(())
     })?;

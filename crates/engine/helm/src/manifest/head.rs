@@ -1,6 +1,9 @@
 //! What Helm reads of a document: its kind and its annotations.
 
-use crate::{chart::Fields, yaml::read};
+use crate::{
+    chart::Fields,
+    yaml::{YamlError, read},
+};
 
 /// The head of a document.
 #[derive(Debug, Default)]
@@ -14,7 +17,7 @@ impl Head {
     ///
     /// # Errors
     /// It is not YAML, or a part of its head has the wrong type.
-    pub(super) fn read(content: &str) -> Result<Self, String> {
+    pub(super) fn read(content: &str) -> Result<Self, YamlError> {
         let node = read(content.as_bytes())?;
         let mut head = Self::default();
         let Some(root) = Fields::named(&node, "SimpleHead", "Go value of type util.SimpleHead")? else {

@@ -7,7 +7,7 @@ mod print;
 use super::error::HelmError;
 use bumpwright_gostd::unicode::is_space;
 use head::Head;
-pub use print::{Selection, shown_only};
+pub use print::{Selection, TemplateNotFound, shown_only};
 
 /// A document of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(crate) fn sort_documents(mut files: Vec<(String, String)>) -> Result<Rendere
         for content in split_documents(text) {
             let head = Head::read(content).map_err(|problem| HelmError::Document {
                 path: path.clone(),
-                problem,
+                problem: Box::new(problem),
                 partial: files.clone(),
             })?;
             place(&mut rendered, path, content, head);

@@ -4,6 +4,11 @@ use super::{Hook, Rendered, split_documents};
 use bumpwright_gostd::{glob::path_match, unicode::is_space};
 use std::fmt::Write as _;
 
+/// Nothing was rendered from a selected template: its path or pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("could not find template {0} in chart")]
+pub struct TemplateNotFound(pub String);
+
 /// What is printed of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -29,8 +34,8 @@ impl Rendered {
     /// The text of the selected documents.
     ///
     /// # Errors
-    /// Nothing was rendered from a selected template: Helm's text.
-    pub fn text(&self, selection: &Selection) -> Result<String, String> {
+    /// Nothing was rendered from a selected template.
+    pub fn text(&self, selection: &Selection) -> Result<String, TemplateNotFound> {
         let mut text = String::new();
         let crds = self.crds.iter().filter(|_| selection.crds);
         for (path, content) in crds {
@@ -59,15 +64,15 @@ fn push(text: &mut String, path: &str, content: &str) {
 /// The documents of a text that the templates with these paths rendered.
 ///
 /// # Errors
-/// Nothing is of one of them: Helm's text.
-pub fn shown_only(text: &str, patterns: &[String]) -> Result<String, String> {
+/// Nothing is of one of them.
+pub fn shown_only(text: &str, patterns: &[String]) -> Result<String, TemplateNotFound> {
     let documents = split_documents(text);
     let mut shown = String::new();
     for pattern in patterns {
         let matching = |document: &&&str| source(document).is_some_and(|path| path_match(pattern, path) == Some(true));
         let mut found = documents.iter().filter(matching).peekable();
         if found.peek().is_none() {
-            return Err(format!("could not find template {pattern} in chart"));
+            return Err(TemplateNotFound(pattern.clone()));
         }
         for document in found {
             let _ = writeln!(shown, "---\n{document}");

@@ -22,10 +22,8 @@ static VALUES: NamedType = NamedType {
         }),
         Method::new("YAML", &[], &STRING, |host, args| {
             let map = Value::Map(args.map(0)?.clone());
-            match yaml_text(host, &map)? {
-                Ok(text) => Ok(Value::text(format!("{text}\n"))),
-                Err(error) => Err(Failure::new(error)),
-            }
+            let text = yaml_text(host, &map)?;
+            Ok(Value::text(format!("{text}\n")))
         }),
     ],
 };

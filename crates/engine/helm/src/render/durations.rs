@@ -3,6 +3,26 @@
 use bumpwright_gostd::{Duration, format_float, parse_float, quote_bytes};
 use bumpwright_sprig::{DURATION, duration_value};
 use bumpwright_template::{ANY, Args, FLOAT64, Failure, Function, INT64, Value};
+use thiserror::Error;
+
+/// Why a value is not a duration, in Helm's words.
+#[derive(Clone, Debug, PartialEq, Error)]
+enum NoDuration {
+    #[error("invalid duration")]
+    Nil,
+    #[error("empty duration")]
+    Empty,
+    /// A text that is neither a duration nor a number.
+    #[error("could not parse duration {}", quote_bytes(.0))]
+    Text(Vec<u8>),
+    #[error("unsupported duration type {0}")]
+    Type(String),
+    /// So many seconds do not fit.
+    #[error("duration seconds overflow: {0}")]
+    Overflow(String),
+    #[error("invalid duration seconds: {0}")]
+    NotFinite(String),
+}
 
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -61,54 +81,54 @@ fn to_multiple(args: Args<'_>, change: fn(Duration, Duration) -> Duration) -> Re
 }
 
 /// The duration that a value is: one of its own type, a text, or a number of seconds.
-fn duration(value: &Value) -> Result<Duration, String> {
+fn duration(value: &Value) -> Result<Duration, NoDuration> {
     match value {
-        Value::Nil => Err("invalid duration".to_owned()),
+        Value::Nil => Err(NoDuration::Nil),
         Value::String(text) => of_text(text),
         value => match value.bare() {
             Value::Int(_, number) if value.type_of() == Some(DURATION) => Ok(Duration(*number)),
             Value::Int(_, seconds) => seconds
                 .checked_mul(SECOND)
                 .map(Duration)
-                .ok_or_else(|| format!("duration seconds overflow: {seconds}")),
+                .ok_or_else(|| NoDuration::Overflow(seconds.to_string())),
             Value::Uint(_, seconds) => i64::try_from(*seconds)
                 .ok()
                 .and_then(|seconds| seconds.checked_mul(SECOND))
                 .map(Duration)
-                .ok_or_else(|| format!("duration seconds overflow: {seconds}")),
+                .ok_or_else(|| NoDuration::Overflow(seconds.to_string())),
             Value::Float(_, seconds) => of_float(*seconds),
             _ => {
                 let ty = value.type_of().map_or_else(|| "<nil>".to_owned(), |ty| ty.to_string());
-                Err(format!("unsupported duration type {ty}"))
+                Err(NoDuration::Type(ty))
             }
         },
     }
 }
 
-fn of_text(text: &[u8]) -> Result<Duration, String> {
+fn of_text(text: &[u8]) -> Result<Duration, NoDuration> {
     let trimmed = text.trim_ascii();
     if trimmed.is_empty() {
-        return Err("empty duration".to_owned());
+        return Err(NoDuration::Empty);
     }
     if let Ok(duration) = Duration::parse(trimmed) {
         return Ok(duration);
     }
     match parse_float(trimmed, 64) {
         Ok(seconds) => of_float(seconds),
-        Err(_) => Err(format!("could not parse duration {}", quote_bytes(text))),
+        Err(_) => Err(NoDuration::Text(text.to_vec())),
     }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // checked before
-fn of_float(seconds: f64) -> Result<Duration, String> {
+fn of_float(seconds: f64) -> Result<Duration, NoDuration> {
     let spelled = || format_float(seconds, b'g', None, 64);
     if !seconds.is_finite() {
-        return Err(format!("invalid duration seconds: {}", spelled()));
+        return Err(NoDuration::NotFinite(spelled()));
     }
     let nanoseconds = seconds * SECOND as f64;
     if nanoseconds.abs() < i64::MAX as f64 {
         Ok(Duration(nanoseconds as i64))
     } else {
-        Err(format!("duration seconds overflow: {}", spelled()))
+        Err(NoDuration::Overflow(spelled()))
     }
 }

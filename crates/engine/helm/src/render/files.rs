@@ -1,6 +1,6 @@
 //! `.Files`: the files of a chart that have no meaning of their own.
 
-use super::{glob, serial::yaml_text};
+use super::{glob, serial::yaml_or_nothing};
 use crate::chart::File;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bumpwright_template::{
@@ -86,5 +86,5 @@ fn as_yaml(host: &mut Host<'_>, args: Args<'_>, text: impl Fn(&Text) -> Text) ->
         _ => None,
     });
     let map = Value::Map(Map::new(&STRING, &STRING, entries));
-    Ok(Value::text(yaml_text(host, &map)?.unwrap_or_default()))
+    yaml_or_nothing(host, &map).map(Value::text)
 }

@@ -12,7 +12,10 @@ mod toml_read;
 mod toml_write;
 mod trace;
 
-use super::{chart::File, error::HelmError};
+use super::{
+    chart::File,
+    error::{HelmError, ReleaseError},
+};
 use bumpwright_sprig as sprig;
 use bumpwright_template::{
     Error, Failure, Functions, Host, Limits, Map, ParsedText, Slot, Stage, Templates, Value, World,
@@ -139,12 +142,11 @@ fn parse_error(error: &Error) -> HelmError {
 ///
 /// # Errors
 /// Go's text, when the template does not parse or fails.
-pub fn name_of_template(text: &str, world: &dyn World) -> Result<String, HelmError> {
+pub fn name_of_template(text: &str, world: &dyn World) -> Result<String, ReleaseError> {
     let tables: Vec<_> = sprig::TABLES.iter().chain(sprig::CHANCE).copied().collect();
-    let failed = |error: Error| HelmError::Release(error.text);
     let template =
-        bumpwright_template::Template::parse("name-template", text, &Functions::new(&tables)).map_err(failed)?;
+        bumpwright_template::Template::parse("name-template", text, &Functions::new(&tables)).map_err(Box::new)?;
     let mut host = Host::new(Limits::default(), world);
-    let name = template.execute(&Slot::nothing(), &mut host).map_err(failed)?;
+    let name = template.execute(&Slot::nothing(), &mut host).map_err(Box::new)?;
     Ok(bumpwright_gostd::lossy(&name).into_owned())
 }

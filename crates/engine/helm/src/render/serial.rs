@@ -1,7 +1,7 @@
 //! YAML and JSON in templates.
 
 use super::context::value_of;
-use crate::yaml;
+use crate::yaml::{self, YamlError};
 use bumpwright_gostd::lossy;
 use bumpwright_sprig::{decode_json, encode_json};
 use bumpwright_template::{ANY, Args, DICT, Failure, Function, Host, LIST, Map, STRING, Slice, Value};
@@ -18,10 +18,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         json_text(host, args.value(0)?).map(Value::text)
     }),
     Function::new("mustToYaml", &[&ANY], &STRING, |host, args| {
-        match yaml_text(host, args.value(0)?)? {
-            Ok(text) => Ok(Value::text(text)),
-            Err(error) => Err(Failure::new(error)),
-        }
+        yaml_text(host, args.value(0)?).map(Value::text)
     }),
     Function::new("toJson", &[&ANY], &STRING, |host, args| {
         match json_text(host, args.value(0)?) {
@@ -30,7 +27,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         }
     }),
     Function::new("toYaml", &[&ANY], &STRING, |host, args| {
-        Ok(Value::text(yaml_text(host, args.value(0)?)?.unwrap_or_default()))
+        yaml_or_nothing(host, args.value(0)?).map(Value::text)
     }),
 ];
 
@@ -57,32 +54,38 @@ fn json_text(host: &mut Host<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
 }
 
 /// A value as sigs.k8s.io/yaml prints it, without the last line break; or its error.
-pub(super) fn yaml_text(host: &mut Host<'_>, value: &Value) -> Result<Result<String, String>, Failure> {
-    let json = match encode_json(host, value, true) {
-        Ok(json) => json,
-        Err(Failure::Error(error)) => return Ok(Err(format!("error marshaling into JSON: {error}"))),
-        Err(limit) => return Err(limit),
-    };
+pub(super) fn yaml_text(host: &mut Host<'_>, value: &Value) -> Result<String, Failure> {
+    let json = encode_json(host, value, true).map_err(|failure| match failure {
+        Failure::Error(error) => Failure::Error(format!("error marshaling into JSON: {error}")),
+        limit => limit,
+    })?;
     host.step(json.len() as u64 / 4)?;
     host.produce(json.len().saturating_mul(4))?;
     let mut out = String::new();
-    let written = match read_first(&json, &ReadOptions::sigs(FileId::NONE)) {
-        Ok(Some(node)) => write_sigs(&node, &mut out).map_err(|error| error.go().to_owned()),
-        Ok(None) => Ok(()),
-        Err(error) => Err(error.go().to_owned()),
-    };
+    let node = read_first(&json, &ReadOptions::sigs(FileId::NONE)).map_err(|error| Failure::new(error.go()))?;
+    if let Some(node) = node {
+        write_sigs(&node, &mut out).map_err(|error| Failure::new(error.go()))?;
+    }
     if out.ends_with('\n') {
         out.pop();
     }
-    Ok(written.map(|()| out))
+    Ok(out)
+}
+
+/// The same; an empty text for what has no form in YAML.
+pub(super) fn yaml_or_nothing(host: &mut Host<'_>, value: &Value) -> Result<String, Failure> {
+    match yaml_text(host, value) {
+        Err(Failure::Error(_)) => Ok(String::new()),
+        text => text,
+    }
 }
 
 /// A map with the text of an error, which is what Helm's functions return for what they cannot read.
-fn failed(error: String) -> Value {
-    Value::dict([("Error", Value::text(error))])
+fn failed(error: impl ToString) -> Value {
+    Value::dict([("Error", Value::text(error.to_string()))])
 }
 
-fn read_yaml(host: &mut Host<'_>, args: Args<'_>) -> Result<Result<Json, String>, Failure> {
+fn read_yaml(host: &mut Host<'_>, args: Args<'_>) -> Result<Result<Json, YamlError>, Failure> {
     let text = args.text(0)?;
     host.step(text.len() as u64 / 4)?;
     host.produce(text.len().saturating_mul(4))?;
@@ -99,14 +102,12 @@ fn from_yaml(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn from_yaml_array(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let failed = |error: YamlError| Value::list(vec![Value::text(error.to_string())]);
     Ok(match read_yaml(host, args)? {
         Ok(Json::Null) => Value::list(Vec::new()),
         Ok(value @ Json::Array(_)) => value_of(&value),
-        Ok(other) => Value::list(vec![Value::text(yaml::mismatch(
-            &other,
-            "Go value of type []interface {}",
-        ))]),
-        Err(error) => Value::list(vec![Value::text(error)]),
+        Ok(other) => failed(yaml::mismatch(&other, "Go value of type []interface {}")),
+        Err(error) => failed(error),
     })
 }
 

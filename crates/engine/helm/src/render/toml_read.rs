@@ -14,8 +14,8 @@ fn from_toml(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         Ok(table) => table_of(&table),
         Err(error) => {
             let line = error.span().map_or(1, |span| {
-                let before = text.get(..span.start).unwrap_or_default();
-                1 + before.iter().filter(|byte| **byte == b'\n').count()
+                let before = text.iter().take(span.start);
+                1 + before.filter(|byte| **byte == b'\n').count()
             });
             let error = format!("toml: line {line}: {}", error.message());
             Value::dict([("Error", Value::text(error))])

@@ -1,33 +1,32 @@
 //! `toToml`: TOML as BurntSushi's library writes it.
 
 use bumpwright_gostd::{format_float, lossy};
-use bumpwright_template::{ANY, Args, Failure, Function, Host, Map, STRING, Value};
+use bumpwright_template::{ANY, Failure, Function, Host, Map, STRING, Value};
 use std::fmt::Write as _;
 
 /// The functions of this file.
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("mustToToml", &[&ANY], &STRING, |host, args| {
-        written(host, args)?.map(Value::text).map_err(Failure::new)
+        written(host, args.value(0)?).map(Value::text)
     }),
     Function::new("toToml", &[&ANY], &STRING, |host, args| {
-        Ok(Value::text(written(host, args)?.unwrap_or_else(|error| error)))
+        match written(host, args.value(0)?) {
+            Ok(text) | Err(Failure::Error(text)) => Ok(Value::text(text)),
+            Err(limit) => Err(limit),
+        }
     }),
 ];
 
 /// The text, or the library's error.
-fn written(host: &mut Host<'_>, args: Args<'_>) -> Result<Result<String, String>, Failure> {
+fn written(host: &mut Host<'_>, value: &Value) -> Result<String, Failure> {
     let mut out = String::new();
-    let done = match args.value(0)?.bare() {
+    let done = match value.bare() {
         Value::Map(map) => table(host, &mut out, &[], map),
         Value::Nil => Err(Failure::new("toml: cannot encode a nil value")),
         value => element(host, &mut out, value),
     };
     host.produce(out.len())?;
-    match done {
-        Ok(()) => Ok(Ok(out)),
-        Err(Failure::Error(error)) => Ok(Err(error)),
-        Err(limit) => Err(limit),
-    }
+    done.map(|()| out)
 }
 
 /// The keys of a table that are no tables, then those that are.

@@ -1,7 +1,8 @@
 //! Where a schema is: URLs, fragments and JSON pointers.
 
 use super::trouble::Trouble;
-use bumpwright_gostd::{Url, lossy, path_unescape, quote};
+use bumpwright_gostd::{EscapeError, Url, lossy, path_unescape, quote};
+use std::fmt;
 
 /// The text before the first `#`, and the one after it.
 pub(super) fn split(text: &str) -> (&str, &str) {
@@ -14,12 +15,12 @@ pub(super) fn split_fragment(text: &str) -> Result<(&str, String), Trouble> {
     Ok((url, unescaped(fragment).map_err(|what| unreadable(text, &what))?))
 }
 
-fn unreadable(url: &str, what: &str) -> Trouble {
+fn unreadable(url: &str, what: &dyn fmt::Display) -> Trouble {
     Trouble::Schema(format!("error in parsing {}: {what}", quote(url)))
 }
 
 /// A text without the escapes of a URL.
-pub(super) fn unescaped(text: &str) -> Result<String, String> {
+pub(super) fn unescaped(text: &str) -> Result<String, EscapeError> {
     path_unescape(text.as_bytes()).map(|bytes| lossy(&bytes).into_owned())
 }
 

@@ -1,10 +1,65 @@
 //! The formats of texts, with the library's words for what is none.
 
 use super::{address::unescaped, format_time};
-use bumpwright_gostd::{Time, Url, append_quoted_rune, atoi, check_ip, lossy};
+use bumpwright_gostd::{
+    AddressError, EscapeError, NumError, Time, TimeError, Url, UrlError, append_quoted_rune, atoi, check_ip, lossy,
+};
 use bumpwright_re2::Regexp;
+use thiserror::Error;
 
-type Check = fn(&str) -> Result<(), String>;
+type Check = fn(&str) -> Result<(), FormatError>;
+
+/// Why a text does not have a format, in the library's words.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub(super) enum FormatError {
+    /// It breaks a rule of the format.
+    #[error("{0}")]
+    Rule(&'static str),
+    /// A part of it breaks a rule: the part and what is wrong with it, in the order of the text.
+    #[error("{0} {1}")]
+    Part(&'static str, &'static str),
+    /// A part has another format, which it does not meet.
+    #[error("invalid {part}: {problem}")]
+    Inner {
+        part: &'static str,
+        #[source]
+        problem: Box<FormatError>,
+    },
+    /// An element of a UUID has the wrong length.
+    #[error("element {element} must be {length} characters long")]
+    Length { element: usize, length: usize },
+    #[error("non-hex character {}", spelled(*.0))]
+    NotHex(char),
+    #[error("invalid character {}", spelled(*.0))]
+    Character(char),
+    #[error("invalid character {} in {part} identifier", spelled(*.character))]
+    InIdentifier { character: char, part: &'static str },
+    /// A span of time has its units in another order, or one twice.
+    #[error("unit {0:?} out of order")]
+    UnitOrder(char),
+    #[error("invalid unit {0:?}")]
+    Unit(char),
+    #[error(transparent)]
+    Integer(#[from] NumError<i64>),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Date(#[from] TimeError),
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    #[error("percent decode failed: {0}")]
+    Escape(#[from] EscapeError),
+    #[error(transparent)]
+    Regexp(#[from] bumpwright_re2::Error),
+}
+
+impl FormatError {
+    /// The error of a part that has a format of its own.
+    pub(super) fn of(self, part: &'static str) -> Self {
+        let problem = Box::new(self);
+        Self::Inner { part, problem }
+    }
+}
 
 /// A format.
 #[derive(Clone, Copy, Debug)]
@@ -47,27 +102,27 @@ impl Format {
     }
 
     /// Whether a text has it, or what is wrong.
-    pub(super) fn check(self, text: &str) -> Result<(), String> {
+    pub(super) fn check(self, text: &str) -> Result<(), FormatError> {
         (self.check)(text)
     }
 }
 
-/// An error with a fixed text.
-pub(super) fn refuse<T>(what: &str) -> Result<T, String> {
-    Err(what.to_owned())
+/// The error of a rule.
+pub(super) fn refuse<T>(rule: &'static str) -> Result<T, FormatError> {
+    Err(FormatError::Rule(rule))
 }
 
-fn character(ch: char) -> String {
+fn spelled(ch: char) -> String {
     let mut quoted = Vec::new();
     append_quoted_rune(&mut quoted, u64::from(u32::from(ch)), false);
     lossy(&quoted).into_owned()
 }
 
-fn regex(text: &str) -> Result<(), String> {
-    Regexp::new(text).map(drop).map_err(|error| error.to_string())
+fn regex(text: &str) -> Result<(), FormatError> {
+    Ok(Regexp::new(text).map(drop)?)
 }
 
-fn json_pointer(text: &str) -> Result<(), String> {
+fn json_pointer(text: &str) -> Result<(), FormatError> {
     if text.is_empty() {
         return Ok(());
     }
@@ -82,7 +137,7 @@ fn json_pointer(text: &str) -> Result<(), String> {
     }
 }
 
-fn relative_json_pointer(text: &str) -> Result<(), String> {
+fn relative_json_pointer(text: &str) -> Result<(), FormatError> {
     let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
     match text.len() - rest.len() {
         0 => refuse("must start with non-negative integer"),
@@ -92,7 +147,7 @@ fn relative_json_pointer(text: &str) -> Result<(), String> {
     }
 }
 
-fn uuid(text: &str) -> Result<(), String> {
+fn uuid(text: &str) -> Result<(), FormatError> {
     let lengths = [8, 4, 4, 4, 12];
     let groups: Vec<&str> = text.split('-').collect();
     if groups.len() != lengths.len() {
@@ -100,16 +155,17 @@ fn uuid(text: &str) -> Result<(), String> {
     }
     for (index, (group, length)) in groups.iter().zip(lengths).enumerate() {
         if group.len() != length {
-            return Err(format!("element {} must be {length} characters long", index + 1));
+            let element = index + 1;
+            return Err(FormatError::Length { element, length });
         }
         if let Some(ch) = group.chars().find(|ch| !ch.is_ascii_hexdigit()) {
-            return Err(format!("non-hex character {}", character(ch)));
+            return Err(FormatError::NotHex(ch));
         }
     }
     Ok(())
 }
 
-fn ipv4(text: &str) -> Result<(), String> {
+fn ipv4(text: &str) -> Result<(), FormatError> {
     let groups: Vec<&str> = text.split('.').collect();
     if groups.len() != 4 {
         return refuse("expected four decimals");
@@ -118,7 +174,7 @@ fn ipv4(text: &str) -> Result<(), String> {
         if group.len() > 1 && group.starts_with('0') {
             return refuse("leading zeros");
         }
-        let number = atoi(group).map_err(|error| error.to_string())?;
+        let number = atoi(group)?;
         if !(0..=255).contains(&number) {
             return refuse("decimal must be between 0 and 255");
         }
@@ -126,7 +182,7 @@ fn ipv4(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn ipv6(text: &str) -> Result<(), String> {
+fn ipv6(text: &str) -> Result<(), FormatError> {
     if !text.contains(':') {
         return refuse("missing colon");
     }
@@ -138,7 +194,7 @@ fn ipv6(text: &str) -> Result<(), String> {
     }
 }
 
-fn hostname(text: &str) -> Result<(), String> {
+fn hostname(text: &str) -> Result<(), FormatError> {
     let text = text.strip_suffix('.').unwrap_or(text);
     if text.len() > 253 {
         return refuse("more than 253 characters long");
@@ -154,13 +210,13 @@ fn hostname(text: &str) -> Result<(), String> {
             return refuse("label ends with hyphen");
         }
         if let Some(ch) = label.chars().find(|ch| !(ch.is_ascii_alphanumeric() || *ch == '-')) {
-            return Err(format!("invalid character {}", character(ch)));
+            return Err(FormatError::Character(ch));
         }
     }
     Ok(())
 }
 
-fn email(text: &str) -> Result<(), String> {
+fn email(text: &str) -> Result<(), FormatError> {
     if text.len() > 254 {
         return refuse("more than 255 characters long");
     }
@@ -180,14 +236,14 @@ fn email(text: &str) -> Result<(), String> {
     }
     if let Some(address) = domain.strip_prefix('[').and_then(|domain| domain.strip_suffix(']')) {
         return match address.strip_prefix("IPv6:") {
-            Some(address) => ipv6(address).map_err(|what| format!("invalid ipv6 address: {what}")),
-            None => ipv4(address).map_err(|what| format!("invalid ipv4 address: {what}")),
+            Some(address) => ipv6(address).map_err(|error| error.of("ipv6 address")),
+            None => ipv4(address).map_err(|error| error.of("ipv4 address")),
         };
     }
-    hostname(domain).map_err(|what| format!("invalid domain: {what}"))
+    hostname(domain).map_err(|error| error.of("domain"))
 }
 
-fn local_part(local: &str) -> Result<(), String> {
+fn local_part(local: &str) -> Result<(), FormatError> {
     if local.starts_with('.') {
         return refuse("starts with dot");
     }
@@ -199,28 +255,28 @@ fn local_part(local: &str) -> Result<(), String> {
     }
     let fits = |ch: char| ch.is_ascii_alphanumeric() || ".!#$%&'*+-/=?^_`{|}~".contains(ch);
     match local.chars().find(|ch| !fits(*ch)) {
-        Some(ch) => Err(format!("invalid character {}", character(ch))),
+        Some(ch) => Err(FormatError::Character(ch)),
         None => Ok(()),
     }
 }
 
-pub(super) fn date(text: &str) -> Result<(), String> {
-    Time::parse(b"2006-01-02", text.as_bytes()).map(drop)
+pub(super) fn date(text: &str) -> Result<(), FormatError> {
+    Ok(Time::parse(b"2006-01-02", text.as_bytes()).map(drop)?)
 }
 
-fn url(text: &str) -> Result<Url, String> {
+fn url(text: &str) -> Result<Url, FormatError> {
     let url = Url::parse(text.as_bytes())?;
     let name = lossy(url.hostname()).into_owned();
     if name.contains(':') {
         if !(url.host.contains(&b'[') && url.host.contains(&b']')) {
             return refuse("ipv6 address not enclosed in brackets");
         }
-        ipv6(&name).map_err(|what| format!("invalid ipv6 address: {what}"))?;
+        ipv6(&name).map_err(|error| error.of("ipv6 address"))?;
     }
     Ok(url)
 }
 
-fn uri(text: &str) -> Result<(), String> {
+fn uri(text: &str) -> Result<(), FormatError> {
     if url(text)?.scheme.is_empty() {
         refuse("relative url")
     } else {
@@ -228,7 +284,7 @@ fn uri(text: &str) -> Result<(), String> {
     }
 }
 
-fn uri_reference(text: &str) -> Result<(), String> {
+fn uri_reference(text: &str) -> Result<(), FormatError> {
     if text.contains('\\') {
         refuse("contains \\")
     } else {
@@ -236,10 +292,10 @@ fn uri_reference(text: &str) -> Result<(), String> {
     }
 }
 
-fn uri_template(text: &str) -> Result<(), String> {
+fn uri_template(text: &str) -> Result<(), FormatError> {
     let url = url(text)?;
     for part in lossy(&url.raw_path).split('/') {
-        let part = unescaped(part).map_err(|what| format!("percent decode failed: {what}"))?;
+        let part = unescaped(part)?;
         let mut is_open = false;
         for ch in part.chars().filter(|ch| matches!(ch, '{' | '}')) {
             if (ch == '{') == is_open {
@@ -254,7 +310,7 @@ fn uri_template(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn semver(text: &str) -> Result<(), String> {
+fn semver(text: &str) -> Result<(), FormatError> {
     let (text, build) = split_at_first(text, '+');
     if let Some(build) = build {
         if build.is_empty() {
@@ -277,13 +333,13 @@ fn semver(text: &str) -> Result<(), String> {
     }
     for (number, name) in numbers.iter().zip(["major", "minor", "patch"]) {
         if number.is_empty() {
-            return Err(format!("{name} is empty"));
+            return Err(FormatError::Part(name, "is empty"));
         }
         if number.len() > 1 && number.starts_with('0') {
-            return Err(format!("{name} starts with zero"));
+            return Err(FormatError::Part(name, "starts with zero"));
         }
         if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(format!("{name} contains non-digit"));
+            return Err(FormatError::Part(name, "contains non-digit"));
         }
     }
     Ok(())
@@ -294,12 +350,12 @@ fn split_at_first(text: &str, at: char) -> (&str, Option<&str>) {
         .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
-fn identifier(part: &str, what: &str) -> Result<(), String> {
-    if part.is_empty() {
-        return Err(format!("{what} identifier is empty"));
+fn identifier(text: &str, part: &'static str) -> Result<(), FormatError> {
+    if text.is_empty() {
+        return Err(FormatError::Part(part, "identifier is empty"));
     }
-    match part.chars().find(|ch| !(ch.is_ascii_alphanumeric() || *ch == '-')) {
-        Some(ch) => Err(format!("invalid character {} in {what} identifier", character(ch))),
+    match text.chars().find(|ch| !(ch.is_ascii_alphanumeric() || *ch == '-')) {
+        Some(character) => Err(FormatError::InIdentifier { character, part }),
         None => Ok(()),
     }
 }

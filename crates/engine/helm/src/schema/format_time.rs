@@ -1,9 +1,9 @@
 //! Formats of times and of spans of time (RFC 3339, and appendix A for spans).
 
-use super::format::{date, refuse};
+use super::format::{FormatError, date, refuse};
 use bumpwright_gostd::atoi;
 
-pub(super) fn duration(text: &str) -> Result<(), String> {
+pub(super) fn duration(text: &str) -> Result<(), FormatError> {
     let Some(text) = text.strip_prefix('P') else {
         return refuse("must start with P");
     };
@@ -29,7 +29,7 @@ pub(super) fn duration(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn elements(mut part: &str, all_units: &str) -> Result<(), String> {
+fn elements(mut part: &str, all_units: &str) -> Result<(), FormatError> {
     let mut units = all_units;
     while !part.is_empty() {
         let after = part.trim_start_matches(|ch: char| ch.is_ascii_digit());
@@ -42,15 +42,15 @@ fn elements(mut part: &str, all_units: &str) -> Result<(), String> {
         };
         match units.split_once(unit) {
             Some((_, later)) => units = later,
-            None if all_units.contains(unit) => return Err(format!("unit {:?} out of order", unit)),
-            None => return Err(format!("invalid unit {:?}", unit)),
+            None if all_units.contains(unit) => return Err(FormatError::UnitOrder(unit)),
+            None => return Err(FormatError::Unit(unit)),
         }
         part = rest.as_str();
     }
     Ok(())
 }
 
-pub(super) fn time(text: &str) -> Result<(), String> {
+pub(super) fn time(text: &str) -> Result<(), FormatError> {
     if text.len() < 9 {
         return refuse("less than 9 characters long");
     }
@@ -92,14 +92,14 @@ pub(super) fn time(text: &str) -> Result<(), String> {
 }
 
 /// The numbers between colons.
-fn numbers(text: &str, what: &str) -> Result<Vec<i64>, String> {
+fn numbers(text: &str, what: &'static str) -> Result<Vec<i64>, FormatError> {
     let mut numbers = Vec::new();
     for part in text.split(':') {
         let Ok(number) = atoi(part) else {
-            return Err(format!("invalid {what}"));
+            return Err(FormatError::Part("invalid", what));
         };
         if number < 0 {
-            return Err(format!("non-positive {what}"));
+            return Err(FormatError::Part("non-positive", what));
         }
         numbers.push(number);
     }
@@ -107,7 +107,7 @@ fn numbers(text: &str, what: &str) -> Result<Vec<i64>, String> {
 }
 
 /// The minutes that an offset adds to get to UTC.
-fn offset_of(text: &str) -> Result<i64, String> {
+fn offset_of(text: &str) -> Result<i64, FormatError> {
     if text.len() != 6 {
         return refuse("offset must be 6 characters long");
     }
@@ -129,7 +129,7 @@ fn offset_of(text: &str) -> Result<i64, String> {
     }
 }
 
-pub(super) fn date_time(text: &str) -> Result<(), String> {
+pub(super) fn date_time(text: &str) -> Result<(), FormatError> {
     if text.len() < 20 {
         return refuse("less than 20 characters long");
     }
@@ -139,25 +139,23 @@ pub(super) fn date_time(text: &str) -> Result<(), String> {
     let (Some(day), Some(clock)) = (text.get(..10), text.get(11..)) else {
         return refuse("11th character must be t or T");
     };
-    date(day).map_err(|what| format!("invalid date element: {what}"))?;
-    time(clock).map_err(|what| format!("invalid time element: {what}"))
+    date(day).map_err(|error| error.of("date element"))?;
+    time(clock).map_err(|error| error.of("time element"))
 }
 
-pub(super) fn period(text: &str) -> Result<(), String> {
+pub(super) fn period(text: &str) -> Result<(), FormatError> {
     let Some((start, end)) = text.split_once('/') else {
         return refuse("missing slash");
     };
-    let part = |text: &str, which: &str| {
-        if text.starts_with('P') {
-            duration(text).map_err(|what| format!("invalid {which} duration: {what}"))
-        } else {
-            date_time(text).map_err(|what| format!("invalid {which} date-time: {what}"))
-        }
-    };
-    part(start, "start")?;
-    if start.starts_with('P') {
-        date_time(end).map_err(|what| format!("invalid end date-time: {what}"))
+    let (start_is_span, end_is_span) = (start.starts_with('P'), end.starts_with('P'));
+    if start_is_span {
+        duration(start).map_err(|error| error.of("start duration"))?;
     } else {
-        part(end, "end")
+        date_time(start).map_err(|error| error.of("start date-time"))?;
+    }
+    if end_is_span && !start_is_span {
+        duration(end).map_err(|error| error.of("end duration"))
+    } else {
+        date_time(end).map_err(|error| error.of("end date-time"))
     }
 }

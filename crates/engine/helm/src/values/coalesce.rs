@@ -1,6 +1,6 @@
 //! The values of a chart under those of its parent or of the user.
 
-use super::{Values, Weight};
+use super::{Values, ValuesError, Weight};
 use crate::chart::Chart;
 use serde_json::Value as Json;
 
@@ -16,12 +16,12 @@ pub(crate) fn coalesce_values(
     mut values: Values,
     merge: bool,
     weight: &mut Weight,
-) -> Result<Values, String> {
+) -> Result<Values, ValuesError> {
     coalesce(chart, &mut values, merge, weight)?;
     Ok(values)
 }
 
-fn coalesce(chart: &Chart, values: &mut Values, merge: bool, weight: &mut Weight) -> Result<(), String> {
+fn coalesce(chart: &Chart, values: &mut Values, merge: bool, weight: &mut Weight) -> Result<(), ValuesError> {
     chart.values.values().try_for_each(|value| weight.value(value))?;
     coalesce_own(chart, values, merge);
     for subchart in &chart.dependencies {
@@ -29,8 +29,9 @@ fn coalesce(chart: &Chart, values: &mut Values, merge: bool, weight: &mut Weight
         let mut inner = match values.remove(name) {
             None => Values::new(),
             Some(Json::Object(inner)) => inner,
-            Some(other) => {
-                return Err(format!("type mismatch on {name}: {}", as_truth(&other)));
+            Some(value) => {
+                let name = name.to_owned();
+                return Err(ValuesError::NoTable { name, value });
             }
         };
         if let Some(shared) = values.get(GLOBAL) {
@@ -82,26 +83,6 @@ fn give_globals(chart: &Chart, values: &mut Values, shared: &Json) {
         if let Some(Json::Object(inner)) = values.get_mut(subchart.name()) {
             give_globals(subchart, inner, shared);
         }
-    }
-}
-
-/// What Go's `%t` prints for a value that is not a table.
-fn as_truth(value: &Json) -> String {
-    match value {
-        Json::Bool(truth) => truth.to_string(),
-        Json::Null => "%!t(<nil>)".to_owned(),
-        Json::String(text) => format!("%!t(string={text})"),
-        Json::Number(number) if number.is_f64() => {
-            let number = number.as_f64().unwrap_or_default();
-            let spelled = bumpwright_gostd::format_float(number, b'g', None, 64);
-            format!("%!t(float64={spelled})")
-        }
-        Json::Number(number) => format!("%!t(int64={number})"),
-        Json::Array(items) => {
-            let items: Vec<String> = items.iter().map(as_truth).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Json::Object(_) => "map[]".to_owned(),
     }
 }
 

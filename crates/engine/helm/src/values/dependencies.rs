@@ -1,6 +1,6 @@
 //! Which of a chart's subcharts take part: versions, aliases, conditions and tags.
 
-use super::{Values, Weight, coalesce::coalesce_values, import::import_values, lookup};
+use super::{Values, ValuesError, Weight, coalesce::coalesce_values, import::import_values, lookup};
 use crate::chart::{Chart, Dependency};
 use bumpwright_semver::{Constraint, Version};
 use serde_json::Value as Json;
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 ///
 /// # Errors
 /// As [`coalesce_values`].
-pub(crate) fn process_dependencies(chart: &mut Chart, values: &Values, weight: &mut Weight) -> Result<(), String> {
+pub(crate) fn process_dependencies(chart: &mut Chart, values: &Values, weight: &mut Weight) -> Result<(), ValuesError> {
     enable(chart, values, "", weight)?;
     import_values(chart, weight)
 }
@@ -20,7 +20,7 @@ pub(crate) fn is_in_range(range: &str, version: &str) -> bool {
     matches!((version, range), (Ok(version), Ok(range)) if range.check(&version))
 }
 
-fn enable(chart: &mut Chart, values: &Values, path: &str, weight: &mut Weight) -> Result<(), String> {
+fn enable(chart: &mut Chart, values: &Values, path: &str, weight: &mut Weight) -> Result<(), ValuesError> {
     let Some(wanted) = chart.metadata.dependencies.take() else {
         return Ok(());
     };

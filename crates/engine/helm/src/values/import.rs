@@ -1,7 +1,7 @@
 //! Values that charts import from their subcharts.
 
 use super::{
-    Values, Weight,
+    Values, ValuesError, Weight,
     coalesce::{coalesce_tables, coalesce_values},
     dependencies::imported,
     lookup,
@@ -10,7 +10,7 @@ use crate::chart::Chart;
 use serde_json::{Value as Json, json};
 
 /// Imports values from the subcharts, the deepest first. They become defaults of the chart, under its own ones.
-pub(super) fn import_values(chart: &mut Chart, weight: &mut Weight) -> Result<(), String> {
+pub(super) fn import_values(chart: &mut Chart, weight: &mut Weight) -> Result<(), ValuesError> {
     for subchart in &mut chart.dependencies {
         import_values(subchart, weight)?;
     }

@@ -2,20 +2,20 @@
 
 use super::{
     Values,
-    set::{Stop, deeper, error, list_at, list_of, set, set_index, table_at, table_of},
+    set::{SetError, Stop, deeper, list_at, list_of, set, set_index, table_at, table_of},
 };
-use bumpwright_gostd::{atoi, quote};
+use bumpwright_gostd::atoi;
 use serde_json::Value as Json;
 
 /// Sets what an argument names.
 ///
 /// # Errors
 /// Helm's text.
-pub(super) fn parse_into(text: &str, values: &mut Values) -> Result<(), String> {
+pub(super) fn parse_into(text: &str, values: &mut Values) -> Result<(), SetError> {
     let mut rest = text;
     match key(&mut rest, values, 0) {
         Ok(()) | Err(Stop::End) => Ok(()),
-        Err(Stop::Error(text)) => Err(text),
+        Err(Stop::Error(error)) => Err(error),
     }
 }
 
@@ -23,7 +23,7 @@ fn key(rest: &mut &str, values: &mut Values, nesting: usize) -> Result<(), Stop>
     let (key, last) = until(rest, &['=', '[', '.']);
     match last {
         None if key.is_empty() => Err(Stop::End),
-        None => error(format!("key {} has no value", quote(key))),
+        None => Err(SetError::NoValue(key.to_owned()).into()),
         Some('=') => {
             set(values, key, Json::from(std::mem::take(rest)));
             Ok(())
@@ -32,7 +32,7 @@ fn key(rest: &mut &str, values: &mut Values, nesting: usize) -> Result<(), Stop>
             let mut inner = table_at(values, key)?;
             let result = self::key(rest, &mut inner, deeper(nesting)?);
             match (inner.is_empty(), &result) {
-                (true, Ok(())) => return error(format!("key map {} has no value", quote(key))),
+                (true, Ok(())) => return Err(SetError::EmptyTable(key.to_owned()).into()),
                 (true, Err(_)) => {}
                 (false, _) => set(values, key, Json::Object(inner)),
             }
@@ -50,11 +50,11 @@ fn key(rest: &mut &str, values: &mut Values, nesting: usize) -> Result<(), Stop>
 
 fn item(rest: &mut &str, list: &mut Vec<Json>, index: i64, nesting: usize) -> Result<(), Stop> {
     if index < 0 {
-        return error(format!("negative {index} index not allowed"));
+        return Err(SetError::NegativeIndex(index).into());
     }
     let (key, last) = until(rest, &['[', '.', '=']);
     if !key.is_empty() {
-        return error(format!("unexpected data at end of array index: {}", quote(key)));
+        return Err(SetError::AfterIndex(key.to_owned()).into());
     }
     match last {
         None => Err(Stop::End),
@@ -76,7 +76,7 @@ fn item(rest: &mut &str, list: &mut Vec<Json>, index: i64, nesting: usize) -> Re
 fn index(rest: &mut &str) -> Result<i64, Stop> {
     match until(rest, &[']']) {
         (_, None) => Err(Stop::End),
-        (text, Some(_)) => atoi(text).or_else(|fault| error(format!("error parsing index: {}", fault))),
+        (text, Some(_)) => Ok(atoi(text).map_err(SetError::Index)?),
     }
 }
 
@@ -84,8 +84,9 @@ fn until<'t>(rest: &mut &'t str, stops: &[char]) -> (&'t str, Option<char>) {
     match rest.find(stops) {
         Some(at) => {
             let (text, after) = rest.split_at(at);
-            let last = after.chars().next();
-            *rest = after.get(last.map_or(0, char::len_utf8)..).unwrap_or_default();
+            let mut after = after.chars();
+            let last = after.next();
+            *rest = after.as_str();
             (text, last)
         }
         None => (std::mem::take(rest), None),

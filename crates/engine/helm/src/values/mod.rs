@@ -2,6 +2,7 @@
 
 mod coalesce;
 mod dependencies;
+mod error;
 mod import;
 mod literal;
 mod lookup;
@@ -12,11 +13,13 @@ mod weight;
 
 pub(crate) use coalesce::coalesce_values;
 pub(crate) use dependencies::{is_in_range, process_dependencies};
+pub use error::ValuesError;
 pub use overrides::{Override, Overrides, merge_values, set_value};
 pub use reads::{UnreadValue, ValueReads};
+pub use set::SetError;
 pub(crate) use weight::Weight;
 
-use crate::yaml;
+use crate::yaml::{self, YamlError};
 use serde_json::{Map, Value as Json};
 
 /// A table of values. Whole numbers of files are floats, as in Helm; those of `--set` are integers.
@@ -25,12 +28,11 @@ pub type Values = Map<String, Json>;
 /// The values of a file: its documents, merged in their order.
 ///
 /// # Errors
-/// Helm's text.
-pub fn read_values(text: &[u8]) -> Result<Values, String> {
+/// [`ValuesError::Document`]
+pub fn read_values(text: &[u8]) -> Result<Values, ValuesError> {
     let mut values = Values::new();
     for document in documents(text) {
-        let read = yaml::object(&document).map_err(|error| format!("cannot unmarshal yaml document: {error}"))?;
-        merge_tables(&mut values, read);
+        merge_tables(&mut values, yaml::object(&document)?);
     }
     Ok(values)
 }
@@ -38,8 +40,8 @@ pub fn read_values(text: &[u8]) -> Result<Values, String> {
 /// The values of the first document of a file, which source-controller reads only.
 ///
 /// # Errors
-/// The text of sigs.k8s.io/yaml.
-pub fn read_table(text: &[u8]) -> Result<Values, String> {
+/// [`YamlError`]
+pub fn read_table(text: &[u8]) -> Result<Values, YamlError> {
     yaml::object(text)
 }
 

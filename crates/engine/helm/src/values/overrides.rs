@@ -1,10 +1,10 @@
 //! The values of a user: files and arguments, in Helm's order.
 
 use super::{
-    Values, literal, merge_tables, read_values,
-    set::{self, Reading, typed},
+    Values, ValuesError, literal, merge_tables, read_values,
+    set::{self, Reading, SetError, typed},
 };
-use crate::error::HelmError;
+use crate::error::ForeignError;
 use serde_json::Value as Json;
 
 /// One argument that sets values.
@@ -39,11 +39,14 @@ pub struct Overrides {
 /// Helm's, in its words.
 pub fn merge_values(
     overrides: &Overrides,
-    read: &mut dyn FnMut(&str) -> Result<String, String>,
-) -> Result<Values, HelmError> {
+    read: &mut dyn FnMut(&str) -> Result<String, ForeignError>,
+) -> Result<Values, ValuesError> {
     let mut values = Values::new();
     for (name, text) in &overrides.files {
-        let file = read_values(text).map_err(|error| HelmError::Values(format!("failed to parse {name}: {error}")))?;
+        let file = read_values(text).map_err(|problem| ValuesError::File {
+            name: name.clone(),
+            problem: Box::new(problem),
+        })?;
         merge_tables(&mut values, file);
     }
     let order = |argument: &Override| match argument {
@@ -56,7 +59,7 @@ pub fn merge_values(
     let mut arguments: Vec<&Override> = overrides.arguments.iter().collect();
     arguments.sort_by_key(|argument| order(argument));
     for argument in arguments {
-        apply(argument, &mut values, read).map_err(HelmError::Values)?;
+        apply(argument, &mut values, read)?;
     }
     Ok(values)
 }
@@ -64,9 +67,9 @@ pub fn merge_values(
 fn apply(
     argument: &Override,
     values: &mut Values,
-    read: &mut dyn FnMut(&str) -> Result<String, String>,
-) -> Result<(), String> {
-    let failed = |flag: &'static str| move |error: String| format!("failed parsing --{flag} data: {error}");
+    read: &mut dyn FnMut(&str) -> Result<String, ForeignError>,
+) -> Result<(), ValuesError> {
+    let failed = |flag: &'static str| move |problem: SetError| ValuesError::Argument { flag, problem };
     match argument {
         Override::Json(text) => apply_json(text, values),
         Override::Typed(text) => {
@@ -78,24 +81,23 @@ fn apply(
             set::parse_into(text, values, Reading::Text(convert)).map_err(failed("set-string"))
         }
         Override::File(text) => {
-            let convert = &mut |text: &str| read(text).map(Json::from);
+            let convert = &mut |text: &str| Ok(Json::from(read(text)?));
             set::parse_into(text, values, Reading::Text(convert)).map_err(failed("set-file"))
         }
         Override::Literal(text) => literal::parse_into(text, values).map_err(failed("set-literal")),
     }
 }
 
-fn apply_json(text: &str, values: &mut Values) -> Result<(), String> {
+fn apply_json(text: &str, values: &mut Values) -> Result<(), ValuesError> {
     let trimmed = text.trim();
     if trimmed.starts_with('{') {
-        let table: Values =
-            serde_json::from_str(trimmed).map_err(|_| format!("failed parsing --set-json data JSON: {text}"))?;
+        let table: Values = serde_json::from_str(trimmed).map_err(|_| ValuesError::JsonObject(text.to_owned()))?;
         if let Json::Object(table) = set::with_floats(Json::Object(table)) {
             merge_tables(values, table);
         }
         return Ok(());
     }
-    set::parse_into(text, values, Reading::Json).map_err(|_| format!("failed parsing --set-json data {text}"))
+    set::parse_into(text, values, Reading::Json).map_err(|_| ValuesError::JsonArgument(text.to_owned()))
 }
 
 /// Sets one value at a path as `--set` does, and as `--set-string` when the value is in quotation marks or `literal`:
@@ -103,7 +105,7 @@ fn apply_json(text: &str, values: &mut Values) -> Result<(), String> {
 ///
 /// # Errors
 /// Helm's, in its words.
-pub fn set_value(values: &mut Values, path: &str, value: &str, literal: bool) -> Result<(), String> {
+pub fn set_value(values: &mut Values, path: &str, value: &str, literal: bool) -> Result<(), SetError> {
     let text = &mut |text: &str| Ok(Json::from(text));
     if literal {
         let mut escaped = String::with_capacity(value.len());

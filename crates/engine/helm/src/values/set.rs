@@ -1,16 +1,67 @@
 //! The language of `--set`, `--set-string`, `--set-file` and `--set-json`: `a.b[0]=c,d={e,f}`.
 
 use super::Values;
-use bumpwright_gostd::{atoi, parse_int, quote};
+use crate::error::ForeignError;
+use bumpwright_gostd::{NumError, atoi, parse_int, quote};
 use serde_json::Value as Json;
+use thiserror::Error;
 
 /// The largest index of a list.
 const MAX_INDEX: i64 = 65_536;
 /// The most names within names.
 const MAX_NESTING: usize = 30;
 
+/// Why an argument is not read, in Helm's words.
+#[derive(Debug, Error)]
+pub enum SetError {
+    /// Nothing is set at a key.
+    #[error("key {} has no value", quote(.0))]
+    NoValue(String),
+    /// A comma stands after a key.
+    #[error("key {} has no value (cannot end with ,)", quote(.0))]
+    Comma(String),
+    /// Nothing is set in the table at a key.
+    #[error("key map {} has no value", quote(.0))]
+    EmptyTable(String),
+    /// An index is below zero.
+    #[error("negative {0} index not allowed")]
+    NegativeIndex(i64),
+    /// An index is too large.
+    #[error("index of {0} is greater than maximum supported index of {MAX_INDEX}")]
+    LargeIndex(i64),
+    /// An index is not a number.
+    #[error("error parsing index: {0}")]
+    Index(#[source] NumError<i64>),
+    /// Something stands between an index and what comes after it.
+    #[error("unexpected data at end of array index: {}", quote(.0))]
+    AfterIndex(String),
+    /// A value has another type than the path needs: Go's panic.
+    #[error("unable to parse key: interface conversion: interface {{}} is {found}, not {wanted}")]
+    Type {
+        /// Its type.
+        found: &'static str,
+        /// That of the path.
+        wanted: &'static str,
+    },
+    /// Names within names are too many.
+    #[error("value name nested level is greater than maximum supported nested level of {MAX_NESTING}")]
+    Nesting,
+    /// The brace of a list is not closed.
+    #[error("list must terminate with '}}'")]
+    OpenList,
+    /// A value is not JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// The value is missing where JSON has to be.
+    #[error("EOF")]
+    NoJson,
+    /// The file with the value cannot be read.
+    #[error(transparent)]
+    File(#[from] ForeignError),
+}
+
 /// What a value becomes: the text after `=`.
-pub(super) type Convert<'r> = &'r mut dyn FnMut(&str) -> Result<Json, String>;
+pub(super) type Convert<'r> = &'r mut dyn FnMut(&str) -> Result<Json, SetError>;
 
 /// How values are read.
 pub(super) enum Reading<'r> {
@@ -24,7 +75,13 @@ pub(super) enum Reading<'r> {
 pub(super) enum Stop {
     /// The text has ended.
     End,
-    Error(String),
+    Error(SetError),
+}
+
+impl From<SetError> for Stop {
+    fn from(error: SetError) -> Self {
+        Self::Error(error)
+    }
 }
 
 /// A parser of one argument.
@@ -39,13 +96,13 @@ type Parsing<T> = Result<T, Stop>;
 ///
 /// # Errors
 /// Helm's text.
-pub(super) fn parse_into(text: &str, values: &mut Values, reading: Reading<'_>) -> Result<(), String> {
+pub(super) fn parse_into(text: &str, values: &mut Values, reading: Reading<'_>) -> Result<(), SetError> {
     let mut parser = Parser { rest: text, reading };
     loop {
         match parser.key(values, 0) {
             Ok(()) => {}
             Err(Stop::End) => return Ok(()),
-            Err(Stop::Error(text)) => return Err(text),
+            Err(Stop::Error(error)) => return Err(error),
         }
     }
 }
@@ -70,10 +127,6 @@ pub(super) fn typed(text: &str) -> Json {
     }
 }
 
-pub(super) fn error<T>(text: impl Into<String>) -> Parsing<T> {
-    Err(Stop::Error(text.into()))
-}
-
 /// Sets a key, unless it is empty.
 pub(super) fn set(values: &mut Values, key: &str, value: Json) {
     if !key.is_empty() {
@@ -82,15 +135,10 @@ pub(super) fn set(values: &mut Values, key: &str, value: Json) {
 }
 
 pub(super) fn set_index(list: &mut Vec<Json>, index: i64, value: Json) -> Parsing<()> {
-    if index < 0 {
-        return error(format!("negative {index} index not allowed"));
-    }
     if index > MAX_INDEX {
-        return error(format!(
-            "index of {index} is greater than maximum supported index of {MAX_INDEX}"
-        ));
+        return Err(SetError::LargeIndex(index).into());
     }
-    let index = usize::try_from(index).unwrap_or_default();
+    let index = usize::try_from(index).map_err(|_| SetError::NegativeIndex(index))?;
     if list.len() <= index {
         list.resize(index + 1, Json::Null);
     }
@@ -101,8 +149,8 @@ pub(super) fn set_index(list: &mut Vec<Json>, index: i64, value: Json) -> Parsin
 }
 
 /// Go's panic when a value has another type than the path needs.
-pub(super) fn conversion<T>(value: &Json, wanted: &str) -> Parsing<T> {
-    let is = match value {
+pub(super) fn conversion<T>(value: &Json, wanted: &'static str) -> Parsing<T> {
+    let found = match value {
         Json::Null => "nil",
         Json::Bool(_) => "bool",
         Json::Number(number) if number.is_f64() => "float64",
@@ -111,18 +159,14 @@ pub(super) fn conversion<T>(value: &Json, wanted: &str) -> Parsing<T> {
         Json::Array(_) => "[]interface {}",
         Json::Object(_) => "map[string]interface {}",
     };
-    error(format!(
-        "unable to parse key: interface conversion: interface {{}} is {is}, not {wanted}"
-    ))
+    Err(SetError::Type { found, wanted }.into())
 }
 
 pub(super) fn deeper(nesting: usize) -> Parsing<usize> {
     if nesting < MAX_NESTING {
         Ok(nesting + 1)
     } else {
-        error(format!(
-            "value name nested level is greater than maximum supported nested level of {MAX_NESTING}"
-        ))
+        Err(SetError::Nesting.into())
     }
 }
 
@@ -163,7 +207,7 @@ impl Parser<'_, '_> {
         let (key, last) = self.until(&['=', '[', ',', '.']);
         match last {
             None if key.is_empty() => Err(Stop::End),
-            None => error(format!("key {} has no value", quote(&key))),
+            None => Err(SetError::NoValue(key).into()),
             Some('[') => {
                 let index = self.index()?;
                 let mut list = list_at(values, &key)?;
@@ -174,7 +218,7 @@ impl Parser<'_, '_> {
             Some('=') => self.value_of(values, &key),
             Some(',') => {
                 set(values, &key, Json::from(""));
-                error(format!("key {} has no value (cannot end with ,)", quote(&key)))
+                Err(SetError::Comma(key).into())
             }
             Some(_) => {
                 let nesting = deeper(nesting)?;
@@ -182,7 +226,7 @@ impl Parser<'_, '_> {
                 let result = self.key(&mut inner, nesting);
                 if inner.is_empty() {
                     if result.is_ok() {
-                        return error(format!("key map {} has no value", quote(&key)));
+                        return Err(SetError::EmptyTable(key).into());
                     }
                 } else {
                     set(values, &key, Json::Object(inner));
@@ -208,12 +252,11 @@ impl Parser<'_, '_> {
 
     fn item(&mut self, list: &mut Vec<Json>, index: i64, nesting: usize) -> Parsing<()> {
         if index < 0 {
-            return error(format!("negative {index} index not allowed"));
+            return Err(SetError::NegativeIndex(index).into());
         }
         let (key, last) = self.until(&['[', '.', '=']);
         if !key.is_empty() {
-            let quoted = quote(&key);
-            return error(format!("unexpected data at end of array index: {quoted}"));
+            return Err(SetError::AfterIndex(key).into());
         }
         match last {
             None => Err(Stop::End),
@@ -247,7 +290,7 @@ impl Parser<'_, '_> {
             // Helm takes the end of the argument for its end here, too.
             return Err(Stop::End);
         }
-        atoi(&text).or_else(|fault| error(format!("error parsing index: {}", fault)))
+        Ok(atoi(&text).map_err(SetError::Index)?)
     }
 
     /// The value up to the next comma, or a list in braces.
@@ -265,7 +308,7 @@ impl Parser<'_, '_> {
         loop {
             let (text, last) = self.until(&[',', '}']);
             match last {
-                None => return error("list must terminate with '}'"),
+                None => return Err(SetError::OpenList.into()),
                 Some(_) => list.push(self.convert(&text)?),
             }
             if last == Some('}') {
@@ -277,7 +320,7 @@ impl Parser<'_, '_> {
 
     fn convert(&mut self, text: &str) -> Parsing<Json> {
         match &mut self.reading {
-            Reading::Text(convert) => convert(text).map_err(Stop::Error),
+            Reading::Text(convert) => Ok(convert(text)?),
             Reading::Json => Ok(Json::Null),
         }
     }
@@ -288,15 +331,10 @@ impl Parser<'_, '_> {
             return Ok(Json::Null);
         }
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Json>();
-        match values.next() {
-            Some(Ok(value)) => {
-                self.rest = self.rest.get(values.byte_offset()..).unwrap_or_default();
-                self.is_blank();
-                Ok(with_floats(value))
-            }
-            Some(Err(fault)) => error(fault.to_string()),
-            None => error("EOF"),
-        }
+        let value = values.next().ok_or(SetError::NoJson)?.map_err(SetError::Json)?;
+        self.rest = self.rest.split_at(values.byte_offset()).1;
+        self.is_blank();
+        Ok(with_floats(value))
     }
 
     /// Whether only spaces stand before the next comma or the end, which are consumed then.
@@ -312,14 +350,14 @@ impl Parser<'_, '_> {
     /// The text before one of the characters, which is consumed. A backslash makes the next character one of the text.
     fn until(&mut self, stops: &[char]) -> (String, Option<char>) {
         let mut text = String::new();
-        let mut characters = self.rest.char_indices();
-        while let Some((at, ch)) = characters.next() {
+        let mut characters = self.rest.chars();
+        while let Some(ch) = characters.next() {
             if stops.contains(&ch) {
-                self.rest = self.rest.get(at + ch.len_utf8()..).unwrap_or_default();
+                self.rest = characters.as_str();
                 return (text, Some(ch));
             }
             match ch {
-                '\\' => text.extend(characters.next().map(|(_, ch)| ch)),
+                '\\' => text.extend(characters.next()),
                 ch => text.push(ch),
             }
         }

@@ -1,10 +1,11 @@
 //! A bound on what a chart's values and subcharts grow to: aliases and globals copy them.
 
+use super::ValuesError;
 use crate::chart::Chart;
 use serde_json::Value as Json;
 
 /// Charts and values (each counted with all that is in it) that one rendering may copy. Helm has no limit.
-const MOST: usize = 5_000_000;
+pub(super) const MOST: usize = 5_000_000;
 
 /// What is left of it.
 pub(crate) struct Weight(usize);
@@ -20,7 +21,7 @@ impl Weight {
     ///
     /// # Errors
     /// Too much has been copied.
-    pub(super) fn value(&mut self, value: &Json) -> Result<(), String> {
+    pub(super) fn value(&mut self, value: &Json) -> Result<(), ValuesError> {
         self.take(1)?;
         match value {
             Json::Array(items) => items.iter().try_for_each(|item| self.value(item)),
@@ -33,18 +34,14 @@ impl Weight {
     ///
     /// # Errors
     /// As [`Weight::value`].
-    pub(super) fn chart(&mut self, chart: &Chart) -> Result<(), String> {
+    pub(super) fn chart(&mut self, chart: &Chart) -> Result<(), ValuesError> {
         self.take(1 + chart.templates.len() + chart.files.len())?;
         chart.values.values().try_for_each(|value| self.value(value))?;
         chart.dependencies.iter().try_for_each(|chart| self.chart(chart))
     }
 
-    fn take(&mut self, count: usize) -> Result<(), String> {
-        let too_much = "the values and subcharts of the chart, copied for each alias and for globals, are too many";
-        self.0 = self
-            .0
-            .checked_sub(count)
-            .ok_or_else(|| format!("{too_much} (more than {MOST})"))?;
+    fn take(&mut self, count: usize) -> Result<(), ValuesError> {
+        self.0 = self.0.checked_sub(count).ok_or(ValuesError::TooMany)?;
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use super::decisive::decisive;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bumpwright_helm::{
-    Capabilities, Chart, File, HelmError, IgnoreRules, Override, Overrides, Release, Selection, Settings, merge_values,
-    name_of_template, render,
+    Capabilities, Chart, ChartError, File, HelmError, IgnoreRules, Override, Overrides, Release, Selection, Settings,
+    merge_values, name_of_template, render,
 };
 use bumpwright_template::World;
 use serde_json::Value;
@@ -90,7 +90,7 @@ fn rendered(row: &Value) -> Result<String, String> {
     };
     let mut read = |name: &str| match side(name) {
         Some(text) => Ok(text.to_owned()),
-        None => Err(format!("open {name}: no such file or directory")),
+        None => Err(format!("open {name}: no such file or directory").into()),
     };
     let values = merge_values(&arguments.overrides, &mut read).map_err(text)?;
     let chart = chart(row).map_err(text)?;
@@ -111,10 +111,10 @@ fn rendered(row: &Value) -> Result<String, String> {
         arguments.settings,
         &Fixed,
     );
-    rendered.map_err(text)?.text(&arguments.selection)
+    rendered.map_err(text)?.text(&arguments.selection).map_err(text)
 }
 
-fn text(error: HelmError) -> String {
+fn text(error: impl std::error::Error) -> String {
     error.to_string()
 }
 
@@ -185,7 +185,7 @@ fn arguments(row: &Value) -> Result<Arguments, String> {
                 let more = std::mem::take(&mut arguments.capabilities.api_versions);
                 arguments.capabilities = Capabilities {
                     api_versions: more,
-                    ..Capabilities::of(&value(), [])?
+                    ..Capabilities::of(&value(), []).map_err(text)?
                 };
                 continue;
             }
@@ -231,16 +231,18 @@ fn chart(row: &Value) -> Result<Chart, HelmError> {
             format!("{folder}/")
         };
         let files = files.into_iter().map(|(path, data)| (format!("{prefix}{path}"), data));
-        return Chart::from_archive(&archive(&files.collect()));
+        return Ok(Chart::from_archive(&archive(&files.collect()))?);
     }
     let rules = files.get(".helmignore").map_or(&b""[..], |text| text);
-    let rules = IgnoreRules::parse(rules).map_err(HelmError::Chart)?;
+    let rules = IgnoreRules::parse(rules).map_err(ChartError::Ignore)?;
     let is_kept = |path: &str| {
         let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
         !folders.into_iter().any(|folder| rules.ignores(folder, true)) && !rules.ignores(path, false)
     };
     let kept = files.into_iter().filter(|(path, _)| is_kept(path));
-    Chart::from_files(kept.map(|(name, data)| File { name, data }).collect())
+    Ok(Chart::from_files(
+        kept.map(|(name, data)| File { name, data }).collect(),
+    )?)
 }
 
 fn archive(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {

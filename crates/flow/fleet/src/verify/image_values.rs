@@ -229,7 +229,9 @@ impl Probes<'_> {
             Holder::File(path) => path,
         };
         let text = text_of(self.repository, path).ok_or_else(|| format!("{path} cannot be read"))?;
-        read_values(text.as_bytes()).map(Value::Object)
+        read_values(text.as_bytes())
+            .map(Value::Object)
+            .map_err(|error| error.to_string())
     }
 
     fn values(&self, holder: &Holder<'_>) -> Result<Values, String> {

@@ -89,7 +89,7 @@ pub(super) fn connected(repository: &HelmRepository, objects: &Objects) -> Resul
 /// Where the archive of an entry is.
 pub(super) fn located(remote: &Repository, name: &str, entry: &Entry) -> Result<Located, BuildError> {
     let failed = |why: String| BuildError::Pull(format!("failed to download chart for remote reference: {why}"));
-    let located = remote.located(entry).map_err(failed)?;
+    let located = remote.located(entry).map_err(|error| failed(error.to_string()))?;
     located.ok_or_else(|| failed(format!("chart '{name}' has no downloadable URLs")))
 }
 

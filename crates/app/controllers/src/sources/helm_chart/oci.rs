@@ -101,13 +101,13 @@ pub(super) fn connected(
     chart: &str,
 ) -> Result<OciRemote, Error> {
     let spec = &repository.spec;
-    let url = normalized(&spec.url).map_err(Error::Client)?;
+    let url = normalized(&spec.url).map_err(|error| Error::Client(error.to_string()))?;
     settings(repository, objects)?;
     if !url.starts_with("oci://") {
         return Err(Error::Client(format!("invalid OCI registry URL: {url}")));
     }
     let url = format!("{url}/{chart}");
-    let login = oci_repository(&url).map_err(Error::Client)?;
+    let login = oci_repository(&url).map_err(|error| Error::Client(error.to_string()))?;
     let login = registry_login(repository, &login, objects)?;
     let same = OciRepository {
         metadata: repository.metadata.clone(),

@@ -63,7 +63,7 @@ pub(crate) fn of_registry(
     let remote = oci::connected(registries, repository, objects, wanted.name);
     let remote = remote.map_err(|error| unreachable(wanted, &error))?;
     // Whether there is no such version or no answer is not told apart.
-    let version = oci_version(&remote, wanted.name, wanted.version).map_err(|why| unread(wanted, why))?;
+    let version = oci_version(&remote, wanted.name, wanted.version).map_err(|why| unread(wanted, why.to_string()))?;
     let most = wanted.sizes.archive;
     let archive = oci::digest_of(&remote, &version)
         .map_err(|error| PullError::Unreachable(error.to_string()))
@@ -94,14 +94,14 @@ pub(crate) fn of_index(
             name: wanted.name.to_owned(),
             version: wanted.version.to_owned(),
             url: wanted.url.to_owned(),
-            why,
+            why: why.to_string(),
         })?;
     let version = entry.version.to_string();
     let failed = |why: String| RemoteError::Download {
         version: version.clone(),
         why,
     };
-    let located = remote.located(entry).map_err(failed)?;
+    let located = remote.located(entry).map_err(|error| failed(error.to_string()))?;
     let nowhere = || failed(format!("chart '{}' has no downloadable URLs", wanted.name));
     let archive = remote.archive_within(&located.ok_or_else(nowhere)?, wanted.sizes.archive);
     let archive = archive.map_err(|error| failed(error.to_string()))?;

@@ -53,7 +53,7 @@ fn written(writer: ArtifactWriter<'_>, built: &Built) -> Result<bumpwright_api::
     let artifact = writer.fill(|out| match built.content.write(out) {
         Ok(()) => Ok(()),
         Err(PackageError::Output(error)) => Err(error),
-        Err(PackageError::Chart(why)) => {
+        Err(why) => {
             refused = Some(format!("failed to package chart: {why}"));
             Err(io::Error::other("the chart cannot be packaged"))
         }
