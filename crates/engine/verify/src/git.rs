@@ -65,16 +65,19 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-impl FromStr for ObjectKind {
-    type Err = String;
+/// The name of a kind of objects that have no signatures.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("objects of kind {0:?} have no signatures; give a commit or a tag")]
+pub struct UnsignedKind(pub String);
 
-    fn from_str(name: &str) -> Result<Self, String> {
+impl FromStr for ObjectKind {
+    type Err = UnsignedKind;
+
+    fn from_str(name: &str) -> Result<Self, UnsignedKind> {
         match name {
             "commit" => Ok(Self::Commit),
             "tag" => Ok(Self::Tag),
-            other => Err(format!(
-                "objects of kind {other:?} have no signatures; give a commit or a tag"
-            )),
+            other => Err(UnsignedKind(other.to_owned())),
         }
     }
 }

@@ -27,6 +27,7 @@ mod x509;
 pub use armour::SignatureKind;
 pub use fingerprint::{git_fingerprint, image_fingerprint};
 pub use git::{
-    CheckedOut, GitKeys, GitMode, GitVerifyError, ObjectError, ObjectKind, ReferencingTag, verify_object, verify_source,
+    CheckedOut, GitKeys, GitMode, GitVerifyError, ObjectError, ObjectKind, ReferencingTag, UnsignedKind, verify_object,
+    verify_source,
 };
 pub use x509::ChainError;

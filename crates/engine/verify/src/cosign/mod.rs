@@ -24,6 +24,7 @@ pub use manifest::{
     Layer, MAX_LAYERS, Notes, attestation_tag, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag,
 };
 use public_key::PublicKey;
+pub use public_key::PublicKeyError;
 pub use simple::SimpleSignature;
 pub use verifier::Verifier;
 
@@ -34,7 +35,7 @@ pub(super) const SUFFIX: &str = ".pub";
 
 /// The public keys of a Secret: its entries that end in `.pub`, PEM each.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct CosignKeys(Vec<(String, Result<PublicKey, String>)>);
+pub struct CosignKeys(Vec<(String, Result<PublicKey, PublicKeyError>)>);
 
 impl CosignKeys {
     /// Reads the keys of a Secret's data (name and content of entries), which are tried in the order of the names.
@@ -71,8 +72,8 @@ pub enum CosignError {
     #[error("no matching signatures were found for '{0}'")]
     NoMatch(String),
     /// An entry of the Secret is not a public key.
-    #[error("{0}")]
-    Key(String),
+    #[error(transparent)]
+    Key(#[from] PublicKeyError),
     /// An invalid manifest.
     #[error("the manifest of the signatures cannot be read: {0}")]
     Manifest(String),

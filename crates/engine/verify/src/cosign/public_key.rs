@@ -7,6 +7,7 @@ use super::der::Der;
 use crate::digest::Hash;
 use crate::ecdsa::{self, Curve};
 use crate::rsa;
+use thiserror::Error;
 
 /// A key that verifies signatures over messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,19 +37,52 @@ const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
 const P521: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x23];
 
-/// The message for invalid DER. Go's has more details, from its parser.
-const MALFORMED: &str = "x509: malformed public key";
+/// Why a text is not a public key, in the words of Go and sigstore.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PublicKeyError {
+    /// It is not PEM.
+    #[error("PEM decoding failed")]
+    NoPem,
+    /// It is PEM of another type.
+    #[error("unknown Public key PEM file type: {0}. Are you passing the correct public key?")]
+    PemType(String),
+    /// It is not a key in DER. Go's message has more details, from its parser.
+    #[error("x509: malformed public key")]
+    Malformed,
+    /// Something comes after the key.
+    #[error("x509: trailing data after ASN.1 of public-key")]
+    Trailing,
+    /// It is a key of the older form, under the name of the newer one.
+    #[error("x509: failed to parse public key (use ParsePKCS1PublicKey instead for this key format)")]
+    IsPkcs1,
+    /// It is a key of the newer form, under the name of the older one.
+    #[error("x509: failed to parse public key (use ParsePKIXPublicKey instead for this key format)")]
+    IsPkix,
+    /// A key of Ed25519 has another size.
+    #[error("x509: wrong Ed25519 public key size")]
+    Ed25519Size,
+    /// The curve does not exist.
+    #[error("x509: unsupported elliptic curve")]
+    Curve,
+    /// The point is not on the curve; its name.
+    #[error("{0} point not on curve")]
+    Point(&'static str),
+    /// cosign does not verify with such keys.
+    #[error("unsupported public key type")]
+    Unsupported,
+    /// Go does not know such keys.
+    #[error("x509: unknown public key algorithm")]
+    Algorithm,
+}
 
 impl PublicKey {
     /// Parses the first PEM block of a text.
-    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
-        let block = decode_pem(text).ok_or("PEM decoding failed")?;
+    pub(crate) fn read(text: &[u8]) -> Result<Self, PublicKeyError> {
+        let block = decode_pem(text).ok_or(PublicKeyError::NoPem)?;
         match &*block.kind {
             "PUBLIC KEY" => pkix(&block.bytes),
             "RSA PUBLIC KEY" => pkcs1(&block.bytes),
-            other => Err(format!(
-                "unknown Public key PEM file type: {other}. Are you passing the correct public key?"
-            )),
+            other => Err(PublicKeyError::PemType(other.to_owned())),
         }
     }
 
@@ -100,20 +134,18 @@ fn rsa(mut numbers: Der<'_>) -> Option<PublicKey> {
     numbers.is_empty().then_some(PublicKey::Rsa { n, e })
 }
 
-fn pkcs1(der: &[u8]) -> Result<PublicKey, String> {
+fn pkcs1(der: &[u8]) -> Result<PublicKey, PublicKeyError> {
     let mut outer = Der(der);
     let key = outer.sequence().and_then(rsa);
     match key {
         Some(key) if outer.is_empty() => Ok(key),
-        Some(_) => Err("x509: trailing data after ASN.1 of public-key".to_owned()),
-        None if pkix(der).is_ok() => {
-            Err("x509: failed to parse public key (use ParsePKIXPublicKey instead for this key format)".to_owned())
-        }
-        None => Err(MALFORMED.to_owned()),
+        Some(_) => Err(PublicKeyError::Trailing),
+        None if pkix(der).is_ok() => Err(PublicKeyError::IsPkix),
+        None => Err(PublicKeyError::Malformed),
     }
 }
 
-fn pkix(der: &[u8]) -> Result<PublicKey, String> {
+fn pkix(der: &[u8]) -> Result<PublicKey, PublicKeyError> {
     let mut outer = Der(der);
     let mut parts = || {
         let mut key = outer.sequence()?;
@@ -130,35 +162,30 @@ fn pkix(der: &[u8]) -> Result<PublicKey, String> {
     let Some((identifier, curve, content, is_all)) = parts() else {
         let other = Der(der).sequence().and_then(rsa);
         return Err(match other {
-            Some(_) => {
-                "x509: failed to parse public key (use ParsePKCS1PublicKey instead for this key format)".to_owned()
-            }
-            None => MALFORMED.to_owned(),
+            Some(_) => PublicKeyError::IsPkcs1,
+            None => PublicKeyError::Malformed,
         });
     };
     if !is_all {
-        return Err("x509: trailing data after ASN.1 of public-key".to_owned());
+        return Err(PublicKeyError::Trailing);
     }
     match (identifier, curve) {
-        (RSA, _) => Der(content)
-            .sequence()
-            .and_then(rsa)
-            .ok_or_else(|| MALFORMED.to_owned()),
+        (RSA, _) => Der(content).sequence().and_then(rsa).ok_or(PublicKeyError::Malformed),
         (ED25519, _) if content.len() == 32 => Ok(PublicKey::Ed25519 { key: content.to_vec() }),
-        (ED25519, _) => Err("x509: wrong Ed25519 public key size".to_owned()),
+        (ED25519, _) => Err(PublicKeyError::Ed25519Size),
         (EC, Some(P256)) => point(Curve::P256, "P256", content),
         (EC, Some(P384)) => point(Curve::P384, "P384", content),
         (EC, Some(P521)) => point(Curve::P521, "P521", content),
         (EC, Some(P224)) => Ok(PublicKey::OtherCurve),
-        (EC, _) => Err("x509: unsupported elliptic curve".to_owned()),
-        (other, _) if OTHERS.contains(&other) => Err("unsupported public key type".to_owned()),
-        _ => Err("x509: unknown public key algorithm".to_owned()),
+        (EC, _) => Err(PublicKeyError::Curve),
+        (other, _) if OTHERS.contains(&other) => Err(PublicKeyError::Unsupported),
+        _ => Err(PublicKeyError::Algorithm),
     }
 }
 
-fn point(curve: Curve, name: &str, point: &[u8]) -> Result<PublicKey, String> {
+fn point(curve: Curve, name: &'static str, point: &[u8]) -> Result<PublicKey, PublicKeyError> {
     if !ecdsa::is_point(curve, point) {
-        return Err(format!("{name} point not on curve"));
+        return Err(PublicKeyError::Point(name));
     }
     let point = point.to_vec();
     Ok(PublicKey::Ecdsa { curve, point })

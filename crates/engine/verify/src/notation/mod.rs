@@ -19,7 +19,9 @@ use bumpwright_gostd::decode_pem;
 use envelope::Envelope;
 pub use manifest::{EnvelopeLayer, envelope_layer, signatures};
 use names::Name;
+pub use names::{NameError, NameProblem};
 use policy::{Check, Policy, Statement};
+pub use policy::{PolicyError, StatementError, VerificationError};
 
 /// The type of signatures among an artifact's referrers.
 pub const ARTIFACT_TYPE: &str = "application/vnd.cncf.notary.signature";
@@ -45,9 +47,26 @@ pub(super) fn is_certificate(key: &str) -> bool {
 /// Why an artifact is not verified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotationError {
-    /// The Secret.
-    #[error("{0}")]
-    Trust(String),
+    /// The Secret has no trust policy.
+    #[error("'{TRUST_POLICY}' not found in secret '{0}'")]
+    NoPolicy(String),
+    /// The trust policy is not valid.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// An entry of the Secret has no certificates; its key.
+    #[error("failed to parse certificate '{0}'")]
+    Certificate(String),
+    /// The Secret has no certificates.
+    #[error("no certificates found in secret '{0}'")]
+    NoCertificates(String),
+    /// The Secret has too many.
+    #[error("secret '{name}' has {count} certificates; {MAX_CERTIFICATES} at most are read")]
+    TooManyCertificates {
+        /// Its name.
+        name: String,
+        /// How many it has.
+        count: usize,
+    },
     /// There is no signature.
     #[error("no signature is associated with {0:?}, make sure the artifact was signed successfully")]
     Unsigned(String),
@@ -143,27 +162,25 @@ impl NotationTrust {
     /// Reads a Secret's data; `name` is the Secret's in messages.
     ///
     /// # Errors
-    /// [`NotationError::Trust`]
+    /// [`NotationError`]: the policy or a certificate is missing or not valid.
     pub fn read<'a>(name: &str, entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, NotationError> {
         let entries: Vec<_> = entries.into_iter().collect();
-        let wrong = NotationError::Trust;
         let policy = entries.iter().find(|(key, _)| *key == TRUST_POLICY);
-        let (_, policy) = policy.ok_or_else(|| wrong(format!("'{TRUST_POLICY}' not found in secret '{name}'")))?;
+        let (_, policy) = policy.ok_or_else(|| NotationError::NoPolicy(name.to_owned()))?;
         let mut certificates = Vec::new();
         for (key, value) in entries.iter().filter(|(key, _)| is_certificate(key)) {
             let read = certificates_of(value);
-            certificates.extend(read.ok_or_else(|| wrong(format!("failed to parse certificate '{key}'")))?);
+            certificates.extend(read.ok_or_else(|| NotationError::Certificate((*key).to_owned()))?);
         }
         match certificates.len() {
-            0 => return Err(wrong(format!("no certificates found in secret '{name}'"))),
+            0 => return Err(NotationError::NoCertificates(name.to_owned())),
             1..=MAX_CERTIFICATES => {}
-            more => {
-                return Err(wrong(format!(
-                    "secret '{name}' has {more} certificates; {MAX_CERTIFICATES} at most are read"
-                )));
+            count => {
+                let name = name.to_owned();
+                return Err(NotationError::TooManyCertificates { name, count });
             }
         }
-        let policy = Policy::read(policy).map_err(wrong)?;
+        let policy = Policy::read(policy)?;
         Ok(Self { policy, certificates })
     }
 

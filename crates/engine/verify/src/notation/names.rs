@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cosign::der::{Der, SEQUENCE, SET};
+use thiserror::Error;
 
 /// Attributes by the last arc of their identifiers below 2.5.4.
 const ATTRIBUTES: [(u8, &str); 9] = [
@@ -21,32 +22,49 @@ const REQUIRED: [&str; 3] = ["C", "ST", "O"];
 /// Kinds of text: UTF8String, PrintableString, T61String, IA5String.
 const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 
+/// Why the name of a trusted identity is not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("parsing distinguished name (DN) {name:?} failed with err: {problem}")]
+pub struct NameError {
+    /// The name.
+    pub name: String,
+    /// What is wrong with it.
+    #[source]
+    pub problem: NameProblem,
+}
+
+/// What is wrong with a name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NameProblem {
+    /// It ends within an escape.
+    #[error("incomplete escape")]
+    OpenEscape,
+    /// A part has no value.
+    #[error("incomplete type, value pair")]
+    NoValue,
+    /// A part has an escape that does not exist, or several attributes.
+    #[error("invalid escape, or several attributes in one part (+)")]
+    Value,
+    /// An attribute is there twice.
+    #[error("duplicate RDN attribute for {0:?}")]
+    Twice(String),
+    /// An attribute is missing.
+    #[error("it has no mandatory RDN attribute for {0:?}")]
+    Missing(&'static str),
+}
+
 /// A name with each attribute at most once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(BTreeMap<String, String>);
 
 impl Name {
     /// Reads the name of a trusted identity.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
-        let fault = |why: &str| format!("parsing distinguished name (DN) {text:?} failed with err: {why}");
-        let mut found = BTreeMap::new();
-        for part in split(text).ok_or_else(|| fault("incomplete escape"))? {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| fault("incomplete type, value pair"))?;
-            let name = name.trim().to_ascii_uppercase();
-            let name = if name == "S" { "ST".to_owned() } else { name };
-            let value = unescaped(value.trim())
-                .ok_or_else(|| fault("invalid escape, or several attributes in one part (+)"))?;
-            if found.insert(name.clone(), value).is_some() {
-                return Err(fault(&format!("duplicate RDN attribute for {name:?}")));
-            }
-        }
-        let missing = REQUIRED.iter().find(|name| !found.contains_key(**name));
-        match missing {
-            Some(name) => Err(fault(&format!("it has no mandatory RDN attribute for {name:?}"))),
-            None => Ok(Self(found)),
-        }
+    pub(super) fn read(text: &str) -> Result<Self, NameError> {
+        let attributes = attributes(text).map_err(|problem| NameError {
+            name: text.to_owned(),
+            problem,
+        })?;
+        Ok(Self(attributes))
     }
 
     /// The name in a certificate. `None` when an attribute is twice in it.
@@ -74,6 +92,23 @@ impl Name {
     /// Whether the other name has all attributes of this one.
     pub(super) fn is_part_of(&self, other: &Self) -> bool {
         self.0.iter().all(|(name, value)| other.0.get(name) == Some(value))
+    }
+}
+
+fn attributes(text: &str) -> Result<BTreeMap<String, String>, NameProblem> {
+    let mut found = BTreeMap::new();
+    for part in split(text).ok_or(NameProblem::OpenEscape)? {
+        let (name, value) = part.split_once('=').ok_or(NameProblem::NoValue)?;
+        let name = name.trim().to_ascii_uppercase();
+        let name = if name == "S" { "ST".to_owned() } else { name };
+        let value = unescaped(value.trim()).ok_or(NameProblem::Value)?;
+        if found.insert(name.clone(), value).is_some() {
+            return Err(NameProblem::Twice(name));
+        }
+    }
+    match REQUIRED.iter().find(|name| !found.contains_key(**name)) {
+        Some(name) => Err(NameProblem::Missing(name)),
+        None => Ok(found),
     }
 }
 

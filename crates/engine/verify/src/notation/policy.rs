@@ -4,12 +4,155 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::names::Name;
+use super::names::{Name, NameError};
+use thiserror::Error;
 
 const WILDCARD: &str = "*";
 const SUBJECT: &str = "x509.subject:";
 /// Greatest number of statements.
 const MAX_STATEMENTS: usize = 256;
+
+/// Why a trust policy is not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PolicyError {
+    /// It is not JSON of this form; serde's text.
+    #[error("error occurred while parsing trustpolicy.json: {0}")]
+    Json(String),
+    /// It has no version.
+    #[error("trust policy document has empty version, version must be specified")]
+    NoVersion,
+    /// It has another version.
+    #[error("trust policy document uses unsupported version {0:?}")]
+    Version(String),
+    /// It has no statement.
+    #[error("trust policy document can not have zero trust policy statements")]
+    NoStatement,
+    /// It has too many statements.
+    #[error("trust policy document has {0} statements; {MAX_STATEMENTS} at most are read")]
+    TooMany(usize),
+    /// Two statements have a name.
+    #[error("multiple trust policy statements use the same name {0:?}, statement names must be unique")]
+    SameName(String),
+    /// A statement is not valid.
+    #[error("trust policy: {0}")]
+    Statement(#[from] StatementError),
+    /// A statement is for no repository.
+    #[error(
+        "trust policy statement {0:?} has zero registry scopes, it must specify registry scopes with at least one value"
+    )]
+    NoScope(String),
+    /// A statement is for all repositories and for some.
+    #[error(
+        "trust policy statement {0:?} uses wildcard registry scope '*', a wildcard scope cannot be used in conjunction \
+         with other scope values"
+    )]
+    Wildcard(String),
+    /// Two statements are for a repository.
+    #[error(
+        "registry scope {0:?} is present in multiple trust policy statements, one registry scope value can only be \
+         associated with one statement"
+    )]
+    SameScope(String),
+}
+
+/// Why a statement is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StatementError {
+    /// It has no name.
+    #[error("a trust policy statement is missing a name, every statement requires a name")]
+    NoName,
+    /// It does not say what is verified.
+    #[error("trust policy statement {name:?} has invalid signatureVerification: {problem}")]
+    Verification {
+        /// Its name.
+        name: String,
+        /// Why.
+        #[source]
+        problem: VerificationError,
+    },
+    /// It does not say who is trusted.
+    #[error(
+        "trust policy statement {0:?} is either missing trust stores or trusted identities, both must be specified"
+    )]
+    NoTrust(String),
+    /// A store has no type.
+    #[error(
+        "trust policy statement {name:?} has malformed trust store value {store:?}. The required format is \
+         <TrustStoreType>:<TrustStoreName>"
+    )]
+    Store {
+        /// The statement's name.
+        name: String,
+        /// As it is written.
+        store: String,
+    },
+    /// A store has a type that does not exist.
+    #[error(
+        "trust policy statement {name:?} uses an unsupported trust store type {kind:?} in trust store value {store:?}"
+    )]
+    StoreType {
+        /// The statement's name.
+        name: String,
+        /// The type.
+        kind: String,
+        /// As it is written.
+        store: String,
+    },
+    /// It trusts everybody and some.
+    #[error(
+        "trust policy statement {0:?} uses a wildcard trusted identity '*', a wildcard identity cannot be used in \
+         conjunction with other values"
+    )]
+    Wildcard(String),
+    /// The name of an identity is not valid.
+    #[error("trust policy statement {name:?} has trusted identity {identity:?} with invalid identity value: {problem}")]
+    Identity {
+        /// The statement's name.
+        name: String,
+        /// As it is written.
+        identity: String,
+        /// Why.
+        #[source]
+        problem: NameError,
+    },
+    /// An identity has no kind.
+    #[error("trust policy statement {name:?} has trusted identity {identity:?} missing separator")]
+    NoSeparator {
+        /// The statement's name.
+        name: String,
+        /// As it is written.
+        identity: String,
+    },
+}
+
+/// Why what a statement says of verification is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum VerificationError {
+    /// It has no level.
+    #[error("signature verification level is empty or missing in the trust policy statement")]
+    NoLevel,
+    /// Its level does not exist.
+    #[error("invalid signature verification level {0:?}")]
+    Level(String),
+    /// Nothing is verified, and yet some of it is.
+    #[error("signature verification level \"skip\" can't be used to customize signature verification")]
+    Skip,
+    /// Integrity is always verified.
+    #[error("\"integrity\" verification can not be overridden in custom signature verification")]
+    Integrity,
+    /// There is no such check.
+    #[error("verification type {0:?} in custom signature verification is not supported")]
+    Check(String),
+    /// A check cannot be left out.
+    #[error("{0:?} verification can not be skipped in custom signature verification")]
+    Skipped(String),
+    /// There is nothing else to do about a check.
+    #[error("verification action {0:?} in custom signature verification is not supported")]
+    Action(String),
+    /// Timestamps count at another time.
+    #[error("verifyTimestamp must be \"always\" or \"afterCertExpiry\", but got {0:?}")]
+    Timestamp(String),
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -98,33 +241,24 @@ pub(super) struct Statement {
 pub(super) struct Policy(Vec<Statement>);
 
 impl Policy {
-    pub(super) fn read(text: &[u8]) -> Result<Self, String> {
-        let json: Json = serde_json::from_slice(text)
-            .map_err(|error| format!("error occurred while parsing trustpolicy.json: {error}"))?;
+    pub(super) fn read(text: &[u8]) -> Result<Self, PolicyError> {
+        let json: Json = serde_json::from_slice(text).map_err(|error| PolicyError::Json(error.to_string()))?;
         match json.version.as_str() {
-            "" => return Err("trust policy document has empty version, version must be specified".to_owned()),
+            "" => return Err(PolicyError::NoVersion),
             "1.0" => {}
-            other => return Err(format!("trust policy document uses unsupported version {other:?}")),
+            other => return Err(PolicyError::Version(other.to_owned())),
         }
         match json.trust_policies.len() {
-            0 => return Err("trust policy document can not have zero trust policy statements".to_owned()),
+            0 => return Err(PolicyError::NoStatement),
             1..=MAX_STATEMENTS => {}
-            more => {
-                return Err(format!(
-                    "trust policy document has {more} statements; {MAX_STATEMENTS} at most are read"
-                ));
-            }
+            more => return Err(PolicyError::TooMany(more)),
         }
         let mut statements: Vec<Statement> = Vec::new();
         for statement in json.trust_policies {
             if statements.iter().any(|known| known.name == statement.name) {
-                return Err(format!(
-                    "multiple trust policy statements use the same name {:?}, statement names must be unique",
-                    statement.name
-                ));
+                return Err(PolicyError::SameName(statement.name));
             }
-            let statement = statement.read().map_err(|error| format!("trust policy: {error}"))?;
-            statements.push(statement);
+            statements.push(statement.read()?);
         }
         check_scopes(&statements)?;
         Ok(Self(statements))
@@ -141,24 +275,18 @@ impl Policy {
     }
 }
 
-fn check_scopes(statements: &[Statement]) -> Result<(), String> {
+fn check_scopes(statements: &[Statement]) -> Result<(), PolicyError> {
     let mut seen: Vec<&str> = Vec::new();
     for Statement { name, scopes, .. } in statements {
         if scopes.is_empty() {
-            return Err(format!(
-                "trust policy statement {name:?} has zero registry scopes, it must specify registry scopes with at least one value"
-            ));
+            return Err(PolicyError::NoScope(name.clone()));
         }
         if scopes.len() > 1 && scopes.iter().any(|scope| scope == WILDCARD) {
-            return Err(format!(
-                "trust policy statement {name:?} uses wildcard registry scope '*', a wildcard scope cannot be used in conjunction with other scope values"
-            ));
+            return Err(PolicyError::Wildcard(name.clone()));
         }
         for scope in scopes {
             if seen.contains(&scope.as_str()) {
-                return Err(format!(
-                    "registry scope {scope:?} is present in multiple trust policy statements, one registry scope value can only be associated with one statement"
-                ));
+                return Err(PolicyError::SameScope(scope.clone()));
             }
             seen.push(scope);
         }
@@ -167,7 +295,7 @@ fn check_scopes(statements: &[Statement]) -> Result<(), String> {
 }
 
 impl StatementJson {
-    fn read(self) -> Result<Statement, String> {
+    fn read(self) -> Result<Statement, StatementError> {
         let Self {
             name,
             trust_stores,
@@ -175,24 +303,23 @@ impl StatementJson {
             ..
         } = &self;
         if name.is_empty() {
-            return Err("a trust policy statement is missing a name, every statement requires a name".to_owned());
+            return Err(StatementError::NoName);
         }
-        let wrong = |why: String| format!("trust policy statement {name:?} has invalid signatureVerification: {why}");
+        let wrong = |problem: VerificationError| StatementError::Verification {
+            name: name.clone(),
+            problem,
+        };
         let level = self.signature_verification.level().map_err(wrong)?;
         let only_after_expiry = match self.signature_verification.verify_timestamp.as_str() {
             "" | "always" => false,
             "afterCertExpiry" => true,
             other => {
-                return Err(wrong(format!(
-                    "verifyTimestamp must be \"always\" or \"afterCertExpiry\", but got {other:?}"
-                )));
+                return Err(wrong(VerificationError::Timestamp(other.to_owned())));
             }
         };
         // Flux drops stores and identities of statements that skip.
         if level.is_some() && (trust_stores.is_empty() || trusted_identities.is_empty()) {
-            return Err(format!(
-                "trust policy statement {name:?} is either missing trust stores or trusted identities, both must be specified"
-            ));
+            return Err(StatementError::NoTrust(name.clone()));
         }
         let stores = trust_stores
             .iter()
@@ -210,92 +337,66 @@ impl StatementJson {
     }
 }
 
-fn kind_of_store(name: &str, store: &str) -> Result<String, String> {
-    let malformed = || {
-        format!(
-            "trust policy statement {name:?} has malformed trust store value {store:?}. The required format is <TrustStoreType>:<TrustStoreName>"
-        )
-    };
-    let (kind, _) = store.split_once(':').ok_or_else(malformed)?;
-    match kind {
-        "ca" | "signingAuthority" | "tsa" => Ok(kind.to_owned()),
-        other => Err(format!(
-            "trust policy statement {name:?} uses an unsupported trust store type {other:?} in trust store value {store:?}"
-        )),
+fn kind_of_store(name: &str, store: &str) -> Result<String, StatementError> {
+    let (name, store) = (name.to_owned(), store.to_owned());
+    match store.split_once(':').map(|(kind, _)| kind.to_owned()) {
+        Some(kind) if matches!(&*kind, "ca" | "signingAuthority" | "tsa") => Ok(kind),
+        Some(kind) => Err(StatementError::StoreType { name, kind, store }),
+        None => Err(StatementError::Store { name, store }),
     }
 }
 
-fn identities(name: &str, list: &[String]) -> Result<Option<Vec<Name>>, String> {
+fn identities(name: &str, list: &[String]) -> Result<Option<Vec<Name>>, StatementError> {
     if list.iter().any(|identity| identity == WILDCARD) {
         return match list.len() {
             1 => Ok(None),
-            _ => Err(format!(
-                "trust policy statement {name:?} uses a wildcard trusted identity '*', a wildcard identity cannot be used in conjunction with other values"
-            )),
+            _ => Err(StatementError::Wildcard(name.to_owned())),
         };
     }
     let mut names: Vec<Name> = Vec::new();
     for identity in list {
         // Other kinds are for plugins.
         if let Some(subject) = identity.strip_prefix(SUBJECT) {
-            let wrong = |why| {
-                format!(
-                    "trust policy statement {name:?} has trusted identity {identity:?} with invalid identity value: {why}"
-                )
+            let wrong = |problem| StatementError::Identity {
+                name: name.to_owned(),
+                identity: identity.clone(),
+                problem,
             };
             names.push(Name::read(subject).map_err(wrong)?);
         } else if !identity.contains(':') {
-            return Err(format!(
-                "trust policy statement {name:?} has trusted identity {identity:?} missing separator"
-            ));
+            return Err(StatementError::NoSeparator {
+                name: name.to_owned(),
+                identity: identity.clone(),
+            });
         }
     }
     Ok(Some(names))
 }
 
 impl VerificationJson {
-    fn level(&self) -> Result<Option<Level>, String> {
+    fn level(&self) -> Result<Option<Level>, VerificationError> {
         let mut level = match self.level.as_str() {
             "strict" => Level([true; 4]),
             "permissive" => Level([true, false, false, false]),
             "audit" => Level([false; 4]),
             "skip" if self.overrides.is_empty() => return Ok(None),
-            "skip" => {
-                return Err(
-                    "signature verification level \"skip\" can't be used to customize signature verification"
-                        .to_owned(),
-                );
-            }
-            "" => {
-                return Err(
-                    "signature verification level is empty or missing in the trust policy statement".to_owned(),
-                );
-            }
-            other => return Err(format!("invalid signature verification level {other:?}")),
+            "skip" => return Err(VerificationError::Skip),
+            "" => return Err(VerificationError::NoLevel),
+            other => return Err(VerificationError::Level(other.to_owned())),
         };
         for (check, action) in &self.overrides {
             if check == "integrity" {
-                return Err(
-                    "\"integrity\" verification can not be overridden in custom signature verification".to_owned(),
-                );
+                return Err(VerificationError::Integrity);
             }
             let at = CHECKS.iter().position(|(name, _)| name == check);
             let place = at.and_then(|at| level.0.get_mut(at));
-            let unknown = || format!("verification type {check:?} in custom signature verification is not supported");
+            let unknown = || VerificationError::Check(check.clone());
             *place.ok_or_else(unknown)? = match action.as_str() {
                 "enforce" => true,
                 "log" => false,
                 "skip" if check == "revocation" => false,
-                "skip" => {
-                    return Err(format!(
-                        "{check:?} verification can not be skipped in custom signature verification"
-                    ));
-                }
-                other => {
-                    return Err(format!(
-                        "verification action {other:?} in custom signature verification is not supported"
-                    ));
-                }
+                "skip" => return Err(VerificationError::Skipped(check.clone())),
+                other => return Err(VerificationError::Action(other.to_owned())),
             };
         }
         Ok(Some(level))
@@ -315,7 +416,7 @@ mod tests {
 
     fn said(statements: &[Value]) -> String {
         let text = json!({"version": "1.0", "trustPolicies": statements}).to_string();
-        Policy::read(text.as_bytes()).map_or_else(|error| error, |_| "read".to_owned())
+        Policy::read(text.as_bytes()).map_or_else(|error| error.to_string(), |_| "read".to_owned())
     }
 
     #[test]

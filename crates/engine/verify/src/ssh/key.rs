@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
+use super::error::KeyError;
 use super::wire::Wire;
 use crate::armour::BASE64;
 use crate::digest::Hash;
@@ -65,12 +66,12 @@ const USER_PRESENT: u8 = 1;
 
 impl PublicKey {
     /// Parses a key in wire format.
-    pub(super) fn read(blob: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(blob: &[u8]) -> Result<Self, KeyError> {
         let mut wire = Wire(blob);
-        let algorithm = wire.text().ok_or("ssh: short read")?;
+        let algorithm = wire.text().ok_or(KeyError::Short)?;
         let (numbers, application) = numbers(algorithm, &mut wire)?;
         if wire.end().is_none() && numbers != Numbers::Unsupported {
-            return Err("ssh: trailing junk in public key".to_owned());
+            return Err(KeyError::Junk);
         }
         Ok(Self {
             algorithm: algorithm.to_owned(),
@@ -90,7 +91,7 @@ impl PublicKey {
     }
 
     /// Verifies a signature over a message.
-    pub(super) fn verify(&self, message: &[u8], signature: &Signature<'_>) -> Result<(), String> {
+    pub(super) fn verify(&self, message: &[u8], signature: &Signature<'_>) -> Result<(), KeyError> {
         let format = signature.format;
         let fits = if self.is_rsa() {
             matches!(format, "ssh-rsa" | "rsa-sha2-256" | "rsa-sha2-512")
@@ -98,9 +99,11 @@ impl PublicKey {
             format == self.algorithm
         };
         if !fits {
-            return Err(format!("ssh: signature type {format} for key type {}", self.algorithm));
+            return Err(KeyError::SignatureType {
+                signature: format.to_owned(),
+                key: self.algorithm.clone(),
+            });
         }
-        let no = || "ssh: signature did not verify".to_owned();
         let message = match &self.application {
             Some(application) => signature.around(application, message)?,
             None => message.to_vec(),
@@ -111,32 +114,31 @@ impl PublicKey {
                 let digest = hash.digest(&message);
                 let long = signature.blob.len() > n.len();
                 let verified = !long && rsa::verify(n, e, hash, &digest, signature.blob);
-                verified.then_some(()).ok_or_else(|| RSA_REFUSED.to_owned())
+                verified.then_some(()).ok_or(KeyError::RsaRefused)
             }
             Numbers::Ecdsa { curve, point } => {
                 let digest = ecdsa_hash(*curve).digest(&message);
                 let mut wire = Wire(signature.blob);
-                let (r, s) = wire.number().zip(wire.number()).ok_or("ssh: short read")?;
-                wire.end().ok_or("ssh: short read")?;
-                ecdsa::verify(*curve, point, &digest, r, s).then_some(()).ok_or_else(no)
+                let (r, s) = wire.number().zip(wire.number()).ok_or(KeyError::Short)?;
+                wire.end().ok_or(KeyError::Short)?;
+                ecdsa::verify(*curve, point, &digest, r, s)
+                    .then_some(())
+                    .ok_or(KeyError::Refused)
             }
             Numbers::Ed25519 { key } => ecdsa::ed25519(key, &message, signature.blob)
                 .then_some(())
-                .ok_or_else(no),
+                .ok_or(KeyError::Refused),
             Numbers::Dsa { p, q, g, y } => {
                 let digest = Hash::Sha1.digest(&message);
                 let halves = signature.blob.split_at_checked(20).filter(|(_, s)| s.len() == 20);
-                let (r, s) = halves.ok_or("ssh: DSA signature parse error")?;
+                let (r, s) = halves.ok_or(KeyError::DsaSignature)?;
                 let verified = Dsa { p, q, g, y }.verify(&digest, r, s);
-                verified.then_some(()).ok_or_else(no)
+                verified.then_some(()).ok_or(KeyError::Refused)
             }
-            Numbers::Unsupported => Err(no()),
+            Numbers::Unsupported => Err(KeyError::Refused),
         }
     }
 }
-
-/// The message of Go's crypto/rsa.
-pub(super) const RSA_REFUSED: &str = "crypto/rsa: verification error";
 
 /// The hash for a curve, by its size (RFC 5656, 6.2.1).
 const fn ecdsa_hash(curve: Curve) -> Hash {
@@ -155,15 +157,14 @@ fn rsa_hash(format: &str) -> Hash {
     }
 }
 
-fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<u8>>), String> {
-    let short = || "ssh: short read".to_owned();
+fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<u8>>), KeyError> {
     match algorithm {
         "ssh-rsa" => Ok((rsa(wire)?, None)),
         "ssh-dss" => Ok((dsa(wire)?, None)),
         "ssh-ed25519" | "sk-ssh-ed25519@openssh.com" => {
-            let key = wire.string().ok_or_else(short)?;
+            let key = wire.string().ok_or(KeyError::Short)?;
             if key.len() != 32 {
-                return Err(format!("invalid size {} for Ed25519 public key", key.len()));
+                return Err(KeyError::Ed25519Size(key.len()));
             }
             let key = Numbers::Ed25519 { key: key.to_vec() };
             Ok((key, application(algorithm, wire)?))
@@ -176,7 +177,7 @@ fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<
             Ok((key, application(algorithm, wire)?))
         }
         _ if UNSUPPORTED.contains(&algorithm) => Ok((Numbers::Unsupported, None)),
-        _ => Err(format!("ssh: unknown key algorithm: {}", shown(algorithm))),
+        _ => Err(KeyError::Algorithm(shown(algorithm).to_owned())),
     }
 }
 
@@ -186,73 +187,74 @@ fn shown(algorithm: &str) -> &str {
     if is_name { algorithm } else { "(no name)" }
 }
 
-fn application(algorithm: &str, wire: &mut Wire<'_>) -> Result<Option<Vec<u8>>, String> {
+fn application(algorithm: &str, wire: &mut Wire<'_>) -> Result<Option<Vec<u8>>, KeyError> {
     if !algorithm.starts_with("sk-") {
         return Ok(None);
     }
-    let application = wire.string().ok_or("ssh: short read")?;
+    let application = wire.string().ok_or(KeyError::Short)?;
     Ok(Some(application.to_vec()))
 }
 
-fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
-    let (e, n) = wire.number().zip(wire.number()).ok_or("ssh: short read")?;
+fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, KeyError> {
+    let (e, n) = wire.number().zip(wire.number()).ok_or(KeyError::Short)?;
     let (e, n) = (plain(e).to_vec(), plain(n).to_vec());
     if n.len() > MAX_BITS / 8 {
-        return Err("ssh: rsa modulus too large".to_owned());
+        return Err(KeyError::Modulus);
     }
     if e.len() > 3 {
-        return Err("ssh: exponent too large".to_owned());
+        return Err(KeyError::LargeExponent);
     }
     let odd = e.last().is_some_and(|last| last & 1 == 1);
     if !odd || e == [1] {
-        return Err("ssh: incorrect exponent".to_owned());
+        return Err(KeyError::Exponent);
     }
     Ok(Numbers::Rsa { e, n })
 }
 
 /// Parses a DSA key of the only size in SSH (FIPS 186-2): x/crypto rejects others, which would take long.
-fn dsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
+fn dsa(wire: &mut Wire<'_>) -> Result<Numbers, KeyError> {
     let mut number = || {
         wire.number()
             .map(|number| plain(number).to_vec())
-            .ok_or("ssh: short read")
+            .ok_or(KeyError::Short)
     };
     let (p, q, g, y) = (number()?, number()?, number()?, number()?);
     let bits = |number: &[u8]| number.len() * 8 - number.first().map_or(0, |first| first.leading_zeros() as usize);
     if bits(&p) != 1024 {
-        return Err(format!("ssh: unsupported DSA key size {}", bits(&p)));
+        return Err(KeyError::DsaSize(bits(&p)));
     }
     if bits(&q) != 160 {
-        return Err(format!("ssh: unsupported DSA sub-prime size {}", bits(&q)));
+        return Err(KeyError::SubPrime(bits(&q)));
     }
     let is_below = |number: &[u8]| (number.len(), number) < (p.len(), p.as_slice());
     if !is_below(&g) {
-        return Err("ssh: DSA generator larger than modulus".to_owned());
+        return Err(KeyError::LargeGenerator);
     }
     if g.is_empty() {
-        return Err("ssh: DSA generator must be positive".to_owned());
+        return Err(KeyError::NoGenerator);
     }
     if y.is_empty() || !is_below(&y) {
-        return Err("ssh: DSA public value Y out of range".to_owned());
+        return Err(KeyError::PublicValue);
     }
     Ok(Numbers::Dsa { p, q, g, y })
 }
 
-fn ecdsa(algorithm: &str, wire: &mut Wire<'_>) -> Result<Numbers, String> {
-    let (name, point) = wire.text().zip(wire.string()).ok_or("ssh: short read")?;
+fn ecdsa(algorithm: &str, wire: &mut Wire<'_>) -> Result<Numbers, KeyError> {
+    let (name, point) = wire.text().zip(wire.string()).ok_or(KeyError::Short)?;
     let curve = match name {
         "nistp256" => Curve::P256,
         "nistp384" => Curve::P384,
         "nistp521" => Curve::P521,
-        _ => return Err("ssh: unsupported curve".to_owned()),
+        _ => return Err(KeyError::Curve),
     };
     if !algorithm.contains(name) {
-        return Err(format!(
-            "ssh: algorithm type mismatch: expected {algorithm:?}, found curve {name:?} (type \"ecdsa-sha2-{name}\")"
-        ));
+        return Err(KeyError::OtherCurve {
+            algorithm: algorithm.to_owned(),
+            curve: name.to_owned(),
+        });
     }
     if !ecdsa::is_point(curve, point) {
-        return Err("ssh: invalid curve point".to_owned());
+        return Err(KeyError::Point);
     }
     let point = point.to_vec();
     Ok(Numbers::Ecdsa { curve, point })
@@ -278,12 +280,12 @@ impl<'a> Signature<'a> {
     }
 
     /// The bytes that a security key signs: hashes of application and message, with flags and a counter between them.
-    fn around(&self, application: &[u8], message: &[u8]) -> Result<Vec<u8>, String> {
+    fn around(&self, application: &[u8], message: &[u8]) -> Result<Vec<u8>, KeyError> {
         let mut wire = Wire(self.rest);
-        let (flags, counter) = wire.u8().zip(wire.u32()).ok_or("ssh: short read")?;
-        wire.end().ok_or("ssh: short read")?;
+        let (flags, counter) = wire.u8().zip(wire.u32()).ok_or(KeyError::Short)?;
+        wire.end().ok_or(KeyError::Short)?;
         if flags & USER_PRESENT == 0 {
-            return Err("ssh: signature missing required user presence flag".to_owned());
+            return Err(KeyError::NoTouch);
         }
         let mut around = Sha256::digest(application).to_vec();
         around.push(flags);
@@ -295,17 +297,17 @@ impl<'a> Signature<'a> {
 
 /// Parses the keys of a text in the form of `authorized_keys`, one a line. A line that is not a key is an error, so
 /// that no key is dropped in silence. Options before keys (`no-pty`, `cert-authority`…) are ignored.
-pub(super) fn authorized(text: &str) -> Result<Vec<PublicKey>, String> {
+pub(super) fn authorized(text: &str) -> Result<Vec<PublicKey>, KeyError> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let keys = lines.map(|line| line_key(line).map_err(|error| format!("unable to parse authorized key: {error}")));
+    let keys = lines.map(|line| line_key(line).map_err(|error| KeyError::Line(Box::new(error))));
     keys.collect()
 }
 
-fn line_key(line: &str) -> Result<PublicKey, String> {
-    let ignored = |error| format!("ssh: no key found; last parsing error for ignored line: {error}");
+fn line_key(line: &str) -> Result<PublicKey, KeyError> {
+    let ignored = |error| KeyError::Ignored(Box::new(error));
     let Some((_, rest)) = line.split_once([' ', '\t']) else {
-        return Err("ssh: no key found".to_owned());
+        return Err(KeyError::NoKey);
     };
     let first = match encoded_key(rest) {
         Ok(key) => return Ok(key),
@@ -321,9 +323,10 @@ fn line_key(line: &str) -> Result<PublicKey, String> {
 /// A line without leading options; blanks inside quotes do not end them.
 fn after_options(line: &str) -> &str {
     let (mut quoted, mut before) = (false, ' ');
-    for (at, sign) in line.char_indices() {
+    let mut signs = line.chars();
+    while let Some(sign) = signs.next() {
         match sign {
-            ' ' | '\t' if !quoted => return line.get(at..).unwrap_or_default().trim_start(),
+            ' ' | '\t' if !quoted => return signs.as_str().trim_start(),
             '"' if before != '\\' => quoted = !quoted,
             _ => {}
         }
@@ -332,11 +335,11 @@ fn after_options(line: &str) -> &str {
     ""
 }
 
-fn encoded_key(text: &str) -> Result<PublicKey, String> {
+fn encoded_key(text: &str) -> Result<PublicKey, KeyError> {
     let digits = text.trim().split([' ', '\t']).next().unwrap_or_default();
     let blob = BASE64.decode(digits).map_err(|error| match error {
-        base64::DecodeError::InvalidByte(at, _) => format!("illegal base64 data at input byte {at}"),
-        _ => format!("illegal base64 data at input byte {}", digits.len() / 4 * 4),
+        base64::DecodeError::InvalidByte(at, _) => KeyError::Base64(at),
+        _ => KeyError::Base64(digits.len() / 4 * 4),
     })?;
     PublicKey::read(&blob)
 }
@@ -368,7 +371,8 @@ mod tests {
             for part in [&b"ssh-dss"[..], p, q, g, y] {
                 push(&mut blob, part);
             }
-            assert_eq!(PublicKey::read(&blob).err().as_deref(), error);
+            let said = PublicKey::read(&blob).err().map(|error| error.to_string());
+            assert_eq!(said.as_deref(), error);
         }
     }
 }

@@ -2,9 +2,11 @@
 //! of fluxcd/pkg git v0.52.0 does: with keys in the form of `authorized_keys`, in the namespace `git`. Principals,
 //! validity periods and namespaces of `allowed_signers` are not supported.
 
+mod error;
 mod key;
 mod wire;
 
+pub use error::{KeyError, UnarmourError};
 use key::{PublicKey, Signature};
 use wire::{Wire, push};
 
@@ -31,16 +33,16 @@ pub enum SshError {
     Format(SignatureKind),
     /// It is damaged, or of another version.
     #[error("unable to unarmor SSH signature: {0}")]
-    Armour(String),
+    Armour(#[from] UnarmourError),
     /// No entry of the Secret could be parsed.
     #[error("unable to parse authorized keys: {0}")]
-    Keys(String),
+    Keys(#[source] KeyError),
     /// No key matches. The errors of the keys, line by line.
     #[error("unable to verify payload with any of the given authorized keys: no matching key{}", lines(.0))]
-    NoMatchingKey(Vec<String>),
+    NoMatchingKey(Vec<KeyError>),
 }
 
-fn lines(errors: &[String]) -> String {
+fn lines(errors: &[KeyError]) -> String {
     errors.iter().map(|error| format!("\n{error}")).collect()
 }
 
@@ -67,7 +69,7 @@ pub fn verify(signature: &[u8], payload: &[u8], authorized: &[&str]) -> Result<S
     if kind != SignatureKind::Ssh {
         return Err(SshError::Format(kind));
     }
-    let signature = unarmour(signature).map_err(SshError::Armour)?;
+    let signature = unarmour(signature)?;
     let mut unread = None;
     let mut refused = Refused::default();
     let mut attempted = false;
@@ -95,18 +97,14 @@ pub fn verify(signature: &[u8], payload: &[u8], authorized: &[&str]) -> Result<S
 
 /// The errors of keys; errors that are one value in Go occur once.
 #[derive(Default)]
-struct Refused(Vec<String>);
+struct Refused(Vec<KeyError>);
 
-/// Errors that are sentinel values in Go.
-const SENTINELS: [&str; 3] = [MISMATCH, OTHER_NAMESPACE, key::RSA_REFUSED];
-const MISMATCH: &str = "public key does not match";
-const OTHER_NAMESPACE: &str = "namespace does not match";
 /// Greatest number of errors that are kept.
 const MAX_ERRORS: usize = 64;
 
 impl Refused {
-    fn add(&mut self, error: String) {
-        let said = SENTINELS.contains(&error.as_str()) && self.0.contains(&error);
+    fn add(&mut self, error: KeyError) {
+        let said = error.is_sentinel() && self.0.contains(&error);
         if !said && self.0.len() < MAX_ERRORS {
             self.0.push(error);
         }
@@ -114,60 +112,53 @@ impl Refused {
 }
 
 impl SshSignature {
-    fn verify(&self, payload: &[u8], key: &PublicKey) -> Result<(), String> {
+    fn verify(&self, payload: &[u8], key: &PublicKey) -> Result<(), KeyError> {
         if *key != self.key {
-            return Err(MISMATCH.to_owned());
+            return Err(KeyError::OtherKey);
         }
         if self.namespace != NAMESPACE {
-            return Err(OTHER_NAMESPACE.to_owned());
+            return Err(KeyError::Namespace);
         }
         let mut signed = MAGIC.to_vec();
         for part in [NAMESPACE, "", &self.hash_name] {
             push(&mut signed, part.as_bytes());
         }
         push(&mut signed, &self.hash.digest(payload));
-        let signature = Signature::read(&self.signature).ok_or("ssh: short read")?;
+        let signature = Signature::read(&self.signature).ok_or(KeyError::Short)?;
         key.verify(&signed, &signature)
     }
 }
 
 /// Decodes an armoured signature.
-fn unarmour(armoured: &[u8]) -> Result<SshSignature, String> {
-    let pem = decode_pem(armoured).ok_or("invalid PEM block")?;
+fn unarmour(armoured: &[u8]) -> Result<SshSignature, UnarmourError> {
+    let pem = decode_pem(armoured).ok_or(UnarmourError::NoPem)?;
     if pem.kind != LABEL {
-        return Err(format!("invalid PEM type {:?}: expected {LABEL:?}", pem.kind));
+        return Err(UnarmourError::PemType(pem.kind.to_string()));
     }
-    let short = "ssh: parse error in message type 0";
     let mut wire = Wire(&pem.bytes);
-    let magic = wire.take(MAGIC.len()).ok_or(short)?;
-    let version = wire.u32().ok_or(short)?;
-    let key = wire.string().ok_or(short)?;
-    let namespace = wire.string().ok_or(short)?;
-    let _reserved = wire.string().ok_or(short)?;
-    let hash_name = wire.text().ok_or(short)?;
-    let signature = wire.string().ok_or(short)?;
-    wire.end().ok_or(short)?;
+    let magic = wire.take(MAGIC.len()).ok_or(UnarmourError::Form)?;
+    let version = wire.u32().ok_or(UnarmourError::Form)?;
+    let key = wire.string().ok_or(UnarmourError::Form)?;
+    let namespace = wire.string().ok_or(UnarmourError::Form)?;
+    let _reserved = wire.string().ok_or(UnarmourError::Form)?;
+    let hash_name = wire.text().ok_or(UnarmourError::Form)?;
+    let signature = wire.string().ok_or(UnarmourError::Form)?;
+    wire.end().ok_or(UnarmourError::Form)?;
     if version != 1 {
-        return Err(format!("unsupported signature version {version}: expected 1"));
+        return Err(UnarmourError::Version(version));
     }
     if magic != MAGIC {
-        let magic = String::from_utf8_lossy(magic);
-        return Err(format!("invalid magic preamble {magic:?}: expected \"SSHSIG\""));
+        return Err(UnarmourError::Magic(String::from_utf8_lossy(magic).into_owned()));
     }
     let hash = match hash_name {
         "sha256" => Hash::Sha256,
         "sha512" => Hash::Sha512,
-        other => {
-            let must = "must be \"sha256\" or \"sha512\"";
-            return Err(format!("unsupported hash algorithm {other:?}: {must}"));
-        }
+        other => return Err(UnarmourError::Hash(other.to_owned())),
     };
-    let format = Signature::read(signature).ok_or(short)?.format;
+    let format = Signature::read(signature).ok_or(UnarmourError::Form)?.format;
     let key = PublicKey::read(key)?;
     if key.is_rsa() && !matches!(format, "rsa-sha2-256" | "rsa-sha2-512") {
-        return Err(format!(
-            "invalid signature format {format:?}: expected \"rsa-sha2-256\" or \"rsa-sha2-512\""
-        ));
+        return Err(UnarmourError::RsaFormat(format.to_owned()));
     }
     Ok(SshSignature {
         key,
