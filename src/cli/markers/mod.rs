@@ -14,8 +14,8 @@ use crate::cli::files::{FoundFiles, diff, find, meant};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
-    FileKind, Format, Formats, LeftField, Marking, OTHER_POLICY, Part, Setter, field_in, kind_of, mark_at_in, mark_in,
-    scan, unmark,
+    FileKind, Format, Formats, LeftField, MarkError, Marking, OTHER_POLICY, Part, Setter, field_in, kind_of,
+    mark_at_in, mark_in, scan, unmark,
 };
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
@@ -65,7 +65,7 @@ fn add(args: &Add) -> Result<(), String> {
         let marking = kind.and_then(|kind| {
             let mut marking = charts.corrected(
                 path,
-                mark_in(kind, text(&bytes)?, image, &policy)?,
+                mark_in(kind, text(&bytes)?, image, &policy).map_err(unmarked)?,
                 (kind, text(&bytes)?, &policy),
             )?;
             let known = own_or_others(kind, text(&bytes)?, image, &policy)?;
@@ -98,12 +98,12 @@ struct Known {
 /// The fields of an image that have a marker: those that would get one if there were none.
 fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Known, String> {
     let mut known = Known::default();
-    let Some(bare) = unmark(kind, text, None)?.new else {
+    let Some(bare) = unmark(kind, text, None).map_err(unmarked)?.new else {
         return Ok(known);
     };
     let bare = String::from_utf8(bare).map_err(|_| "it is not UTF-8".to_owned())?;
     let sites = scan(kind, text.as_bytes()).sites;
-    for field in mark_in(kind, &bare, image, policy)?.changed {
+    for field in mark_in(kind, &bare, image, policy).map_err(unmarked)?.changed {
         let site = sites
             .iter()
             .find(|site| (site.line, site.value.as_str()) == (field.line, field.value.as_str()));
@@ -203,9 +203,9 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
         let marking = kind(&shown, args.formats.unwrap_or_default()).and_then(|kind| {
             let text = text(&bytes)?;
             let starts = wanted.iter().map(|(line, column)| field_in(kind, text, *line, *column));
-            let starts = starts.collect::<Result<Vec<_>, _>>()?;
+            let starts = starts.collect::<Result<Vec<_>, _>>().map_err(unmarked)?;
             let wanted = starts.into_iter().map(|start| (start, setter.clone())).collect();
-            mark_at_in(kind, text, &wanted)
+            mark_at_in(kind, text, &wanted).map_err(unmarked)
         });
         is_whole.set(is_whole.get() && marking.as_ref().is_ok_and(|marking| marking.left.is_empty()));
         (shown, bytes, marking)
@@ -242,7 +242,7 @@ fn remove(args: &Remove) -> Result<(), String> {
     let found = find(&paths(&args.place), &is_wanted);
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
-        let marking = text(&bytes).and_then(|text| unmark(kind(&shown), text, only.as_ref()));
+        let marking = text(&bytes).and_then(|text| unmark(kind(&shown), text, only.as_ref()).map_err(unmarked));
         (shown, bytes, marking)
     };
     change(found, args.write, "unmarked", marked)
@@ -251,6 +251,10 @@ fn remove(args: &Remove) -> Result<(), String> {
 /// `namespace:name`
 fn policy(text: &str) -> Result<PolicyName, String> {
     PolicyName::of_marker(text).ok_or_else(|| format!("--policy: {text:?} is not NAMESPACE:NAME"))
+}
+
+fn unmarked(error: MarkError) -> String {
+    error.to_string()
 }
 
 fn text(bytes: &[u8]) -> Result<&str, String> {

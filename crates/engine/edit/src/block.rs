@@ -5,25 +5,33 @@ use std::ops::Range;
 use super::remark::Header;
 use super::site::{BlockShape, Spelling};
 
-/// The bytes of a block scalar's content and its shape; the content ends at `end` at the latest.
-pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value: &str) -> (Range<usize>, Spelling) {
-    let rest = text.get(start + 1..).unwrap_or_default();
+/// The bytes of a block scalar's content and its shape; the content ends at `end` at the latest. `None` where the place
+/// is not a part of the text.
+pub(super) fn shape(
+    text: &str,
+    header: Header,
+    start: usize,
+    end: usize,
+    value: &str,
+) -> Option<(Range<usize>, Spelling)> {
+    let (_, rest) = text.split_at_checked(start + 1)?;
     let length = rest
         .bytes()
         .take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'))
         .count();
     let indicators = start + 1..start + 1 + length;
-    let indicators_text = text.get(indicators.clone()).unwrap_or_default().to_owned();
-    let header_end = start + 1 + rest.find(['\n', '\r']).unwrap_or(rest.len());
-    let line_break = line_break(text.get(header_end..).unwrap_or_default());
+    let indicators_text = rest.split_at(length).0.to_owned();
+    let (header_line, after) = rest.split_at(rest.find(['\n', '\r']).unwrap_or(rest.len()));
+    let header_end = start + 1 + header_line.len();
+    let line_break = line_break(after);
     let body_start = header_end + line_break.len();
-    let body = text.get(body_start..end.max(body_start)).unwrap_or_default();
+    let body = text.get(body_start..end.max(body_start))?;
     let (span, indent, lead) = match indentation(body, value) {
         Some(indent) => (body_start..body_start + length_to_last_line(body, indent), indent, ""),
         None => {
             let digit = indicators_text.chars().find_map(|c| c.to_digit(10));
             let digit = digit.and_then(|digit| usize::try_from(digit).ok());
-            let indent = usize::try_from(header.indent.max(0)).unwrap_or_default() + digit.unwrap_or(2);
+            let indent = usize::try_from(header.indent).unwrap_or(0) + digit.unwrap_or(2);
             // Blank lines longer than the new indentation would become content.
             let blanks = match length_to_last_line(body, indent) {
                 0 => 0,
@@ -34,15 +42,13 @@ pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value:
         }
     };
     let lead = lead.to_owned();
-    (
-        span,
-        Spelling::Block(BlockShape {
-            indicators,
-            indicators_text,
-            indent,
-            lead,
-        }),
-    )
+    let shape = BlockShape {
+        indicators,
+        indicators_text,
+        indent,
+        lead,
+    };
+    Some((span, Spelling::Block(shape)))
 }
 
 fn line_break(text: &str) -> &str {
@@ -51,7 +57,7 @@ fn line_break(text: &str) -> &str {
         [b'\r' | b'\n', ..] => 1,
         _ => 0,
     };
-    text.get(..length).unwrap_or_default()
+    text.split_at(length).0
 }
 
 /// Indentation of the body's lines; `None` when all lines are blank.
@@ -65,16 +71,14 @@ fn indentation(body: &str, value: &str) -> Option<usize> {
 
 /// Length of the body up to the end (without line break) of its last line that is longer than `indent`.
 fn length_to_last_line(body: &str, indent: usize) -> usize {
-    let mut length = body.len();
-    loop {
-        let kept = body.get(..length).unwrap_or_default();
-        let line_start = kept.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        if length - line_start > indent {
-            return length;
+    let mut kept = body;
+    while let Some(at) = kept.rfind(['\n', '\r']) {
+        let (before, line) = kept.split_at(at);
+        // With its break.
+        if line.len() > indent + 1 {
+            return kept.len();
         }
-        match line_start.checked_sub(1) {
-            Some(shorter) => length = shorter,
-            None => return 0,
-        }
+        kept = before;
     }
+    if kept.len() > indent { kept.len() } else { 0 }
 }

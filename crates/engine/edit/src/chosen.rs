@@ -51,12 +51,12 @@ pub fn text(bytes: &[u8]) -> Result<&str, LocalSkip> {
 pub fn spans(text: &str, mut fields: Vec<(Range<usize>, Setter, ByRule)>) -> Vec<Site> {
     let lines = Lines::of(text);
     fields.sort_by_key(|(span, ..)| span.start);
-    let sites = fields.into_iter().map(|(span, setter, rule)| {
+    let sites = fields.into_iter().filter_map(|(span, setter, rule)| {
         let place = lines.place(span.start);
-        Site {
+        Some(Site {
             rule: Some(rule),
-            ..Site::verbatim(setter, text, span, place)
-        }
+            ..Site::verbatim(setter, text, span, place)?
+        })
     });
     sites.collect()
 }

@@ -186,6 +186,7 @@ fn is_versioned(value: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -202,7 +203,7 @@ mod tests {
     fn site(part: Part, key: &str, value: &str) -> Site {
         let policy = bumpwright_policy::PolicyName::new("fs", "web");
         let setter = super::super::model::Setter { policy, part };
-        let mut site = Site::verbatim(setter, value, 0..value.len(), (1, 1));
+        let mut site = Site::verbatim(setter, value, 0..value.len(), (1, 1)).unwrap();
         site.key = key.to_owned();
         site
     }

@@ -14,6 +14,7 @@ mod chosen;
 mod commented;
 mod content;
 mod conventions;
+mod cut;
 mod file;
 mod formats;
 mod gap;
@@ -47,8 +48,8 @@ pub use file::{
     has_in_utf16, kind_of, looks_marked, may_be_marked,
 };
 pub use marking::{
-    LeftField, Marking, OTHER_POLICY, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles,
-    unmark,
+    LeftField, MarkError, Marking, OTHER_POLICY, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in,
+    obstacles, unmark,
 };
 pub use model::tag_and_digest;
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};

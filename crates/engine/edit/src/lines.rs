@@ -2,6 +2,17 @@
 
 use std::cell::Cell;
 
+/// A line of a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// Where it begins.
+    pub(super) start: usize,
+    /// It, without its break.
+    pub(super) text: &'a str,
+    /// Its break; empty for the last line without one.
+    pub(super) line_break: &'a str,
+}
+
 /// The starts of the lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
@@ -40,6 +51,18 @@ impl<'a> Lines<'a> {
     pub(super) fn range(&self, line: usize) -> Option<std::ops::Range<usize>> {
         let start = *self.starts.get(line.checked_sub(1)?)?;
         Some(start..self.starts.get(line).copied().unwrap_or(self.text.len()))
+    }
+
+    /// A line by its number, from 1.
+    pub(super) fn line(&self, number: usize) -> Option<Line<'a>> {
+        let range = self.range(number)?;
+        let whole = self.text.get(range.clone())?;
+        let (text, line_break) = whole.split_at(whole.trim_end_matches(['\n', '\r']).len());
+        Some(Line {
+            start: range.start,
+            text,
+            line_break,
+        })
     }
 
     /// Whether there are only blanks before the offset in its line.

@@ -5,6 +5,42 @@ use std::collections::BTreeMap;
 use super::file::{almost_keys, is_near_key, keys};
 use super::model::{Part, Setter};
 use bumpwright_policy::PolicyName;
+use thiserror::Error;
+
+/// What is wrong with a marker.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum MarkerError {
+    /// Its key is almost the one that it should be.
+    #[error("the key of the marker is {0:?}; write \"$imagepolicy\"")]
+    Key(String),
+    /// It has other keys only.
+    #[error(r#"there is no key "$imagepolicy" in the marker"#)]
+    NoKey,
+    #[error(r#"the marker is written with single quotes; JSON needs double ones: # {{"$imagepolicy": "ns:name"}}"#)]
+    SingleQuotes,
+    #[error(r#"the marker is without quotes; it is JSON: # {{"$imagepolicy": "ns:name"}}"#)]
+    NoQuotes,
+    #[error(r#"the marker has no }} at its end; write # {{"$imagepolicy": "ns:name"}}"#)]
+    NoEnd,
+    #[error(r#"the marker is not a JSON object of strings; write # {{"$imagepolicy": "ns:name"}}"#)]
+    NotOfStrings,
+    #[error(r#"there is other text beside the marker; the comment must be only # {{"$imagepolicy": "ns:name"}}"#)]
+    OtherText,
+    /// It does not name a policy; what it names.
+    #[error("{0:?} is not ns:name, ns:name:name, ns:name:tag, ns:name:digest or ns:name:tag@digest")]
+    Form(String),
+    #[error("the policy's namespace is empty in {0:?}; write ns:name")]
+    NoNamespace(String),
+    #[error("the policy's name is empty in {0:?}; write ns:name")]
+    NoName(String),
+    #[error("there is a slash in {0:?}; write ns:name, with a colon between namespace and name")]
+    Slash(String),
+    #[error("there is white space in {0:?}; write ns:name")]
+    WhiteSpace(String),
+    /// It names a part that images do not have.
+    #[error("{part:?} in {name:?} is not a part of an image; the parts are name, tag, digest and tag@digest")]
+    Part { part: String, name: String },
+}
 
 /// Whether a comment (or other text) contains the marker's key, or almost.
 pub(super) fn mentions(text: &str) -> bool {
@@ -31,32 +67,32 @@ pub(super) fn is_prose(comment: &str, above: Option<&str>) -> bool {
 /// `$imagepolicy`; other keys are ignored.
 ///
 /// # Errors
-/// A message about the fault of a malformed marker.
-pub(super) fn parse(comment: &str) -> Result<Setter, String> {
+/// [`MarkerError`]
+pub(super) fn parse(comment: &str) -> Result<Setter, MarkerError> {
     let json = comment.trim_start_matches('#');
     let fields: BTreeMap<String, Option<String>> = serde_json::from_str(json).map_err(|_| malformed(json))?;
     match fields.get("$imagepolicy") {
-        Some(name) => setter(name.as_deref().unwrap_or_default()),
+        // Null is an empty text in Go.
+        Some(name) => setter(name.as_deref().unwrap_or("")),
         None => Err(other_key(&fields)),
     }
 }
 
-fn other_key(fields: &BTreeMap<String, Option<String>>) -> String {
+fn other_key(fields: &BTreeMap<String, Option<String>>) -> MarkerError {
     let is_near = |key: &&String| {
         let word = key.trim_start_matches('$');
         word == "imagepolicy" || is_near_key(word)
     };
     match fields.keys().find(is_near) {
-        Some(key) => format!("the key of the marker is {key:?}; write \"$imagepolicy\""),
-        None => r#"there is no key "$imagepolicy" in the marker"#.to_owned(),
+        Some(key) => MarkerError::Key(key.clone()),
+        None => MarkerError::NoKey,
     }
 }
 
-fn malformed(json: &str) -> String {
+fn malformed(json: &str) -> MarkerError {
     let text = json.trim();
     if text.contains("'$imagepolicy'") {
-        return r#"the marker is written with single quotes; JSON needs double ones: # {"$imagepolicy": "ns:name"}"#
-            .to_owned();
+        return MarkerError::SingleQuotes;
     }
     let is_key = |open: &str| {
         text.strip_prefix(open).is_some_and(|rest| {
@@ -66,36 +102,34 @@ fn malformed(json: &str) -> String {
         })
     };
     if is_key("{") || is_key("$") {
-        return r#"the marker is without quotes; it is JSON: # {"$imagepolicy": "ns:name"}"#.to_owned();
+        return MarkerError::NoQuotes;
     }
     if text.starts_with('{') && !text.contains('}') {
-        return r#"the marker has no } at its end; write # {"$imagepolicy": "ns:name"}"#.to_owned();
+        return MarkerError::NoEnd;
     }
     if text.starts_with('{') && text.ends_with('}') {
-        return r#"the marker is not a JSON object of strings; write # {"$imagepolicy": "ns:name"}"#.to_owned();
+        return MarkerError::NotOfStrings;
     }
-    r#"there is other text beside the marker; the comment must be only # {"$imagepolicy": "ns:name"}"#.to_owned()
+    MarkerError::OtherText
 }
 
-fn setter(name: &str) -> Result<Setter, String> {
+fn setter(name: &str) -> Result<Setter, MarkerError> {
     let mut parts = name.split(':');
     let (namespace, policy, part) = (parts.next(), parts.next(), parts.next());
     let (Some(namespace), Some(policy), None) = (namespace, policy, parts.next()) else {
-        return Err(format!(
-            "{name:?} is not ns:name, ns:name:name, ns:name:tag, ns:name:digest or ns:name:tag@digest"
-        ));
+        return Err(MarkerError::Form(name.to_owned()));
     };
-    if namespace.is_empty() || policy.is_empty() {
-        let what = if namespace.is_empty() { "namespace" } else { "name" };
-        return Err(format!("the policy's {what} is empty in {name:?}; write ns:name"));
+    if namespace.is_empty() {
+        return Err(MarkerError::NoNamespace(name.to_owned()));
+    }
+    if policy.is_empty() {
+        return Err(MarkerError::NoName(name.to_owned()));
     }
     if name.contains('/') {
-        return Err(format!(
-            "there is a slash in {name:?}; write ns:name, with a colon between namespace and name"
-        ));
+        return Err(MarkerError::Slash(name.to_owned()));
     }
     if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(format!("there is white space in {name:?}; write ns:name"));
+        return Err(MarkerError::WhiteSpace(name.to_owned()));
     }
     let part = match part {
         None => Part::Reference,
@@ -104,9 +138,10 @@ fn setter(name: &str) -> Result<Setter, String> {
         Some("digest") => Part::Digest,
         Some("tag@digest") => Part::TagDigest,
         Some(other) => {
-            return Err(format!(
-                "{other:?} in {name:?} is not a part of an image; the parts are name, tag, digest and tag@digest"
-            ));
+            return Err(MarkerError::Part {
+                part: other.to_owned(),
+                name: name.to_owned(),
+            });
         }
     };
     Ok(Setter {
@@ -183,7 +218,7 @@ mod tests {
             (r##"# {$imagepolicy: fs:app}"##, "without quotes"),
         ] {
             let error = parse(comment).unwrap_err();
-            assert!(error.contains(words), "{comment}: {error}");
+            assert!(error.to_string().contains(words), "{comment}: {error}");
         }
     }
 }

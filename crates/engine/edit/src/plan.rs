@@ -31,13 +31,15 @@ impl Plan {
     #[must_use]
     pub fn only(&self, kept: impl Fn(usize) -> bool) -> Self {
         let mut part = Self::default();
-        let mut start = 0;
-        for (n, end) in self.ends.iter().enumerate() {
+        let (mut start, mut edits) = (0, self.edits.iter());
+        for (n, (change, end)) in self.changes.iter().zip(&self.ends).enumerate() {
+            let own = edits.by_ref().take(end - start).cloned();
             if kept(n) {
-                let edits = self.edits.get(start..*end).unwrap_or_default();
-                part.edits.extend_from_slice(edits);
-                part.changes.extend(self.changes.get(n).cloned());
+                part.edits.extend(own);
+                part.changes.push(change.clone());
                 part.ends.push(part.edits.len());
+            } else {
+                own.for_each(drop);
             }
             start = *end;
         }
@@ -229,8 +231,10 @@ fn fits_block(value: &str) -> bool {
 fn fits_verbatim(value: &str) -> bool {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "._:/@-+".contains(c);
     // What is escaped in an address is hexadecimal digits behind a sign.
-    let mut parts = value.split('%');
-    let first = parts.next().unwrap_or_default();
+    let (first, escaped) = value
+        .split_once('%')
+        .map_or((value, None), |(first, rest)| (first, Some(rest)));
+    let mut parts = escaped.into_iter().flat_map(|rest| rest.split('%'));
     let is_escape = |part: &str| {
         part.get(..2)
             .is_some_and(|digits| digits.chars().all(|c| c.is_ascii_hexdigit()))

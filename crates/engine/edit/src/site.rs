@@ -71,10 +71,15 @@ pub struct Neighbour {
 }
 
 impl Site {
-    /// One outside of YAML, whose text at `span` is its value.
-    pub(super) fn verbatim(setter: Setter, text: &str, span: Range<usize>, (line, column): (usize, usize)) -> Self {
-        let text = text.get(span.clone()).unwrap_or_default().to_owned();
-        Self {
+    /// One outside of YAML, whose text at `span` is its value. `None` where the span is not a part of the text.
+    pub(super) fn verbatim(
+        setter: Setter,
+        text: &str,
+        span: Range<usize>,
+        (line, column): (usize, usize),
+    ) -> Option<Self> {
+        let text = text.get(span.clone())?.to_owned();
+        Some(Self {
             setter,
             span,
             line,
@@ -88,7 +93,7 @@ impl Site {
             rule: None,
             collection: None,
             key: String::new(),
-        }
+        })
     }
 }
 

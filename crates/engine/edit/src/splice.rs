@@ -47,27 +47,29 @@ pub enum SpliceError {
 pub fn splice(bytes: &[u8], plan: &Plan) -> Result<Vec<u8>, SpliceError> {
     let grown: usize = plan.edits.iter().map(|edit| edit.new.len()).sum();
     let mut out = Vec::with_capacity(bytes.len() + grown);
-    let mut done = 0;
+    let (mut done, mut rest) = (0, bytes);
     for edit in &plan.edits {
-        let Some(kept) = bytes.get(done..edit.span.start) else {
+        let kept = edit.span.start.checked_sub(done);
+        let Some((kept, found)) = kept.and_then(|length| rest.split_at_checked(length)) else {
             return Err(SpliceError::Overlap {
                 span: edit.span.clone(),
                 end: done,
             });
         };
-        let found = bytes.get(edit.span.clone()).unwrap_or_default();
-        if found != edit.old.as_bytes() {
-            let found = String::from_utf8_lossy(found).into_owned();
+        let found = found.split_at_checked(edit.span.len());
+        let Some((_, after)) = found.filter(|(found, _)| *found == edit.old.as_bytes()) else {
+            let found = found.map(|(found, _)| String::from_utf8_lossy(found).into_owned());
             return Err(SpliceError::Moved {
                 span: edit.span.clone(),
                 wanted: edit.old.clone(),
-                found,
+                // Beyond the end there is nothing.
+                found: found.unwrap_or_else(String::new),
             });
-        }
+        };
         out.extend_from_slice(kept);
         out.extend_from_slice(edit.new.as_bytes());
-        done = edit.span.end;
+        (done, rest) = (edit.span.end, after);
     }
-    out.extend_from_slice(bytes.get(done..).unwrap_or_default());
+    out.extend_from_slice(rest);
     Ok(out)
 }

@@ -93,6 +93,7 @@ fn takes_tags(object: &DocumentId, key: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -106,7 +107,8 @@ mod tests {
                 value,
                 0..value.len(),
                 (1, 1),
-            );
+            )
+            .unwrap();
             let (number, image) = (0, None);
             site.rule = Some(super::super::site::ByRule {
                 number,

@@ -11,6 +11,7 @@ use std::ops::Range;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
 use super::block;
+use super::cut::{Cut, OUTSIDE};
 use super::lines::Lines;
 use super::marker;
 use super::model::{DocumentId, Reason, Setter};
@@ -223,10 +224,15 @@ fn forbidden(text: &str) -> Option<(usize, char)> {
     text.char_indices().find(|&(_, c)| bad(c))
 }
 
+/// A tag with the blanks after it.
+type Untag = Option<(Range<usize>, String)>;
+
 impl SiteWalker<'_> {
     fn event(&mut self, event: &Event<'_>, span: &Span) {
-        let start = span.start.byte_offset().unwrap_or_default();
-        let end = span.end.byte_offset().unwrap_or(start);
+        let Some(Range { start, end }) = span.byte_range() else {
+            self.refused.get_or_insert((0, OUTSIDE));
+            return;
+        };
         match event {
             Event::DocumentStart(explicit, _) => self.document_start(*explicit, start),
             Event::DocumentEnd => self.document_end(start),
@@ -390,8 +396,10 @@ impl SiteWalker<'_> {
     }
 
     fn scalar(&mut self, value: &str, style: ScalarStyle, tag: Option<&Tag>, span: &Span) {
-        let mut start = span.start.byte_offset().unwrap_or_default();
-        let end = span.end.byte_offset().unwrap_or(start);
+        // Events without bytes do not come here.
+        let Some(Range { mut start, end }) = span.byte_range() else {
+            return;
+        };
         let chosen = self.choice.remove(&self.scalars);
         self.scalars += 1;
         let header = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
@@ -409,8 +417,8 @@ impl SiteWalker<'_> {
             return;
         }
         if is_key {
-            let written = self.text.get(start..end).unwrap_or_default();
-            if self.is_repaired && written.contains(['\n', '\r']) {
+            let written = self.text.get(start..end);
+            if self.is_repaired && written.is_some_and(|key| key.contains(['\n', '\r'])) {
                 self.refused.get_or_insert((start, "a key spans several lines"));
             }
             self.take(start, Binding::Key);
@@ -431,15 +439,19 @@ impl SiteWalker<'_> {
         let flow = self.frames.last().is_some_and(|frame| frame.flow);
         let place = match header {
             Some(header) => block::shape(self.text, header, start, end, value),
-            None => flow_place(style, flow, start, end),
+            None => Some(flow_place(style, flow, start, end)),
+        };
+        let text = place.as_ref().and_then(|(span, _)| self.text.get(span.clone()));
+        let (Some(text), Some(place), Some((untag, typed))) = (text, &place, self.tag(tag, span)) else {
+            self.refused.get_or_insert((start, OUTSIDE));
+            return;
         };
         let (line, column) = self.lines.place(start);
-        let (untag, typed) = self.tag(tag, span);
         for (setter, rule) in setters {
             self.open_sites.push((self.scan.sites.len(), object));
             self.scan.sites.push(Site {
                 setter,
-                text: self.text.get(place.0.clone()).unwrap_or_default().to_owned(),
+                text: text.to_owned(),
                 span: place.0.clone(),
                 line,
                 column,
@@ -450,7 +462,7 @@ impl SiteWalker<'_> {
                 object: DocumentId::default(),
                 rule,
                 collection,
-                key: key.clone().unwrap_or_default(),
+                key: key.clone().unwrap_or_default(), // none at the top
             });
         }
     }
@@ -462,7 +474,9 @@ impl SiteWalker<'_> {
             return;
         }
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        let written = self.text.get(span.clone()).unwrap_or_default();
+        let Some(written) = self.text.get(span.clone()) else {
+            return;
+        };
         for (at, message) in texts::markers(if is_block { written } else { value }) {
             let at = if is_block { span.start + at } else { span.start };
             let skip = LocalSkip::new(self.lines.place(at), Reason::NotAScalar, message);
@@ -472,7 +486,10 @@ impl SiteWalker<'_> {
 
     /// The value in go-yaml.
     fn as_read<'v>(&mut self, value: &'v str, style: ScalarStyle, span: Range<usize>) -> Cow<'v, str> {
-        let written = self.text.get(span.clone()).unwrap_or_default();
+        let Some(written) = self.text.get(span.clone()) else {
+            self.refused.get_or_insert((span.start, OUTSIDE));
+            return Cow::Borrowed(value);
+        };
         match style {
             // granit ends a block scalar with a line break even if the file ends without one.
             ScalarStyle::Literal | ScalarStyle::Folded => {
@@ -495,20 +512,21 @@ impl SiteWalker<'_> {
         }
     }
 
-    fn tag(&self, tag: Option<&Tag>, span: &Span) -> (Option<(Range<usize>, String)>, bool) {
-        let Some(tag) = tag else { return (None, false) };
+    /// The tag to take away, and whether the type is that of a tag. `None` where it is not a part of the text.
+    fn tag(&self, tag: Option<&Tag>, span: &Span) -> Option<(Untag, bool)> {
+        let Some(tag) = tag else { return Some((None, false)) };
         let keeps = tag
             .suffix_in_namespace("tag:yaml.org,2002:")
             .is_none_or(|name| name == "str");
         let range = span.tag_span().and_then(|span| span.byte_range());
         let Some(range) = range.filter(|_| !keeps) else {
-            return (None, keeps);
+            return Some((None, keeps));
         };
-        let rest = self.text.get(range.end..).unwrap_or_default();
+        let rest = Cut::at(self.text, &range)?.after;
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         let range = range.start..range.end + blanks;
-        let text = self.text.get(range.clone()).unwrap_or_default().to_owned();
-        (Some((range, text)), false)
+        let text = self.text.get(range.clone())?.to_owned();
+        Some((Some((range, text)), false))
     }
 
     /// Moves the remarks bound to `place` or before it from the queue to the comments of the next node.
@@ -569,7 +587,7 @@ impl SiteWalker<'_> {
                     let message = "the field is commented out with its marker".to_owned();
                     (Reason::Commented, message)
                 }
-                Err(why) => (Reason::MalformedMarker, why),
+                Err(why) => (Reason::MalformedMarker, why.to_string()),
                 Ok(setter) => explain(*binding, &setter),
             };
             let place = self.lines.place(marker.comment.start);

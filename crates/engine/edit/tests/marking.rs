@@ -171,6 +171,7 @@ fn a_field_is_found_by_its_place() {
         }
         let [first, _] = columns;
         let refused = [(2, None), (2, Some(1)), (3, None)].map(|(line, column)| field_in(kind, text, line, column));
+        let refused = refused.map(|found| found.map_err(|error| error.to_string()));
         assert_eq!(
             refused,
             [

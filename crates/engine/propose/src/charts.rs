@@ -7,6 +7,7 @@ use bumpwright_api::tree::Node;
 use bumpwright_edit::Part;
 use bumpwright_policy::PolicyName;
 use bumpwright_semver::Version;
+use thiserror::Error;
 
 use super::listing::{Listing, UsedAccess};
 
@@ -15,11 +16,28 @@ pub(crate) struct Found<'n> {
     /// The field with the version, or what stands for one that is not there.
     pub(crate) field: &'n Node,
     /// What lists the versions, and how it is reached; or why none is proposed.
-    pub(crate) listing: Result<(Listing, UsedAccess), String>,
+    pub(crate) listing: Result<(Listing, UsedAccess), NotListed>,
     /// The chart or the address, where there is no listing.
     pub(crate) named: String,
     /// The fields that get markers.
     pub(crate) fields: Vec<(&'n Node, Part)>,
+}
+
+/// No versions are listed for a field.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum NotListed {
+    /// As it is written, no policy can follow it; with the way out.
+    #[error("{0}")]
+    Written(&'static str),
+    /// The chart's repository is not among the files.
+    #[error("HelmRepository {0}, which its chart comes from, is not among the files")]
+    NoRepository(String),
+    /// Several repositories may be meant.
+    #[error("several HelmRepositories are called {0}, with different addresses")]
+    Ambiguous(String),
+    /// The tags of a Git repository are not asked for in this way; the scheme of its address.
+    #[error("tags are asked for by HTTPS without a login in the address, which {0}://… is not")]
+    Scheme(String),
 }
 
 /// The HelmRepositories among the files.
@@ -51,7 +69,7 @@ impl HelmRepositories {
     }
 
     /// The one that a reference names; a namespace that is written nowhere may be any.
-    fn get(&self, reference: &Node, own: &str) -> Result<&HelmRepository, String> {
+    fn get(&self, reference: &Node, own: &str) -> Result<&HelmRepository, NotListed> {
         let name = reference.field_text("name").unwrap_or_default();
         let namespace = reference.field_text("namespace").unwrap_or(own);
         let is_it = |one: &&HelmRepository| {
@@ -59,15 +77,11 @@ impl HelmRepositories {
             one.name.name == name && (theirs == namespace || theirs.is_empty() || namespace.is_empty())
         };
         let mut found = self.known.iter().filter(is_it);
-        let first = found
-            .next()
-            .ok_or_else(|| format!("HelmRepository {name}, which its chart comes from, is not among the files"))?;
+        let first = found.next().ok_or_else(|| NotListed::NoRepository(name.to_owned()))?;
         if found.all(|other| other.url == first.url) {
             Ok(first)
         } else {
-            Err(format!(
-                "several HelmRepositories are called {name}, with different addresses"
-            ))
+            Err(NotListed::Ambiguous(name.to_owned()))
         }
     }
 }
@@ -114,7 +128,7 @@ fn flux_chart<'n>(chart: &'n Node, own: &str, helm: &HelmRepositories) -> Option
     let version = chart.field("version");
     let (Some(name), Some(reference)) = (chart.field("chart"), reference) else {
         let why = "it is a part of a HelmRelease, which does not say which chart: mark it by `bumpwright markers add`";
-        return version.map(|version| Found::none(version, "", why.to_owned()));
+        return version.map(|version| Found::none(version, "", NotListed::Written(why)));
     };
     let repository = match helm.get(reference, own) {
         Ok(repository) => repository,
@@ -133,7 +147,7 @@ fn flux_chart<'n>(chart: &'n Node, own: &str, helm: &HelmRepositories) -> Option
 fn of_chart<'n>(url: &str, name: &'n Node, version: Option<&'n Node>, mut used: UsedAccess) -> Option<Found<'n>> {
     let chart = name.text()?;
     let field = version.unwrap_or(name);
-    let none = |why: &str| Some(Found::none(field, chart, why.to_owned()));
+    let none = |why: &'static str| Some(Found::none(field, chart, NotListed::Written(why)));
     let (kind, address) = match url.split_once("://") {
         Some(("oci", address)) => (RepositoryKind::Oci, address),
         Some(("https", address)) => (RepositoryKind::Helm, address),
@@ -189,14 +203,15 @@ fn oci_repository(spec: &Node, own: String) -> Option<Found<'_>> {
     let get = |key: &str| reference.and_then(|reference| reference.field(key));
     if let Some(range) = get("semver") {
         let why = "the OCIRepository itself takes the newest of this range: write a tag to have each one in Git";
-        return Some(Found::none(range, image, why.to_owned()));
+        return Some(Found::none(range, image, NotListed::Written(why)));
     }
     let Some(tag) = get("tag") else {
         let why = match get("digest") {
             Some(_) => "only a digest is in use, and no tag says which versions are wanted: write a tag beside it",
             None => "no tag is written, so that it is `latest` at all times: write the one in use",
         };
-        return Some(Found::none(get("digest").unwrap_or(url), image, why.to_owned()));
+        let field = get("digest").unwrap_or(url);
+        return Some(Found::none(field, image, NotListed::Written(why)));
     };
     let mut fields = vec![(tag, Part::Tag)];
     fields.extend(get("digest").map(|digest| (digest, Part::Digest)));
@@ -221,8 +236,7 @@ fn git_repository(spec: &Node, own: String) -> Option<Found<'_>> {
     let (scheme, address) = url.split_once("://")?;
     let image = address.trim_end_matches('/');
     if !matches!(scheme, "https" | "http") || image.contains('@') {
-        let why = format!("tags are asked for by HTTPS without a login in the address, which {scheme}://… is not");
-        return Some(Found::none(tag, "", why));
+        return Some(Found::none(tag, "", NotListed::Scheme(scheme.to_owned())));
     }
     let access = Access {
         insecure: scheme == "http",
@@ -288,7 +302,7 @@ fn access(spec: &Node) -> Access {
 }
 
 impl<'n> Found<'n> {
-    fn none(field: &'n Node, named: &str, why: String) -> Self {
+    fn none(field: &'n Node, named: &str, why: NotListed) -> Self {
         Self {
             field,
             listing: Err(why),

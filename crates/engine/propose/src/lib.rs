@@ -14,6 +14,7 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod charts;
+mod error;
 mod fields;
 mod known;
 mod kustomized;
@@ -26,6 +27,7 @@ mod shape;
 mod tag;
 mod uses;
 
+pub use error::{Misfit, NoShape};
 pub use listing::{Listing, repositories};
 pub use pattern::Choice;
 pub use proposal::{Answers, OWN_FOLDER, Options, Proposal, Proposed, propose};

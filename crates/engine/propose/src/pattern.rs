@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use bumpwright_adopt::Rule;
-use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
+use bumpwright_policy::{FilterSpec, ImagePolicy, InvalidPolicy, RuleSpec};
 
 use super::tag::{Piece, Tag, is_date};
 
@@ -40,8 +40,8 @@ impl Choice {
     /// The policy, as it is evaluated.
     ///
     /// # Errors
-    /// It is not valid, in words.
-    pub fn policy(&self) -> Result<ImagePolicy, String> {
+    /// It is not valid.
+    pub fn policy(&self) -> Result<ImagePolicy, InvalidPolicy> {
         let order = || Some("asc".to_owned());
         let mut rule = RuleSpec::default();
         match &self.rule {
@@ -53,7 +53,7 @@ impl Choice {
             pattern,
             extract: self.extract.clone().unwrap_or_default(),
         });
-        ImagePolicy::new(&rule, filter.as_ref()).map_err(|error| error.to_string())
+        ImagePolicy::new(&rule, filter.as_ref())
     }
 
     /// One tag, by its digest.
@@ -222,16 +222,18 @@ fn zeros(number: &str) -> &'static str {
 fn fixed(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
+    let mut letters = rest.chars();
+    while let Some(first) = letters.next() {
         let run = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         match rest.len() - run.len() {
             0 => {
                 out.push_str(&quoted(&first.to_string()));
-                rest = rest.get(first.len_utf8()..).unwrap_or_default();
+                rest = letters.as_str();
             }
             count => {
                 let _ = write!(out, "[0-9]{{{count}}}");
                 rest = run;
+                letters = rest.chars();
             }
         }
     }

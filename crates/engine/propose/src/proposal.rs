@@ -10,6 +10,7 @@ use bumpwright_api::{Place, RepositoryKind};
 use bumpwright_edit::{Marking, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
 
+use super::error::{LeftAlone, NoPolicy, NoSource};
 use super::listing::{Listing, wanted};
 use super::renovate::{Renovate, Terms};
 use super::shape::{Shape, shape};
@@ -80,7 +81,7 @@ pub struct Proposed {
     pub uses: Vec<(usize, Place)>,
 }
 
-/// What a registry has of an image; an error in words.
+/// What a registry has of an image; an error as who asked it words it.
 pub type Answers = BTreeMap<Listing, Result<Vec<String>, String>>;
 
 /// Objects and markers for the images of the survey.
@@ -170,7 +171,7 @@ impl Draft<'_> {
         for one in uses {
             match self.terms(one) {
                 Ok(terms) => by_tag.entry((&one.tag, one.is_pinned(), terms)).or_default().push(one),
-                Err(why) => self.leave(one, &why, false),
+                Err(why) => self.leave(one, &why.to_string(), false),
             }
         }
         for ((tag, is_pinned, terms), uses) in by_tag {
@@ -181,7 +182,7 @@ impl Draft<'_> {
                 continue;
             }
             match self.shaped(tags, tag, is_pinned, &terms) {
-                Err(why) => uses.iter().for_each(|one| self.leave(one, &why, false)),
+                Err(why) => uses.iter().for_each(|one| self.leave(one, &why.to_string(), false)),
                 Ok(mut shape) => {
                     let fit = self.fitting(&shape, uses);
                     shape.choice.digest |= is_pinned;
@@ -202,7 +203,7 @@ impl Draft<'_> {
     }
 
     /// What Renovate was told about a use.
-    fn terms(&self, one: &Use) -> Result<Terms, String> {
+    fn terms(&self, one: &Use) -> Result<Terms, LeftAlone> {
         let Some(renovate) = &self.options.renovate else {
             return Ok(Terms::default());
         };
@@ -215,12 +216,10 @@ impl Draft<'_> {
     }
 
     /// The policy for a tag, within what Renovate was told.
-    fn shaped(&self, tags: &[String], tag: &str, is_pinned: bool, terms: &Terms) -> Result<Shape, String> {
+    fn shaped(&self, tags: &[String], tag: &str, is_pinned: bool, terms: &Terms) -> Result<Shape, NoPolicy> {
         let mut shape = shape(tags, tag)?;
         if self.options.renovate.is_some() && shape.choice.digest && !is_pinned && !terms.pins() {
-            return Err(format!(
-                "{tag} says no version, and Renovate pins no digests (pinDigests): write a version"
-            ));
+            return Err(NoPolicy::NoPins(tag.to_owned()));
         }
         terms.bound(&mut shape.choice, tag)?;
         shape.choice.digest |= terms.pins();
@@ -228,7 +227,7 @@ impl Draft<'_> {
             shape.why = terms.why(tag);
         }
         let chosen = shape.choice.policy()?.latest(tags).map(str::to_owned);
-        shape.chosen = chosen.map_err(|error| format!("what Renovate allows has not the tag in use: {error}"))?;
+        shape.chosen = chosen.map_err(NoPolicy::OutOfBound)?;
         Ok(shape)
     }
 
@@ -560,7 +559,7 @@ fn is_of_flux(node: &Node) -> bool {
 
 /// The GitRepository that automations commit to: the one that was named, the only one, or the one that
 /// Flux reconciles itself from.
-fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, String> {
+fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, NoSource> {
     if let Some(source) = &options.source {
         return Ok(within(source.clone(), options));
     }
@@ -581,15 +580,7 @@ fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, S
     match (of_flux.first(), known.first(), known.len()) {
         (Some(only), ..) if of_flux.len() == 1 => Ok(only.clone()),
         (_, Some(only), 1) => Ok(only.clone()),
-        (_, None, _) => {
-            Err("no GitRepository is among the files; name the one of this repository with --source".to_owned())
-        }
-        _ => {
-            let names: Vec<String> = known.iter().take(5).map(ToString::to_string).collect();
-            let names = names.join(", ");
-            Err(format!(
-                "there are several GitRepositories ({names}); name the one of this repository with --source"
-            ))
-        }
+        (_, None, _) => Err(NoSource::Missing),
+        _ => Err(NoSource::Several(known.into_iter().take(5).collect())),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::error::{Misfit, NoShape};
 use super::pattern::{Ceiling, Choice, choices};
 use super::tag::{Piece, REQUESTS, Tag, could_be_commit, is_date, is_tag, split};
 
@@ -38,28 +39,23 @@ struct Peers<'t> {
 /// The policy for the tag in use. It is evaluated over these tags, and chooses none that is older or of another series.
 ///
 /// # Errors
-/// Why there is none, with the way out.
-pub fn shape(tags: &[String], current: &str) -> Result<Shape, String> {
+/// [`NoShape`]
+pub fn shape(tags: &[String], current: &str) -> Result<Shape, NoShape> {
     if !is_tag(current) {
-        return Err("what is written there is not a tag: write one that the registry has".to_owned());
+        return Err(Misfit::NoTag.into());
     }
     let peers = Peers::of(tags, current);
     let now = &peers.now;
     let first = split(current).first().map(|(_, word)| word.to_ascii_lowercase());
     if first.is_some_and(|word| REQUESTS.contains(&&*word)) && split(current).len() > 1 {
-        let why = "is the build of one request for review, which no other build follows";
-        return Err(peers.left(&format!("{current} {why}")));
+        return Err(peers.left(Misfit::Request(current.to_owned())));
     }
     if now.is_glued {
-        let why = "has something behind its version without a hyphen between them, which no policy can order with the release";
-        return Err(peers.left(&format!("{current} {why}")));
+        return Err(peers.left(Misfit::Glued(current.to_owned())));
     }
     if now.is_fixed() {
         return if now.has_commit() {
-            Err(peers.left(&format!(
-                "{current} names a commit, and nothing in it says which build is newer; have builds tagged as main-<commit>-<time>, and \
-                 write such a tag here"
-            )))
+            Err(peers.left(Misfit::Commit(current.to_owned())))
         } else {
             peers.moving(tags, None)
         };
@@ -97,11 +93,9 @@ impl<'t> Peers<'t> {
     }
 
     /// A reason, with what else the registry has.
-    fn left(&self, why: &str) -> String {
-        match self.also() {
-            Some(also) => format!("{why}; {also}"),
-            None => why.to_owned(),
-        }
+    fn left(&self, problem: Misfit) -> NoShape {
+        let also = self.also();
+        NoShape { problem, also }
     }
 
     /// What other series there are.
@@ -142,19 +136,17 @@ impl<'t> Peers<'t> {
     }
 
     /// A policy for the digest of the tag itself.
-    fn moving(&self, tags: &[String], example: Option<&str>) -> Result<Shape, String> {
+    fn moving(&self, tags: &[String], example: Option<&str>) -> Result<Shape, NoShape> {
         let current = self.current;
         if !tags.iter().any(|tag| tag == current) {
-            return Err(self.left(&format!("the registry has no tag {current}: write one that it has")));
+            return Err(self.left(Misfit::Missing(current.to_owned())));
         }
         let choice = Choice::moving(current);
-        let chosen = choice
-            .policy()?
-            .latest(tags)
-            .map_err(|error| error.to_string())?
-            .to_owned();
+        let policy = choice.policy().map_err(Misfit::Invalid)?;
+        let chosen = policy.latest(tags).map_err(Misfit::NoChoice)?.to_owned();
         if chosen != current {
-            return Err(format!("a policy for {current} alone would choose {chosen}"));
+            let tag = current.to_owned();
+            return Err(Misfit::NotAlone { tag, chosen }.into());
         }
         let why = match example {
             Some(example) => {
@@ -172,10 +164,10 @@ impl<'t> Peers<'t> {
         })
     }
 
-    fn ordered(&self, tags: &[String]) -> Result<Shape, String> {
+    fn ordered(&self, tags: &[String]) -> Result<Shape, NoShape> {
         let ceiling = self.ceiling();
         let newest = self.newest(ceiling)?;
-        let mut why_not = "no policy fits it".to_owned();
+        let mut why_not = Misfit::NoForm;
         for choice in choices(&self.now, ceiling) {
             match self.checked(tags, &choice, newest) {
                 Ok(chosen) => {
@@ -191,14 +183,14 @@ impl<'t> Peers<'t> {
                 Err(why) => why_not = why,
             }
         }
-        Err(self.left(&why_not))
+        Err(self.left(why_not))
     }
 
     /// The newest of the series below the ceiling.
     ///
     /// # Errors
     /// There is none that is not older, or there are two.
-    fn newest(&self, ceiling: Ceiling) -> Result<&(&'t str, Tag), String> {
+    fn newest(&self, ceiling: Ceiling) -> Result<&(&'t str, Tag), NoShape> {
         let current = self.current;
         let rank = self.now.rank();
         let within = self
@@ -206,35 +198,34 @@ impl<'t> Peers<'t> {
             .iter()
             .filter(|(_, tag)| is_below(tag, ceiling) && tag.rank() >= rank);
         let newest = within.clone().max_by(|one, other| one.1.rank().cmp(&other.1.rank()));
-        let newest = newest.ok_or_else(|| {
-            self.left(&format!(
-                "the registry has no tag like {current} that is not older: write one that it has"
-            ))
-        })?;
+        let newest = newest.ok_or_else(|| self.left(Misfit::Older(current.to_owned())))?;
         let same = within.filter(|(tag, read)| *tag != newest.0 && read.rank() == newest.1.rank());
         match same.clone().next() {
-            Some((tag, _)) if self.now.before().is_none() => Err(self.left(&format!(
-                "{tag} and {} cannot be ordered: nothing in them says which is newer; write a tag of another series",
-                newest.0
-            ))),
+            Some((tag, _)) if self.now.before().is_none() => Err(self.left(Misfit::Unordered {
+                one: (*tag).to_owned(),
+                other: newest.0.to_owned(),
+            })),
             _ => Ok(newest),
         }
     }
 
     /// Evaluates the policy, as the controller would; the tag that it chooses.
-    fn checked(&self, tags: &[String], choice: &Choice, newest: &(&str, Tag)) -> Result<String, String> {
-        let current = self.current;
+    fn checked(&self, tags: &[String], choice: &Choice, newest: &(&str, Tag)) -> Result<String, Misfit> {
+        let tag = || self.current.to_owned();
         let policy = choice.policy()?;
         let chosen = policy.latest(tags);
-        let chosen = chosen.map_err(|error| format!("a policy for tags like {current} fails: {error}"))?;
+        let chosen = chosen.map_err(|problem| Misfit::Fails { tag: tag(), problem })?;
         let like = self.like.iter().find(|(tag, _)| *tag == chosen);
         let is_newest = match self.now.before() {
             Some(_) => like.is_some_and(|(_, tag)| tag.rank() == newest.1.rank()),
             None => chosen == newest.0,
         };
-        let is_kept = policy.compare(chosen, current).is_some_and(std::cmp::Ordering::is_ge);
+        let is_kept = policy
+            .compare(chosen, self.current)
+            .is_some_and(std::cmp::Ordering::is_ge);
         if !is_newest || !is_kept {
-            return Err(format!("a policy for tags like {current} would choose {chosen}"));
+            let chosen = chosen.to_owned();
+            return Err(Misfit::Chooses { tag: tag(), chosen });
         }
         if choice.filter.is_none() {
             let like: BTreeSet<&str> = self.like.iter().map(|(tag, _)| *tag).collect();
@@ -243,7 +234,8 @@ impl<'t> Peers<'t> {
                 !like.contains(tag.as_str()) && policy.latest(one).is_ok()
             };
             if let Some(stray) = tags.iter().find(is_stray) {
-                return Err(format!("a policy for tags like {current} would take {stray} too"));
+                let stray = stray.clone();
+                return Err(Misfit::Takes { tag: tag(), stray });
             }
         }
         Ok(chosen.to_owned())

@@ -170,9 +170,10 @@ impl Survey {
             if by.is_some() && raw.is_untagged {
                 continue;
             }
-            let blocked = obstacles
-                .as_ref()
-                .map_or_else(|why| Some(&**why), |blocked| blocked.get(&raw.start).copied());
+            let blocked = match &obstacles {
+                Ok(blocked) => blocked.get(&raw.start).map(|why| (*why).to_owned()),
+                Err(why) => Some(why.to_string()),
+            };
             let why = match by {
                 Some(by) => Some(set_by(&by)),
                 None => raw
@@ -280,7 +281,7 @@ impl Raw {
         let tag = found.field.text().unwrap_or_default();
         let (listing, why_not) = match &found.listing {
             Ok((listing, _)) => (listing.clone(), None),
-            Err(why) => (Listing::oci(&*found.named), Some(why.clone())),
+            Err(why) => (Listing::oci(&*found.named), Some(why.to_string())),
         };
         let why_not = why_not.or_else(|| {
             let error = Reference::parse(&listing.image, Validation::Weak).err();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::super::cut::OUTSIDE;
 use super::super::lines::Lines;
 use super::super::marker;
 use super::super::model::{Reason, Setter};
@@ -37,8 +38,14 @@ pub(super) fn scan(text: &str) -> Scan {
             // The quotes are at the bounds of the value.
             Found::Site(setter, value, _) => {
                 let inside = value.start + 1..value.end - 1;
-                let site = Site::verbatim(setter, text, inside, lines.place(value.start));
-                scan.sites.push(site);
+                let place = lines.place(value.start);
+                match Site::verbatim(setter, text, inside, place) {
+                    Some(site) => scan.sites.push(site),
+                    None => {
+                        let skip = LocalSkip::new(place, Reason::NotAScalar, OUTSIDE.to_owned());
+                        scan.skips.push(skip);
+                    }
+                }
             }
             Found::Skip(at, reason, message) => scan.skips.push(LocalSkip::new(lines.place(at), reason, message)),
         }
@@ -371,7 +378,7 @@ impl<'a> Reader<'a> {
         name: &str,
         text: &str,
     ) -> Result<(Setter, Range<usize>), (Reason, String)> {
-        let setter = marker::parse(text).map_err(|why| (Reason::MalformedMarker, why))?;
+        let setter = marker::parse(text).map_err(|why| (Reason::MalformedMarker, why.to_string()))?;
         let refused = |why: &str| Err((Reason::NotAScalar, format!("the marker {setter} {why}")));
         let value = match members.unwrap_or_default() {
             [Some(value)] => *value,

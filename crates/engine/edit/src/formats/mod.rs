@@ -20,6 +20,7 @@ mod values;
 
 use std::collections::BTreeSet;
 
+use super::cut::OUTSIDE;
 use super::file::{Format, keys};
 use super::lines::Lines;
 use super::marker;
@@ -128,14 +129,14 @@ impl<'a> Binder<'a> {
             Err(_) if self.lines.is_first_on_its_line(comment.span.start) && marker::is_prose(body, None) => {
                 return Ok(());
             }
-            Err(why) => return Err((Reason::MalformedMarker, why)),
+            Err(why) => return Err((Reason::MalformedMarker, why.to_string())),
         };
         let value = self.value_of(comment, &setter)?;
         self.check(value, &setter)?;
         let place = self.lines.place(value.at);
-        self.scan
-            .sites
-            .push(Site::verbatim(setter, self.text, value.span.clone(), place));
+        let site = Site::verbatim(setter, self.text, value.span.clone(), place);
+        let outside = || (Reason::NotAScalar, OUTSIDE.to_owned());
+        self.scan.sites.push(site.ok_or_else(outside)?);
         Ok(())
     }
 

@@ -4,8 +4,10 @@
 //! `.env` some readers take it for a part of the value, and Dockerfiles and properties have no such comments: there it
 //! is on the line above.
 
+use super::super::cut::OUTSIDE;
 use super::super::file::{Format, OTHER_LIMIT};
-use super::super::lines::Lines;
+use super::super::lines::{Line, Lines};
+use super::super::marking::MarkError;
 use super::super::model::Setter;
 use super::reader::{Comment, Found, State, Value};
 use super::{json, reader};
@@ -51,12 +53,9 @@ impl Put {
 ///
 /// # Errors
 /// The file does not parse, or is longer than what is searched.
-pub(crate) fn spots(format: Format, text: &str) -> Result<Vec<Spot>, String> {
+pub(crate) fn spots(format: Format, text: &str) -> Result<Vec<Spot>, MarkError> {
     if text.len() > OTHER_LIMIT {
-        let size = text.len();
-        return Err(format!(
-            "it has {size} bytes, more than the {OTHER_LIMIT} that are read; split it"
-        ));
+        return Err(MarkError::TooLarge(text.len()));
     }
     let Some(read) = reader(format) else {
         return of_json(text);
@@ -68,7 +67,8 @@ pub(crate) fn spots(format: Format, text: &str) -> Result<Vec<Spot>, String> {
         lines: Lines::of(text),
         found: &found,
     };
-    Ok(found.values.iter().map(|value| placer.spot(value)).collect())
+    let spots: Option<_> = found.values.iter().map(|value| placer.spot(value)).collect();
+    spots.ok_or(MarkError::Outside)
 }
 
 struct Placer<'a> {
@@ -79,17 +79,17 @@ struct Placer<'a> {
 }
 
 impl<'a> Placer<'a> {
-    fn spot(&self, value: &Value) -> Spot {
-        Spot {
+    fn spot(&self, value: &Value) -> Option<Spot> {
+        Some(Spot {
             at: value.at,
             start: value.span.start,
-            text: self.text.get(value.span.clone()).unwrap_or_default().to_owned(),
+            text: self.text.get(value.span.clone())?.to_owned(),
             put: match value.state {
                 State::Whole => self.put(value),
                 State::Interpolated => Err("its value is computed: mark the place where its parts are written"),
                 State::Other(why) => Err(why),
             },
-        }
+        })
     }
 
     fn put(&self, value: &Value) -> Result<Put, &'static str> {
@@ -98,10 +98,15 @@ impl<'a> Placer<'a> {
             return Err("several values are on its line: write each on its own");
         }
         let end = value.span.end + (value.span.start - value.at);
-        let content = self.content(line);
-        let (start, content_end) = (content.start, content.end);
-        let rest = self.text.get(end..content_end).unwrap_or_default();
-        let is_free = !rest.ends_with([' ', '\t']) && !self.has_comment(start, content_end);
+        let content = self.lines.line(line).ok_or(OUTSIDE)?;
+        let content_end = content.start + content.text.len();
+        // A value of several lines ends on another one.
+        let rest = if end <= content_end {
+            self.text.get(end..content_end).ok_or(OUTSIDE)?
+        } else {
+            ""
+        };
+        let is_free = !rest.ends_with([' ', '\t']) && !self.has_comment(content.start, content_end);
         if let Some((before, after)) = self.behind(rest).filter(|_| is_free) {
             let (before, after) = (before.to_owned(), after.to_owned());
             return Ok(Put {
@@ -120,13 +125,6 @@ impl<'a> Placer<'a> {
         let number = |value: &Value| self.lines.number(value.span.start);
         let first = values.partition_point(|value| number(value) < line);
         values.get(first + 1).is_some_and(|value| number(value) == line)
-    }
-
-    /// The bytes of a line, without its break.
-    fn content(&self, line: usize) -> std::ops::Range<usize> {
-        let range = self.lines.range(line).unwrap_or_default();
-        let text = self.text.get(range.clone()).unwrap_or_default();
-        range.start..range.start + text.trim_end_matches(['\n', '\r']).len()
     }
 
     fn has_comment(&self, start: usize, end: usize) -> bool {
@@ -163,16 +161,11 @@ impl<'a> Placer<'a> {
         if self.goes_on(line - 1) {
             return Err("the line above goes on here: write the value on a line of its own");
         }
-        let content = self.content(line);
-        let text = self.text.get(content.clone()).unwrap_or_default();
-        let mark = '\u{feff}';
-        let skipped = if content.start == 0 && text.starts_with(mark) {
-            mark.len_utf8()
-        } else {
-            0
-        };
-        let text = text.get(skipped..).unwrap_or_default();
-        let (at, before) = (content.start + skipped, format!("{}{opener} ", indentation(text)));
+        let content = self.lines.line(line).ok_or(OUTSIDE)?;
+        let marked = content.text.strip_prefix('\u{feff}').filter(|_| content.start == 0);
+        let text = marked.unwrap_or(content.text);
+        let at = content.start + content.text.len() - text.len();
+        let before = format!("{}{opener} ", indentation(text));
         let after = self.line_end(line).to_owned();
         Ok(Put {
             at,
@@ -184,10 +177,9 @@ impl<'a> Placer<'a> {
 
     /// Whether a line goes on on the next one, where no comment may be between them.
     fn goes_on(&self, line: usize) -> bool {
-        let content = self.text.get(self.content(line)).unwrap_or_default();
-        let escapes = content.len() - content.trim_end_matches('\\').len();
+        let goes_on = |line: Line<'_>| (line.text.len() - line.text.trim_end_matches('\\').len()) % 2 == 1;
         let is_line = matches!(self.format, Format::Make | Format::Properties | Format::Shell);
-        line > 0 && is_line && escapes % 2 == 1
+        is_line && self.lines.line(line).is_some_and(goes_on)
     }
 
     /// What the file has already; with sections `;`, which their readers know, and else `#`.
@@ -203,70 +195,66 @@ impl<'a> Placer<'a> {
 
     /// The break of a line; of the last one that of the first one.
     fn line_end(&self, line: usize) -> &'a str {
-        line_end(self.text, &self.lines, line)
+        line_end(&self.lines, line)
     }
 }
 
-fn line_end<'a>(text: &'a str, lines: &Lines<'_>, line: usize) -> &'a str {
-    let end = |line| {
-        let content = text.get(lines.range(line)?)?;
-        content
-            .get(content.trim_end_matches(['\n', '\r']).len()..)
-            .filter(|end| !end.is_empty())
-    };
+fn line_end<'a>(lines: &Lines<'a>, line: usize) -> &'a str {
+    let end = |line| Some(lines.line(line)?.line_break).filter(|end| !end.is_empty());
     end(line).or_else(|| end(1)).unwrap_or("\n")
 }
 
 fn indentation(line: &str) -> &str {
     let length = line.len() - line.trim_start_matches([' ', '\t']).len();
-    line.get(..length).unwrap_or_default()
+    line.split_at(length).0
 }
 
-fn of_json(text: &str) -> Result<Vec<Spot>, String> {
+fn of_json(text: &str) -> Result<Vec<Spot>, MarkError> {
     let lines = Lines::of(text);
     let members = json::members(text).map_err(|(at, why)| {
         let (line, column) = lines.place(at);
-        format!("the JSON does not parse: {line}:{column}: {why}")
+        MarkError::Json { line, column, why }
     })?;
     let spot = |member: json::Member| {
         let edge = usize::from(member.is_text);
         let inside = member.value.start + edge..member.value.end - edge;
-        let inside = text.get(inside).unwrap_or_default();
+        let inside = text.get(inside)?;
         let put = match &member.key {
             _ if !member.is_text => Err("it is no text: put it in quotes"),
             None => Err("it is an item of a list: no member beside it can hold a marker"),
             Some(_) if inside.contains('\\') => Err("it is a text with escapes: write it without"),
             Some(_) if member.has_neighbour => Err("a member with // before its name is beside it: take that away"),
-            Some(key) => Ok(beside(text, &lines, key)),
+            Some(key) => Ok(beside(text, &lines, key)?),
         };
-        Spot {
+        Some(Spot {
             at: member.value.start,
             start: member.value.start + edge,
             text: inside.to_owned(),
             put,
-        }
+        })
     };
-    Ok(members.into_iter().map(spot).collect())
+    let spots: Option<_> = members.into_iter().map(spot).collect();
+    spots.ok_or(MarkError::Outside)
 }
 
 /// A member before the one with this key, on a line of its own if that has one.
-fn beside(text: &str, lines: &Lines<'_>, key: &std::ops::Range<usize>) -> Put {
-    let name = text.get(key.start + 1..key.end).unwrap_or_default();
+fn beside(text: &str, lines: &Lines<'_>, key: &std::ops::Range<usize>) -> Option<Put> {
+    let name = text.get(key.start + 1..key.end)?;
     let between = if lines.is_first_on_its_line(key.start) {
         let line = lines.number(key.start);
-        let content = text.get(lines.range(line).unwrap_or_default()).unwrap_or_default();
+        let content = lines.line(line)?.text;
         format!(
             "{}{}",
-            line_end(text, lines, line),
+            line_end(lines, line),
             indentation(content.trim_start_matches('\u{feff}'))
         )
     } else {
         " ".to_owned()
     };
-    Put {
+    Some(Put {
         at: key.start,
         before: format!("\"//{name}: \""),
         after: format!("\",{between}"),
         is_quoted: true,
-    }
+    })
 }

@@ -1,5 +1,6 @@
 //! Fields that are chosen by where they are in a file that is not YAML.
 
+use super::super::cut::OUTSIDE;
 use super::super::file::Format;
 use super::super::lines::Lines;
 use super::super::model::Reason;
@@ -58,10 +59,16 @@ pub(crate) fn choose(
         let place = lines.place(value.at);
         for (setter, rule) in setters {
             match refusal(value) {
-                None => scan.sites.push(Site {
-                    rule: Some(rule),
-                    ..Site::verbatim(setter, text, value.span.clone(), place)
-                }),
+                None => match Site::verbatim(setter, text, value.span.clone(), place) {
+                    Some(site) => scan.sites.push(Site {
+                        rule: Some(rule),
+                        ..site
+                    }),
+                    None => {
+                        let skip = LocalSkip::new(place, Reason::NotAScalar, OUTSIDE.to_owned());
+                        scan.skips.push(skip);
+                    }
+                },
                 Some((reason, why)) => {
                     let message = format!("the value that a rule sets to {setter} {why}");
                     scan.skips.push(LocalSkip::new(place, reason, message));

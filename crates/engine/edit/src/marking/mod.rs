@@ -1,5 +1,6 @@
 //! Puts markers on the fields of an image, and takes markers away. Nothing else of a file changes.
 
+mod error;
 mod text;
 mod unmark;
 mod yaml;
@@ -11,6 +12,7 @@ use super::formats::spots;
 use super::lines::Lines;
 use super::model::Setter;
 use bumpwright_policy::PolicyName;
+pub use error::MarkError;
 pub use unmark::unmark;
 pub use yaml::{field_on, mark, mark_at, obstacles};
 
@@ -58,7 +60,7 @@ pub struct Marking {
 ///
 /// # Errors
 /// The file does not parse.
-pub fn mark_in(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Marking, String> {
+pub fn mark_in(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Marking, MarkError> {
     match text_format(kind, text) {
         None => mark(text, image, policy),
         Some(format) => text::mark(kind, text, &spots(format, text)?, image, policy),
@@ -69,7 +71,7 @@ pub fn mark_in(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> 
 ///
 /// # Errors
 /// The file does not parse.
-pub fn mark_at_in(kind: FileKind, text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, String> {
+pub fn mark_at_in(kind: FileKind, text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, MarkError> {
     match text_format(kind, text) {
         None => mark_at(text, wanted),
         Some(format) => text::mark_at(kind, text, &spots(format, text)?, wanted),
@@ -80,7 +82,7 @@ pub fn mark_at_in(kind: FileKind, text: &str, wanted: &BTreeMap<usize, Setter>) 
 ///
 /// # Errors
 /// The file does not parse, or there is not one field.
-pub fn field_in(kind: FileKind, text: &str, line: usize, column: Option<usize>) -> Result<usize, String> {
+pub fn field_in(kind: FileKind, text: &str, line: usize, column: Option<usize>) -> Result<usize, MarkError> {
     match text_format(kind, text) {
         None => field_on(text, line, column),
         Some(format) => {
@@ -105,7 +107,7 @@ fn one_on(
     starts: impl Iterator<Item = usize>,
     line: usize,
     column: Option<usize>,
-) -> Result<usize, String> {
+) -> Result<usize, MarkError> {
     let lines = Lines::of(text);
     let places = starts.map(|start| (lines.place(start), start));
     let on_line: Vec<(usize, usize)> = places
@@ -113,17 +115,14 @@ fn one_on(
         .map(|((_, at), start)| (at, start))
         .collect();
     match (on_line.as_slice(), column) {
-        ([], _) => Err(format!("no value is on line {line}")),
+        ([], _) => Err(MarkError::NoValue(line)),
         ([(_, start)], None) => Ok(*start),
-        (_, None) => Err(format!(
-            "several values are on line {line}: add the column of one, as in :{line}:{}",
-            on_line.first().map_or(1, |(at, _)| *at)
-        )),
+        ([(first, _), ..], None) => Err(MarkError::Several { line, first: *first }),
         (_, Some(column)) => {
             let found = on_line.iter().find(|(at, _)| *at == column);
             found
                 .map(|(_, start)| *start)
-                .ok_or_else(|| format!("no value begins at {line}:{column}"))
+                .ok_or(MarkError::NoValueAt { line, column })
         }
     }
 }

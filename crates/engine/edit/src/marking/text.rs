@@ -9,7 +9,7 @@ use super::super::model::{Part, Setter};
 use super::super::plan::{Plan, is_same_image};
 use super::super::scan::{Scan, scan};
 use super::super::splice::{Edit, splice};
-use super::{LeftField, Marking, OTHER_POLICY, Remarked};
+use super::{LeftField, MarkError, Marking, OTHER_POLICY, Remarked};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Marks the values that are references of an image, but those that have a marker.
@@ -19,7 +19,7 @@ pub(super) fn mark(
     spots: &[Spot],
     image: &str,
     policy: &PolicyName,
-) -> Result<Marking, String> {
+) -> Result<Marking, MarkError> {
     let (policy, part) = (policy.clone(), Part::Reference);
     let setter = Setter { policy, part };
     let file = File::new(kind, text);
@@ -37,7 +37,7 @@ pub(super) fn mark_at(
     text: &str,
     spots: &[Spot],
     wanted: &BTreeMap<usize, Setter>,
-) -> Result<Marking, String> {
+) -> Result<Marking, MarkError> {
     let file = File::new(kind, text);
     let (mut places, mut left) = (Vec::new(), Vec::new());
     for (start, setter) in wanted {
@@ -92,7 +92,7 @@ impl<'a> File<'a> {
     }
 
     /// Marks these values, which are in their order.
-    fn mark(&self, wanted: &[(&Spot, Setter)]) -> Result<Marking, String> {
+    fn mark(&self, wanted: &[(&Spot, Setter)]) -> Result<Marking, MarkError> {
         let mut marking = Marking::default();
         let mut puts: Vec<Wanted<'_>> = Vec::new();
         for (spot, setter) in wanted {
@@ -121,14 +121,14 @@ impl<'a> File<'a> {
             return Ok(marking);
         }
         if !self.are_read(&read)? {
-            return Err("markers would not be read where they are put; put them there by hand".to_owned());
+            return Err(MarkError::NoneRead);
         }
         marking.new = Some(self.with(&read)?);
         Ok(marking)
     }
 
     /// Those of the markers that are read where they are put. Mostly all are.
-    fn those_read<'p>(&self, puts: &[Wanted<'p>]) -> Result<Vec<Wanted<'p>>, String> {
+    fn those_read<'p>(&self, puts: &[Wanted<'p>]) -> Result<Vec<Wanted<'p>>, MarkError> {
         if puts.is_empty() || self.are_read(puts)? {
             return Ok(puts.to_vec());
         }
@@ -138,7 +138,7 @@ impl<'a> File<'a> {
         }
     }
 
-    fn with(&self, puts: &[Wanted<'_>]) -> Result<Vec<u8>, String> {
+    fn with(&self, puts: &[Wanted<'_>]) -> Result<Vec<u8>, MarkError> {
         let edits = puts.iter().map(|(_, put, setter)| Edit {
             span: put.at..put.at,
             old: String::new(),
@@ -149,11 +149,11 @@ impl<'a> File<'a> {
             ..Plan::default()
         };
         plan.edits.sort_by_key(|edit| edit.span.start);
-        splice(self.text.as_bytes(), &plan).map_err(|error| error.to_string())
+        Ok(splice(self.text.as_bytes(), &plan)?)
     }
 
     /// Whether a scan finds exactly the markers of before and these.
-    fn are_read(&self, puts: &[Wanted<'_>]) -> Result<bool, String> {
+    fn are_read(&self, puts: &[Wanted<'_>]) -> Result<bool, MarkError> {
         let mut grown: BTreeMap<usize, usize> = BTreeMap::new();
         let mut total = 0;
         let mut by_place: Vec<(usize, usize)> = puts

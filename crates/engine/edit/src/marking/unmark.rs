@@ -11,7 +11,7 @@ use super::super::model::Setter;
 use super::super::plan::Plan;
 use super::super::scan::scan;
 use super::super::splice::{Edit, splice};
-use super::{LeftField, Marking, Remarked};
+use super::{LeftField, MarkError, Marking, Remarked};
 use bumpwright_policy::PolicyName;
 
 /// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line; a member of
@@ -19,7 +19,7 @@ use bumpwright_policy::PolicyName;
 ///
 /// # Errors
 /// Two markers share bytes.
-pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result<Marking, String> {
+pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result<Marking, MarkError> {
     let lines = Lines::of(text);
     let mut marking = Marking::default();
     let mut removed: BTreeMap<usize, Edit> = BTreeMap::new();
@@ -38,9 +38,9 @@ pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result
             .filter_map(|line| comment_of(text, &lines, line, &site.setter));
         let member = members.get(&site.span.start).cloned();
         let found = member.or_else(|| comments.next());
-        match found.filter(|range| !removed.contains_key(&range.start)) {
-            Some(span) => {
-                let old = text.get(span.clone()).unwrap_or_default().to_owned();
+        let found = found.filter(|range| !removed.contains_key(&range.start));
+        match found.and_then(|span| Some((text.get(span.clone())?.to_owned(), span))) {
+            Some((old, span)) => {
                 let new = String::new();
                 removed.insert(span.start, Edit { span, old, new });
                 marking.changed.push(Remarked {
@@ -62,7 +62,7 @@ pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result
             edits: removed.into_values().collect(),
             ..Plan::default()
         };
-        marking.new = Some(splice(text.as_bytes(), &plan).map_err(|error| error.to_string())?);
+        marking.new = Some(splice(text.as_bytes(), &plan)?);
     }
     Ok(marking)
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
 use super::super::conventions::{image_keys, of_images_entry, of_values_mapping};
+use super::super::cut::{Cut, OUTSIDE};
 use super::super::file::FileKind;
 use super::super::lines::Lines;
 use super::super::model::{Part, Setter};
@@ -14,7 +15,7 @@ use super::super::plan::{Plan, is_same_image};
 use super::super::scan::scan;
 use super::super::splice::{Edit, splice};
 use super::super::walk::options;
-use super::{LeftField, Marking, OTHER_POLICY, Remarked, one_on};
+use super::{LeftField, MarkError, Marking, OTHER_POLICY, Remarked, one_on};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Puts markers behind the fields of a YAML file that hold a version of `image`: references with a tag or a digest,
@@ -22,7 +23,7 @@ use bumpwright_policy::{LatestRef, PolicyName};
 ///
 /// # Errors
 /// The file does not parse.
-pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, String> {
+pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, MarkError> {
     let fields = fields(text)?;
     let setter = |part| Setter {
         policy: policy.clone(),
@@ -40,7 +41,7 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
 ///
 /// # Errors
 /// The file does not parse.
-pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, String> {
+pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, MarkError> {
     let lines = Lines::of(text);
     let fields = fields(text)?;
     let known = scan(FileKind::Yaml, text.as_bytes());
@@ -75,7 +76,10 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
 ///
 /// # Errors
 /// The file does not parse, or markers would not be read where they are put.
-pub fn obstacles(text: &str, starts: impl IntoIterator<Item = usize>) -> Result<BTreeMap<usize, &'static str>, String> {
+pub fn obstacles(
+    text: &str,
+    starts: impl IntoIterator<Item = usize>,
+) -> Result<BTreeMap<usize, &'static str>, MarkError> {
     // Any policy does.
     let setter = Setter {
         policy: PolicyName::new("a", "b"),
@@ -98,13 +102,13 @@ pub fn obstacles(text: &str, starts: impl IntoIterator<Item = usize>) -> Result<
 ///
 /// # Errors
 /// The file does not parse, or there is not one field.
-pub fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize, String> {
+pub fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize, MarkError> {
     let fields = fields(text)?;
     one_on(text, fields.iter().map(|field| field.span.start), line, column)
 }
 
 /// Marks these fields, which are in their order, but those that have a marker.
-fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Result<Marking, String> {
+fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Result<Marking, MarkError> {
     let lines = Lines::of(text);
     let known = scan(FileKind::Yaml, text.as_bytes());
     let mut marking = Marking::default();
@@ -141,9 +145,9 @@ fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Resu
     if plan.edits.is_empty() {
         return Ok(marking);
     }
-    let new = splice(text.as_bytes(), &plan).map_err(|error| error.to_string())?;
+    let new = splice(text.as_bytes(), &plan)?;
     if scan(FileKind::Yaml, &new).sites.len() != known.sites.len() + plan.edits.len() {
-        return Err("a marker would not be read where it is put; put it there by hand".to_owned());
+        return Err(MarkError::NotRead);
     }
     marking.new = Some(new);
     Ok(marking)
@@ -166,12 +170,13 @@ pub(super) struct Field {
 impl Field {
     /// Why no marker can be put behind it.
     fn obstacle(&self, text: &str) -> Option<&'static str> {
-        let written = text.get(self.span.clone()).unwrap_or_default();
-        let rest = text.get(self.span.end..).unwrap_or_default();
-        let behind = rest.split(['\n', '\r']).next().unwrap_or_default();
+        let Some(cut) = Cut::at(text, &self.span) else {
+            return Some(OUTSIDE);
+        };
+        let behind = cut.after.split(['\n', '\r']).next().unwrap_or(cut.after);
         match behind.trim_matches([' ', '\t']) {
             _ if self.is_flow => Some("it is in a flow collection ({} or []): write it on a line of its own"),
-            _ if self.is_block || written.contains(['\n', '\r']) => Some("it spans lines: write it on one"),
+            _ if self.is_block || cut.inside.contains(['\n', '\r']) => Some("it spans lines: write it on one"),
             "" => None,
             comment if comment.starts_with('#') => {
                 Some("it has a comment, and a marker has to be the only one: move that to a line of its own")
@@ -229,12 +234,12 @@ struct Frame {
 }
 
 /// The scalar values of a file, in their order.
-pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
+pub(super) fn fields(text: &str) -> Result<Vec<Field>, MarkError> {
     let mut options = options();
     options.set_emit_comments(false);
     let mut reader = FieldReader::default();
     for next in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = next.map_err(|error| format!("the YAML does not parse: {error}"))?;
+        let (event, span) = next?;
         reader.event(&event, &span);
     }
     Ok(reader.fields)
@@ -300,17 +305,15 @@ impl FieldReader {
             return;
         }
         let Some(frame) = self.open.last() else { return };
-        let start = span.start.byte_offset().unwrap_or_default();
-        let end = span.end.byte_offset().unwrap_or(start);
-        if start == end {
+        let Some(span) = span.byte_range().filter(|span| !span.is_empty()) else {
             return;
-        }
+        };
         self.fields.push(Field {
             mapping: frame.id,
             parent: Rc::clone(&frame.parent),
             key: if frame.is_map { frame.key.clone() } else { String::new() },
             value: value.to_owned(),
-            span: start..end,
+            span,
             is_flow: frame.is_flow,
             is_block: matches!(style, ScalarStyle::Literal | ScalarStyle::Folded),
         });

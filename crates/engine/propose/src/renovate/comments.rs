@@ -11,6 +11,11 @@ use crate::fields::reference;
 use crate::listing::Listing;
 use crate::uses::Raw;
 
+/// Versions of a datasource of Renovate that nothing here lists.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("versions of {0} are not followed here: leave the field to Renovate")]
+struct NotFollowed(String);
+
 /// What such a comment begins with.
 const PREFIX: &str = "renovate:";
 
@@ -74,7 +79,7 @@ impl Comment {
     ///
     /// # Errors
     /// Nowhere that is known here.
-    fn listing(&self) -> Result<Listing, String> {
+    fn listing(&self) -> Result<Listing, NotFollowed> {
         let of = |kind, image: String| Ok(Listing { image, kind });
         let host = self
             .registry
@@ -98,9 +103,7 @@ impl Comment {
                     .trim_end_matches(".git")
                     .to_owned(),
             ),
-            (other, _) => Err(format!(
-                "versions of {other} are not followed here: leave the field to Renovate"
-            )),
+            (other, _) => Err(NotFollowed(other.to_owned())),
         }
     }
 
@@ -117,7 +120,7 @@ impl Comment {
                 listing,
                 Some("the version is a part of the field, and a marker sets all of it".to_owned()),
             ),
-            Err(why) => (Listing::oci(self.name.as_str()), Some(why)),
+            Err(why) => (Listing::oci(self.name.as_str()), Some(why.to_string())),
         };
         let mut raw = Raw::of(value, Part::Tag, listing, text, fields);
         raw.why_not = why_not;

@@ -2,11 +2,21 @@
 //! what is left out.
 
 use bumpwright_re2::{Budget, Regexp, quote_meta};
+use thiserror::Error;
 
 /// Steps of a search in a name or path.
 const STEPS: u64 = 1_000_000;
 /// Bytes of memory of one.
 const MEMORY: usize = 1 << 20;
+
+/// A pattern is not a regular expression.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{pattern:?}: {problem}")]
+pub(super) struct PatternError {
+    pattern: String,
+    #[source]
+    problem: bumpwright_re2::Error,
+}
 
 /// One pattern.
 #[derive(Clone, Debug)]
@@ -17,8 +27,8 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// # Errors
-    /// It is no regular expression, in words.
-    pub(super) fn new(text: &str) -> Result<Self, String> {
+    /// [`PatternError`]
+    pub(super) fn new(text: &str) -> Result<Self, PatternError> {
         let (is_negated, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         let pattern = match text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
             Some((inside, "i")) => format!("(?i){inside}"),
@@ -31,8 +41,8 @@ impl Pattern {
     /// A regular expression without slashes (`matchPackagePatterns` of older versions).
     ///
     /// # Errors
-    /// It is none, in words.
-    pub(super) fn of_regexp(text: &str) -> Result<Self, String> {
+    /// [`PatternError`]
+    pub(super) fn of_regexp(text: &str) -> Result<Self, PatternError> {
         Self::of(text, false)
     }
 
@@ -40,12 +50,15 @@ impl Pattern {
     ///
     /// # Errors
     /// None.
-    pub(super) fn of_prefix(text: &str) -> Result<Self, String> {
+    pub(super) fn of_prefix(text: &str) -> Result<Self, PatternError> {
         Self::of(&format!("^{}", quoted(text)), false)
     }
 
-    fn of(pattern: &str, is_negated: bool) -> Result<Self, String> {
-        let regexp = Regexp::new(pattern).map_err(|error| format!("{pattern:?}: {error}"))?;
+    fn of(pattern: &str, is_negated: bool) -> Result<Self, PatternError> {
+        let regexp = Regexp::new(pattern).map_err(|problem| PatternError {
+            pattern: pattern.to_owned(),
+            problem,
+        })?;
         Ok(Self { is_negated, regexp })
     }
 
@@ -85,7 +98,7 @@ fn of_glob(glob: &str) -> String {
             plain => (quoted(plain.encode_utf8(&mut [0; 4])), plain.len_utf8()),
         };
         out.push_str(&text);
-        rest = rest.get(taken..).unwrap_or_default();
+        rest = rest.split_at(taken).1;
     }
     out.push_str(&")".repeat(depth));
     out.push('$');

@@ -6,9 +6,10 @@ use bumpwright_adopt::SourceFile;
 use bumpwright_api::tree::{self, Node};
 use bumpwright_api::{Place, RepositoryKind};
 
-use super::matching::{Pattern, is_any};
+use super::matching::{Pattern, PatternError, is_any};
 use super::plain::plain;
 use super::terms::Terms;
+use crate::error::LeftAlone;
 use crate::listing::Listing;
 
 /// Where Renovate looks for its settings, in this order; those of `package.json` are in a field of it.
@@ -188,10 +189,10 @@ impl Renovate {
     /// What a policy has to keep to for a use in a file.
     ///
     /// # Errors
-    /// Renovate leaves it alone: why.
-    pub(crate) fn terms(&self, listing: &Listing, path: &str) -> Result<Terms, String> {
+    /// Renovate leaves it alone.
+    pub(crate) fn terms(&self, listing: &Listing, path: &str) -> Result<Terms, LeftAlone> {
         if !self.ignored.is_empty() && is_any(&self.ignored, path) {
-            return Err("Renovate leaves its file alone (ignorePaths)".to_owned());
+            return Err(LeftAlone::File);
         }
         let mut terms = self.terms.clone();
         let mut is_off = false;
@@ -210,22 +211,33 @@ impl Renovate {
                 terms.pins = rule.pins.unwrap_or(terms.pins);
             }
         }
-        if is_off {
-            Err("Renovate leaves it alone (a rule of packageRules)".to_owned())
-        } else {
-            Ok(terms)
-        }
+        if is_off { Err(LeftAlone::Rule) } else { Ok(terms) }
     }
 }
 
+/// Why a rule is not applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum RuleError {
+    /// A pattern is not valid.
+    #[error("{key}: {problem}")]
+    Pattern {
+        key: &'static str,
+        #[source]
+        problem: PatternError,
+    },
+    /// `allowedVersions` are not a range.
+    #[error("allowedVersions {0:?} is a regular expression: write it as filterTags.pattern of the policy")]
+    Range(String),
+}
+
 impl PackageRule {
-    fn read(node: &Node) -> Result<Self, String> {
-        let patterns = |key: &str, make: fn(&str) -> Result<Pattern, String>| {
+    fn read(node: &Node) -> Result<Self, RuleError> {
+        let patterns = |key: &'static str, make: fn(&str) -> Result<Pattern, PatternError>| {
             let made = texts(node, key)
                 .iter()
                 .map(|text| make(text))
                 .collect::<Result<Vec<_>, _>>();
-            made.map_err(|why| format!("{key}: {why}"))
+            made.map_err(|problem| RuleError::Pattern { key, problem })
         };
         let mut names = patterns("matchPackageNames", Pattern::new)?;
         names.extend(patterns("matchDepNames", Pattern::new)?);
@@ -288,11 +300,9 @@ fn managers(path: &str) -> &'static [&'static str] {
 }
 
 /// `allowedVersions` as a range.
-fn range(text: &str) -> Result<String, String> {
+fn range(text: &str) -> Result<String, RuleError> {
     if text.trim_start_matches('!').starts_with('/') {
-        Err(format!(
-            "allowedVersions {text:?} is a regular expression: write it as filterTags.pattern of the policy"
-        ))
+        Err(RuleError::Range(text.to_owned()))
     } else {
         Ok(text.replace("==", "="))
     }

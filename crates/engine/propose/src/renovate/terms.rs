@@ -3,6 +3,7 @@
 use bumpwright_adopt::Rule;
 use std::collections::BTreeMap;
 
+use crate::error::NoPolicy;
 use crate::pattern::Choice;
 
 /// What a policy has to keep to.
@@ -48,7 +49,7 @@ impl Terms {
     ///
     /// # Errors
     /// It has no versions to bound.
-    pub(crate) fn bound(&self, choice: &mut Choice, tag: &str) -> Result<(), String> {
+    pub(crate) fn bound(&self, choice: &mut Choice, tag: &str) -> Result<(), NoPolicy> {
         let Some(range) = self.range.clone().or_else(|| self.is_patch_only.then(|| patches(tag))?) else {
             return Ok(());
         };
@@ -57,9 +58,10 @@ impl Terms {
                 *own = range;
                 Ok(())
             }
-            _ => Err(format!(
-                "{tag} has no version that {range} could bound: write the policy by hand"
-            )),
+            _ => Err(NoPolicy::Unbound {
+                tag: tag.to_owned(),
+                range,
+            }),
         }
     }
 }
