@@ -41,8 +41,8 @@ pub(crate) enum MetadataError {
     Flat(#[from] UnflattenError),
     #[error(transparent)]
     Field(#[from] FieldError),
-    #[error("{0}")]
-    Time(String),
+    #[error(transparent)]
+    Time(#[from] bumpwright_gostd::TimeError),
     #[error("No keys found in file")]
     NoKeys,
     #[error(
@@ -186,7 +186,7 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
     let keys = Keys::read(&fields)?;
     let groups = fields.list("key_groups")?;
     let groups = groups.iter().map(Keys::read).collect::<Result<Vec<_>, _>>()?;
-    let last_modified = Time::parse(RFC_3339, last_modified.as_bytes()).map_err(MetadataError::Time)?;
+    let last_modified = Time::parse(RFC_3339, last_modified.as_bytes())?;
     let groups = key_groups(keys, groups)?;
     let mut found = found.into_iter();
     let rule = found.next();
@@ -291,7 +291,7 @@ impl Keys {
                 | MasterKey::Vault { created_at, .. }
                 | MasterKey::HuaweiKms { created_at, .. } => created_at,
             };
-            Time::parse(RFC_3339, created_at.as_bytes()).map_err(MetadataError::Time)?;
+            Time::parse(RFC_3339, created_at.as_bytes())?;
             if let MasterKey::HuaweiKms { key_id, .. } = key {
                 huawei_key(key_id)?;
             }

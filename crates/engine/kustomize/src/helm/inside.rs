@@ -3,8 +3,8 @@
 use super::{HelmChart, HelmError, Job};
 use crate::tree::{Loader, RemoteChart, TreeError, path};
 use bumpwright_helm::{
-    Capabilities, Chart, Folder, FolderEntry, Overrides, Release, Seeded, Selection, Settings, generated_name,
-    merge_values, name_of_template, render as render_chart,
+    Capabilities, CapabilitiesError, Chart, Folder, FolderEntry, ForeignError, Overrides, Release, Seeded, Selection,
+    Settings, generated_name, merge_values, name_of_template, render as render_chart,
 };
 use bumpwright_template::World as Chance;
 use compact_str::CompactString;
@@ -13,27 +13,23 @@ use std::borrow::Cow;
 /// The rendered objects, as text.
 pub(super) fn render(job: &Job<'_>) -> Result<Vec<u8>, HelmError> {
     let name = job.chart.name.as_str();
-    let failed = |error: String| HelmError::Render {
-        chart: name.to_owned(),
-        error,
-    };
     let seed = format!("{}/{}/{name}", job.chart.namespace, job.chart.release_name);
     let seeded = Seeded::new(seed.as_bytes());
     let chance = job.world.chance().unwrap_or(&seeded);
     let chart = job.chart()?;
     let overrides = job.overrides(&chart)?;
-    let values = merge_values(&overrides, &mut |file| Err(format!("{file}: not read here")));
-    let values = values.map_err(|error| failed(error.to_string()))?;
-    chart.check_installable().map_err(|error| failed(error.to_string()))?;
+    let values = merge_values(&overrides, &mut |file| Err(format!("{file}: not read here").into()));
+    let values = values.map_err(|error| job.failed(&error))?;
+    chart.check_installable().map_err(|error| job.failed(&error))?;
     let release = Release {
-        name: job.release_name(chance).map_err(failed)?,
+        name: job.release_name(chance)?,
         namespace: match job.chart.namespace.as_str() {
             "" => "default".to_owned(),
             namespace => namespace.to_owned(),
         },
         is_upgrade: false,
     };
-    let capabilities = job.capabilities().map_err(failed)?;
+    let capabilities = job.capabilities().map_err(|error| job.failed(&error))?;
     let rendered = render_chart(&chart, &values, &release, &capabilities, Settings::default(), chance);
     let selection = Selection {
         crds: job.chart.include_crds,
@@ -41,8 +37,8 @@ pub(super) fn render(job: &Job<'_>) -> Result<Vec<u8>, HelmError> {
         skip_tests: job.chart.skip_tests,
         show_only: Vec::new(),
     };
-    let text = rendered.map_err(|error| failed(error.to_string()))?.text(&selection);
-    Ok(text.map_err(failed)?.into_bytes())
+    let text = rendered.map_err(|error| job.failed(&error))?.text(&selection);
+    Ok(text.map_err(|error| job.failed(&error))?.into_bytes())
 }
 
 impl Job<'_> {
@@ -50,10 +46,6 @@ impl Job<'_> {
     fn chart(&self) -> Result<Chart, HelmError> {
         let name = self.chart.name.as_str();
         let folder = path::join(&self.chart.home(self.globals, self.loader), name);
-        let failed = |error: bumpwright_helm::HelmError| HelmError::Render {
-            chart: name.to_owned(),
-            error: error.to_string(),
-        };
         if HelmChart::is_here(&folder, self.loader) {
             let root = self.loader.tree().canonical(&folder).map(|found| found.path);
             let root = root.unwrap_or_else(|_| folder.clone());
@@ -62,7 +54,7 @@ impl Job<'_> {
                 folder: &folder,
                 root: &root,
             };
-            return Chart::from_folder(&folder).map_err(failed);
+            return Chart::from_folder(&folder).map_err(|error| self.failed(&error));
         }
         if self.chart.repo.is_empty() {
             return Err(HelmError::NoChart(folder));
@@ -77,7 +69,15 @@ impl Job<'_> {
             chart: format!("{name} of {}", self.chart.repo),
             error,
         })?;
-        Chart::from_archive(&archive).map_err(failed)
+        Chart::from_archive(&archive).map_err(|error| self.failed(&error))
+    }
+
+    /// The error of a chart that cannot be rendered.
+    fn failed(&self, error: &dyn std::error::Error) -> HelmError {
+        HelmError::Render {
+            chart: self.chart.name.to_string(),
+            error: error.to_string(),
+        }
     }
 
     fn overrides(&self, chart: &Chart) -> Result<Overrides, HelmError> {
@@ -96,17 +96,17 @@ impl Job<'_> {
         })
     }
 
-    fn release_name(&self, chance: &dyn Chance) -> Result<String, String> {
+    fn release_name(&self, chance: &dyn Chance) -> Result<String, HelmError> {
         let chart = self.chart;
         match (chart.release_name.as_str(), chart.name_template.as_str()) {
             ("", "") => Ok(generated_name(&chart.name, chance.now().0)),
-            ("", template) => name_of_template(template, chance).map_err(|error| error.to_string()),
+            ("", template) => name_of_template(template, chance).map_err(|error| self.failed(&error)),
             (name, "") => Ok(name.to_owned()),
-            _ => Err("cannot set --name-template and also specify a name".to_owned()),
+            _ => Err(HelmError::TwoNames(chart.name.to_string())),
         }
     }
 
-    fn capabilities(&self) -> Result<Capabilities, String> {
+    fn capabilities(&self) -> Result<Capabilities, CapabilitiesError> {
         let version = match self.settings.kube_version.as_str() {
             "" => self.chart.kube_version.as_str(),
             given => given,
@@ -117,6 +117,19 @@ impl Job<'_> {
             Capabilities::of(version, self.settings.api_versions.iter().map(String::as_str))
         }
     }
+}
+
+/// A link in a chart leads to a folder outside of it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}: a link to a folder outside of the chart")]
+struct LinkOutside(String);
+
+/// A file of a chart has too many bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("chart file {path} is larger than the maximum file size {most}")]
+struct FileTooLarge {
+    path: String,
+    most: u64,
 }
 
 /// The folder of a chart in the tree of the build. What links lead to outside of it is read as far as the
@@ -138,39 +151,39 @@ impl Inside<'_> {
 }
 
 impl Folder for Inside<'_> {
-    fn entry(&self, path: &str) -> Result<FolderEntry, String> {
+    fn entry(&self, path: &str) -> Result<FolderEntry, ForeignError> {
         match self.loader.tree().canonical(&self.at(path)) {
             Ok(found) if found.directory => {
                 if path::is_within(&found.path, self.root) {
                     Ok(FolderEntry::Folder)
                 } else {
-                    Err(format!("{path}: a link to a folder outside of the chart"))
+                    Err(LinkOutside(path.to_owned()).into())
                 }
             }
             Ok(_) => Ok(FolderEntry::File),
             Err(TreeError::Missing(_)) => Ok(FolderEntry::Absent),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn names(&self, path: &str) -> Result<Vec<String>, String> {
-        let names = self.loader.tree().list(&self.at(path));
-        names.map_err(|error| error.to_string())
+    fn names(&self, path: &str) -> Result<Vec<String>, ForeignError> {
+        Ok(self.loader.tree().list(&self.at(path))?)
     }
 
-    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, ForeignError> {
         let file = self.at(path);
         let tree = self.loader.tree();
         let is_own = tree
             .canonical(&file)
             .is_ok_and(|found| path::is_within(&found.path, self.root));
         let bytes = if is_own {
-            tree.read(&file).map_err(|error| error.to_string())?
+            tree.read(&file)?
         } else {
-            self.loader.load(&file).map_err(|error| error.to_string())?
+            self.loader.load(&file)?
         };
         if bytes.len() as u64 > most {
-            Err(format!("chart file {path} is larger than the maximum file size {most}"))
+            let path = path.to_owned();
+            Err(FileTooLarge { path, most }.into())
         } else {
             Ok(bytes.into_owned())
         }

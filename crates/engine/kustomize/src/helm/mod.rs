@@ -123,6 +123,9 @@ pub enum HelmError {
         /// Helm's text.
         error: String,
     },
+    /// The release has a name and a template for one.
+    #[error("chart {0}: cannot set --name-template and also specify a name")]
+    TwoNames(String),
     /// The version of helm is too old or unknown.
     #[error("this plugin requires helm V3 or V4 but got {0:?}")]
     Version(String),

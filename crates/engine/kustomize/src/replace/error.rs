@@ -29,9 +29,37 @@ pub enum SelectorError {
         /// The selector.
         selector: String,
         /// The problem.
-        reason: String,
+        #[source]
+        reason: LabelError,
     },
 }
+
+/// Why a text is not a label selector, in Kubernetes' words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LabelError {
+    /// Something else stands where a sign, key or value has to be.
+    #[error("found '{found}', expected: {expected}")]
+    Unexpected {
+        /// What stands there; empty at the end.
+        found: String,
+        /// What has to be there.
+        expected: &'static str,
+    },
+    /// A key could not be that of a label.
+    #[error("invalid label key {0:?}")]
+    Key(String),
+    /// A value could not be that of a label.
+    #[error("invalid label value {0:?}")]
+    Value(String),
+    /// What a label is compared with is not a number.
+    #[error("for 'Gt', 'Lt' operators, the value must be an integer")]
+    NotANumber,
+}
+
+/// A part of a path in brackets that does not name an item.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("list path element {0:?} must contain fieldName=fieldValue for element to match")]
+pub(super) struct NoSelection(pub(super) String);
 
 /// A replacement that cannot be applied.
 #[derive(Debug, Error)]

@@ -1,6 +1,6 @@
 //! Kubernetes' language of label selectors: `a=b, c!=d, e in (f, g), h notin (i), j, !k, l>1`.
 
-use super::error::SelectorError;
+use super::error::{LabelError, SelectorError};
 use bumpwright_gostd::parse_int;
 use bumpwright_yaml::Node;
 
@@ -109,14 +109,12 @@ impl<'a> Tokens<'a> {
         self.0.next_if(|token| *token == sign).is_some()
     }
 
-    fn found(&mut self, expected: &str) -> String {
-        format!(
-            "found '{}', expected: {expected}",
-            self.0.peek().copied().unwrap_or_default()
-        )
+    fn found(&mut self, expected: &'static str) -> LabelError {
+        let found = self.0.peek().map_or_else(String::new, |token| (*token).to_owned());
+        LabelError::Unexpected { found, expected }
     }
 
-    fn selector(&mut self) -> Result<Vec<Requirement>, String> {
+    fn selector(&mut self) -> Result<Vec<Requirement>, LabelError> {
         let mut requirements = Vec::new();
         if self.0.peek().is_none() {
             return Ok(requirements);
@@ -132,7 +130,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn requirement(&mut self) -> Result<Requirement, String> {
+    fn requirement(&mut self) -> Result<Requirement, LabelError> {
         let is_negated = self.sign("!");
         let Some(key) = self.word() else {
             return Err(self.found("!, identifier, or 'end of string'"));
@@ -150,24 +148,27 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    fn test(&mut self) -> Result<Test, String> {
+    fn test(&mut self) -> Result<Test, LabelError> {
         let number = |value: Vec<String>| {
             let value = value.first().and_then(|value| parse_int(value, 10, 64).ok());
-            value.ok_or_else(|| "for 'Gt', 'Lt' operators, the value must be an integer".to_owned())
+            value.ok_or(LabelError::NotANumber)
         };
-        match self.0.next().unwrap_or_default() {
+        match self.0.next().unwrap_or("") {
             "=" | "==" => Ok(Test::In(self.value()?)),
             "!=" => Ok(Test::NotIn(self.value()?)),
             "in" => Ok(Test::In(self.values()?)),
             "notin" => Ok(Test::NotIn(self.values()?)),
             ">" => Ok(Test::Above(number(self.value()?)?)),
             "<" => Ok(Test::Below(number(self.value()?)?)),
-            other => Err(format!("found '{other}', expected: '=', '!=', '==', 'in', notin'")),
+            other => Err(LabelError::Unexpected {
+                found: other.to_owned(),
+                expected: "'=', '!=', '==', 'in', notin'",
+            }),
         }
     }
 
     /// One value; empty where the requirement ends.
-    fn value(&mut self) -> Result<Vec<String>, String> {
+    fn value(&mut self) -> Result<Vec<String>, LabelError> {
         if self.0.peek().is_none_or(|token| *token == ",") {
             return Ok(vec![String::new()]);
         }
@@ -179,13 +180,13 @@ impl<'a> Tokens<'a> {
     }
 
     /// Values in parentheses. A missing one between commas is the empty string.
-    fn values(&mut self) -> Result<Vec<String>, String> {
+    fn values(&mut self) -> Result<Vec<String>, LabelError> {
         if !self.sign("(") {
             return Err(self.found("'('"));
         }
         let mut values = Vec::new();
         loop {
-            let value = self.word().unwrap_or_default();
+            let value = self.word().unwrap_or("");
             check_value(value)?;
             values.push(value.to_owned());
             if self.sign(")") {
@@ -199,22 +200,22 @@ impl<'a> Tokens<'a> {
 }
 
 /// Rejects an invalid label key: an optional DNS name and a slash, then a name.
-fn check_key(key: &str) -> Result<(), String> {
+fn check_key(key: &str) -> Result<(), LabelError> {
     let (prefix, name) = key
         .rsplit_once('/')
         .map_or((None, key), |(prefix, name)| (Some(prefix), name));
     let prefix_is_wrong = prefix.is_some_and(|prefix| !is_dns_name(prefix));
     if prefix_is_wrong || !is_name(name) {
-        return Err(format!("invalid label key {key:?}"));
+        return Err(LabelError::Key(key.to_owned()));
     }
     Ok(())
 }
 
-fn check_value(value: &str) -> Result<(), String> {
+fn check_value(value: &str) -> Result<(), LabelError> {
     if value.is_empty() || is_name(value) {
         return Ok(());
     }
-    Err(format!("invalid label value {value:?}"))
+    Err(LabelError::Value(value.to_owned()))
 }
 
 fn is_name(text: &str) -> bool {

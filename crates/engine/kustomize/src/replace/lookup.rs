@@ -1,16 +1,16 @@
 //! The node at a path, as kyaml's `PathGetter` finds it: keys, positions in lists, `-` for the last item, and
 //! `[key=value]` for the first item that holds the entry.
 
+use super::error::NoSelection;
 use crate::fields::{Fault, untagged};
 use bumpwright_gostd::atoi;
 use bumpwright_yaml::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 use compact_str::CompactString;
 
 /// Parses `[key=value]`; `None` if the part has no brackets.
-pub(super) fn split_selection(part: &str) -> Option<Result<(&str, &str), String>> {
+pub(super) fn split_selection(part: &str) -> Option<Result<(&str, &str), NoSelection>> {
     let inner = part.strip_prefix('[')?.strip_suffix(']')?;
-    let missing = || format!("list path element {part:?} must contain fieldName=fieldValue for element to match");
-    Some(inner.split_once('=').ok_or_else(missing))
+    Some(inner.split_once('=').ok_or_else(|| NoSelection(part.to_owned())))
 }
 
 /// A part of a path.
@@ -34,7 +34,7 @@ impl<'a> Part<'a> {
             "*" => Err(wrong("wildcard is not supported here; name one item".to_owned())),
             _ => match split_selection(part) {
                 Some(selection) => {
-                    let (key, value) = selection.map_err(wrong)?;
+                    let (key, value) = selection.map_err(|error| wrong(error.to_string()))?;
                     Ok(Self::Item { key, value })
                 }
                 None => Ok(Self::Key(part)),

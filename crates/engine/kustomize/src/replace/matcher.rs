@@ -29,7 +29,7 @@ impl Search<'_> {
             return self.position(node, at, rest);
         }
         if let Some(selection) = split_selection(part) {
-            let (key, pattern) = selection.map_err(|problem| Fault::new(node.place, problem))?;
+            let (key, pattern) = selection.map_err(|error| Fault::new(node.place, error.to_string()))?;
             return self.selection(node, key, pattern, rest);
         }
         if part == "*" {

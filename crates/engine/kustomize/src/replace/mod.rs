@@ -19,7 +19,7 @@ mod structured;
 mod var;
 mod yaml_text;
 
-pub use error::{ReplaceError, SelectorError, VarError};
+pub use error::{LabelError, ReplaceError, SelectorError, VarError};
 pub use expand::{Expansion, VarValue, expand};
 pub use label_selector::LabelSelector;
 pub use lookup::{lookup, lookup_or_create};

@@ -1,7 +1,7 @@
 //! age's armor: base64 in lines of 64 characters between two marker lines, and nothing else.
 
+use super::error::ArmorError;
 use super::stream::Input;
-use bumpwright_gostd::quote_bytes;
 
 const HEADER: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
 const FOOTER: &[u8] = b"-----END AGE ENCRYPTED FILE-----";
@@ -15,7 +15,7 @@ const MAX_WHITESPACE: usize = 1024;
 pub(super) fn open(text: &[u8]) -> Input {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let fault = decode(text, &mut bytes).err();
-    Input::new(bytes, fault.map(|fault| format!("invalid armor: {fault}")))
+    Input::new(bytes, fault)
 }
 
 struct Lines<'a> {
@@ -24,22 +24,21 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// The next line without its end.
-    fn next(&mut self) -> Result<&'a [u8], String> {
+    fn next(&mut self) -> Result<&'a [u8], ArmorError> {
         if self.rest.is_empty() {
-            return Err("unexpected EOF".to_owned());
+            return Err(ArmorError::Cut);
         }
         let end = self.rest.iter().position(|byte| *byte == b'\n');
-        let (line, rest) = match end {
-            Some(at) => (self.rest.get(..at), self.rest.get(at + 1..)),
-            None => (Some(self.rest), None),
+        let (line, rest) = match self.rest.split_at(end.unwrap_or(self.rest.len())) {
+            (line, [_, rest @ ..]) => (line, rest),
+            whole => whole,
         };
-        self.rest = rest.unwrap_or_default();
-        let line = line.unwrap_or_default();
+        self.rest = rest;
         Ok(line.strip_suffix(b"\r").unwrap_or(line))
     }
 }
 
-fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), ArmorError> {
     let mut lines = Lines { rest: text };
     let mut removed = 0;
     loop {
@@ -47,12 +46,12 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         if line.trim_ascii().is_empty() {
             removed += line.len() + 1;
             if removed > MAX_WHITESPACE {
-                return Err("too much leading whitespace".to_owned());
+                return Err(ArmorError::LeadingSpace);
             }
             continue;
         }
         if line != HEADER {
-            return Err(format!("invalid first line: {}", quote_bytes(line)));
+            return Err(ArmorError::FirstLine(line.to_vec()));
         }
         break;
     }
@@ -62,10 +61,10 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
             return trailing(lines.rest);
         }
         if line.is_empty() {
-            return Err("empty line in armored data".to_owned());
+            return Err(ArmorError::EmptyLine);
         }
         if line.len() > COLUMNS {
-            return Err("column limit exceeded".to_owned());
+            return Err(ArmorError::LongLine);
         }
         let bytes = super::strict_base64(line, true)?;
         out.extend_from_slice(&bytes);
@@ -74,20 +73,20 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
             return if line == FOOTER {
                 trailing(lines.rest)
             } else {
-                Err(format!("invalid closing line: {}", quote_bytes(line)))
+                Err(ArmorError::ClosingLine(line.to_vec()))
             };
         }
     }
 }
 
 /// Checks that only white space follows.
-fn trailing(rest: &[u8]) -> Result<(), String> {
+fn trailing(rest: &[u8]) -> Result<(), ArmorError> {
     let seen = rest.get(..MAX_WHITESPACE).unwrap_or(rest);
     if !seen.trim_ascii().is_empty() {
-        return Err("trailing data after armored file".to_owned());
+        return Err(ArmorError::Trailing("trailing data after armored file"));
     }
     if seen.len() == MAX_WHITESPACE {
-        Err("too much trailing whitespace".to_owned())
+        Err(ArmorError::Trailing("too much trailing whitespace"))
     } else {
         Ok(())
     }

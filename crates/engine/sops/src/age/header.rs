@@ -1,8 +1,8 @@
 //! The header of an age file: the file key wrapped for each recipient, and a MAC over all of it.
 
+use super::error::{End, HeaderError, StanzaError};
 use super::stream::Input;
 use super::strict_base64;
-use bumpwright_gostd::quote_bytes;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -39,96 +39,82 @@ impl Header {
     }
 }
 
-/// Parses a header; errors are in age's words.
-pub(super) fn read(input: &mut Input) -> Result<Header, String> {
-    const PARSING: &str = "parsing age header: ";
-    let intro = input.line().map_err(|end| {
-        if end == "EOF" {
-            format!("{PARSING}file is empty")
-        } else {
-            format!("{PARSING}failed to read intro: {end}")
-        }
+/// Parses a header.
+pub(super) fn read(input: &mut Input) -> Result<Header, HeaderError> {
+    let intro = input.line().map_err(|end| match end {
+        End::Eof => HeaderError::Empty,
+        end => HeaderError::NoIntro(end),
     })?;
     if intro != INTRO {
-        return Err(format!("{PARSING}unexpected intro: {}", quote_bytes(&intro)));
+        return Err(HeaderError::Intro(intro));
     }
     let mut authenticated = intro;
     let mut stanzas = Vec::new();
     loop {
         if input.rest().len() < FOOTER.len() {
-            return Err(format!("{PARSING}failed to read header: {}", input.end("EOF")));
+            return Err(HeaderError::Cut(input.end(End::Eof)));
         }
         if input.rest().starts_with(FOOTER) {
-            let line = input.line().map_err(|end| format!("failed to read header: {end}"))?;
+            let line = input.line().map_err(HeaderError::ClosingCut)?;
             authenticated.extend_from_slice(FOOTER);
-            let mac = mac_of(&line).map_err(|error| format!("{PARSING}{error}"))?;
+            let mac = mac_of(&line)?;
             return Ok(Header {
                 stanzas,
                 authenticated,
                 mac,
             });
         }
-        let stanza = stanza(input, &mut authenticated);
-        stanzas.push(stanza.map_err(|error| format!("failed to parse header: {error}"))?);
+        stanzas.push(stanza(input, &mut authenticated)?);
     }
 }
 
-fn split(line: &[u8]) -> (&[u8], Vec<&[u8]>) {
+/// The words of a line.
+fn words(line: &[u8]) -> Vec<&[u8]> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let mut parts = line.split(|byte| *byte == b' ');
-    (parts.next().unwrap_or_default(), parts.collect())
+    line.split(|byte| *byte == b' ').collect()
 }
 
-fn mac_of(line: &[u8]) -> Result<Vec<u8>, String> {
-    let (prefix, arguments) = split(line);
-    let [argument] = arguments.as_slice() else {
-        return Err(format!("malformed closing line: {}", quote_bytes(line)));
+fn mac_of(line: &[u8]) -> Result<Vec<u8>, HeaderError> {
+    let [FOOTER, argument] = words(line)[..] else {
+        return Err(HeaderError::Closing(line.to_vec()));
     };
-    if prefix != FOOTER {
-        return Err(format!("malformed closing line: {}", quote_bytes(line)));
-    }
-    let malformed = |why: &str| format!("malformed closing line {}: {why}", quote_bytes(line));
-    let mac = strict_base64(argument, false).map_err(|error| malformed(&error))?;
+    let mac = strict_base64(argument, false).map_err(|problem| HeaderError::Mac {
+        line: line.to_vec(),
+        problem,
+    })?;
     if mac.len() == 32 {
         Ok(mac)
     } else {
-        Err(malformed("%!v(<nil>)"))
+        Err(HeaderError::MacSize(line.to_vec()))
     }
 }
 
-fn stanza(input: &mut Input, authenticated: &mut Vec<u8>) -> Result<Stanza, String> {
-    let read_line = |input: &mut Input| input.line().map_err(|end| format!("failed to read line: {end}"));
-    let line = read_line(input)?;
+fn stanza(input: &mut Input, authenticated: &mut Vec<u8>) -> Result<Stanza, StanzaError> {
+    let line = input.line().map_err(StanzaError::Cut)?;
     if !line.starts_with(STANZA) {
-        return Err(format!("malformed stanza opening line: {}", quote_bytes(&line)));
+        return Err(StanzaError::Opening(line));
     }
-    let (prefix, arguments) = split(&line);
     let printable = |text: &&[u8]| !text.is_empty() && text.iter().all(|byte| (33..=126).contains(byte));
-    if prefix != STANZA || arguments.is_empty() || !arguments.iter().all(printable) {
-        return Err(format!("malformed stanza: {}", quote_bytes(&line)));
-    }
-    let mut arguments = arguments
-        .into_iter()
-        .map(|text| String::from_utf8_lossy(text).into_owned());
-    let kind = arguments.next().unwrap_or_default();
-    let arguments = arguments.collect();
+    let text = |text: &&[u8]| String::from_utf8_lossy(text).into_owned();
+    let (kind, arguments) = match &words(&line)[..] {
+        [STANZA, kind, arguments @ ..] if printable(kind) && arguments.iter().all(printable) => {
+            (text(kind), arguments.iter().map(text).collect())
+        }
+        _ => return Err(StanzaError::Arguments(line)),
+    };
     authenticated.extend_from_slice(&line);
     let mut body = Vec::new();
     loop {
-        let line = read_line(input)?;
-        let malformed = |why: &str| format!("malformed body line {}: {why}", quote_bytes(&line));
-        let bytes = strict_base64(line.strip_suffix(b"\n").unwrap_or(&line), false).map_err(|error| {
-            if line.starts_with(FOOTER) || line.starts_with(STANZA) {
-                malformed(
-                    "stanza ended without a short line\nnote: this might be a file encrypted with an old beta version \
-                     of age or rage; use age v1.0.0-beta6 or rage to decrypt it",
-                )
-            } else {
-                format!("parsing age header: {}", malformed(&error))
+        let line = input.line().map_err(StanzaError::Cut)?;
+        let bytes = match strict_base64(line.strip_suffix(b"\n").unwrap_or(&line), false) {
+            Ok(bytes) => bytes,
+            Err(_) if line.starts_with(FOOTER) || line.starts_with(STANZA) => {
+                return Err(StanzaError::NoShortLine(line));
             }
-        })?;
+            Err(problem) => return Err(StanzaError::Body { line, problem }),
+        };
         if bytes.len() > BYTES_PER_LINE {
-            return Err(format!("parsing age header: {}", malformed("too long")));
+            return Err(StanzaError::LongBody(line));
         }
         authenticated.extend_from_slice(&line);
         body.extend_from_slice(&bytes);

@@ -11,11 +11,12 @@ use shake::{ExtendableOutput, Shake256, Update, XofReader};
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::error::{LOW_ORDER, UnwrapError};
 use super::header::Stanza;
 use super::stream::{TAG, open_once};
 use super::strict_base64;
 use super::unwrap::Unwrap;
-use super::x25519::{FILE_KEY, LOW_ORDER, agreed};
+use super::x25519::{FILE_KEY, agreed};
 
 const INFO: &[u8] = b"age-encryption.org/mlkem768x25519";
 /// The domain separator of X-Wing's hash.
@@ -55,18 +56,21 @@ impl HybridKey {
             return Unwrap::NotMine;
         }
         let [encapsulated] = stanza.arguments.as_slice() else {
-            return Unwrap::Failed("invalid mlkem768x25519 recipient block".to_owned());
+            return Unwrap::Failed(UnwrapError::Arguments("mlkem768x25519"));
         };
         let encapsulated = match strict_base64(encapsulated.as_bytes(), false) {
             Ok(encapsulated) => encapsulated,
-            Err(error) => return Unwrap::Failed(format!("failed to parse mlkem768x25519 recipient: {error}")),
+            Err(problem) => {
+                let kind = "mlkem768x25519";
+                return Unwrap::Failed(UnwrapError::Share { kind, problem });
+            }
         };
         if stanza.body.len() != FILE_KEY + TAG {
-            return Unwrap::Failed("encrypted value has unexpected length".to_owned());
+            return Unwrap::Failed(UnwrapError::Length);
         }
         let shared = match self.shared(&encapsulated) {
             Ok(shared) => shared,
-            Err(error) => return Unwrap::Failed(format!("invalid mlkem768x25519 recipient: {error}")),
+            Err(error) => return Unwrap::Failed(UnwrapError::Encapsulated(error)),
         };
         // A key for another file fails only here.
         match opened(&*shared, &stanza.body) {

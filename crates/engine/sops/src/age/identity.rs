@@ -4,10 +4,11 @@ use zeroize::Zeroizing;
 
 use super::armor;
 use super::bech32::{self, Bech32Error};
+use super::error::{AgeError, FileKeyError, UnwrapError};
 use super::header::{self, Header, Stanza};
 use super::hybrid::HybridKey;
 use super::ssh::{SshKey, SshKeyError};
-use super::stream::{PayloadError, payload};
+use super::stream::payload;
 use super::unwrap::Unwrap;
 use super::x25519::X25519Key;
 use bumpwright_gostd::quote;
@@ -43,11 +44,6 @@ const MAX_LINE: usize = 64 * 1024;
 
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 
-/// Where SOPS looks for keys on a machine of its own.
-const LOCATIONS: &str = "'SOPS_AGE_SSH_PRIVATE_KEY_FILE', 'SOPS_AGE_SSH_PRIVATE_KEY_CMD', '~/.ssh/id_ed25519', \
-                         '~/.ssh/id_rsa', 'SOPS_AGE_KEY', 'SOPS_AGE_KEY_FILE', 'SOPS_AGE_KEY_CMD', and \
-                         '~/.config/sops/age/keys.txt'";
-
 impl Identities {
     /// Adds the keys of an `.agekey` entry: one a line, apart from empty lines and those with `#`; or
     /// one private SSH key.
@@ -80,40 +76,33 @@ impl Identities {
         self.0.is_empty()
     }
 
-    /// Decrypts an armored file; errors are in SOPS' words.
-    pub(crate) fn open(&self, text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
+    /// Decrypts an armored file.
+    pub(crate) fn open(&self, text: &str) -> Result<Zeroizing<Vec<u8>>, AgeError> {
         if self.0.is_empty() {
-            return Err(format!(
-                "failed to load age identities. Did not find keys in locations {LOCATIONS}."
-            ));
+            return Err(AgeError::NoIdentity);
         }
-        let reader = |error| format!("failed to create reader for decrypting sops data key with age: {error}");
         let mut source = armor::open(text.as_bytes());
-        let header = header::read(&mut source).map_err(|error| reader(format!("failed to read header: {error}")))?;
-        let file_key = self.file_key(&header).map_err(reader)?;
-        payload(&mut source, &file_key).map_err(|error| match error {
-            PayloadError::Nonce(error) => reader(error),
-            PayloadError::Chunk(error) => format!("failed to copy age decrypted data into bytes.Buffer: {error}"),
-        })
+        let header = header::read(&mut source)?;
+        let file_key = self.file_key(&header)?;
+        payload(&mut source, &file_key)
     }
 
-    fn file_key(&self, header: &Header) -> Result<Zeroizing<Vec<u8>>, String> {
+    fn file_key(&self, header: &Header) -> Result<Zeroizing<Vec<u8>>, FileKeyError> {
         // age's own keys are tried before others.
         let is_own = |key: &&Identity| matches!(key, Identity::X25519(_) | Identity::Hybrid(_));
         let (own, others): (Vec<_>, Vec<_>) = self.0.iter().partition(is_own);
         for identity in own.into_iter().chain(others) {
             match identity.unwrap(&header.stanzas) {
                 Unwrap::NotMine => {}
-                Unwrap::Failed(error) => return Err(error),
+                Unwrap::Failed(error) => return Err(error.into()),
                 Unwrap::Done(key) if header.is_authentic(&key) => return Ok(key),
-                Unwrap::Done(_) => return Err("bad header MAC".to_owned()),
+                Unwrap::Done(_) => return Err(FileKeyError::Mac),
             }
         }
         Err(match self.0.len() {
-            1 => "identity did not match any of the recipients: incorrect identity for recipient block",
-            _ => "no identity matched any of the recipients",
-        }
-        .to_owned())
+            1 => FileKeyError::NoMatch,
+            _ => FileKeyError::NoneMatch,
+        })
     }
 }
 
@@ -124,7 +113,7 @@ impl Identity {
                 Self::X25519(key) => key.unwrap(stanza),
                 Self::Hybrid(key) => key.unwrap(stanza),
                 Self::Ssh(key) => key.unwrap(stanza),
-                Self::Plugin => Unwrap::Failed("plugins of age are not run here".to_owned()),
+                Self::Plugin => Unwrap::Failed(UnwrapError::Plugin),
             };
             if !matches!(result, Unwrap::NotMine) {
                 return result;

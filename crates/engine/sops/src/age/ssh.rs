@@ -12,10 +12,11 @@ use ssh_key::private::{KeypairData, RsaKeypair};
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
 
+use super::error::UnwrapError;
 use super::header::Stanza;
 use super::strict_base64;
 use super::unwrap::Unwrap;
-use super::x25519::{LOW_ORDER, agreed, open_wrapped};
+use super::x25519::{agreed, open_wrapped};
 
 const ED25519_LABEL: &[u8] = b"age-encryption.org/v1/ssh-ed25519";
 const RSA_LABEL: &str = "age-encryption.org/v1/ssh-rsa";
@@ -83,13 +84,16 @@ impl SshKey {
         if stanza.kind != "ssh-ed25519" {
             return Unwrap::NotMine;
         }
-        let invalid = || Unwrap::Failed("invalid ssh-ed25519 recipient block".to_owned());
+        let invalid = || Unwrap::Failed(UnwrapError::Arguments("ssh-ed25519"));
         let [tag, share] = stanza.arguments.as_slice() else {
             return invalid();
         };
         let share = match strict_base64(share.as_bytes(), false) {
             Ok(share) => share,
-            Err(error) => return Unwrap::Failed(format!("failed to parse ssh-ed25519 recipient: {error}")),
+            Err(problem) => {
+                let kind = "ssh-ed25519";
+                return Unwrap::Failed(UnwrapError::Share { kind, problem });
+            }
         };
         let Ok(share) = <[u8; 32]>::try_from(share) else {
             return invalid();
@@ -99,7 +103,7 @@ impl SshKey {
         }
         let shared = agreed(secret, share).and_then(|shared| agreed(tweak, shared.to_bytes()));
         let Some(shared) = shared else {
-            return Unwrap::Failed(format!("invalid X25519 recipient: {LOW_ORDER}"));
+            return Unwrap::Failed(UnwrapError::LowOrder);
         };
         match open_wrapped(
             shared.as_bytes(),
@@ -109,9 +113,7 @@ impl SshKey {
             &stanza.body,
         ) {
             Some(key) => Unwrap::Done(key),
-            None => {
-                Unwrap::Failed("failed to decrypt file key: chacha20poly1305: message authentication failed".to_owned())
-            }
+            None => Unwrap::Failed(UnwrapError::Ed25519),
         }
     }
 
@@ -120,14 +122,14 @@ impl SshKey {
             return Unwrap::NotMine;
         }
         let [tag] = stanza.arguments.as_slice() else {
-            return Unwrap::Failed("invalid ssh-rsa recipient block".to_owned());
+            return Unwrap::Failed(UnwrapError::Arguments("ssh-rsa"));
         };
         if *tag != self.tag {
             return Unwrap::NotMine;
         }
         match key.decrypt(Oaep::<Sha256>::new_with_label(RSA_LABEL.as_bytes()), &stanza.body) {
             Ok(key) => Unwrap::Done(Zeroizing::new(key)),
-            Err(_) => Unwrap::Failed("failed to decrypt file key: crypto/rsa: decryption error".to_owned()),
+            Err(_) => Unwrap::Failed(UnwrapError::Rsa),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The input of an age file, and its payload: chunks of 64 KiB, each sealed with its number as the nonce.
 
+use super::error::{AgeError, ArmorError, End, PayloadError};
 use chacha20poly1305::aead::AeadInOut;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce};
 use hkdf::Hkdf;
@@ -15,11 +16,11 @@ const SEALED_CHUNK: usize = CHUNK + TAG;
 pub(super) struct Input {
     bytes: Vec<u8>,
     at: usize,
-    fault: Option<String>,
+    fault: Option<ArmorError>,
 }
 
 impl Input {
-    pub(super) const fn new(bytes: Vec<u8>, fault: Option<String>) -> Self {
+    pub(super) const fn new(bytes: Vec<u8>, fault: Option<ArmorError>) -> Self {
         Self { bytes, at: 0, fault }
     }
 
@@ -29,20 +30,14 @@ impl Input {
     }
 
     /// Reads a line with its line break; the error is that of the end of the input.
-    pub(super) fn line(&mut self) -> Result<Vec<u8>, String> {
-        match self.rest().iter().position(|byte| *byte == b'\n') {
-            Some(at) => {
-                let line = self.rest().get(..=at).unwrap_or_default().to_vec();
-                self.at += line.len();
-                Ok(line)
-            }
-            None => Err(self.end("EOF")),
-        }
+    pub(super) fn line(&mut self) -> Result<Vec<u8>, End> {
+        let end = self.rest().iter().position(|byte| *byte == b'\n');
+        end.and_then(|at| self.take(at + 1)).ok_or_else(|| self.end(End::Eof))
     }
 
     /// The error of reading on.
-    pub(super) fn end(&self, eof: &str) -> String {
-        self.fault.clone().unwrap_or_else(|| eof.to_owned())
+    pub(super) fn end(&self, eof: End) -> End {
+        self.fault.clone().map_or(eof, End::Armor)
     }
 
     pub(super) const fn has_fault(&self) -> bool {
@@ -56,32 +51,20 @@ impl Input {
     }
 }
 
-/// Why a payload cannot be decrypted.
-pub(super) enum PayloadError {
-    /// Before the first chunk.
-    Nonce(String),
-    /// In the chunks.
-    Chunk(String),
-}
-
 /// Decrypts the payload after the header.
-pub(super) fn payload(input: &mut Input, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
+pub(super) fn payload(input: &mut Input, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, AgeError> {
     let Some(nonce) = input.take(NONCE) else {
-        let eof = if input.rest().is_empty() {
-            "EOF"
-        } else {
-            "unexpected EOF"
-        };
-        return Err(PayloadError::Nonce(format!("failed to read nonce: {}", input.end(eof))));
+        let eof = if input.rest().is_empty() { End::Eof } else { End::Cut };
+        return Err(AgeError::Nonce(input.end(eof)));
     };
     let mut key = Zeroizing::new([0; 32]);
     // HKDF always has room for 32 bytes.
     let _ = Hkdf::<Sha256>::new(Some(&nonce), file_key).expand(b"payload", &mut *key);
     let cipher = ChaCha20Poly1305::new((&*key).into());
-    chunks(input, &cipher).map_err(PayloadError::Chunk)
+    Ok(chunks(input, &cipher)?)
 }
 
-fn chunks(input: &Input, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>, String> {
+fn chunks(input: &Input, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
     let mut out = Zeroizing::new(Vec::with_capacity(input.rest().len()));
     let mut rest = input.rest();
     let mut number = 0_u64;
@@ -91,10 +74,10 @@ fn chunks(input: &Input, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>
         rest = behind;
         if !whole {
             if input.has_fault() || chunk.is_empty() {
-                return Err(input.end("unexpected EOF"));
+                return Err(input.end(End::Cut).into());
             }
             if number > 0 && chunk.len() == TAG {
-                return Err("last chunk is empty, try age v1.0.0, and please consider reporting this".to_owned());
+                return Err(PayloadError::EmptyChunk);
             }
         }
         let mut last = !whole;
@@ -103,13 +86,12 @@ fn chunks(input: &Input, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>
             last = true;
             plain = open(cipher, number, last, chunk);
         }
-        let plain =
-            plain.ok_or("failed to decrypt and authenticate payload chunk, file may be corrupted or tampered with")?;
+        let plain = plain.ok_or(PayloadError::Chunk)?;
         out.extend_from_slice(&plain);
         if last {
             return match (rest.is_empty(), &input.fault) {
-                (false, _) => Err("trailing data after end of encrypted file".to_owned()),
-                (true, Some(fault)) => Err(format!("non-EOF error reading after end of encrypted file: {fault}")),
+                (false, _) => Err(PayloadError::Trailing),
+                (true, Some(fault)) => Err(PayloadError::Fault(fault.clone().into())),
                 (true, None) => Ok(out),
             };
         }

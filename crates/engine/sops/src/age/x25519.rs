@@ -6,6 +6,7 @@ use sha2::Sha256;
 use x25519_dalek::{PublicKey, SharedSecret, StaticSecret};
 use zeroize::Zeroizing;
 
+use super::error::UnwrapError;
 use super::header::Stanza;
 use super::stream::{TAG, open_once};
 use super::strict_base64;
@@ -14,8 +15,6 @@ use super::unwrap::Unwrap;
 const LABEL: &[u8] = b"age-encryption.org/v1/X25519";
 /// Bytes of a file key.
 pub(super) const FILE_KEY: usize = 16;
-/// Go's error for a low-order point.
-pub(super) const LOW_ORDER: &str = "crypto/ecdh: bad X25519 remote ECDH input: low order point";
 
 /// A secret key with its public half.
 pub(super) struct X25519Key {
@@ -36,20 +35,23 @@ impl X25519Key {
             return Unwrap::NotMine;
         }
         let [share] = stanza.arguments.as_slice() else {
-            return Unwrap::Failed("invalid X25519 recipient block".to_owned());
+            return Unwrap::Failed(UnwrapError::Arguments("X25519"));
         };
         let share = match strict_base64(share.as_bytes(), false) {
             Ok(share) => share,
-            Err(error) => return Unwrap::Failed(format!("failed to parse X25519 recipient: {error}")),
+            Err(problem) => {
+                let kind = "X25519";
+                return Unwrap::Failed(UnwrapError::Share { kind, problem });
+            }
         };
         let Ok(share) = <[u8; 32]>::try_from(share) else {
-            return Unwrap::Failed("invalid X25519 recipient block".to_owned());
+            return Unwrap::Failed(UnwrapError::Arguments("X25519"));
         };
         let Some(shared) = agreed(&self.secret, share) else {
-            return Unwrap::Failed(format!("invalid X25519 recipient: {LOW_ORDER}"));
+            return Unwrap::Failed(UnwrapError::LowOrder);
         };
         if stanza.body.len() != FILE_KEY + TAG {
-            return Unwrap::Failed("invalid X25519 recipient block: incorrect file key size".to_owned());
+            return Unwrap::Failed(UnwrapError::FileKeySize);
         }
         match open_wrapped(shared.as_bytes(), &share, self.public.as_bytes(), LABEL, &stanza.body) {
             Some(key) => Unwrap::Done(key),

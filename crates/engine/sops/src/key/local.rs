@@ -28,7 +28,7 @@ pub enum ImportError {
 impl KeyService for LocalKeys {
     fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         match key {
-            MasterKey::Age { enc, .. } => self.age.open(enc).map_err(KeyError::new),
+            MasterKey::Age { enc, .. } => self.age.open(enc).map_err(|error| KeyError::new(error.to_string())),
             MasterKey::Pgp { enc, .. } => self.pgp.decrypt(enc),
             other => Err(KeyError::new(format!(
                 "no service for keys of the kind {} is configured",
