@@ -19,9 +19,9 @@ pub(crate) struct Removal {
 /// The text without annotations, how many are gone, and for each object that keeps them why: its layout does not permit
 /// it. Offsets are those of `old`, to which `new` has added comments alone.
 pub(crate) fn without(old: &str, new: &str, removals: &[Removal]) -> (String, usize, Vec<String>) {
-    let documents = match parsed(old) {
+    let documents = match parse_as_written(old) {
         Ok(documents) => documents,
-        Err(why) => return (new.to_owned(), 0, vec![why]),
+        Err(error) => return (new.to_owned(), 0, vec![error.message]),
     };
     let ways = ways_to(&documents, removals);
     if let Some(text) = ways.as_ref().and_then(|ways| without_all(new, ways)) {
@@ -54,7 +54,7 @@ pub(crate) fn without(old: &str, new: &str, removals: &[Removal]) -> (String, us
 
 /// The text without all of these, which are cut at once; none where that is not what remains.
 fn without_all(text: &str, ways: &[(Way, &[String])]) -> Option<String> {
-    let documents = parsed(text).ok()?;
+    let documents = parse_as_written(text).ok()?;
     let (mut spans, mut moves) = (Vec::new(), Moves::default());
     for (way, keys) in ways {
         let metadata = follow(&documents, way)?;
@@ -88,10 +88,6 @@ fn annotation(way: &Way, key: &str) -> Way {
 
 fn unusual() -> String {
     "its annotations are written in a way that is not rewritten here; remove them by hand".to_owned()
-}
-
-fn parsed(text: &str) -> Result<Vec<Rc<Node>>, String> {
-    parse_as_written(text).map_err(|error| error.message)
 }
 
 /// The ways to the mappings whose annotations go; none if one of them is not found.

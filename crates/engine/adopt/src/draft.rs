@@ -9,6 +9,7 @@ use bumpwright_api::tree::Node;
 use bumpwright_edit::{FileKind, Setter, file_kind, mark_at, obstacles};
 
 use super::annotations::{Removal, without};
+use super::error::{NotMarked, Obstacle};
 use super::files::{Files, Parsed};
 use super::objects::Objects;
 use super::remarks::{At, Remark, Weight};
@@ -122,32 +123,34 @@ impl<'a> Draft<'a> {
     /// Whether a marker can be put behind a field.
     ///
     /// # Errors
-    /// Why there can be none, with the place.
-    pub(crate) fn check(&mut self, file: usize, node: &Node, setter: &Setter) -> Result<(), String> {
-        let place = self.place(file, node);
+    /// [`NotMarked`]
+    pub(crate) fn check(&mut self, file: usize, node: &Node, setter: &Setter) -> Result<(), NotMarked> {
+        self.obstacle(file, node, setter).map_err(|problem| NotMarked {
+            place: self.place(file, node),
+            problem,
+        })
+    }
+
+    fn obstacle(&mut self, file: usize, node: &Node, setter: &Setter) -> Result<(), Obstacle> {
         let Some(source) = self.files.get(file) else {
             return Ok(());
         };
         if file_kind(&source.source.path) != FileKind::Yaml {
-            return Err(format!(
-                "{place}: the file is not YAML, so it has no comments for markers"
-            ));
+            return Err(Obstacle::NotYaml);
         }
         let start = node.span.start;
         if let Some(other) = self.marks.get(&file).and_then(|marks| marks.get(&start)) {
             return if other == setter {
                 Ok(())
             } else {
-                Err(format!(
-                    "{place}: another image is written to the same field, by {other}"
-                ))
+                Err(Obstacle::Taken(other.clone()))
             };
         }
         if !self.is_free(file, start) {
             let one = BTreeMap::from([(start, setter.clone())]);
-            let marking = mark_at(source.text, &one).map_err(|why| format!("{place}: {why}"))?;
+            let marking = mark_at(source.text, &one)?;
             if let Some(left) = marking.left.first() {
-                return Err(format!("{place}: no marker can be put there, {}", left.why));
+                return Err(Obstacle::NoRoom(left.why));
             }
         }
         Ok(())
@@ -242,7 +245,7 @@ impl<'a> Draft<'a> {
         };
         let marks = self.marks.remove(&file).unwrap_or_default();
         let marking = mark_at(text, &marks)
-            .map_err(|why| self.tell(Weight::Left, at, "", why))
+            .map_err(|why| self.tell(Weight::Left, at, "", why.to_string()))
             .ok()?;
         let new = marking.new.and_then(|new| String::from_utf8(new).ok());
         let new = new.unwrap_or_else(|| text.to_owned());

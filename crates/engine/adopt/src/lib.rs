@@ -18,6 +18,7 @@
 mod annotations;
 mod argocd;
 mod draft;
+mod error;
 mod fields;
 mod files;
 mod flux_v1;

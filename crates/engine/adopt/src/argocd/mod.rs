@@ -3,6 +3,7 @@
 
 mod application;
 mod conflicts;
+mod error;
 mod groups;
 mod settings;
 mod spots;
@@ -15,6 +16,7 @@ use bumpwright_edit::Setter;
 use bumpwright_policy::PolicyName;
 
 use super::draft::{Adoption, Draft, Options};
+use super::error::{NotMarked, Obstacle};
 use super::fields::text_below;
 use super::files::{Files, SourceFile, parent};
 use super::image::{Named, object_name};
@@ -23,6 +25,7 @@ use super::objects::Wanted;
 use super::remarks::{At, Weight};
 use application::{Application, is_template};
 use conflicts::Field;
+use error::{Intruder, NoCommit, NoMarkers};
 use groups::Groups;
 use settings::{Annotations, Image, PREFIX, WriteBack};
 use spots::{Spot, Taker, choose};
@@ -160,7 +163,7 @@ struct Job<'n> {
     namespace: String,
     subject: String,
     at: At,
-    group: Result<usize, String>,
+    group: Result<usize, NoCommit>,
     /// Of the write-back.
     told: Vec<(Weight, At, String)>,
 }
@@ -311,7 +314,7 @@ impl<'n> Adopter<'_, 'n> {
                 .is_some()
                 .then(|| context.commit(&rule.write_back));
             let told = context.told;
-            let group = commit.unwrap_or_else(|| Err(String::new()));
+            let group = commit.unwrap_or(Err(NoCommit::NoApplication));
             let group = group.map(|commit| self.groups.add(&namespace, commit));
             self.units.push(Unit {
                 subject: updater.subject(),
@@ -355,7 +358,7 @@ impl<'n> Adopter<'_, 'n> {
         let chosen = choices.iter().any(Option::is_some);
         let mut stays = choices.iter().any(Option::is_none);
         if let (Err(why), true) = (&job.group, chosen && job.application.is_some()) {
-            draft.tell(Weight::Left, job.at, &job.subject, why.clone());
+            draft.tell(Weight::Left, job.at, &job.subject, why.to_string());
             stays = true;
         }
         if chosen {
@@ -417,7 +420,7 @@ impl<'n> Adopter<'_, 'n> {
         };
         let found = target.find(draft);
         let result = match (found, &wish.policy) {
-            (Err(why), _) => Err(why),
+            (Err(why), _) => Err(why.into()),
             // It stays, and is written where it was.
             (Ok(found), None) => {
                 wish.fields = found
@@ -447,7 +450,7 @@ impl<'n> Adopter<'_, 'n> {
         found: Found<'n>,
         (n, job, choices): (usize, &Job<'n>, &[Option<Wanted>]),
         wish: &mut Wish<'n>,
-    ) -> Result<(), String> {
+    ) -> Result<(), NoMarkers> {
         let name = |image: &Image| Named::split(&image.name.value).name;
         let own = choices.get(n).and_then(Option::as_ref).map(Taker::of);
         let rivals: Vec<Taker> = job
@@ -471,11 +474,11 @@ impl<'n> Adopter<'_, 'n> {
         };
         let chosen = match choose(&found.spots, &own, &rivals) {
             Ok(chosen) => chosen,
-            Err((spot, why)) => {
+            Err((spot, problem)) => {
                 let place = spot.fields.first().map(|(node, _)| draft.place(spot.file, node));
-                let why = format!("{}: {why}", place.unwrap_or_default());
+                let place = place.unwrap_or_default();
                 wish.fields = claimed(&found.spots);
-                return Err(why);
+                return Err(NotMarked { place, problem }.into());
             }
         };
         let mut marks = Vec::new();
@@ -484,7 +487,8 @@ impl<'n> Adopter<'_, 'n> {
             match spot.written(target.digest) {
                 Ok(parts) => marks.push((*spot, parts)),
                 Err((node, why)) if result.is_ok() => {
-                    result = Err(format!("{}: {why}", draft.place(spot.file, node)));
+                    let (place, problem) = (draft.place(spot.file, node), Obstacle::Pinned(why));
+                    result = Err(NotMarked { place, problem });
                 }
                 Err(_) => {}
             }
@@ -525,7 +529,7 @@ impl<'n> Adopter<'_, 'n> {
     ///
     /// # Errors
     /// Another automation writes one of them already.
-    fn intruders(&self, draft: &Draft<'_>, wish: &mut Wish<'n>) -> Result<(), String> {
+    fn intruders(&self, draft: &Draft<'_>, wish: &mut Wish<'n>) -> Result<(), NoMarkers> {
         for field in &wish.fields {
             let Some(path) = draft.files.get(field.file).map(|file| file.source.path.as_str()) else {
                 continue;
@@ -539,11 +543,13 @@ impl<'n> Adopter<'_, 'n> {
             };
             let labels = self.groups.get(group).map(|group| &group.labels);
             let label = labels.and_then(|labels| labels.iter().next());
-            let label = label.map_or(String::new(), |(key, value)| format!(" that leaves {key}: {value} out"));
-            return Err(format!(
-                "{}: ImageUpdateAutomation {} looks at ./{}, and would commit it, too: give it a policySelector{label}, then run again",
-                field.place, other.name, other.path
-            ));
+            return Err(Box::new(Intruder {
+                place: field.place.clone(),
+                name: other.name.clone(),
+                path: other.path.clone(),
+                label: label.map(|(key, value)| (key.clone(), value.clone())),
+            })
+            .into());
         }
         Ok(())
     }

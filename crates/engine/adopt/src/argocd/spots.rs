@@ -8,6 +8,7 @@ use bumpwright_edit::{ImageField, Part, image_keys, is_same_image, of_images_ent
 use bumpwright_policy::{FilterSpec, ImagePolicy, LatestRef, RuleSpec};
 use bumpwright_re2::{Budget, Regexp};
 
+use crate::error::Obstacle;
 use crate::objects::{Rule, Wanted};
 
 /// Steps of a search in a tag; tags have 128 characters at most.
@@ -214,18 +215,13 @@ pub(super) fn choose<'s, 'f>(
     spots: &'s [Spot<'f>],
     own: &Taker,
     rivals: &[Taker],
-) -> Result<Chosen<'s, 'f>, (&'s Spot<'f>, String)> {
+) -> Result<Chosen<'s, 'f>, (&'s Spot<'f>, Obstacle)> {
     let shared = |tag: &str| rivals.iter().any(|rival| rival.takes(tag));
     let (mut mine, mut others) = (Vec::new(), Vec::new());
     for spot in spots {
         match spot.tag() {
             Some(tag) if own.takes(tag) && shared(tag) => {
-                return Err((
-                    spot,
-                    format!(
-                        "{tag:?} may be of several images of the same name: have ranges that do not overlap, or fields of their own"
-                    ),
-                ));
+                return Err((spot, Obstacle::Shared(tag.to_owned())));
             }
             Some(tag) if own.takes(tag) => mine.push(spot),
             None if rivals.is_empty() => mine.push(spot),
@@ -240,16 +236,8 @@ pub(super) fn choose<'s, 'f>(
             others: Vec::new(),
         }),
         (true, Some(spot)) => {
-            let tags: Vec<String> = tags.into_iter().map(|tag| format!("{tag:?}")).collect();
-            let tags = if tags.is_empty() {
-                "none".to_owned()
-            } else {
-                tags.join(", ")
-            };
-            Err((
-                *spot,
-                format!("the tag in use is {tags}, which is not one of its own: write one that is, then run again"),
-            ))
+            let tags = tags.into_iter().map(str::to_owned).collect();
+            Err((*spot, Obstacle::OtherTags(tags)))
         }
         _ => Ok(Chosen { own: mine, others }),
     }

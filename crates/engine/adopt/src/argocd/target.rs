@@ -8,6 +8,7 @@ use bumpwright_edit::{FileKind, Part, file_kind, is_same_image};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 use super::application::{Application, Kind, Source, is_template};
+use super::error::NoTarget;
 use super::settings::{Image, WriteBack};
 use super::spots::{Spot, of_document};
 use crate::draft::Draft;
@@ -59,11 +60,11 @@ impl<'n> Target<'_, 'n> {
     /// Finds the fields.
     ///
     /// # Errors
-    /// Why there are none that could have markers, with the way out.
-    pub(super) fn find(&self, draft: &Draft<'n>) -> Result<Found<'n>, String> {
+    /// [`NoTarget`]
+    pub(super) fn find(&self, draft: &Draft<'n>) -> Result<Found<'n>, NoTarget> {
         let kind = self.kind(draft);
         let Some(source) = self.application.source(kind, draft.files) else {
-            return Err("the Application has no source".to_owned());
+            return Err(NoTarget::NoSource);
         };
         let kind = kind.unwrap_or_else(|| source.kind(draft.files, self.home(draft)));
         match kind {
@@ -143,7 +144,7 @@ impl<'n> Target<'_, 'n> {
         if self.digest { Part::TagDigest } else { Part::Tag }
     }
 
-    fn helm(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
+    fn helm(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, NoTarget> {
         let told = |told: &Option<Told<String>>| told.as_ref().map(|told| told.value.clone());
         if let Some(spec) = told(&self.image.helm_spec) {
             let found = self.value(draft, source, &spec)?;
@@ -159,10 +160,7 @@ impl<'n> Target<'_, 'n> {
             && let Some((file, node)) = self.value(draft, source, &sibling)?
             && node.text().is_some_and(|text| !text.is_empty())
         {
-            let place = draft.place(file, node);
-            return Err(format!(
-                "{place}: the digest would keep the old image whatever the tag is: remove it, then run again"
-            ));
+            return Err(NoTarget::Digest(draft.place(file, node)));
         }
         let named = self.value(draft, source, &name)?;
         if let Some(other) = named
@@ -187,7 +185,7 @@ impl<'n> Target<'_, 'n> {
     }
 
     /// Whether a field for the name holds the whole name of the image.
-    fn takes_name(&self, draft: &Draft<'_>, (file, node): At<'_>, key: &str) -> Result<bool, String> {
+    fn takes_name(&self, draft: &Draft<'_>, (file, node): At<'_>, key: &str) -> Result<bool, NoTarget> {
         let (value, image) = (node.text().unwrap_or_default(), self.name());
         if is_same_image(value, &image) {
             return Ok(true);
@@ -196,14 +194,16 @@ impl<'n> Target<'_, 'n> {
         if is_short_form(value, &image) {
             return Ok(false);
         }
-        Err(format!(
-            "{}: {key} holds {value:?}, and the image is {image}: write it there, then run again",
-            draft.place(file, node)
-        ))
+        Err(NoTarget::OtherName {
+            place: draft.place(file, node),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            image,
+        })
     }
 
     /// The value of a parameter, where it counts.
-    fn value(&self, draft: &Draft<'n>, source: Source<'n>, key: &str) -> Result<Option<At<'n>>, String> {
+    fn value(&self, draft: &Draft<'n>, source: Source<'n>, key: &str) -> Result<Option<At<'n>>, NoTarget> {
         let files = draft.files;
         if let Some(path) = self.values_target(source) {
             let file = files
@@ -238,16 +238,16 @@ impl<'n> Target<'_, 'n> {
     }
 
     /// Values as a text inside of the Application cannot have markers.
-    fn no_text_values(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> Result<(), String> {
+    fn no_text_values(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> Result<(), NoTarget> {
         let Some(values) = below(source.node, &["helm", "values"]) else {
             return Ok(());
         };
         let (documents, _) = tree::parse(values.text().unwrap_or_default());
         match documents.first().and_then(|root| dotted(root, key)) {
-            Some(_) => Err(format!(
-                "{}: {key} is in helm.values, which is a text; write it as helm.valuesObject, or into a file of values",
-                draft.place(self.application.file, values)
-            )),
+            Some(_) => Err(NoTarget::TextValues {
+                place: draft.place(self.application.file, values),
+                key: key.to_owned(),
+            }),
             None => Ok(()),
         }
     }
@@ -282,20 +282,22 @@ impl<'n> Target<'_, 'n> {
         paths
     }
 
-    fn readable(&self, draft: &Draft<'_>, file: usize) -> Result<(), String> {
+    fn readable(&self, draft: &Draft<'_>, file: usize) -> Result<(), NoTarget> {
         let Some(parsed) = draft.files.get(file) else {
             return Ok(());
         };
         match &parsed.error {
             None => Ok(()),
-            Some((place, why)) => {
-                let (name, line, column) = (&parsed.source.name, place.line, place.column);
-                Err(format!("{name}:{line}:{column}: the file does not parse: {why}"))
-            }
+            Some((place, why)) => Err(NoTarget::Unparsable {
+                name: parsed.source.name.clone(),
+                line: place.line,
+                column: place.column,
+                why: why.clone(),
+            }),
         }
     }
 
-    fn missing(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> String {
+    fn missing(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> NoTarget {
         let home = self.home(draft);
         let paths = match self.values_target(source) {
             Some(path) => vec![path],
@@ -304,35 +306,31 @@ impl<'n> Target<'_, 'n> {
         let (known, unknown): (Vec<String>, Vec<String>) =
             paths.into_iter().partition(|path| draft.files.at(home, path).is_some());
         match (known.last(), unknown.last()) {
-            (Some(path), None) => {
-                format!("{path} has no field {key}: write one with the version of now, then run again")
-            }
+            (Some(path), None) => NoTarget::NoField {
+                path: path.clone(),
+                key: key.to_owned(),
+            },
             (_, Some(path)) => self.unknown_file(path),
-            (None, None) => format!(
-                "no file of values has {key}, nor has the Application: give it a file of values in Git, with the marker {}",
-                marker(self.policy)
-            ),
+            (None, None) => NoTarget::NoValues {
+                key: key.to_owned(),
+                marker: marker(self.policy),
+            },
         }
     }
 
-    fn unknown_file(&self, path: &str) -> String {
-        let image = self.name();
-        if is_template(path) {
-            return format!(
-                "{path} depends on the generator of the ApplicationSet: mark the files with `bumpwright markers add --image {image} \
-                 --policy {}`",
-                marker(self.policy)
-            );
+    fn unknown_file(&self, path: &str) -> NoTarget {
+        let (image, marker) = (self.name(), marker(self.policy));
+        let path = path.to_owned();
+        if is_template(&path) {
+            NoTarget::Generated { path, image, marker }
+        } else {
+            NoTarget::Elsewhere { path, image, marker }
         }
-        format!(
-            "{path} is not among the files: run `bumpwright markers add --image {image} --policy {}` in its repository",
-            marker(self.policy)
-        )
     }
 
     // -- Kustomize
 
-    fn kustomize(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
+    fn kustomize(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, NoTarget> {
         let target = self.target_path(source, "kustomization", ".");
         if target.is_none() {
             let overrides = self.overrides(draft, source);
@@ -348,7 +346,7 @@ impl<'n> Target<'_, 'n> {
         }
         let folder = match target.or_else(|| source.path()) {
             Some(folder) => folder,
-            None => return Err("its source has no folder".to_owned()),
+            None => return Err(NoTarget::NoFolder),
         };
         let home = self.home(draft);
         let Some(root) = draft.files.folder(home, &folder) else {
@@ -392,7 +390,7 @@ impl<'n> Target<'_, 'n> {
     }
 
     /// The entry of a list `NAME:TAG` or `OLD=NAME:TAG` of Argo CD.
-    fn entry<'f>(&self, draft: &Draft<'f>, file: usize, list: &'f Node) -> Result<Option<At<'f>>, String> {
+    fn entry<'f>(&self, draft: &Draft<'f>, file: usize, list: &'f Node) -> Result<Option<At<'f>>, NoTarget> {
         for item in list.items() {
             let text = item.text().unwrap_or_default();
             let (old, image) = text
@@ -403,10 +401,10 @@ impl<'n> Target<'_, 'n> {
                 continue;
             }
             if old.is_some() {
-                return Err(format!(
-                    "{}: {text:?} has another name before =, which no marker keeps: make it an entry of images in the kustomization",
-                    draft.place(file, item)
-                ));
+                return Err(NoTarget::Renamed {
+                    place: draft.place(file, item),
+                    text: text.to_owned(),
+                });
             }
             return Ok(Some((file, item)));
         }
@@ -414,20 +412,18 @@ impl<'n> Target<'_, 'n> {
     }
 
     /// An entry of `images` of a kustomization.
-    fn item(&self, draft: &Draft<'n>, file: usize, item: &'n Node) -> Result<Spot<'n>, String> {
+    fn item(&self, draft: &Draft<'n>, file: usize, item: &'n Node) -> Result<Spot<'n>, NoTarget> {
         let place = draft.place(file, item);
         let image = self.name();
         let mut parts = Vec::new();
         match item.field("newName") {
             Some(name) if is_same_image(name.text().unwrap_or_default(), &image) => parts.push((name, Part::Name)),
             Some(name) => {
-                return Err(format!(
-                    "{}: newName is not {image}: write that there, then run again",
-                    draft.place(file, name)
-                ));
+                let place = draft.place(file, name);
+                return Err(NoTarget::NewName { place, image });
             }
             None if !is_same_image(&self.kustomize_name(), &image) => {
-                return Err(format!("{place}: write newName: {image} below it, then run again"));
+                return Err(NoTarget::NoNewName { place, image });
             }
             None => {}
         }
@@ -439,19 +435,15 @@ impl<'n> Target<'_, 'n> {
         if parts.iter().any(|(_, part)| *part != Part::Name) {
             Ok(Spot::of(file, parts))
         } else if self.digest {
-            Err(format!(
-                "{place}: write digest with the one of now below it, then run again"
-            ))
+            Err(NoTarget::NoDigest(place))
         } else {
-            Err(format!(
-                "{place}: write newTag with the version of now below it, then run again"
-            ))
+            Err(NoTarget::NoTag(place))
         }
     }
 
     // -- plugins, plain manifests
 
-    fn plugin(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
+    fn plugin(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, NoTarget> {
         let files = draft.files;
         let overrides = self.overrides(draft, source);
         let first = overrides.and_then(|file| Some((file, below(files.root(file)?, &["plugin", "env"])?)));
@@ -461,10 +453,7 @@ impl<'n> Target<'_, 'n> {
             let found = lists
                 .iter()
                 .find_map(|(file, list)| Some((*file, parameter(list, &name.value)?)));
-            found.ok_or_else(|| {
-                let name = &name.value;
-                format!("no file has the variable {name} of the plugin: write it into plugin.env of the Application, then run again")
-            })
+            found.ok_or_else(|| NoTarget::NoVariable(name.value.clone()))
         };
         let image = self.image;
         if let Some(spec) = &image.plugin_spec {
@@ -484,14 +473,14 @@ impl<'n> Target<'_, 'n> {
         }
         let has_tag = found.spots.iter().any(|spot| spot.tag.is_some());
         if found.spots.is_empty() || (self.digest && !has_tag) {
-            Err("the variables of the plugin have no field that a marker could write it to; name one for the whole image".to_owned())
+            Err(NoTarget::NoPluginField)
         } else {
             Ok(found)
         }
     }
 
-    fn plain(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
-        let folder = source.path().ok_or("its source has no folder")?;
+    fn plain(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, NoTarget> {
+        let folder = source.path().ok_or(NoTarget::NoFolder)?;
         match draft.files.folder(self.home(draft), &folder) {
             Some(root) => self.fields_below(draft, root, &folder, false),
             None => Err(self.unknown_file(&folder)),
@@ -505,7 +494,7 @@ impl<'n> Target<'_, 'n> {
         root: usize,
         folder: &str,
         kustomized: bool,
-    ) -> Result<Found<'n>, String> {
+    ) -> Result<Found<'n>, NoTarget> {
         let image = self.name();
         let short = image.rsplit('/').next().unwrap_or_default();
         let mut found = Found::default();
@@ -523,17 +512,11 @@ impl<'n> Target<'_, 'n> {
             found.spots.extend(of_documents);
         }
         if found.spots.is_empty() {
-            let entry = if kustomized {
-                format!(
-                    ", nor has images of its kustomization an entry {:?}",
-                    self.kustomize_name()
-                )
-            } else {
-                String::new()
-            };
-            return Err(format!(
-                "no field below {folder} holds a version of {image}{entry}: write one, then run again"
-            ));
+            return Err(NoTarget::NoManifest {
+                folder: folder.to_owned(),
+                image,
+                entry: kustomized.then(|| self.kustomize_name()),
+            });
         }
         if kustomized {
             found.note = Some(format!(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bumpwright_policy::ANNOTATION_PREFIX;
 
 use super::application::{Application, Kind, is_template};
+use super::error::NoCommit;
 use super::settings::{Forge, WriteBack};
 use crate::files::Files;
 use crate::objects::{Git, WriteBack as Commit};
@@ -38,8 +39,8 @@ impl Context<'_> {
     /// What is committed.
     ///
     /// # Errors
-    /// Why nothing can be, with the way out.
-    pub(super) fn commit(&mut self, write_back: &WriteBack) -> Result<Commit, String> {
+    /// [`NoCommit::NoRepository`]
+    pub(super) fn commit(&mut self, write_back: &WriteBack) -> Result<Commit, NoCommit> {
         let method = write_back.method.as_ref().map_or("argocd", |told| told.value.as_str());
         let (method, credentials) = method.split_once(':').unwrap_or((method, "repocreds"));
         if method != "git" {
@@ -69,7 +70,7 @@ impl Context<'_> {
     }
 
     /// The repository that is written to.
-    fn url(&self, write_back: &WriteBack) -> Result<Told<String>, String> {
+    fn url(&self, write_back: &WriteBack) -> Result<Told<String>, NoCommit> {
         let kind = match write_back.target.as_ref().map(|told| told.value.as_str()) {
             Some(target) if target.starts_with("kustomization") => Kind::Kustomize,
             _ => Kind::Helm,
@@ -100,9 +101,7 @@ impl Context<'_> {
             Some(told) => return Ok(told.clone()),
             None => "no repository of Git is known",
         };
-        Err(format!(
-            "{why}, so nothing would commit there: name one in git-repository, and run again"
-        ))
+        Err(NoCommit::NoRepository(why))
     }
 
     /// The branch to start from, and the one to push to if it is another one.

@@ -1,0 +1,136 @@
+//! Why an image of argocd-image-updater is not taken over, with the way out.
+
+use bumpwright_policy::PolicyName;
+use thiserror::Error;
+
+use crate::error::NotMarked;
+
+/// Nothing would commit an image.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum NoCommit {
+    /// No Application is known that it is of.
+    #[error("no Application of the files is named so")]
+    NoApplication,
+    /// The repository to commit to is not known, or not reached.
+    #[error("{0}, so nothing would commit there: name one in git-repository, and run again")]
+    NoRepository(&'static str),
+}
+
+/// An image gets no marker.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum NoMarkers {
+    /// It is not known where it is written.
+    #[error(transparent)]
+    Target(#[from] NoTarget),
+    /// It is known, and there can be no marker.
+    #[error(transparent)]
+    Field(#[from] NotMarked),
+    /// Another automation writes there already.
+    #[error(transparent)]
+    Intruder(#[from] Box<Intruder>),
+}
+
+/// Another automation writes to a field already.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{place}: ImageUpdateAutomation {name} looks at ./{path}, and would commit it, too: give it a policySelector{}, then run \
+     again",
+    .label.as_ref().map(|(key, value)| format!(" that leaves {key}: {value} out")).unwrap_or_default()
+)]
+pub(super) struct Intruder {
+    /// The field.
+    pub(super) place: String,
+    /// The automation.
+    pub(super) name: PolicyName,
+    /// Its folder.
+    pub(super) path: String,
+    /// The label of the policies, if they have one.
+    pub(super) label: Option<(String, String)>,
+}
+
+/// The fields of an image are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum NoTarget {
+    #[error("the Application has no source")]
+    NoSource,
+    #[error("its source has no folder")]
+    NoFolder,
+    /// A file of values does not have the field.
+    #[error("{path} has no field {key}: write one with the version of now, then run again")]
+    NoField { path: String, key: String },
+    /// There is no file of values, and the Application does not have the field.
+    #[error(
+        "no file of values has {key}, nor has the Application: give it a file of values in Git, with the marker {marker}"
+    )]
+    NoValues { key: String, marker: String },
+    /// The path of a file has parts that a generator fills in.
+    #[error(
+        "{path} depends on the generator of the ApplicationSet: mark the files with `bumpwright markers add --image {image} \
+         --policy {marker}`"
+    )]
+    Generated {
+        path: String,
+        image: String,
+        marker: String,
+    },
+    /// A file or folder is in another repository.
+    #[error(
+        "{path} is not among the files: run `bumpwright markers add --image {image} --policy {marker}` in its repository"
+    )]
+    Elsewhere {
+        path: String,
+        image: String,
+        marker: String,
+    },
+    #[error("{name}:{line}:{column}: the file does not parse: {why}")]
+    Unparsable {
+        name: String,
+        line: usize,
+        column: usize,
+        why: String,
+    },
+    /// A digest beside the tag.
+    #[error("{0}: the digest would keep the old image whatever the tag is: remove it, then run again")]
+    Digest(String),
+    /// The field for the name has another one.
+    #[error("{place}: {key} holds {value:?}, and the image is {image}: write it there, then run again")]
+    OtherName {
+        place: String,
+        key: String,
+        value: String,
+        image: String,
+    },
+    /// The values are a text.
+    #[error(
+        "{place}: {key} is in helm.values, which is a text; write it as helm.valuesObject, or into a file of values"
+    )]
+    TextValues { place: String, key: String },
+    /// An entry of Argo CD replaces another name.
+    #[error(
+        "{place}: {text:?} has another name before =, which no marker keeps: make it an entry of images in the kustomization"
+    )]
+    Renamed { place: String, text: String },
+    #[error("{place}: newName is not {image}: write that there, then run again")]
+    NewName { place: String, image: String },
+    #[error("{place}: write newName: {image} below it, then run again")]
+    NoNewName { place: String, image: String },
+    #[error("{0}: write digest with the one of now below it, then run again")]
+    NoDigest(String),
+    #[error("{0}: write newTag with the version of now below it, then run again")]
+    NoTag(String),
+    #[error("no file has the variable {0} of the plugin: write it into plugin.env of the Application, then run again")]
+    NoVariable(String),
+    #[error("the variables of the plugin have no field that a marker could write it to; name one for the whole image")]
+    NoPluginField,
+    /// No manifest of a folder has the image.
+    #[error(
+        "no field below {folder} holds a version of {image}{}: write one, then run again",
+        .entry.as_ref().map(|entry| format!(", nor has images of its kustomization an entry {entry:?}")).unwrap_or_default()
+    )]
+    NoManifest {
+        folder: String,
+        image: String,
+        /// The name of the entry of a kustomization that could have it.
+        entry: Option<String>,
+    },
+}
