@@ -160,7 +160,7 @@ fn n_061_what_a_login_fails_of_is_told() {
         "{said}"
     );
     let unread = VaultLogins {
-        paths: config_map(Box::new(|| Err("configmaps \"vaults\" not found".to_owned()))),
+        paths: config_map(Box::new(|| Err("configmaps \"vaults\" not found".into()))),
         ..logins(&[])
     };
     assert_eq!(
@@ -168,7 +168,7 @@ fn n_061_what_a_login_fails_of_is_told() {
         "failed to get Vault ConfigMap 'flux-system/vaults': configmaps \"vaults\" not found"
     );
     let nobody = VaultLogins {
-        issue: Box::new(|_, _| Err("ServiceAccount \"x\" not found".to_owned())),
+        issue: Box::new(|_, _| Err("ServiceAccount \"x\" not found".into())),
         ..logins(&[("config.yaml", &config(&address, "x"))])
     };
     assert_eq!(

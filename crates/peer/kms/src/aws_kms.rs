@@ -6,14 +6,13 @@ use serde::Deserialize;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::aws_refusal::{no_credentials, refused};
+use super::aws_refusal::{AwsError, AwsRefusal};
 use super::encoded::decode;
 use super::request::{KeyRequest, Plaintext};
 use bumpwright_cloud::AwsCredentials;
 use bumpwright_gostd::Base64;
 use bumpwright_re2::{Budget, Regexp};
 use bumpwright_secret::Secret;
-use bumpwright_sops::KeyError;
 
 /// The pattern of keys and aliases in all partitions (SOPS, `arnRegex`).
 const ARN: &str = r"^arn:aws[\w-]*:kms:(.+):[0-9]+:(key|alias)/.+$";
@@ -37,31 +36,16 @@ struct Decrypted {
 }
 
 impl KeyRequest<'_> {
-    pub(super) fn aws_kms(&self, key: AwsKey<'_>) -> Result<Plaintext, KeyError> {
-        let blob = decode(key.enc.as_bytes(), Base64::Standard)
-            .map_err(|e| KeyError::new(format!("error base64-decoding encrypted data key: {e}")))?;
-        let region = region(key.arn).ok_or_else(|| KeyError::new(format!("no valid ARN found in '{}'", key.arn)))?;
-        let mut with = self.aws_credentials(&region);
-        if !key.role.is_empty() {
-            let failed = |said| {
-                KeyError::new(format!(
-                    "failed to assume role '{}': operation error STS: AssumeRole, {said}",
-                    key.role
-                ))
-            };
-            let own = with.map_err(failed)?;
-            let role = (key.role, &*session(self.cloud.variable("HOSTNAME")));
-            with = Ok(self
-                .cloud
-                .aws_role(role, &region, &own, self.deadline)
-                .map_err(|e| failed(refused(e)))?);
-        }
-        let failed = |said| {
-            KeyError::new(format!(
-                "failed to decrypt sops data key with AWS KMS: operation error KMS: Decrypt, {said}"
-            ))
+    pub(super) fn aws_kms(&self, key: AwsKey<'_>) -> Result<Plaintext, AwsError> {
+        let blob = decode(key.enc.as_bytes(), Base64::Standard)?;
+        let region = region(key.arn).ok_or_else(|| AwsError::Arn(key.arn.to_owned()))?;
+        let credentials = match key.role {
+            "" => self.aws_credentials(&region)?,
+            role => self.aws_role(role, &region).map_err(|problem| AwsError::Role {
+                role: role.to_owned(),
+                problem: Box::new(problem),
+            })?,
         };
-        let with = with.map_err(failed)?;
         let context: BTreeMap<_, _> = key
             .context
             .iter()
@@ -72,34 +56,36 @@ impl KeyRequest<'_> {
             "EncryptionContext": context,
             "KeyId": key.arn,
         });
+        let body = Secret::new(body.to_string());
         let answer = self
             .cloud
-            .aws_kms(
-                "TrentService.Decrypt",
-                Secret::new(body.to_string()),
-                &region,
-                &with,
-                self.deadline,
-            )
-            .map_err(|e| failed(refused(e)))?;
+            .aws_kms("TrentService.Decrypt", body, &region, &credentials, self.deadline)
+            .map_err(AwsRefusal::Cloud)?;
         let body = Zeroizing::new(answer.body);
-        let unread = || failed("deserialization failed, failed to decode response body".to_owned());
-        let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
-        decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| unread())
+        let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| AwsRefusal::Answer)?;
+        Ok(decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| AwsRefusal::Answer)?)
     }
 
-    /// The Secret's credentials, else those of the ServiceAccount or of this process. The error is in the SDK's words.
-    fn aws_credentials(&self, region: &str) -> Result<AwsCredentials, String> {
+    /// The credentials of a role that those of the request may assume.
+    fn aws_role(&self, role: &str, region: &str) -> Result<AwsCredentials, AwsRefusal> {
+        let own = self.aws_credentials(region)?;
+        let role = (role, &*session(self.cloud.variable("HOSTNAME")));
+        let assumed = self.cloud.aws_role(role, region, &own, self.deadline);
+        assumed.map_err(AwsRefusal::Cloud)
+    }
+
+    /// The Secret's credentials, else those of the ServiceAccount or of this process.
+    fn aws_credentials(&self, region: &str) -> Result<AwsCredentials, AwsRefusal> {
         let found = match &self.given.aws {
             Some(keys) if keys.access_key_id.is_empty() || keys.secret_access_key.is_empty() => {
-                return Err(no_credentials("static credentials are empty"));
+                return Err(AwsRefusal::EmptyCredentials);
             }
             Some(keys) => return Ok(keys.clone()),
             None => self.account(),
         };
         found
             .and_then(|account| self.cloud.aws_credentials(region, account, self.deadline))
-            .map_err(|e| no_credentials(&e.to_string()))
+            .map_err(AwsRefusal::NoCredentials)
     }
 }
 

@@ -3,7 +3,29 @@
 
 use url::Url;
 
-use bumpwright_gostd::{Url as GoUrl, quote};
+use bumpwright_gostd::{Url as GoUrl, UrlError, quote};
+use thiserror::Error;
+
+/// Why a challenge is not met, in the SDK's words: otherwise a vault could get a token for another vault.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum ChallengeError {
+    /// It names no resource.
+    #[error("could not find a valid resource in the WWW-Authenticate header")]
+    NoResource,
+    /// Its resource is not a URL.
+    #[error("invalid challenge resource {}: {problem}", quote(.scope))]
+    Resource {
+        scope: String,
+        #[source]
+        problem: UrlError,
+    },
+    /// Its resource is of another domain.
+    #[error(
+        "challenge resource \"{0}\" doesn't match the requested domain. Set DisableChallengeResourceVerification to true in your \
+         client options to disable. See https://aka.ms/azsdk/blog/vault-uri for more information"
+    )]
+    OtherDomain(String),
+}
 
 /// A challenge, from the answer to a request without a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +40,8 @@ impl Challenge {
     /// Parses a `WWW-Authenticate` header.
     ///
     /// # Errors
-    /// In the SDK's words, when it names no resource, or one of another domain: otherwise a vault could get a token for
-    /// another vault.
-    pub(super) fn read(header: &str, vault: &Url) -> Result<Self, String> {
+    /// [`ChallengeError`]
+    pub(super) fn read(header: &str, vault: &Url) -> Result<Self, ChallengeError> {
         let header = header.replace("Bearer ", "");
         let get = |wanted: &str| {
             let mut values = header.split(' ').filter_map(|part| {
@@ -34,14 +55,13 @@ impl Challenge {
         let scope = get("scope")
             .or_else(|| get("resource"))
             .filter(|scope| !scope.is_empty());
-        let scope = scope.ok_or("could not find a valid resource in the WWW-Authenticate header")?;
-        let resource =
-            GoUrl::parse(scope.as_bytes()).map_err(|e| format!("invalid challenge resource {}: {e}", quote(&scope)))?;
+        let scope = scope.ok_or(ChallengeError::NoResource)?;
+        let resource = GoUrl::parse(scope.as_bytes()).map_err(|problem| ChallengeError::Resource {
+            scope: scope.clone(),
+            problem,
+        })?;
         if !is_above(&resource, vault) {
-            return Err(format!(
-                "challenge resource \"{scope}\" doesn't match the requested domain. Set DisableChallengeResourceVerification to \
-                 true in your client options to disable. See https://aka.ms/azsdk/blog/vault-uri for more information"
-            ));
+            return Err(ChallengeError::OtherDomain(scope));
         }
         let tenant = get("authorization").and_then(|url| url.split('/').nth(3).map(str::to_owned));
         let tenant = tenant.unwrap_or_default().replace(',', "");
@@ -71,7 +91,7 @@ fn is_above(resource: &GoUrl, vault: &Url) -> bool {
 mod tests {
     use super::*;
 
-    fn read(vault: &str, header: &str) -> Result<(String, String), String> {
+    fn read(vault: &str, header: &str) -> Result<(String, String), ChallengeError> {
         let read = Challenge::read(header, &Url::parse(vault).unwrap());
         read.map(|challenge| (challenge.scope, challenge.tenant))
     }
@@ -97,7 +117,8 @@ mod tests {
             "https://xvault.azure.net/",
             "https://team.vault.azure.net:8443/",
         ] {
-            assert!(read(vault, a).unwrap_err().contains("doesn't match"), "{vault}");
+            let error = read(vault, a).unwrap_err();
+            assert!(matches!(error, ChallengeError::OtherDomain(_)), "{vault}");
         }
         for resource in [
             "x",
@@ -120,10 +141,7 @@ mod tests {
             "Bearer resource=\"\"",
             "Bearer scope",
         ] {
-            assert!(
-                read(VAULT, header).unwrap_err().starts_with("could not find"),
-                "{header}"
-            );
+            assert_eq!(read(VAULT, header).unwrap_err(), ChallengeError::NoResource, "{header}");
         }
     }
 }

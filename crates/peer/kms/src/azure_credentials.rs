@@ -1,8 +1,9 @@
 //! The forms of `sops.azure-kv` (K-138 to K-142; kustomize-controller, `internal/sops/azkv`).
 
-use super::entry::Fields;
+use super::entry::{Fields, FieldsError};
 use bumpwright_cloud::{EntraClient, EntraProof};
 use bumpwright_secret::Secret;
+use thiserror::Error;
 
 /// The default authority. The environment does not count, as in Flux.
 const AUTHORITY: &str = "https://login.microsoftonline.com/";
@@ -20,15 +21,46 @@ const TEXTS: [&str; 9] = [
     "password",
 ];
 
+/// Why the entry is not usable, in Flux' words, without any secret.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub(super) enum AzureEntryError {
+    /// It ends within a character of UTF-16.
+    #[error("failed to decode Azure authentication file bytes: unexpected EOF")]
+    Encoding,
+    #[error("failed to unmarshal Azure authentication file: {0}")]
+    Fields(#[from] FieldsError),
+    /// The certificate or its key is not usable.
+    #[error("clientCertificate {0}")]
+    Certificate(String),
+    #[error(
+        "clientCertificatePassword is for PKCS #12 files, which no text can hold; give clientCertificate as PEM with a key that \
+         is not encrypted, and no password"
+    )]
+    Pkcs12,
+    /// It has an application and a tenant alone.
+    #[error("invalid data: requires 'clientSecret' or 'clientCertificate' when both 'tenantId' and 'clientId' are set")]
+    NoProof,
+    /// It has too little.
+    #[error(
+        "invalid data: requires a 'clientId' field, a combination of 'tenantId', 'clientId' and 'clientSecret', or 'tenantId', \
+         'clientId' and 'clientCertificate'"
+    )]
+    NoClient,
+    #[error(
+        "invalid tenantID. You can locate your tenantID by following the instructions listed here: \
+         https://learn.microsoft.com/partner-center/find-ids-and-domain-names"
+    )]
+    Tenant,
+}
+
 /// Parses an application with a password or a certificate, the format of `az`, or a managed identity.
 ///
 /// # Errors
-/// In Flux' words, without any secret.
-pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
-    let text = decoded(entry).ok_or("failed to decode Azure authentication file bytes: unexpected EOF")?;
-    let unread = |e| format!("failed to unmarshal Azure authentication file: {e}");
-    let fields = Fields::read(&text, "AADConfig", &TEXTS).map_err(unread)?;
-    let get = |name| fields.text(name).map_err(unread);
+/// [`AzureEntryError`]
+pub(super) fn client(entry: &[u8]) -> Result<EntraClient, AzureEntryError> {
+    let text = decoded(entry).ok_or(AzureEntryError::Encoding)?;
+    let fields = Fields::read(&text, "AADConfig", &TEXTS)?;
+    let get = |name| fields.text(name);
     let plain = |name| get(name).map(|text| text.map(|text| text.expose().to_owned()));
     let authority = Some(plain("authorityHost")?.unwrap_or_else(|| AUTHORITY.to_owned()));
     let (id, tenant) = (plain("clientId")?, plain("tenantId")?);
@@ -37,13 +69,13 @@ pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
         get("clientCertificate")?,
         get("clientCertificatePassword")?,
     );
-    let send_chain = fields.truth("clientCertificateSendChain").map_err(unread)?;
+    let send_chain = fields.truth("clientCertificateSendChain")?;
     let az = (plain("appId")?, plain("tenant")?, get("password")?);
     let client = match (id, tenant, secret, pem) {
         (Some(id), Some(tenant), Some(secret), _) => of_password(id, tenant, authority, secret),
         (Some(id), Some(tenant), None, Some(pem)) => {
             if password.is_some() {
-                return Err(PKCS_12.to_owned());
+                return Err(AzureEntryError::Pkcs12);
             }
             let proof = EntraProof::Certificate {
                 tenant,
@@ -51,36 +83,29 @@ pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
                 pem,
                 send_chain,
             };
-            proof.check().map_err(|e| format!("clientCertificate {e}"))?;
+            proof
+                .check()
+                .map_err(|error| AzureEntryError::Certificate(error.to_string()))?;
             EntraClient { id, proof }
         }
         // Since Flux 2.10; before, the tenant was ignored and the managed identity asked.
-        (Some(_), Some(_), None, None) => return Err(NO_PROOF.to_owned()),
+        (Some(_), Some(_), None, None) => return Err(AzureEntryError::NoProof),
         (id, ..) => match (az, id) {
             ((Some(id), Some(tenant), Some(secret)), _) => of_password(id, tenant, authority, secret),
             (_, Some(id)) => EntraClient {
                 id,
                 proof: EntraProof::ManagedIdentity,
             },
-            _ => return Err(NOBODY.to_owned()),
+            _ => return Err(AzureEntryError::NoClient),
         },
     };
     match &client.proof {
         EntraProof::Secret { tenant, .. } | EntraProof::Certificate { tenant, .. } if !is_tenant(tenant) => {
-            Err(NO_TENANT.to_owned())
+            Err(AzureEntryError::Tenant)
         }
         _ => Ok(client),
     }
 }
-
-const NOBODY: &str = "invalid data: requires a 'clientId' field, a combination of 'tenantId', 'clientId' and 'clientSecret', \
-    or 'tenantId', 'clientId' and 'clientCertificate'";
-const NO_PROOF: &str =
-    "invalid data: requires 'clientSecret' or 'clientCertificate' when both 'tenantId' and 'clientId' are set";
-const NO_TENANT: &str = "invalid tenantID. You can locate your tenantID by following the instructions listed here: \
-    https://learn.microsoft.com/partner-center/find-ids-and-domain-names";
-const PKCS_12: &str = "clientCertificatePassword is for PKCS #12 files, which no text can hold; give clientCertificate as PEM \
-    with a key that is not encrypted, and no password";
 
 fn of_password(id: String, tenant: String, authority: Option<String>, secret: Secret) -> EntraClient {
     let proof = EntraProof::Secret {

@@ -7,6 +7,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::azure_challenge::Challenge;
+use super::azure_error::{AzureError, VaultRefusal};
 use super::azure_refusal::refused;
 use super::challenges::Challenges;
 use super::encoded::{decode, encode_raw_url};
@@ -15,7 +16,6 @@ use bumpwright_cloud::{AzureCloud, EntraProof};
 use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, Request};
 use bumpwright_secret::Secret;
-use bumpwright_sops::KeyError;
 
 /// The API version (Azure SDK for Go, `azkeys` v1.5.0).
 const VERSION: &str = "2025-07-01";
@@ -52,20 +52,17 @@ struct Decrypted {
 }
 
 impl KeyRequest<'_> {
-    pub(super) fn azure_key_vault(&self, key: AzureKey<'_>) -> Result<Plaintext, KeyError> {
-        let blob = decode(key.enc.as_bytes(), Base64::RawUrl)
-            .map_err(|e| KeyError::new(format!("failed to base64 decode Azure Key Vault encrypted key: {e}")))?;
-        self.decrypted(key, &blob).map_err(|said| {
-            let AzureKey {
-                vault, name, version, ..
-            } = key;
-            KeyError::new(format!(
-                "failed to decrypt sops data key with Azure Key Vault key '{vault}/keys/{name}/{version}': {said}"
-            ))
+    pub(super) fn azure_key_vault(&self, key: AzureKey<'_>) -> Result<Plaintext, AzureError> {
+        let blob = decode(key.enc.as_bytes(), Base64::RawUrl)?;
+        self.decrypted(key, &blob).map_err(|problem| AzureError::Decrypt {
+            vault: key.vault.to_owned(),
+            name: key.name.to_owned(),
+            version: key.version.to_owned(),
+            problem: Box::new(problem),
         })
     }
 
-    fn decrypted(&self, key: AzureKey<'_>, blob: &[u8]) -> Result<Plaintext, String> {
+    fn decrypted(&self, key: AzureKey<'_>, blob: &[u8]) -> Result<Plaintext, VaultRefusal> {
         let url = address(key)?;
         let known = self.challenges.get(&url);
         let challenge = match &known {
@@ -82,16 +79,16 @@ impl KeyRequest<'_> {
             }
         }
         if answer.status != StatusCode::OK {
-            return Err(refused(&answer, &[&token]));
+            return Err(VaultRefusal::Refused(refused(&answer, &[&token])));
         }
         let body = Zeroizing::new(answer.body);
-        let unread = || format!("the answer of {} cannot be used", bumpwright_http::shown(&answer.url));
+        let unread = || VaultRefusal::Answer(bumpwright_http::shown(&answer.url).to_string());
         let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
         decode(decrypted.value.as_bytes(), Base64::RawUrl).map_err(|_| unread())
     }
 
     /// Requests the challenge of a vault.
-    fn challenged(&self, url: &Url) -> Result<Challenge, String> {
+    fn challenged(&self, url: &Url) -> Result<Challenge, VaultRefusal> {
         let request = Request::get(url.clone())
             .method(Method::POST)
             .header("accept", "application/json")
@@ -104,11 +101,11 @@ impl KeyRequest<'_> {
                 self.challenges.put(url, Some(&challenge));
                 Ok(challenge)
             }
-            None => Err(refused(&answer, &[])),
+            None => Err(VaultRefusal::Refused(refused(&answer, &[]))),
         }
     }
 
-    fn authorized(&self, url: &Url, blob: &[u8], token: &Secret) -> Result<Answer, String> {
+    fn authorized(&self, url: &Url, blob: &[u8], token: &Secret) -> Result<Answer, VaultRefusal> {
         let body = json!({"alg": "RSA-OAEP-256", "value": encode_raw_url(blob)});
         let request = Request::post(url.clone(), "application/json", body.to_string())
             .header("accept", "application/json")
@@ -118,24 +115,22 @@ impl KeyRequest<'_> {
         self.sent(&request)
     }
 
-    fn sent(&self, request: &Request) -> Result<Answer, String> {
-        self.cloud
-            .client()
-            .send(request, self.deadline)
-            .map_err(|e| e.to_string())
+    fn sent(&self, request: &Request) -> Result<Answer, VaultRefusal> {
+        Ok(self.cloud.client().send(request, self.deadline)?)
     }
 
     /// Gets a token of the Secret's application, else of the ServiceAccount or of this process.
-    fn entra_token(&self, challenge: &Challenge) -> Result<Secret, String> {
+    fn entra_token(&self, challenge: &Challenge) -> Result<Secret, VaultRefusal> {
         let token = match &self.given.azure {
             Some(client) => {
-                let (name, own) = match &client.proof {
+                let (credential, own) = match &client.proof {
                     EntraProof::Secret { tenant, .. } => ("ClientSecretCredential", tenant.as_str()),
                     EntraProof::Certificate { tenant, .. } => ("ClientCertificateCredential", tenant.as_str()),
                     EntraProof::ManagedIdentity => ("", challenge.tenant.as_str()),
                 };
                 if !challenge.tenant.is_empty() && challenge.tenant != own {
-                    return Err(other_tenant(name, &challenge.tenant));
+                    let tenant = challenge.tenant.clone();
+                    return Err(VaultRefusal::Tenant { credential, tenant });
                 }
                 self.cloud.entra_token_of(client, &challenge.scope, self.deadline)
             }
@@ -144,40 +139,26 @@ impl KeyRequest<'_> {
                     .entra_token(AzureCloud::Public, &challenge.scope, account, self.deadline)
             }),
         };
-        token.map(|token| token.token).map_err(|e| e.to_string())
+        Ok(token?.token)
     }
-}
-
-/// Azure SDK for Go, `azidentity`, *resolveTenant*.
-fn other_tenant(name: &str, tenant: &str) -> String {
-    format!(
-        "{name} isn't configured to acquire tokens for tenant {}. To enable acquiring tokens for this tenant add it to the \
-         AdditionallyAllowedTenants on the credential options, or add \"*\" to allow acquiring tokens for any tenant",
-        bumpwright_gostd::quote(tenant)
-    )
 }
 
 /// Builds the address. Tokens are never sent without TLS.
-fn address(key: AzureKey<'_>) -> Result<Url, String> {
+fn address(key: AzureKey<'_>) -> Result<Url, VaultRefusal> {
     if key.name.is_empty() {
-        return Err("parameter name cannot be empty".to_owned());
+        return Err(VaultRefusal::NoName);
     }
     let is_odd = |name: &&str| matches!(*name, "." | "..") || name.chars().any(char::is_control);
     if let Some(name) = [key.name, key.version].into_iter().find(is_odd) {
-        return Err(format!("{} is not a valid key name", bumpwright_gostd::quote(name)));
+        return Err(VaultRefusal::Name(name.to_owned()));
     }
-    let no_address = || {
-        format!(
-            "{} is not an address of a vault; it is https://NAME.vault.azure.net",
-            bumpwright_gostd::quote(key.vault)
-        )
-    };
+    let no_address = || VaultRefusal::Address(key.vault.to_owned());
     let mut url = Url::parse(key.vault)
         .ok()
         .filter(Url::has_host)
         .ok_or_else(no_address)?;
     if url.scheme() != "https" {
-        return Err("authorized requests are not permitted for non-TLS protected (https) endpoints".to_owned());
+        return Err(VaultRefusal::NoTls);
     }
     url.set_query(None);
     let parts = ["keys", key.name, key.version, "decrypt"];

@@ -6,9 +6,36 @@ use std::fmt;
 use bumpwright_gostd::format_float;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{Dialect, FileId, Node, ReadOptions, Resolved, Value, decode, read_first};
+use thiserror::Error;
 
-/// sigs.k8s.io/yaml's prefix of an error of Go's JSON.
-const DECODING: &str = "error unmarshaling JSON: while decoding JSON";
+/// Why an entry cannot be read, in the words of sigs.k8s.io/yaml but for what it quotes: the entry is secret.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub(super) enum FieldsError {
+    #[error("error converting YAML to JSON: it is not YAML (line {line}, column {column})")]
+    Syntax { line: u32, column: u32 },
+    /// A number that JSON does not have.
+    #[error("error converting YAML to JSON: json: unsupported value: {}", format_float(*.0, b'g', None, 64))]
+    Number(f64),
+    /// It is not a mapping.
+    #[error("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type {of}")]
+    NoMapping {
+        kind: &'static str,
+        /// Go's struct.
+        of: &'static str,
+    },
+    /// A field has another type.
+    #[error(
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go struct field {of}.{name} of type \
+         {wanted}"
+    )]
+    Type {
+        kind: &'static str,
+        /// Go's struct; an anonymous one has a type and no name.
+        of: &'static str,
+        name: String,
+        wanted: &'static str,
+    },
+}
 
 /// The fields, with the name of Go's struct for errors.
 pub(super) struct Fields {
@@ -30,11 +57,12 @@ impl Fields {
     ///
     /// # Errors
     /// A text without any of the entry, which is secret, when it is not a mapping.
-    pub(super) fn read(text: &[u8], of: &'static str, texts: &[&str]) -> Result<Self, String> {
+    pub(super) fn read(text: &[u8], of: &'static str, texts: &[&str]) -> Result<Self, FieldsError> {
         // Go's own message may quote the text.
-        let document = read_first(text, &ReadOptions::sigs(FileId::default())).map_err(|e| {
-            let (line, column) = (e.place.line, e.place.column);
-            format!("error converting YAML to JSON: it is not YAML (line {line}, column {column})")
+        let document = read_first(text, &ReadOptions::sigs(FileId::default()));
+        let document = document.map_err(|error| FieldsError::Syntax {
+            line: error.place.line,
+            column: error.place.column,
         })?;
         let mut entries: Vec<(String, Node)> = match document.map(|node| node.value) {
             None => Vec::new(),
@@ -45,9 +73,7 @@ impl Fields {
             Some(value) if kind(&value) == "null" => Vec::new(),
             Some(value) => {
                 let kind = kind(&value);
-                return Err(format!(
-                    "{DECODING}: json: cannot unmarshal {kind} into Go value of type {of}"
-                ));
+                return Err(FieldsError::NoMapping { kind, of });
             }
         };
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -56,10 +82,7 @@ impl Fields {
             .iter()
             .filter(|(name, node)| !(is_text(name) && matches!(node.value, Value::Scalar(_))));
         match others.filter_map(|(_, node)| unsupported(&node.value)).next() {
-            Some(number) => Err(format!(
-                "error converting YAML to JSON: json: unsupported value: {}",
-                format_float(number, b'g', None, 64)
-            )),
+            Some(number) => Err(FieldsError::Number(number)),
             None => Ok(Self { of, entries }),
         }
     }
@@ -75,7 +98,7 @@ impl Fields {
     ///
     /// # Errors
     /// In Go's words, without the value, for a collection.
-    pub(super) fn text(&self, name: &str) -> Result<Option<Secret>, String> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<Secret>, FieldsError> {
         let read = |value| text(value).ok_or_else(|| self.unfit(name, value, "string"));
         let read = self.values(name).map(read).collect::<Result<Vec<_>, _>>()?;
         Ok(read.into_iter().next_back().filter(|text| !text.is_empty()))
@@ -85,7 +108,7 @@ impl Fields {
     ///
     /// # Errors
     /// In Go's words, without the value, for anything else.
-    pub(super) fn truth(&self, name: &str) -> Result<bool, String> {
+    pub(super) fn truth(&self, name: &str) -> Result<bool, FieldsError> {
         let read = |value| match scalar(value) {
             Some(Resolved::Bool(truth)) => Ok(truth),
             _ => Err(self.unfit(name, value, "bool")),
@@ -94,11 +117,13 @@ impl Fields {
         Ok(read.last().copied().unwrap_or_default())
     }
 
-    fn unfit(&self, name: &str, value: &Value, wanted: &str) -> String {
-        // In Go an anonymous struct has a type and no name.
-        let of = Some(self.of).filter(|of| !of.starts_with("struct")).unwrap_or_default();
-        let kind = kind(value);
-        format!("{DECODING}: json: cannot unmarshal {kind} into Go struct field {of}.{name} of type {wanted}")
+    fn unfit(&self, name: &str, value: &Value, wanted: &'static str) -> FieldsError {
+        FieldsError::Type {
+            kind: kind(value),
+            of: if self.of.starts_with("struct") { "" } else { self.of },
+            name: name.to_owned(),
+            wanted,
+        }
     }
 }
 
@@ -154,7 +179,7 @@ fn kind(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    fn text(document: &str, name: &str) -> Result<Option<String>, String> {
+    fn text(document: &str, name: &str) -> Result<Option<String>, FieldsError> {
         let text = Fields::read(document.as_bytes(), "AADConfig", &["clientId"])?.text(name)?;
         Ok(text.map(|text| text.expose().to_owned()))
     }
@@ -202,7 +227,7 @@ mod tests {
             ("clientId: *hunter2", "error converting YAML to JSON: it is not YAML"),
             ("hunter2: {", "error converting YAML to JSON: it is not YAML"),
         ] {
-            let got = text(document, "clientId").unwrap_err();
+            let got = text(document, "clientId").unwrap_err().to_string();
             assert!(got.starts_with(said) && !got.contains("hunter2"), "{got}");
         }
         let flag = |document: &str| {
@@ -217,6 +242,7 @@ mod tests {
         assert!(
             flag("chain: 'true'")
                 .unwrap_err()
+                .to_string()
                 .ends_with("AADConfig.chain of type bool")
         );
     }

@@ -9,10 +9,36 @@ use zeroize::Zeroizing;
 use super::encoded::{decode, encode};
 use super::request::{KeyRequest, Plaintext};
 use bumpwright_cloud::{CloudError, google_kms};
-use bumpwright_gostd::{Base64, quote};
+use bumpwright_gostd::{Base64, CorruptInput, quote};
 use bumpwright_http::Request;
 use bumpwright_secret::Secret;
-use bumpwright_sops::KeyError;
+use thiserror::Error;
+
+/// Why Google Cloud KMS does not decrypt a data key, in the words of SOPS.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum GcpError {
+    #[error("cannot create GCP KMS service: no valid resource ID found in {}", quote(.0))]
+    Resource(String),
+    /// The address of the service is not usable.
+    #[error("cannot create GCP KMS service: {0}")]
+    Service(#[source] CloudError),
+    #[error(transparent)]
+    Encoding(#[from] CorruptInput),
+    /// There is no token.
+    #[error(
+        "failed to decrypt sops data key with GCP KMS key: rpc error: code = Unauthenticated desc = transport: per-RPC creds failed \
+         due to error: {0}"
+    )]
+    Token(#[source] CloudError),
+    /// It refuses, or does not answer.
+    #[error("failed to decrypt sops data key with GCP KMS key: rpc error: {}", said(.0))]
+    Decrypt(#[source] CloudError),
+    /// Its answer has no data key; its address.
+    #[error(
+        "failed to decrypt sops data key with GCP KMS key: rpc error: code = Internal desc = the answer of {0} cannot be used"
+    )]
+    Answer(String),
+}
 
 #[derive(Deserialize)]
 struct Decrypted {
@@ -21,26 +47,13 @@ struct Decrypted {
 }
 
 impl KeyRequest<'_> {
-    pub(super) fn gcp_kms(&self, resource: &str, enc: &str) -> Result<Plaintext, KeyError> {
-        let no_service = |why: String| KeyError::new(format!("cannot create GCP KMS service: {why}"));
+    pub(super) fn gcp_kms(&self, resource: &str, enc: &str) -> Result<Plaintext, GcpError> {
         if !is_key(resource) {
-            return Err(no_service(format!("no valid resource ID found in {}", quote(resource))));
+            return Err(GcpError::Resource(resource.to_owned()));
         }
-        let url = address(
-            &google_kms(self.cloud).map_err(|e| no_service(e.to_string()))?,
-            resource,
-        );
-        let ciphertext = decode(enc.as_bytes(), Base64::Standard).map_err(|e| KeyError::new(e.to_string()))?;
-        let failed = |said: String| {
-            KeyError::new(format!(
-                "failed to decrypt sops data key with GCP KMS key: rpc error: {said}"
-            ))
-        };
-        let token = self.google_token().map_err(|e| {
-            failed(format!(
-                "code = Unauthenticated desc = transport: per-RPC creds failed due to error: {e}"
-            ))
-        })?;
+        let url = address(&google_kms(self.cloud).map_err(GcpError::Service)?, resource);
+        let ciphertext = decode(enc.as_bytes(), Base64::Standard)?;
+        let token = self.google_token().map_err(GcpError::Token)?;
         let bearer = Secret::new(format!("Bearer {}", token.expose()));
         let body = json!({"name": resource, "ciphertext": encode(&ciphertext)});
         let request = Request::post(url, "application/json", body.to_string()).authorization(bearer.clone());
@@ -48,14 +61,9 @@ impl KeyRequest<'_> {
         let answer = self
             .cloud
             .send(doing, request, &[&token, &bearer], self.deadline)
-            .map_err(|e| failed(refused(e)))?;
+            .map_err(GcpError::Decrypt)?;
         let body = Zeroizing::new(answer.body);
-        let unread = || {
-            failed(format!(
-                "code = Internal desc = the answer of {} cannot be used",
-                answer.url
-            ))
-        };
+        let unread = || GcpError::Answer(answer.url.to_string());
         let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
         decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| unread())
     }
@@ -101,10 +109,10 @@ fn address(base: &Url, resource: &str) -> Url {
 }
 
 /// Google's error in the format of gRPC: `PERMISSION_DENIED` is `PermissionDenied`.
-fn refused(error: CloudError) -> String {
+fn said(error: &CloudError) -> String {
     match error {
         CloudError::Refused { code, message, .. } if !code.is_empty() => {
-            let code = match code.as_str() {
+            let code: String = match code.as_str() {
                 "CANCELLED" => "Canceled".to_owned(),
                 code => code.split('_').map(capitalized).collect(),
             };

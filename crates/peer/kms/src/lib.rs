@@ -19,6 +19,7 @@ mod aws_kms;
 mod aws_refusal;
 mod azure_challenge;
 mod azure_credentials;
+mod azure_error;
 mod azure_key_vault;
 mod azure_refusal;
 mod challenges;
@@ -32,7 +33,8 @@ mod vault;
 
 pub use services::{Services, TRANSIT_ENGINE};
 pub use static_credentials::StaticCredentials;
+pub use vault::error::ForeignError;
 pub use vault::logged_in::ReadConfig;
 pub use vault::logged_in::VaultLogins;
 pub use vault::logged_in::{IssueFor, LoginPaths};
-pub use vault::terms::TransitLogin;
+pub use vault::terms::{TransitLogin, TransitLoginError};

@@ -1,11 +1,12 @@
 //! One decryption of a data key.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use zeroize::Zeroizing;
 
 use super::StaticCredentials;
 use super::challenges::Challenges;
+use super::vault::error::SettingsError;
 use super::vault::logged_in::LoggedIn;
 use super::vault::settings::VaultSettings;
 use bumpwright_cloud::{Cloud, CloudError, WorkloadIdentity};
@@ -21,7 +22,7 @@ pub(super) struct KeyRequest<'s> {
     pub(super) given: &'s StaticCredentials,
     pub(crate) account: &'s Result<Option<WorkloadIdentity>, CloudError>,
     pub(super) challenges: &'s Challenges,
-    pub(super) vault: &'s OnceLock<Result<VaultSettings, String>>,
+    pub(super) vault: &'s OnceLock<Result<VaultSettings, Arc<SettingsError>>>,
     pub(super) logged_in: Option<&'s LoggedIn>,
     pub(super) listed_only: bool,
     pub(super) deadline: Deadline,

@@ -1,6 +1,6 @@
 //! The services as one [`KeyService`], for the credentials of one object.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::StaticCredentials;
@@ -8,6 +8,7 @@ use super::aws_kms::AwsKey;
 use super::azure_key_vault::AzureKey;
 use super::challenges::Challenges;
 use super::request::{KeyRequest, Plaintext};
+use super::vault::error::SettingsError;
 use super::vault::logged_in::{LoggedIn, VaultLogins};
 use super::vault::settings::VaultSettings;
 use super::vault::transit::VaultKey;
@@ -34,7 +35,7 @@ pub struct Services {
     account: Result<Option<WorkloadIdentity>, CloudError>,
     deadline: Deadline,
     challenges: Challenges,
-    vault: OnceLock<Result<VaultSettings, String>>,
+    vault: OnceLock<Result<VaultSettings, Arc<SettingsError>>>,
     logged_in: Option<LoggedIn>,
     listed_only: bool,
 }
@@ -99,37 +100,43 @@ impl KeyService for Services {
                 context,
                 enc,
                 ..
-            } => request.aws_kms(AwsKey {
-                arn,
-                role,
-                context,
-                enc,
-            }),
-            MasterKey::GcpKms { resource_id, enc, .. } => request.gcp_kms(resource_id, enc),
+            } => request
+                .aws_kms(AwsKey {
+                    arn,
+                    role,
+                    context,
+                    enc,
+                })
+                .map_err(failed),
+            MasterKey::GcpKms { resource_id, enc, .. } => request.gcp_kms(resource_id, enc).map_err(failed),
             MasterKey::AzureKv {
                 vault_url,
                 name,
                 version,
                 enc,
                 ..
-            } => request.azure_key_vault(AzureKey {
-                vault: vault_url,
-                name,
-                version,
-                enc,
-            }),
+            } => request
+                .azure_key_vault(AzureKey {
+                    vault: vault_url,
+                    name,
+                    version,
+                    enc,
+                })
+                .map_err(failed),
             MasterKey::Vault {
                 address,
                 engine_path,
                 key_name,
                 enc,
                 ..
-            } => request.vault(VaultKey {
-                server: address,
-                engine: engine_path,
-                name: key_name,
-                enc,
-            }),
+            } => request
+                .vault(VaultKey {
+                    server: address,
+                    engine: engine_path,
+                    name: key_name,
+                    enc,
+                })
+                .map_err(failed),
             MasterKey::HuaweiKms { .. } => Err(KeyError::new(
                 "Huawei Cloud KMS is not supported; encrypt the data key for another master key as well",
             )),
@@ -139,6 +146,11 @@ impl KeyService for Services {
             ))),
         }
     }
+}
+
+/// The error of a service, as SOPS has it: in words.
+fn failed(error: impl std::error::Error) -> KeyError {
+    KeyError::new(error.to_string())
 }
 
 /// The operation by which look-ups of tokens are counted (kustomize-controller, `AllMetrics`).

@@ -2,10 +2,11 @@
 //! `Decryptor.ImportKeys`).
 
 use super::azure_credentials;
-use super::entry::Fields;
+use super::entry::{Fields, FieldsError};
 use bumpwright_cloud::{AwsCredentials, Cloud, CloudError, EntraClient};
 use bumpwright_secret::Secret;
 use bumpwright_sops::SecretError;
+use thiserror::Error;
 
 const AWS: &str = "sops.aws-kms";
 const AZURE: &str = "sops.azure-kv";
@@ -32,26 +33,42 @@ impl StaticCredentials {
     /// # Errors
     /// [`SecretError`] for the first unusable entry.
     pub fn read(secret: &str, data: &[(&str, &[u8])]) -> Result<Self, SecretError> {
-        let wrong = |entry| move |problem: String| SecretError::new(entry, secret, problem);
+        let wrong = |entry, problem: &dyn std::error::Error| SecretError::new(entry, secret, problem);
         let get = |entry| data.iter().find(|(name, _)| *name == entry).map(|(_, value)| *value);
         Ok(Self {
-            aws: get(AWS).map(aws).transpose().map_err(wrong(AWS))?,
+            aws: get(AWS).map(aws).transpose().map_err(|error| wrong(AWS, &error))?,
             azure: get(AZURE)
                 .map(azure_credentials::client)
                 .transpose()
-                .map_err(wrong(AZURE))?,
-            gcp: get(GCP).map(gcp).transpose().map_err(wrong(GCP))?,
+                .map_err(|error| wrong(AZURE, &error))?,
+            gcp: get(GCP).map(gcp).transpose().map_err(|error| wrong(GCP, &error))?,
             vault: get(VAULT).map(vault_token).filter(|token| !token.is_empty()),
         })
     }
 }
 
+/// `sops.aws-kms` cannot be read.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("failed to unmarshal AWS credentials file: {0}")]
+struct AwsEntryError(#[from] FieldsError);
+
+/// Why `sops.gcp-kms` is not a key.
+#[derive(Clone, Debug, PartialEq, Error)]
+enum GcpEntryError {
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    /// A part of it is missing or wrong.
+    #[error("{0}")]
+    Key(String),
+    #[error(transparent)]
+    Cloud(CloudError),
+}
+
 /// Missing keys are an error of the later request, as in Flux.
-fn aws(entry: &[u8]) -> Result<AwsCredentials, String> {
-    let unread = |e| format!("failed to unmarshal AWS credentials file: {e}");
+fn aws(entry: &[u8]) -> Result<AwsCredentials, AwsEntryError> {
     let texts = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
-    let fields = Fields::read(entry, "struct", &texts).map_err(unread)?;
-    let get = |name| fields.text(name).map_err(unread);
+    let fields = Fields::read(entry, "struct", &texts)?;
+    let get = |name| fields.text(name);
     Ok(AwsCredentials {
         access_key_id: get("aws_access_key_id")?
             .map(|id| id.expose().to_owned())
@@ -62,13 +79,13 @@ fn aws(entry: &[u8]) -> Result<AwsCredentials, String> {
     })
 }
 
-fn gcp(entry: &[u8]) -> Result<Secret, String> {
-    let text = std::str::from_utf8(entry).map_err(|_| "it is not UTF-8".to_owned())?;
+fn gcp(entry: &[u8]) -> Result<Secret, GcpEntryError> {
+    let text = std::str::from_utf8(entry).map_err(|_| GcpEntryError::NotUtf8)?;
     let key = Secret::new(text.trim_matches('\n'));
     match Cloud::check_google_key(GCP, &key) {
         Ok(()) => Ok(key),
-        Err(CloudError::Settings { detail, .. }) => Err(detail),
-        Err(other) => Err(other.to_string()),
+        Err(CloudError::Settings { detail, .. }) => Err(GcpEntryError::Key(detail)),
+        Err(other) => Err(GcpEntryError::Cloud(other)),
     }
 }
 

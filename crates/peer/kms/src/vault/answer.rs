@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use ureq::http::StatusCode;
 use zeroize::Zeroizing;
 
+use super::error::AnswerError;
 use crate::encoded::decode;
 use crate::request::Plaintext;
 use bumpwright_gostd::Base64;
@@ -15,32 +16,32 @@ use bumpwright_secret::Secret;
 ///
 /// # Errors
 /// In the words of the library.
-pub(crate) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext, String> {
+pub(crate) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext, AnswerError> {
     let status = answer.status;
     if status.is_success() || status.is_redirection() {
         return plaintext(data(&Zeroizing::new(answer.body))?);
     }
     if status == StatusCode::NOT_FOUND {
         match data(&answer.body) {
-            Err(said) if said == END => return Err(EMPTY.to_owned()),
-            Err(said) => return Err(scrubbed(&said, secrets.iter().copied())),
+            Err(AnswerError::Eof) => return Err(AnswerError::Empty),
+            Err(error) => return Err(without(&error, secrets)),
             Ok(_) => {}
         }
     }
-    Err(refused(&answer, secrets))
+    Err(AnswerError::Refused(refused(&answer, secrets)))
 }
 
 /// Parses the token of an answer to a login, if any. `secrets` are those of the request.
 ///
 /// # Errors
 /// In the words of the library.
-pub(crate) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, String> {
+pub(crate) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, AnswerError> {
     let status = answer.status;
     if !status.is_success() && !status.is_redirection() {
         return match (status == StatusCode::NOT_FOUND, data(&answer.body)) {
-            (true, Err(said)) if said == END => Ok(None),
-            (true, Err(said)) => Err(scrubbed(&said, secrets.iter().copied())),
-            _ => Err(refused(&answer, secrets)),
+            (true, Err(AnswerError::Eof)) => Ok(None),
+            (true, Err(error)) => Err(without(&error, secrets)),
+            _ => Err(AnswerError::Refused(refused(&answer, secrets))),
         };
     }
     let body = Zeroizing::new(answer.body);
@@ -58,8 +59,10 @@ pub(crate) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option
     }
 }
 
-const EMPTY: &str = "transit backend is empty";
-const END: &str = "EOF";
+/// An error without the secrets of the request, which the server may have quoted.
+fn without(error: &AnswerError, secrets: &[&Secret]) -> AnswerError {
+    AnswerError::Refused(scrubbed(&error.to_string(), secrets.iter().copied()))
+}
 
 /// The fields of an answer beside its data.
 const OTHERS: [&str; 8] = [
@@ -74,24 +77,19 @@ const OTHERS: [&str; 8] = [
 ];
 
 /// Parses an answer; none when it is empty or null.
-fn document(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
+fn document(body: &[u8]) -> Result<Option<Map<String, Value>>, AnswerError> {
     if body.is_empty() {
         return Ok(None);
     }
     match first(body)? {
         Value::Null => Ok(None),
         Value::Object(document) => Ok(Some(document)),
-        other => {
-            let kind = kind(&other);
-            Err(format!(
-                "json: cannot unmarshal {kind} into Go value of type api.Secret"
-            ))
-        }
+        other => Err(AnswerError::Type(kind(&other))),
     }
 }
 
 /// The data of an answer, which is all of it when it has none of the usual fields.
-fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
+fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, AnswerError> {
     let Some(mut document) = document(body)? else {
         return Ok(None);
     };
@@ -100,12 +98,7 @@ fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     match name.and_then(|name| document.remove(&name)) {
         Some(Value::Object(data)) => return Ok(Some(data)),
         None | Some(Value::Null) => {}
-        Some(other) => {
-            let kind = kind(&other);
-            return Err(format!(
-                "json: cannot unmarshal {kind} into Go struct field Secret.data of type map[string]interface {{}}"
-            ));
-        }
+        Some(other) => return Err(AnswerError::Data(kind(&other))),
     }
     let is_filled = |name: &&str| field(&document, name).is_some_and(filled);
     if OTHERS.iter().any(is_filled) {
@@ -113,34 +106,35 @@ fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     }
     match (document.get("errors"), fields) {
         (Some(_), 1) | (None, 0) => Ok(None),
-        (Some(errors), _) => Err(texts(errors).unwrap_or_default().join(" ")),
+        (Some(errors), _) => {
+            let errors = texts(errors).into_iter().flatten();
+            Err(AnswerError::Errors(errors.map(str::to_owned).collect()))
+        }
         (None, _) => Ok(Some(document)),
     }
 }
 
-fn plaintext(data: Option<Map<String, Value>>) -> Result<Plaintext, String> {
-    let data = data.ok_or(EMPTY)?;
+fn plaintext(data: Option<Map<String, Value>>) -> Result<Plaintext, AnswerError> {
+    let data = data.ok_or(AnswerError::Empty)?;
     let text = match data.into_iter().find(|(name, _)| name == "plaintext") {
-        None => return Err("no decrypted data".to_owned()),
+        None => return Err(AnswerError::NoPlaintext),
         Some((_, Value::String(text))) => Zeroizing::new(text),
-        Some(_) => return Err("decrypted plaintext data cannot be cast to string".to_owned()),
+        Some(_) => return Err(AnswerError::NoText),
     };
-    decode(text.as_bytes(), Base64::Standard)
-        .map_err(|_| "cannot decode base64 plaintext into data key bytes".to_owned())
+    decode(text.as_bytes(), Base64::Standard).map_err(|_| AnswerError::Encoding)
 }
 
 /// Parses the first value of a text; the rest is ignored.
-fn first(body: &[u8]) -> Result<Value, String> {
+fn first(body: &[u8]) -> Result<Value, AnswerError> {
     match serde_json::Deserializer::from_slice(body).into_iter().next() {
-        None => Err(END.to_owned()),
+        None => Err(AnswerError::Eof),
         Some(Ok(value)) => Ok(value),
-        Some(Err(e)) if e.is_eof() => Err("unexpected EOF".to_owned()),
+        Some(Err(error)) if error.is_eof() => Err(AnswerError::Cut),
         // The parser's own message may quote the answer.
-        Some(Err(e)) => Err(format!(
-            "the answer is not JSON (line {}, column {})",
-            e.line(),
-            e.column()
-        )),
+        Some(Err(error)) => Err(AnswerError::NotJson {
+            line: error.line(),
+            column: error.column(),
+        }),
     }
 }
 

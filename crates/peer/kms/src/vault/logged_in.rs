@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
+use super::error::ForeignError;
 use super::terms::TransitLogin;
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
@@ -24,8 +25,8 @@ pub(crate) struct LoggedIn {
     pub(crate) state: Mutex<LoginState>,
 }
 
-/// Issues a token of the object's ServiceAccount, or of this process' own, for an audience; the error is a text.
-pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
+/// Issues a token of the object's ServiceAccount, or of this process' own, for an audience.
+pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, ForeignError> + Send + Sync;
 
 /// Where to log in at a server, and as which role.
 pub enum LoginPaths {
@@ -47,5 +48,5 @@ pub(crate) struct LoginState {
     pub(crate) tokens: BTreeMap<String, Secret>,
 }
 
-/// Reads the entries of a ConfigMap; the error is a text.
-pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, String> + Send + Sync;
+/// Reads the entries of a ConfigMap.
+pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, ForeignError> + Send + Sync;

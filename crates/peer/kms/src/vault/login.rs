@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::client_token;
+use super::error::{ConfigError, JwtError, LoginError, TransitError};
 use super::logged_in::{LoggedIn, LoginPaths, ReadConfig, VaultLogins};
 use super::path::address;
 use super::settings::VaultSettings;
@@ -42,22 +43,19 @@ impl LoggedIn {
     /// Gets the token for a server. Concurrent callers share one login.
     ///
     /// # Errors
-    /// In Flux's words.
+    /// [`LoginError`]
     pub(crate) fn token(
         &self,
         request: &KeyRequest<'_>,
         settings: &VaultSettings,
         server: &str,
-    ) -> Result<Secret, String> {
+    ) -> Result<Secret, LoginError> {
         let mut state = self.state.lock();
         let state = &mut *state;
         if let Some(token) = state.tokens.get(server) {
             return Ok(token.clone());
         }
-        let issued = || {
-            (self.logins.issue)(server, request.deadline)
-                .map_err(|error| format!("failed to issue Kubernetes token for Vault authentication: {error}"))
-        };
+        let issued = || (self.logins.issue)(server, request.deadline).map_err(LoginError::Issue);
         let login = match &self.logins.paths {
             LoginPaths::Annotations(TransitLogin { path, role }) => Login {
                 server,
@@ -70,12 +68,15 @@ impl LoggedIn {
                     Some(paths) => paths,
                     None => state.paths.insert(paths(name, read)?),
                 };
-                let path = paths.get(server).filter(|path| !path.is_empty()).ok_or_else(|| {
-                    format!("no Vault login path configured for address '{server}' in ConfigMap '{name}'")
-                })?;
+                let path = paths
+                    .get(server)
+                    .filter(|path| !path.is_empty())
+                    .ok_or_else(|| LoginError::NoPath {
+                        server: server.to_owned(),
+                        name: name.clone(),
+                    })?;
                 let jwt = issued()?;
-                let role = account_of(&jwt)
-                    .map_err(|error| format!("failed to derive Vault role for authentication: {error}"))?;
+                let role = account_of(&jwt)?;
                 Login {
                     server,
                     path,
@@ -91,16 +92,24 @@ impl LoggedIn {
 }
 
 /// The login paths of a ConfigMap, by server.
-fn paths(name: &str, read: &ReadConfig) -> Result<BTreeMap<String, String>, String> {
-    let entries = read().map_err(|error| format!("failed to get Vault ConfigMap '{name}': {error}"))?;
-    let text = entries
-        .get(CONFIG)
-        .ok_or_else(|| format!("Vault ConfigMap '{name}' is missing the '{CONFIG}' key"))?;
-    paths_of(text).map_err(|error| format!("failed to parse '{CONFIG}' in Vault ConfigMap '{name}': {error}"))
+fn paths(name: &str, read: &ReadConfig) -> Result<BTreeMap<String, String>, LoginError> {
+    let (name, key) = (name.to_owned(), CONFIG);
+    let entries = match read() {
+        Ok(entries) => entries,
+        Err(error) => return Err(LoginError::ConfigMap { name, error }),
+    };
+    match entries.get(CONFIG).map(|text| paths_of(text)) {
+        Some(Ok(paths)) => Ok(paths),
+        Some(Err(problem)) => {
+            let problem = Box::new(problem);
+            Err(LoginError::Config { name, key, problem })
+        }
+        None => Err(LoginError::NoKey { name, key }),
+    }
 }
 
 /// Parses kustomize-controller's `VaultConfig`; the last entry of a server counts.
-fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn paths_of(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
     #[derive(Default, Deserialize)]
     struct Config {
         #[serde(default)]
@@ -113,15 +122,13 @@ fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
         #[serde(default, rename = "loginPath", alias = "loginpath")]
         login_path: Option<String>,
     }
-    let unread = |error: &str| format!("error converting YAML to JSON: {error}");
     let document = read_first(text.as_bytes(), &ReadOptions::sigs(FileId::default()));
     let mut json = String::new();
-    match document.map_err(|error| unread(error.go()))? {
-        Some(node) => write_json(&node, &mut json).map_err(|error| unread(error.go()))?,
+    match document.map_err(ConfigError::Syntax)? {
+        Some(node) => write_json(&node, &mut json).map_err(ConfigError::Number)?,
         None => json.push_str("null"),
     }
-    let config: Option<Config> = serde_json::from_str(&json)
-        .map_err(|error| format!("error unmarshaling JSON: while decoding JSON: {error}"))?;
+    let config: Option<Config> = serde_json::from_str(&json)?;
     let instances = config.unwrap_or_default().instances.unwrap_or_default().into_iter();
     let pairs = instances.map(|instance| {
         (
@@ -133,7 +140,7 @@ fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
 }
 
 /// Namespace and name of the ServiceAccount of a token. The signature is not checked: the server does that.
-fn account_of(token: &Secret) -> Result<(String, String), String> {
+fn account_of(token: &Secret) -> Result<(String, String), JwtError> {
     #[derive(Deserialize)]
     struct Claims {
         #[serde(default)]
@@ -141,14 +148,13 @@ fn account_of(token: &Secret) -> Result<(String, String), String> {
     }
     let parts: Vec<&str> = token.expose().split('.').collect();
     let [_, claims, _] = parts.as_slice() else {
-        return Err("not a JWT".to_owned());
+        return Err(JwtError::Form);
     };
-    let claims = decode(claims.as_bytes(), Base64::RawUrl)
-        .map_err(|error| format!("failed to decode token payload: {error}"))?;
+    let claims = decode(claims.as_bytes(), Base64::RawUrl)?;
     // The parser's own message may quote the token.
-    let claims: Claims = serde_json::from_slice(&claims).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        format!("failed to unmarshal token payload: it does not fit (line {line}, column {column})")
+    let claims: Claims = serde_json::from_slice(&claims).map_err(|error| JwtError::Claims {
+        line: error.line(),
+        column: error.column(),
     })?;
     let account = claims
         .sub
@@ -158,7 +164,7 @@ fn account_of(token: &Secret) -> Result<(String, String), String> {
         Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
             Ok((namespace.to_owned(), name.to_owned()))
         }
-        _ => Err(format!("unexpected token subject '{}'", claims.sub)),
+        _ => Err(JwtError::Subject(claims.sub)),
     }
 }
 
@@ -171,21 +177,32 @@ struct Login<'l> {
 }
 
 impl KeyRequest<'_> {
-    fn vault_login(&self, settings: &VaultSettings, login: &Login<'_>) -> Result<Secret, String> {
+    fn vault_login(&self, settings: &VaultSettings, login: &Login<'_>) -> Result<Secret, LoginError> {
+        let Login { server, path, role, .. } = login;
+        let (server, path, role) = ((*server).to_owned(), (*path).to_owned(), role.clone());
+        match self.client_token(settings, login) {
+            Ok(Some(token)) => Ok(token),
+            Ok(None) => Err(LoginError::NoToken { server, path, role }),
+            Err(problem) => Err(LoginError::Refused {
+                server,
+                path,
+                role,
+                problem: Box::new(problem),
+            }),
+        }
+    }
+
+    fn client_token(&self, settings: &VaultSettings, login: &Login<'_>) -> Result<Option<Secret>, TransitError> {
         let Login {
             server,
             path,
             role,
             jwt,
         } = login;
-        let failed = |said| {
-            format!("failed to authenticate with Vault '{server}' at login path '{path}' as role '{role}': {said}")
-        };
-        let url = address(settings.agent.as_deref().unwrap_or(server), path).map_err(failed)?;
+        let url = address(settings.agent.as_deref().unwrap_or(server), path)?;
         let body = Secret::new(json!({"role": role, "jwt": jwt.expose()}).to_string());
-        let answer = self.vault_answer(settings, url, &body, None).map_err(failed)?;
-        let token = client_token(answer, &[jwt]).map_err(failed)?;
-        token.ok_or_else(|| format!("Vault '{server}' returned no token for login at '{path}' as role '{role}'"))
+        let answer = self.vault_answer(settings, url, &body, None)?;
+        Ok(client_token(answer, &[jwt])?)
     }
 }
 
@@ -206,13 +223,13 @@ mod tests {
         assert_eq!(path("https://b"), Some("ns1/auth/jwt/login"));
         assert_eq!(path("https://c"), Some(""));
         for nothing in ["", "null", "{}", "instances:", "other: 1"] {
-            assert_eq!(paths_of(nothing), Ok(BTreeMap::new()), "{nothing}");
+            assert_eq!(paths_of(nothing).unwrap(), BTreeMap::new(), "{nothing}");
         }
         for (bad, said) in [
             ("instances: [", "error converting YAML to JSON: yaml: "),
             ("instances: x", "error unmarshaling JSON: while decoding JSON: "),
         ] {
-            let error = paths_of(bad).unwrap_err();
+            let error = paths_of(bad).unwrap_err().to_string();
             assert!(error.starts_with(said), "{error}");
         }
     }
@@ -234,10 +251,10 @@ mod tests {
                 "failed to unmarshal token payload: it does not fit (line 1, column 1)",
             ),
         ] {
-            assert_eq!(of(claims).unwrap_err(), said);
+            assert_eq!(of(claims).unwrap_err().to_string(), said);
         }
-        assert_eq!(account_of(&Secret::new("hunter2")).unwrap_err(), "not a JWT");
-        let said = account_of(&Secret::new("a.hunter!.c")).unwrap_err();
+        assert_eq!(account_of(&Secret::new("hunter2")).unwrap_err(), JwtError::Form);
+        let said = account_of(&Secret::new("a.hunter!.c")).unwrap_err().to_string();
         assert_eq!(
             said,
             "failed to decode token payload: illegal base64 data at input byte 6"

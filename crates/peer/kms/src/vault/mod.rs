@@ -1,6 +1,7 @@
 //! Vault and OpenBao: logins, and the transit engine.
 
 pub(crate) mod answer;
+pub(crate) mod error;
 pub(crate) mod logged_in;
 pub(crate) mod login;
 pub(crate) mod path;

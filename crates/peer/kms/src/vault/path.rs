@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use bumpwright_gostd::quote;
+use super::error::{TransitError, VaultError};
 
 /// Go's `path.Join`: empty parts are left out, `.`, `..` and double slashes resolved.
 fn joined(parts: &[&str]) -> String {
@@ -31,15 +31,11 @@ fn joined(parts: &[&str]) -> String {
 /// # Errors
 /// A text, for names with `..`, which would send a request with a token to any other path of the server,
 /// and with control characters.
-pub(crate) fn decryption(engine: &str, key: &str) -> Result<String, String> {
+pub(crate) fn decryption(engine: &str, key: &str) -> Result<String, VaultError> {
     let path = joined(&[engine, "decrypt", key]);
     let is_odd = |name: &str| name == ".." || name.chars().any(char::is_control);
     if [engine, key].iter().any(|part| part.split('/').any(is_odd)) {
-        Err(format!(
-            "failed to decrypt sops data key from Vault transit backend {}: the file's engine_path or key_name has '..' or a \
-             control character in it",
-            quote(&path)
-        ))
+        Err(VaultError::Path(path))
     } else {
         Ok(path)
     }
@@ -49,11 +45,11 @@ pub(crate) fn decryption(engine: &str, key: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// A text, when it is not an address.
-pub(crate) fn address(server: &str, path: &str) -> Result<Url, String> {
+pub(crate) fn address(server: &str, path: &str) -> Result<Url, TransitError> {
     let parsed = Url::parse(server).ok();
     let mut url = parsed
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-        .ok_or_else(|| format!("{} is not an address; it is https://host:port", quote(server)))?;
+        .ok_or_else(|| TransitError::Address(server.to_owned()))?;
     let own = url.path().trim_matches('/').to_owned();
     let encoded = |name: &str| {
         let mut url = url.clone();
@@ -72,6 +68,7 @@ pub(crate) fn address(server: &str, path: &str) -> Result<Url, String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -91,7 +88,7 @@ mod tests {
 
     #[test]
     fn names_do_not_lead_elsewhere() {
-        assert_eq!(decryption("transit", "a..b"), Ok("transit/decrypt/a..b".to_owned()));
+        assert_eq!(decryption("transit", "a..b").unwrap(), "transit/decrypt/a..b");
         for (engine, key) in [
             ("transit", "../../sys/seal"),
             ("../x", "a"),

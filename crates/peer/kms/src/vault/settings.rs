@@ -2,9 +2,11 @@
 //! `Config.ReadEnvironment`; SOPS, `hcvault/keysource.go`).
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::error::{AllowError, SettingsError, TokenError};
 use bumpwright_cloud::Cloud;
 use bumpwright_gostd::Duration as GoDuration;
 use bumpwright_http::{Client, Peer, Proxy, RetryPolicy, Tls};
@@ -17,8 +19,8 @@ const RETRIES: u32 = 2;
 /// The first pause before a retry.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The file of `vault login` in the user's home folder.
-const TOKEN_FILE: &str = ".vault-token";
-const ALLOWLIST: &str = "SOPS_HC_VAULT_ALLOWLIST";
+pub(super) const TOKEN_FILE: &str = ".vault-token";
+pub(super) const ALLOWLIST: &str = "SOPS_HC_VAULT_ALLOWLIST";
 /// Unsupported variables, which must not be ignored silently.
 const UNSUPPORTED: [&str; 3] = ["VAULT_HEADERS", "VAULT_SRV_LOOKUP", "VAULT_TLS_SERVER_NAME"];
 
@@ -37,19 +39,17 @@ pub(crate) struct VaultSettings {
 impl VaultSettings {
     /// # Errors
     /// A text, when a variable or its file is not usable.
-    pub(crate) fn read(cloud: &Cloud) -> Result<Self, String> {
+    pub(crate) fn read(cloud: &Cloud) -> Result<Self, SettingsError> {
         let get = |name| cloud.variable(name);
         if let Some(name) = UNSUPPORTED
             .into_iter()
             .find(|name| get(name).is_some_and(|value| value != "false"))
         {
-            return Err(format!("{name} is not supported; unset it"));
+            return Err(SettingsError::Unsupported(name));
         }
         let own = cloud.client().peer();
         let retries = match get("VAULT_MAX_RETRIES") {
-            Some(text) => text
-                .parse()
-                .map_err(|_| "VAULT_MAX_RETRIES is not a number".to_owned())?,
+            Some(text) => text.parse().map_err(|_| SettingsError::Retries)?,
             None => RETRIES,
         };
         let proxy = get("VAULT_PROXY_ADDR").or_else(|| get("VAULT_HTTP_PROXY"));
@@ -75,7 +75,7 @@ impl VaultSettings {
     }
 }
 
-fn tls(cloud: &Cloud) -> Result<Tls, String> {
+fn tls(cloud: &Cloud) -> Result<Tls, SettingsError> {
     let get = |name| cloud.variable(name);
     let mut tls = cloud.client().peer().tls.clone();
     if let Some(path) = get("VAULT_CACERT") {
@@ -88,11 +88,11 @@ fn tls(cloud: &Cloud) -> Result<Tls, String> {
     match (get("VAULT_CLIENT_CERT"), get("VAULT_CLIENT_KEY")) {
         (Some(chain), Some(key)) => {
             let key = String::from_utf8(file("VAULT_CLIENT_KEY", key)?);
-            let key = key.map_err(|_| "VAULT_CLIENT_KEY names a file that is not PEM".to_owned())?;
+            let key = key.map_err(|_| SettingsError::ClientKey)?;
             tls.client = Some((file("VAULT_CLIENT_CERT", chain)?, Secret::new(key)));
         }
         (None, None) => {}
-        _ => return Err("both client cert and client key must be provided".to_owned()),
+        _ => return Err(SettingsError::HalfClient),
     }
     if let Some(text) = get("VAULT_SKIP_VERIFY") {
         tls.unverified = truth("VAULT_SKIP_VERIFY", text)?;
@@ -101,17 +101,17 @@ fn tls(cloud: &Cloud) -> Result<Tls, String> {
 }
 
 /// Go's `strconv.ParseBool`.
-fn truth(name: &str, text: &str) -> Result<bool, String> {
+fn truth(name: &'static str, text: &str) -> Result<bool, SettingsError> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(format!("could not parse {name}")),
+        _ => Err(SettingsError::Truth(name)),
     }
 }
 
 /// Parses seconds, or a duration of Go. Zero counts as the default.
-fn timeout(text: &str) -> Result<Duration, String> {
-    let wrong = || "could not parse \"VAULT_CLIENT_TIMEOUT\"".to_owned();
+fn timeout(text: &str) -> Result<Duration, SettingsError> {
+    let wrong = || SettingsError::Timeout;
     let seconds = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
@@ -122,13 +122,19 @@ fn timeout(text: &str) -> Result<Duration, String> {
     Ok(if seconds.is_zero() { TIMEOUT } else { seconds })
 }
 
-fn file(variable: &str, path: &str) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|e| format!("{variable} names {path}, which cannot be read: {e}"))
+/// The error of what a variable names.
+fn unread(variable: &'static str, path: &str) -> impl FnOnce(io::Error) -> SettingsError {
+    let path = path.to_owned();
+    move |error| SettingsError::File { variable, path, error }
+}
+
+fn file(variable: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
+    fs::read(path).map_err(unread(variable, path))
 }
 
 /// Concatenates all files of a folder.
-fn folder(variable: &str, path: &str) -> Result<Vec<u8>, String> {
-    let entries = fs::read_dir(path).map_err(|e| format!("{variable} names {path}, which cannot be read: {e}"))?;
+fn folder(variable: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
+    let entries = fs::read_dir(path).map_err(unread(variable, path))?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     let mut all = Vec::new();
@@ -143,7 +149,7 @@ fn folder(variable: &str, path: &str) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// In SOPS' words, when the file exists and cannot be read.
-pub(crate) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
+pub(crate) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, TokenError> {
     if let Some(token) = cloud.variable("VAULT_TOKEN") {
         return Ok(Some(Secret::new(token)));
     }
@@ -152,8 +158,11 @@ pub(crate) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
     };
     match fs::read_to_string(Path::new(home).join(TOKEN_FILE)) {
         Ok(text) => Ok(Some(Secret::new(text.trim())).filter(|token| !token.is_empty())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(format!("cannot get Vault token: open {home}/{TOKEN_FILE}: {e}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(TokenError::File {
+            home: home.to_owned(),
+            error,
+        }),
     }
 }
 
@@ -162,13 +171,10 @@ pub(crate) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
 ///
 /// # Errors
 /// A text, without a list of servers; as [`own_token`].
-pub(crate) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String> {
+pub(crate) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, TokenError> {
     let token = own_token(cloud)?;
     match (&token, cloud.variable(ALLOWLIST)) {
-        (Some(_), None) => Err(format!(
-            "the controller's own Vault token is not sent to a server that a file names while tenants are kept apart: have \
-             {ALLOWLIST} list the controller's servers (or say all), or give a token in the Secret of spec.decryption.secretRef"
-        )),
+        (Some(_), None) => Err(TokenError::NoList),
         _ => Ok(token),
     }
 }
@@ -177,19 +183,19 @@ pub(crate) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String>
 ///
 /// # Errors
 /// In SOPS' words, when they may not, or the list cannot be read.
-pub(crate) fn allowed(cloud: &Cloud, server: &str) -> Result<(), String> {
+pub(crate) fn allowed(cloud: &Cloud, server: &str) -> Result<(), AllowError> {
     let list = match cloud.variable(ALLOWLIST) {
         None | Some("all") => return Ok(()),
         Some("none") => Vec::new(),
         Some(list) => list.split(',').map(|entry| entry.trim_matches(' ')).collect(),
     };
     if let Some(at) = list.iter().position(|entry| entry.is_empty()) {
-        return Err(format!("{ALLOWLIST}'s entry {} is empty", at + 1));
+        return Err(AllowError::EmptyEntry(at + 1));
     }
     let closed = |text: &str| format!("{}/", text.strip_suffix('/').unwrap_or(text));
     if list.iter().any(|entry| closed(server).starts_with(&closed(entry))) {
         Ok(())
     } else {
-        Err(format!("Allowlist does not allow {server}"))
+        Err(AllowError::Server(server.to_owned()))
     }
 }

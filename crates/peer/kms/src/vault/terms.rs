@@ -9,6 +9,26 @@ const ROLE: &str = "transit-engine.auth.fluxcd.io/role";
 /// The longest path or role, in bytes.
 const LONGEST: usize = 512;
 
+/// Why the annotations do not name a login.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransitLoginError {
+    /// One of the two is missing.
+    #[error("annotation {missing} is not set; {given} needs it: set both, or remove both")]
+    Missing {
+        /// The one that is missing.
+        missing: &'static str,
+        /// The other one.
+        given: &'static str,
+    },
+    /// The path is not the login of an auth method: any other would be written to, in the name of whoever a Vault agent
+    /// stands for. The beginning of it.
+    #[error("annotation {PATH} is invalid: expected the path of a login, such as auth/kubernetes/login, got '{0}'")]
+    Path(String),
+    /// The role has a control character, or is too long.
+    #[error("annotation {ROLE} is invalid: no control character and {LONGEST} bytes at most are allowed")]
+    Role,
+}
+
 /// A login at Vault or OpenBao with the token of a ServiceAccount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitLogin {
@@ -22,15 +42,10 @@ impl TransitLogin {
     /// Reads the annotations of a ServiceAccount; none without them.
     ///
     /// # Errors
-    /// A text, when one of the two is missing or invalid. The path has to be the login of an auth method: any other
-    /// would be written to, in the name of whoever a Vault agent stands for.
-    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
+    /// [`TransitLoginError`]
+    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Self>, TransitLoginError> {
         let get = |key: &str| annotations.get(key).map_or("", |value| value.trim());
-        let missing = |key: &str, other: &str| {
-            Err(format!(
-                "annotation {key} is not set; {other} needs it: set both, or remove both"
-            ))
-        };
+        let missing = |missing, given| Err(TransitLoginError::Missing { missing, given });
         let (path, role) = match (get(PATH), get(ROLE)) {
             ("", "") => return Ok(None),
             ("", _) => return missing(PATH, ROLE),
@@ -38,15 +53,11 @@ impl TransitLogin {
             given => given,
         };
         if !is_login(path) {
-            return Err(format!(
-                "annotation {PATH} is invalid: expected the path of a login, such as auth/kubernetes/login, got '{}'",
-                path.chars().take(64).flat_map(char::escape_debug).collect::<String>()
-            ));
+            let shown = path.chars().take(64).flat_map(char::escape_debug);
+            return Err(TransitLoginError::Path(shown.collect()));
         }
         if role.len() > LONGEST || role.chars().any(char::is_control) {
-            return Err(format!(
-                "annotation {ROLE} is invalid: no control character and {LONGEST} bytes at most are allowed"
-            ));
+            return Err(TransitLoginError::Role);
         }
         Ok(Some(Self {
             path: path.to_owned(),
@@ -72,10 +83,11 @@ fn is_login(path: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
-    fn read(annotations: &[(&str, &str)]) -> Result<Option<TransitLogin>, String> {
+    fn read(annotations: &[(&str, &str)]) -> Result<Option<TransitLogin>, TransitLoginError> {
         let annotations = annotations
             .iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
@@ -95,10 +107,10 @@ mod tests {
         );
         for (key, value, missing) in [(PATH, "auth/jwt/login", ROLE), (ROLE, "sops", PATH)] {
             let said = format!("annotation {missing} is not set; {key} needs it: set both, or remove both");
-            assert_eq!(read(&[(key, value)]), Err(said));
+            assert_eq!(read(&[(key, value)]).unwrap_err().to_string(), said);
         }
         let said = read(&[(PATH, "auth/jwt/login"), (ROLE, "a\u{1}b")]);
-        assert!(said.is_err_and(|said| said.starts_with(&format!("annotation {ROLE} is invalid"))));
+        assert!(said.is_err_and(|said| said.to_string().starts_with(&format!("annotation {ROLE} is invalid"))));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use bumpwright_api::{InvalidSecret, ObjectName};
+use bumpwright_kms::TransitLoginError;
 use bumpwright_kube::ClusterError;
 use bumpwright_overlay::OverlayError;
 use bumpwright_sops::SecretError;
@@ -50,9 +51,9 @@ pub(crate) enum KeysError {
     Key(#[from] SecretError),
     #[error("cannot get service account '{name}' for decryption: {cause}")]
     Account { name: ObjectName, cause: Box<ClusterError> },
-    /// The annotations for logins at Vault are invalid; the text is that of the crate `kms`.
+    /// The annotations for logins at Vault are invalid.
     #[error("failed to build decryption spec: {0}")]
-    VaultAnnotations(String),
+    VaultAnnotations(#[source] TransitLoginError),
     /// Both the annotations and the flag say where logins at Vault are.
     #[error(
         "failed to build decryption spec: annotations transit-engine.auth.fluxcd.io cannot be combined with \

@@ -50,12 +50,10 @@ pub(crate) fn logins(
     let issue = move |audience: &str, deadline: Deadline| match &account {
         Ok(Some(account)) => {
             let token = cloud.service_account_token(account, audience, deadline);
-            token.map_err(|error| error.to_string())
+            Ok(token?)
         }
         Ok(None) => {
-            let name = runtime
-                .block_on(own(&cluster, FIELD))
-                .map_err(|error| error.to_string())?;
+            let name = runtime.block_on(own(&cluster, FIELD))?;
             let request = TokenRequest {
                 namespace: &name.namespace,
                 name: &name.name,
@@ -67,9 +65,10 @@ pub(crate) fn logins(
             let token: Result<Secret, String> = issue(&request, deadline);
             token.map_err(|error| {
                 format!("{OWN}: failed to create kubernetes token for controller service account '{name}': {error}")
+                    .into()
             })
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.clone().into()),
     };
     Ok(Some(VaultLogins {
         paths,
@@ -82,9 +81,7 @@ fn config_map(context: &Context, name: ObjectName) -> LoginPaths {
     let (configs, runtime, named) = (context.configs.clone(), Handle::current(), name.to_string());
     let read = move || {
         let map = runtime.block_on(configs.config_map(&name));
-        let map = map.map_err(|error| error.to_string())?;
-        let data: Option<BTreeMap<String, String>> =
-            serde_json::from_value(map.field("data")).map_err(|error| error.to_string())?;
+        let data: Option<BTreeMap<String, String>> = serde_json::from_value(map?.field("data"))?;
         Ok(data.unwrap_or_default())
     };
     LoginPaths::ConfigMap {
