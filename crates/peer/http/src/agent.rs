@@ -12,8 +12,43 @@ use ureq::unversioned::resolver::Resolver;
 use url::{Host, Url};
 
 use super::interruptible;
-use super::proxy::{Proxy, ProxyScheme};
-use super::tls::{self, Tls};
+use super::proxy::{InvalidProxy, Proxy, ProxyScheme};
+use super::tls::{self, Tls, TlsError};
+use thiserror::Error;
+
+/// Why a proxy is not usable. Never with its address, which may hold a password.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProxyError {
+    /// The form of its address is unknown.
+    #[error(transparent)]
+    Address(#[from] InvalidProxy),
+    /// Its address or login cannot be in a request.
+    #[error("the proxy's address or login has characters that cannot be sent")]
+    Characters,
+    /// A variable of the environment has another form.
+    #[error("the environment variable `{0}` is not a proxy address; give http://host:port, or unset it")]
+    Variable(&'static str),
+    /// A variable of the environment has an address whose form is unknown.
+    #[error("the environment variable `{name}`: {problem}")]
+    VariableAddress {
+        /// Its name.
+        name: &'static str,
+        /// Why.
+        #[source]
+        problem: InvalidProxy,
+    },
+}
+
+/// Why no connection can be set up.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    /// The proxy.
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
+    /// Certificates or a key.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
 
 /// The connection settings of a server. They are not shared with another peer or the process; `Debug` shows no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +94,8 @@ impl Default for Peer {
 /// Whether requests to `target` go through a proxy.
 ///
 /// # Errors
-/// A text, when the environment's proxy is not usable.
-pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, String> {
+/// The environment's proxy is not usable.
+pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, ProxyError> {
     Ok(match &peer.proxy {
         Some(_) => true,
         None => peer.environment && environment_proxy(target)?.is_some(),
@@ -70,8 +105,8 @@ pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, String> {
 /// The agent for addresses of `target`'s scheme and host, resolved by `resolver`. Roots are only read for https.
 ///
 /// # Errors
-/// A text, when certificates or the proxy's address are not usable.
-pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Result<Agent, String> {
+/// Certificates or the proxy's address are not usable.
+pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Result<Agent, SettingsError> {
     let proxy = match &peer.proxy {
         Some(proxy) => Some(given_proxy(proxy)?),
         None if peer.environment => environment_proxy(target)?,
@@ -106,7 +141,7 @@ pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Resul
     ))
 }
 
-fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
+fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, ProxyError> {
     let parts = proxy.parts()?;
     let protocol = match parts.scheme {
         ProxyScheme::Http => ureq::ProxyProtocol::Http,
@@ -118,27 +153,24 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
     if let Some((name, password)) = &parts.login {
         builder = builder.username(name).password(password.expose());
     }
-    builder
-        .build()
-        .map_err(|_| "the proxy's address or login has characters that cannot be sent".to_owned())
+    builder.build().map_err(|_| ProxyError::Characters)
 }
 
 /// The environment's proxy, as in curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`;
 /// `HTTP_PROXY` in capitals is not read, because a CGI environment sets it from a request's header.
-fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
+fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, ProxyError> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);
     };
-    ureq::Proxy::new(&value).map(Some).map_err(|_| {
-        format!("the environment variable `{name}` is not a proxy address; give http://host:port, or unset it")
-    })
+    let proxy = ureq::Proxy::new(&value).map(Some);
+    proxy.map_err(|_| ProxyError::Variable(name))
 }
 
 /// The environment's proxy for `target`, for callers without the agent.
 ///
 /// # Errors
-/// A text, without the address.
-pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, String> {
+/// [`ProxyError::VariableAddress`]
+pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, ProxyError> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);
     };
@@ -149,7 +181,7 @@ pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, String> {
     });
     match proxy.parts() {
         Ok(_) => Ok(Some(proxy)),
-        Err(why) => Err(format!("the environment variable `{name}`: {why}")),
+        Err(problem) => Err(ProxyError::VariableAddress { name, problem }),
     }
 }
 

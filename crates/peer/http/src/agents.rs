@@ -12,7 +12,7 @@ use ureq::{Agent, Timeout};
 use url::{Host, Url};
 
 use super::Deadline;
-use super::agent::{Peer, agent, through_proxy};
+use super::agent::{Peer, SettingsError, agent, through_proxy};
 use super::inside::{Networks, network, network_of};
 
 /// The agents of one peer. Each keeps its connections.
@@ -32,11 +32,11 @@ struct AgentKey {
 }
 
 /// Why there is no agent for an address.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// Certificates or the proxy's address are not usable.
-    #[error("{0}")]
-    Settings(String),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// A server has redirected to a private address.
     #[error(transparent)]
     PrivateAddress(#[from] PrivateAddress),
@@ -116,7 +116,7 @@ impl Agents {
     }
 
     fn through_proxy(&self, target: &Url) -> Result<bool, AgentError> {
-        through_proxy(&self.peer, target).map_err(AgentError::Settings)
+        Ok(through_proxy(&self.peer, target).map_err(SettingsError::Proxy)?)
     }
 
     fn agent(&self, target: &Url, reach: Option<Networks>) -> Result<Agent, AgentError> {
@@ -129,7 +129,7 @@ impl Agents {
         if let Some((_, agent)) = kept.iter().find(|(known, _)| *known == way) {
             return Ok(agent.clone());
         }
-        let made = agent(&self.peer, target, GuardedResolver { reach }).map_err(AgentError::Settings)?;
+        let made = agent(&self.peer, target, GuardedResolver { reach })?;
         kept.push((way, made.clone()));
         Ok(made)
     }

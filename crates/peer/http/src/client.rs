@@ -206,9 +206,9 @@ impl Client {
         self.agents
             .redirected(named, target, deadline)
             .map_err(|why| match why {
-                AgentError::Settings(detail) => NetError::Config {
+                AgentError::Settings(error) => NetError::Config {
                     url: shown(target),
-                    detail,
+                    detail: error.to_string(),
                 },
                 AgentError::PrivateAddress(inside) => NetError::Redirect {
                     url: shown(named),

@@ -1,6 +1,7 @@
 //! Proxies: settings, and tunnels for SSH (the HTTP agent makes its own).
 
 use std::fmt;
+use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +11,47 @@ use url::Url;
 
 use super::web::decoded;
 use bumpwright_secret::Secret;
+use thiserror::Error;
+
+/// The address of a proxy has another form, or is none. It is not in the error, as it may hold a password.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port{}",
+    .0.map(|why| format!(" ({why})")).unwrap_or_default()
+)]
+pub struct InvalidProxy(Option<url::ParseError>);
+
+/// Why there is no tunnel through a proxy.
+#[derive(Debug, Error)]
+pub enum TunnelError {
+    /// SSH goes through proxies without TLS only.
+    #[error("an https:// proxy is not supported for SSH; give http:// or socks5://")]
+    Https,
+    /// The proxy is not reached.
+    #[error("no connection to the proxy: {0}")]
+    Connect(#[source] io::Error),
+    /// The connection to the proxy broke.
+    #[error("the connection to the proxy broke: {0}")]
+    Broken(#[from] io::Error),
+    /// Its answer to `CONNECT` is too long.
+    #[error("the proxy's answer has no end; is it an HTTP proxy?")]
+    Endless,
+    /// It does not make the tunnel; its answer.
+    #[error("the proxy refused: {0}")]
+    Refused(String),
+    /// It does not take the login.
+    #[error("the proxy refused the user name or the password")]
+    Login,
+    /// It wants another kind of login.
+    #[error("the proxy requires another authentication method")]
+    Method,
+    /// Its answer is not one of SOCKS5.
+    #[error("the proxy does not speak SOCKS5")]
+    NotSocks,
+    /// A name is too long for SOCKS5.
+    #[error("SOCKS5 takes no name longer than 255 bytes")]
+    LongName,
+}
 
 /// A proxy: HTTP `CONNECT` (`http://host:port`, for HTTP remotes also `https://host:port`) or SOCKS5
 /// (`socks5://host:port`; the proxy resolves names, as with Go and so Flux).
@@ -67,17 +109,16 @@ impl Proxy {
     }
 
     /// # Errors
-    /// A text, when the form of the address is unknown; without the address, which may hold a password.
-    pub fn parts(&self) -> Result<ProxyParts, String> {
-        let unusable =
-            "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port";
-        let url = Url::parse(&self.address).map_err(|e| format!("{unusable} ({e})"))?;
-        let host = url.host_str().filter(|h| !h.is_empty()).ok_or(unusable)?.to_owned();
+    /// The form of the address is unknown.
+    pub fn parts(&self) -> Result<ProxyParts, InvalidProxy> {
+        let url = Url::parse(&self.address).map_err(|error| InvalidProxy(Some(error)))?;
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host = host.ok_or(InvalidProxy(None))?.to_owned();
         let (scheme, port) = match url.scheme() {
             "http" => (ProxyScheme::Http, 80),
             "https" => (ProxyScheme::Https, 443),
             "socks5" | "socks5h" => (ProxyScheme::Socks5, 1080),
-            _ => return Err(unusable.to_owned()),
+            _ => return Err(InvalidProxy(None)),
         };
         let port = url.port().unwrap_or(port);
         let login = match (&self.username, decoded(url.username())) {
@@ -101,10 +142,10 @@ impl ProxyParts {
     /// Connects to `host` through the proxy, for SSH.
     ///
     /// # Errors
-    /// A text.
-    pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+    /// [`TunnelError`]
+    pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, TunnelError> {
         if self.scheme == ProxyScheme::Https {
-            return Err("an https:// proxy is not supported for SSH; give http:// or socks5://".to_owned());
+            return Err(TunnelError::Https);
         }
         let mut stream = self.connect().await?;
         self.lead(&mut stream, host, port).await?;
@@ -114,10 +155,10 @@ impl ProxyParts {
     /// Connects to the proxy itself. The caller adds TLS if there is a [`ProxyParts::tls_name`].
     ///
     /// # Errors
-    /// A text.
-    pub async fn connect(&self) -> Result<TcpStream, String> {
+    /// [`TunnelError`]
+    pub async fn connect(&self) -> Result<TcpStream, TunnelError> {
         let connected = TcpStream::connect((self.bare_host(), self.port)).await;
-        connected.map_err(|e| format!("no connection to the proxy: {e}"))
+        connected.map_err(TunnelError::Connect)
     }
 
     /// The name in the certificate of a proxy with TLS.
@@ -129,8 +170,8 @@ impl ProxyParts {
     /// Requests the tunnel to `host` over a connection to the proxy.
     ///
     /// # Errors
-    /// A text.
-    pub async fn lead<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    /// [`TunnelError`]
+    pub async fn lead<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), TunnelError>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -144,7 +185,7 @@ impl ProxyParts {
         self.host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    async fn http<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    async fn http<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), TunnelError>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -162,20 +203,20 @@ impl ProxyParts {
             ));
         }
         let request = Secret::new(format!("{request}\r\n"));
-        stream.write_all(request.expose().as_bytes()).await.map_err(broke)?;
+        stream.write_all(request.expose().as_bytes()).await?;
         let mut head = Vec::new();
         // Byte by byte, because the bytes after the head are for SSH.
         while !head.ends_with(b"\r\n\r\n") {
             if head.len() > 8 * 1024 {
-                return Err("the proxy's answer has no end; is it an HTTP proxy?".to_owned());
+                return Err(TunnelError::Endless);
             }
-            head.push(stream.read_u8().await.map_err(broke)?);
+            head.push(stream.read_u8().await?);
         }
         let head = String::from_utf8_lossy(&head);
-        let status = head.lines().next().unwrap_or_default();
+        let status = head.lines().next().unwrap_or("");
         match status.split(' ').nth(1) {
             Some(code) if code.len() == 3 && code.starts_with('2') => Ok(()),
-            _ => Err(format!("the proxy refused: {}", status.escape_debug())),
+            _ => Err(TunnelError::Refused(status.escape_debug().to_string())),
         }
     }
 
@@ -184,7 +225,7 @@ impl ProxyParts {
         clippy::disallowed_methods,
         reason = "answers of a SOCKS proxy; bound: 262 bytes; account: none, on the stack"
     )]
-    async fn socks<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    async fn socks<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), TunnelError>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -193,43 +234,43 @@ impl ProxyParts {
         } else {
             &[5, 1, 0]
         };
-        stream.write_all(methods).await.map_err(broke)?;
+        stream.write_all(methods).await?;
         let mut choice = [0; 2];
-        stream.read_exact(&mut choice).await.map_err(broke)?;
+        stream.read_exact(&mut choice).await?;
         match (choice, &self.login) {
             ([5, 0], _) => {}
             ([5, 2], Some((name, password))) => {
                 let request = [vec![1], counted(name)?, counted(password.expose())?].concat();
-                stream.write_all(&request).await.map_err(broke)?;
-                stream.read_exact(&mut choice).await.map_err(broke)?;
+                stream.write_all(&request).await?;
+                stream.read_exact(&mut choice).await?;
                 if choice != [1, 0] {
-                    return Err("the proxy refused the user name or the password".to_owned());
+                    return Err(TunnelError::Login);
                 }
             }
-            ([5, _], _) => return Err("the proxy requires another authentication method".to_owned()),
-            _ => return Err("the proxy does not speak SOCKS5".to_owned()),
+            ([5, _], _) => return Err(TunnelError::Method),
+            _ => return Err(TunnelError::NotSocks),
         }
         let request = [vec![5, 1, 0, 3], counted(host)?, port.to_be_bytes().to_vec()].concat();
-        stream.write_all(&request).await.map_err(broke)?;
+        stream.write_all(&request).await?;
         let mut answer = [0; 4];
-        stream.read_exact(&mut answer).await.map_err(broke)?;
+        stream.read_exact(&mut answer).await?;
         let [_, code, _, kind] = answer;
         if code != 0 {
-            return Err(format!("the proxy refused: {}", socks_reason(code)));
+            return Err(TunnelError::Refused(socks_reason(code).to_owned()));
         }
         let length = match kind {
             1 => 4,
             4 => 16,
-            _ => usize::from(stream.read_u8().await.map_err(broke)?),
+            _ => usize::from(stream.read_u8().await?),
         };
         // The unused bound address of the proxy, and its port.
-        stream.read_exact(&mut vec![0; length + 2]).await.map_err(broke)?;
+        stream.read_exact(&mut vec![0; length + 2]).await?;
         Ok(())
     }
 }
 
-fn counted(text: &str) -> Result<Vec<u8>, String> {
-    let length = u8::try_from(text.len()).map_err(|_| "SOCKS5 takes no name longer than 255 bytes".to_owned())?;
+fn counted(text: &str) -> Result<Vec<u8>, TunnelError> {
+    let length = u8::try_from(text.len()).map_err(|_| TunnelError::LongName)?;
     Ok([&[length], text.as_bytes()].concat())
 }
 
@@ -243,10 +284,6 @@ fn socks_reason(code: u8) -> &'static str {
         6 => "time to live expired",
         _ => "general failure",
     }
-}
-
-fn broke(error: std::io::Error) -> String {
-    format!("the connection to the proxy broke: {error}")
 }
 
 #[cfg(test)]
@@ -281,7 +318,7 @@ mod tests {
         assert!(
             proxy("ftp://u:hunter2@x")
                 .parts()
-                .is_err_and(|e| !e.contains("hunter2"))
+                .is_err_and(|error| !error.to_string().contains("hunter2"))
         );
         assert!(proxy("p.example:80").parts().is_err());
     }

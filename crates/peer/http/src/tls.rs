@@ -2,11 +2,41 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 
 use bumpwright_secret::Secret;
+use thiserror::Error;
+
+/// Why certificates or keys are not usable.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// The certificate authorities are not PEM.
+    #[error("the CA bundle cannot be read: {0}")]
+    Authorities(#[source] pem::Error),
+    /// One of them is not a certificate.
+    #[error("the CA bundle has an invalid certificate: {0}")]
+    Authority(#[source] rustls::Error),
+    /// There is none.
+    #[error("the CA bundle has no certificate; give PEM text (-----BEGIN CERTIFICATE-----)")]
+    NoAuthority,
+    /// The client certificate is not PEM.
+    #[error("the client certificate cannot be read: {0}")]
+    Client(#[source] pem::Error),
+    /// There is none.
+    #[error("the client certificate is not in PEM")]
+    NoClient,
+    /// Its key is not PEM.
+    #[error("the client certificate's private key cannot be read ({0}); give it as PEM, not encrypted")]
+    Key(#[source] pem::Error),
+    /// Its key is not one that the agent uses.
+    #[error("the client certificate's private key: {0}")]
+    AgentKey(#[source] Box<ureq::Error>),
+    /// Its key is that of another certificate.
+    #[error("the client certificate and its private key do not work together: {0}")]
+    Pair(#[source] rustls::Error),
+}
 
 /// Trust for HTTPS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,8 +55,8 @@ pub struct Tls {
 /// The TLS configuration of the agent.
 ///
 /// # Errors
-/// A text, when certificates or keys are not usable.
-pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
+/// [`TlsError`]
+pub(super) fn config(settings: &Tls) -> Result<TlsConfig, TlsError> {
     let roots = match &settings.ca {
         Some(pem) => match (given_roots(pem)?, system_roots()) {
             (mut roots, RootCerts::Specific(system)) if settings.beside_system => {
@@ -49,16 +79,14 @@ pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
         .build())
 }
 
-fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
-    let found = certificates(pem).map_err(|e| format!("the CA bundle cannot be read: {e}"))?;
+fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, TlsError> {
+    let found = certificates(pem).map_err(TlsError::Authorities)?;
     let mut store = rustls::RootCertStore::empty();
     for certificate in &found {
-        store
-            .add(certificate.clone())
-            .map_err(|e| format!("the CA bundle has an invalid certificate: {e}"))?;
+        store.add(certificate.clone()).map_err(TlsError::Authority)?;
     }
     if store.is_empty() {
-        return Err("the CA bundle has no certificate; give PEM text (-----BEGIN CERTIFICATE-----)".to_owned());
+        return Err(TlsError::NoAuthority);
     }
     Ok(found.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
 }
@@ -77,23 +105,21 @@ fn system_roots() -> RootCerts {
     FOUND.get_or_init(load).clone()
 }
 
-fn client_certificate(chain: &[u8], key: &Secret) -> Result<ClientCert, String> {
-    let chain = certificates(chain).map_err(|e| format!("the client certificate cannot be read: {e}"))?;
+fn client_certificate(chain: &[u8], key: &Secret) -> Result<ClientCert, TlsError> {
+    let chain = certificates(chain).map_err(TlsError::Client)?;
     if chain.is_empty() {
-        return Err("the client certificate is not in PEM".to_owned());
+        return Err(TlsError::NoClient);
     }
     let pem = key.expose().as_bytes();
-    let der = PrivateKeyDer::from_pem_slice(pem).map_err(|e| {
-        format!("the client certificate's private key cannot be read ({e}); give it as PEM, not encrypted")
-    })?;
+    let der = PrivateKeyDer::from_pem_slice(pem).map_err(TlsError::Key)?;
     fits(&chain, der)?;
     let chain: Vec<_> = chain.iter().map(|c| Certificate::from_der(c).to_owned()).collect();
-    let key = PrivateKey::from_pem(pem).map_err(|e| format!("the client certificate's private key: {e}"))?;
+    let key = PrivateKey::from_pem(pem).map_err(|error| TlsError::AgentKey(Box::new(error)))?;
     Ok(ClientCert::new_with_certs(&chain, key))
 }
 
 /// Checks whether the TLS library accepts the pair. The agent would panic at the first handshake.
-fn fits(chain: &[CertificateDer<'static>], key: PrivateKeyDer<'static>) -> Result<(), String> {
+fn fits(chain: &[CertificateDer<'static>], key: PrivateKeyDer<'static>) -> Result<(), TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -103,10 +129,10 @@ fn fits(chain: &[CertificateDer<'static>], key: PrivateKeyDer<'static>) -> Resul
                 .with_client_auth_cert(chain.to_vec(), key)
         })
         .map(|_| ())
-        .map_err(|e| format!("the client certificate and its private key do not work together: {e}"))
+        .map_err(TlsError::Pair)
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls_pki_types::pem::Error> {
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
     CertificateDer::pem_slice_iter(pem).collect()
 }
 
@@ -121,15 +147,12 @@ mod tests {
             ca: Some(b"hello".to_vec()),
             ..Tls::default()
         };
-        assert!(config(&none).unwrap_err().contains("no certificate"));
+        assert!(matches!(config(&none), Err(TlsError::NoAuthority)));
         let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec();
-        assert!(
-            config(&Tls {
-                ca: Some(broken),
-                ..Tls::default()
-            })
-            .unwrap_err()
-            .contains("invalid certificate")
-        );
+        let broken = Tls {
+            ca: Some(broken),
+            ..Tls::default()
+        };
+        assert!(matches!(config(&broken), Err(TlsError::Authority(_))));
     }
 }

@@ -1,9 +1,12 @@
 //! Errors of requests to the API server.
 
 use kube::client::AuthError;
+use kube::config::KubeconfigError;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Exceeded;
+use bumpwright_http::InvalidProxy;
+use bumpwright_yaml::{ReadError, WriteError};
 
 /// Why a request failed. The messages of the API server are kept: Flux shows them in conditions.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +16,7 @@ pub enum ClusterError {
     Connect(String),
     /// A kubeconfig is not usable.
     #[error("{0}")]
-    Remote(String),
+    Remote(#[source] Box<RemoteError>),
     /// A name is not valid for an object, in the words of Go's client. No request was made.
     #[error("{0}")]
     Name(String),
@@ -74,6 +77,65 @@ pub enum ClusterError {
     },
 }
 
+/// Another cluster cannot be used, in the words of Go's libraries where known.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The kubeconfig is not YAML.
+    #[error("{}", .0.go())]
+    Syntax(ReadError),
+    /// It has a number that JSON has not.
+    #[error("{}", .0.go())]
+    Number(WriteError),
+    /// It is not a kubeconfig.
+    #[error("the kubeconfig is not valid: {0}")]
+    Fields(#[from] serde_json::Error),
+    /// Certificate authorities are in a file.
+    #[error("cluster '{0}' references a certificate-authority file, only certificate-authority-data is supported")]
+    AuthorityFile(String),
+    /// The credentials of a user are in a file.
+    #[error("user '{user}' references {file}")]
+    UserFile {
+        /// The user.
+        user: String,
+        /// The file, and what is supported.
+        file: &'static str,
+    },
+    /// The current context does not exist.
+    #[error("invalid configuration: [context was not found for specified context: {0}, cluster has no server defined]")]
+    NoContext(String),
+    /// It says nothing.
+    #[error(
+        "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable"
+    )]
+    Nothing,
+    /// Its cluster has no address.
+    #[error("invalid configuration: no server found for cluster {0:?}")]
+    NoServer(String),
+    /// It has no cluster.
+    #[error("it has no cluster")]
+    NoCluster,
+    /// Its proxy cannot be used.
+    #[error("invalid proxy-url: {0}")]
+    Proxy(#[from] InvalidProxy),
+    /// Certificate authorities are not text.
+    #[error("its certificate-authority-data is not Base64")]
+    NotBase64,
+    /// There are no certificate authorities.
+    #[error("unable to load root certificates: unable to parse bytes as PEM block")]
+    NoAuthorities,
+    /// An address is not one.
+    #[error("the address {address:?} cannot be used: {error}")]
+    Address {
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        error: http::uri::InvalidUri,
+    },
+    /// There are no settings of a client in it.
+    #[error("{0}")]
+    Client(#[from] KubeconfigError),
+}
+
 /// An error with its causes, without repetition. Variables and output of a kubeconfig's program are secret.
 pub(super) fn full(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(fault) = login_fault(error) {
@@ -116,6 +178,12 @@ fn dotted(group: &str) -> String {
     match group {
         "" => String::new(),
         group => format!(".{group}"),
+    }
+}
+
+impl From<RemoteError> for ClusterError {
+    fn from(error: RemoteError) -> Self {
+        Self::Remote(Box::new(error))
     }
 }
 

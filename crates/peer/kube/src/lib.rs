@@ -22,7 +22,7 @@ pub use client::login::{ServerToken, TokenSource};
 pub use client::remote::{RemoteRules, kubeconfig_place};
 pub use client::review::{AccessQuestion, ServerVersion};
 pub use client::user::User;
-pub use error::ClusterError;
+pub use error::{ClusterError, RemoteError};
 pub use group::GroupLease;
 pub use kind::GroupVersionKind;
 pub use kind::{
@@ -41,6 +41,6 @@ pub use raw::dynamic::{Apply, Deletion};
 pub use raw::lists::{StampQuery, Stamps};
 pub use raw::too_large::TooLarge;
 pub use raw::watched::OnAnswer;
-pub use watch::cache::{Cache, Change};
+pub use watch::cache::{Cache, Change, NotListed};
 pub use watch::index::Index;
 pub use watch::kept::KeptMemory;

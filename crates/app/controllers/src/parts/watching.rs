@@ -153,7 +153,8 @@ impl Caches {
             .filter(|(watch, _)| watch.selection != Selection::WhenNeeded);
         let caches: Vec<Arc<Cache>> = begun.map(|(_, cache)| Arc::clone(cache)).collect();
         move || {
-            let missing: Vec<String> = caches.iter().filter_map(|cache| cache.is_listed().err()).collect();
+            let missing = caches.iter().filter_map(|cache| cache.is_listed().err());
+            let missing: Vec<String> = missing.map(|why| why.to_string()).collect();
             if missing.is_empty() {
                 Ok(())
             } else {

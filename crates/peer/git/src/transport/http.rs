@@ -347,9 +347,9 @@ impl Http {
         self.agents
             .redirected(&self.base, target, deadline)
             .map_err(|why| match why {
-                AgentError::Settings(detail) => TransportError::Config {
+                AgentError::Settings(error) => TransportError::Config {
                     url: self.shown(),
-                    detail,
+                    detail: error.to_string(),
                 },
                 AgentError::PrivateAddress(inside) => self.connect_error(&inside.to_string()),
             })

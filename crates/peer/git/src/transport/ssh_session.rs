@@ -72,7 +72,7 @@ impl Route {
             .as_ref()
             .map(|proxy| proxy.parts())
             .transpose()
-            .map_err(refused)?;
+            .map_err(|error| refused(error.to_string()))?;
         // A caller with its own key and known_hosts (a controller) must not depend on files of the account.
         let of_user = matches!(remote.auth, Auth::User) || matches!(remote.ssh.known_hosts, KnownHosts::User);
         let config = if of_user {
@@ -116,7 +116,10 @@ impl Route {
     /// Connects, checks the host key and authenticates. Dropping the future aborts it.
     pub(crate) async fn connect(&self) -> Result<Handle<HostKeyCheck>, TransportError> {
         let stream = match &self.proxy {
-            Some(proxy) => proxy.tunnel(&self.host, self.port).await,
+            Some(proxy) => proxy
+                .tunnel(&self.host, self.port)
+                .await
+                .map_err(|error| error.to_string()),
             None => TcpStream::connect((self.host.as_str(), self.port))
                 .await
                 .map_err(|e| e.to_string()),

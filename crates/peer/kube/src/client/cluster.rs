@@ -394,7 +394,7 @@ impl Cluster {
 
 impl Clients {
     async fn new(connect: &Connect, on_answer: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
-        let config = kubeconfig::settings(connect).await.map_err(ClusterError::Connect)?;
+        let config = kubeconfig::settings(connect).await?;
         let proxy = given_proxy(config.proxy_url.as_ref());
         Self::of(config, proxy.as_ref(), on_answer, limit)
     }
@@ -416,7 +416,7 @@ impl Clients {
         let host: Arc<str> = Arc::from(host);
         let place: Arc<str> = Arc::from(config.cluster_url.to_string());
         let client = |config: Config, waits: bool| -> Result<Client, ClusterError> {
-            let client = proxied::stack(config, proxy).map_err(ClusterError::Connect)?;
+            let client = proxied::stack(config, proxy).map_err(|error| ClusterError::Connect(error.to_string()))?;
             let watch = Watch {
                 on_answer: Arc::clone(on_answer),
                 host: Arc::clone(&host),

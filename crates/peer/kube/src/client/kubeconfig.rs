@@ -6,12 +6,13 @@ use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::connect::Connect;
+use crate::error::ClusterError;
 
 /// The settings of a kubeconfig, or of a pod where no file and no context is named.
 ///
 /// # Errors
-/// Why there are none, without the text of the file: it may be a token.
-pub(crate) async fn settings(connect: &Connect) -> Result<Config, String> {
+/// [`ClusterError::Connect`], without the text of the file: it may be a token.
+pub(crate) async fn settings(connect: &Connect) -> Result<Config, ClusterError> {
     let options = KubeConfigOptions {
         context: connect.context.clone(),
         ..KubeConfigOptions::default()
@@ -35,9 +36,9 @@ pub(crate) async fn settings(connect: &Connect) -> Result<Config, String> {
 }
 
 /// What is wrong with a kubeconfig, and the way out.
-fn fault(error: &KubeconfigError, connect: &Connect, file: &Kubeconfig) -> String {
+fn fault(error: &KubeconfigError, connect: &Connect, file: &Kubeconfig) -> ClusterError {
     let place = place(connect);
-    match error {
+    ClusterError::Connect(match error {
         KubeconfigError::ReadConfig(io, path) if connect.kubeconfig.is_none() && is_missing(io) => format!(
             "there is no kubeconfig at {}, and this is not a pod of a cluster: give --kubeconfig FILE, or set KUBECONFIG",
             path.display()
@@ -69,7 +70,7 @@ fn fault(error: &KubeconfigError, connect: &Connect, file: &Kubeconfig) -> Strin
         }
         KubeconfigError::MissingClusterUrl => format!("{place} has no server for the cluster of its context"),
         other => format!("{place}: {other}"),
-    }
+    })
 }
 
 /// The file as typed, or where it comes from.

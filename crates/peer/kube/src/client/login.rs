@@ -25,9 +25,12 @@ pub struct ServerToken {
     pub expires: Option<SystemTime>,
 }
 
-/// Returns a valid token; its error is a text. The argument is the token that the server refused, if
+/// There is no token; whoever has them knows why.
+pub(super) type TokenError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Returns a valid token. The argument is the token that the server refused, if
 /// any.
-pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<ServerToken, String>> + Send + Sync>;
+pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<ServerToken, TokenError>> + Send + Sync>;
 
 /// The tokens of a server.
 pub(crate) struct Login {
@@ -55,7 +58,7 @@ impl Login {
             async move {
                 let token = login.token().await.map_err(refused)?;
                 let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
-                let mut value = value.map_err(|_| refused("a token for the cluster cannot be sent".to_owned()))?;
+                let mut value = value.map_err(|_| refused("a token for the cluster cannot be sent".into()))?;
                 value.set_sensitive(true);
                 request.headers_mut().insert(AUTHORIZATION, value);
                 let answer = client.send(request).await?;
@@ -69,7 +72,7 @@ impl Login {
     }
 
     /// Gets the token; concurrent callers wait and share it.
-    async fn token(&self) -> Result<Secret, String> {
+    async fn token(&self) -> Result<Secret, TokenError> {
         let mut kept = self.kept.lock().await;
         if let Some((token, until)) = &kept.token
             && Instant::now() < *until
@@ -92,8 +95,8 @@ impl Login {
     }
 }
 
-fn refused(why: String) -> kube::Error {
-    kube::Error::Service(why.into())
+fn refused(why: TokenError) -> kube::Error {
+    kube::Error::Service(why)
 }
 
 #[cfg(test)]

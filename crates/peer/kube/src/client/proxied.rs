@@ -1,6 +1,7 @@
 //! Connections to an API server through a proxy: HTTP `CONNECT`, in TLS too, and SOCKS5, as in client-go
 //! (`rest.Config.Proxy`, over Go's `http.Transport`). kube itself does not support logins for SOCKS5.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,7 +18,8 @@ use kube::Config;
 use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder, ConfigExt as _, DynBody};
 use rustls::ClientConfig;
-use rustls_pki_types::ServerName;
+use rustls_pki_types::{InvalidDnsNameError, ServerName};
+use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 use tower::retry::RetryLayer;
@@ -27,7 +29,35 @@ use url::{Host, Url};
 
 use super::connect::REQUEST_TIMEOUT;
 use crate::error::full;
-use bumpwright_http::{Proxy, ProxyParts, proxy_of_environment};
+use bumpwright_http::{InvalidProxy, Proxy, ProxyError, ProxyParts, TunnelError, proxy_of_environment};
+
+/// Why there is no client. Never with the login of a proxy.
+#[derive(Debug, Error)]
+pub(crate) enum StackError {
+    /// The proxy's address is not usable.
+    #[error(transparent)]
+    Address(#[from] InvalidProxy),
+    /// That of the environment is not.
+    #[error(transparent)]
+    Environment(#[from] ProxyError),
+    /// The settings of the server are not.
+    #[error("{}", full(.0))]
+    Settings(#[from] kube::Error),
+}
+
+/// Why there is no connection through a proxy.
+#[derive(Debug, Error)]
+enum OpenError {
+    #[error(transparent)]
+    Tunnel(#[from] TunnelError),
+    /// Its name cannot be in a certificate.
+    #[error("no connection to the proxy: {0}")]
+    Name(#[from] InvalidDnsNameError),
+    #[error("no connection to the proxy: {0}")]
+    Tls(#[source] io::Error),
+    #[error("the proxy did not answer within {} seconds", REQUEST_TIMEOUT.as_secs())]
+    Late,
+}
 
 /// kube's default stack.
 pub(crate) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
@@ -35,8 +65,8 @@ pub(crate) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxErr
 /// The client stack for the server of `config`: through the given proxy, else the environment's.
 ///
 /// # Errors
-/// A text, never with the login of a proxy.
-pub(crate) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, String> {
+/// [`StackError`]
+pub(crate) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, StackError> {
     // It may come from the environment, without its exceptions.
     config.proxy_url = None;
     let proxy = match given {
@@ -47,12 +77,12 @@ pub(crate) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientB
     };
     match proxy {
         Some(proxy) => through(&config, proxy.parts()?),
-        None => ClientBuilder::try_from(config).map_err(|error| full(&error)),
+        None => Ok(ClientBuilder::try_from(config)?),
     }
 }
 
 /// The proxy of the environment, as in Go (`golang.org/x/net/http/httpproxy`): none for this machine.
-fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
+fn of_environment(server: &Uri) -> Result<Option<Proxy>, ProxyError> {
     let Ok(url) = Url::parse(&server.to_string()) else {
         return Ok(None);
     };
@@ -66,13 +96,12 @@ fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
 }
 
 /// kube's layers over our own connections.
-fn through(config: &Config, proxy: ProxyParts) -> Result<ClientBuilder<Stack>, String> {
-    let failed = |error: kube::Error| full(&error);
+fn through(config: &Config, proxy: ProxyParts) -> Result<ClientBuilder<Stack>, StackError> {
     let tunnels = Tunnels {
-        tls: Arc::new(config.rustls_client_config().map_err(failed)?),
+        tls: Arc::new(config.rustls_client_config()?),
         proxy: Arc::new(proxy),
     };
-    let connector = config.rustls_https_connector_with_connector(tunnels).map_err(failed)?;
+    let connector = config.rustls_https_connector_with_connector(tunnels)?;
     let client: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(connector);
     let retry = config
         .default_retry
@@ -80,8 +109,8 @@ fn through(config: &Config, proxy: ProxyParts) -> Result<ClientBuilder<Stack>, S
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(retry)
-        .option_layer(config.auth_layer().map_err(failed)?)
-        .layer(config.extra_headers_layer().map_err(failed)?)
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(client);
     let boxed = service
@@ -110,7 +139,7 @@ struct Tunnels {
 }
 
 impl Tunnels {
-    async fn open(self, server: Uri) -> Result<TokioIo<Tunnel>, String> {
+    async fn open(self, server: Uri) -> Result<TokioIo<Tunnel>, OpenError> {
         let host = server.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = server.port_u16().unwrap_or(match server.scheme_str() {
@@ -121,10 +150,9 @@ impl Tunnels {
         let mut stream: Box<dyn Stream> = match self.proxy.tls_name() {
             None => Box::new(connection),
             Some(name) => {
-                let failed = |error: &dyn std::fmt::Display| format!("no connection to the proxy: {error}");
-                let name = ServerName::try_from(name.to_owned()).map_err(|error| failed(&error))?;
+                let name = ServerName::try_from(name.to_owned())?;
                 let secured = TlsConnector::from(self.tls).connect(name, connection).await;
-                Box::new(secured.map_err(|error| failed(&error))?)
+                Box::new(secured.map_err(OpenError::Tls)?)
             }
         };
         self.proxy.lead(&mut stream, host, port).await?;
@@ -143,8 +171,7 @@ impl Service<Uri> for Tunnels {
 
     fn call(&mut self, server: Uri) -> Self::Future {
         let opened = tokio::time::timeout(REQUEST_TIMEOUT, self.clone().open(server));
-        let late = || format!("the proxy did not answer within {} seconds", REQUEST_TIMEOUT.as_secs());
-        async move { opened.await.map_err(|_| late())?.map_err(BoxError::from) }.boxed()
+        async move { Ok(opened.await.map_err(|_| OpenError::Late)??) }.boxed()
     }
 }
 

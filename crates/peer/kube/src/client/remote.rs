@@ -10,7 +10,7 @@ use rustls_pki_types::pem::PemObject as _;
 
 use super::cluster::Cluster;
 use super::login::{Login, TokenSource};
-use crate::error::ClusterError;
+use crate::error::{ClusterError, RemoteError};
 use crate::raw::watched::OnAnswer;
 use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
@@ -43,17 +43,17 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::Remote`], in the words of Go's libraries where known.
     pub async fn from_kubeconfig(text: &str, rules: RemoteRules, on_answer: OnAnswer) -> Result<Self, ClusterError> {
-        let mut file = read(text).map_err(ClusterError::Remote)?;
-        stands_for_itself(&file).map_err(ClusterError::Remote)?;
-        is_usable(&file).map_err(ClusterError::Remote)?;
+        let mut file = read(text)?;
+        stands_for_itself(&file)?;
+        is_usable(&file)?;
         restrict(&mut file, rules);
-        let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
+        let proxy = take_proxy(&mut file)?;
         let own = current(&mut file).and_then(|cluster| authorities(cluster));
         if let Some(Ok(pem)) = &own {
-            certificates(pem).map_err(ClusterError::Remote)?;
+            certificates(pem)?;
         }
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
-        let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
+        let config = config.map_err(RemoteError::Client)?;
         let cluster = Self::of_config(config, proxy.as_ref(), |client| client, on_answer)?;
         Ok(cluster.weighing(text.len(), own.is_some()))
     }
@@ -70,13 +70,12 @@ impl Cluster {
         on_answer: OnAnswer,
     ) -> Result<Self, ClusterError> {
         let url = address.parse();
-        let url =
-            url.map_err(|error| ClusterError::Remote(format!("the address {address:?} cannot be used: {error}")))?;
+        let url = url.map_err(|error| RemoteError::Address {
+            address: address.to_owned(),
+            error,
+        })?;
         let mut config = Config::new(url);
-        config.root_cert = authorities
-            .map(certificates)
-            .transpose()
-            .map_err(ClusterError::Remote)?;
+        config.root_cert = authorities.map(certificates).transpose()?;
         let login = Login::new(tokens);
         let cluster = Self::of_config(config, None, |client| login.layer(client), on_answer)?;
         Ok(cluster.weighing(authorities.map_or(0, str::len), authorities.is_some()))
@@ -92,30 +91,30 @@ impl Cluster {
 /// The address and certificate authorities (PEM) of a kubeconfig's current context.
 ///
 /// # Errors
-/// A text, as [`Cluster::from_kubeconfig`].
-pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), String> {
+/// As [`Cluster::from_kubeconfig`].
+pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), RemoteError> {
     let mut file = read(text.expose())?;
     stands_for_itself(&file)?;
     is_usable(&file)?;
-    let cluster = current(&mut file).ok_or("it has no cluster")?;
+    let cluster = current(&mut file).ok_or(RemoteError::NoCluster)?;
     let ca = authorities(cluster).transpose()?;
     Ok((cluster.server.clone().unwrap_or_default(), ca))
 }
 
 /// The certificate authorities of a cluster, as PEM; what is around them need not be text.
-fn authorities(cluster: &kube::config::Cluster) -> Option<Result<String, &'static str>> {
+fn authorities(cluster: &kube::config::Cluster) -> Option<Result<String, RemoteError>> {
     let data = cluster.certificate_authority_data.as_deref();
     let bytes = STANDARD.decode(data.filter(|data| !data.is_empty())?);
     let pem = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Some(pem.map_err(|_| "its certificate-authority-data is not Base64"))
+    Some(pem.map_err(|_| RemoteError::NotBase64))
 }
 
 /// Parses certificates, with the errors of client-go (`rest.TLSConfigFor`).
-fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
+fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, RemoteError> {
     let found = CertificateDer::pem_slice_iter(pem.as_bytes());
     let found: Vec<Vec<u8>> = found.filter_map(Result::ok).map(|one| one.to_vec()).collect();
     if found.is_empty() {
-        Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned())
+        Err(RemoteError::NoAuthorities)
     } else {
         Ok(found)
     }
@@ -131,65 +130,58 @@ fn current(file: &mut Kubeconfig) -> Option<&mut kube::config::Cluster> {
 }
 
 /// Removes the proxy of the current context, as kube does not support all kinds.
-fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, String> {
+fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, RemoteError> {
     let address = current(file).and_then(|cluster| cluster.proxy_url.take());
     let Some(address) = address.filter(|address| !address.is_empty()) else {
         return Ok(None);
     };
     let proxy = Proxy::at(address);
-    proxy.parts().map_err(|why| format!("invalid proxy-url: {why}"))?;
+    proxy.parts()?;
     Ok(Some(proxy))
 }
 
 /// Parses a file as client-go (`clientcmd.Load`, over sigs.k8s.io/yaml).
-fn read(text: &str) -> Result<Kubeconfig, String> {
+fn read(text: &str) -> Result<Kubeconfig, RemoteError> {
     let options = ReadOptions::sigs(FileId::NONE);
-    let node = read_first(text.as_bytes(), &options).map_err(|error| error.go().to_owned())?;
+    let node = read_first(text.as_bytes(), &options).map_err(RemoteError::Syntax)?;
     let mut json = String::new();
     if let Some(node) = node {
-        write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
+        write_json(&node, &mut json).map_err(RemoteError::Number)?;
     }
     // An empty text, or null, is an empty configuration.
     let file = match json.trim() {
         "" | "null" => "{}",
         json => json,
     };
-    serde_json::from_str(file).map_err(|error| format!("the kubeconfig is not valid: {error}"))
+    Ok(serde_json::from_str(file)?)
 }
 
 /// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the server.
-fn is_usable(file: &Kubeconfig) -> Result<(), String> {
-    const NOTHING: &str = "no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
+fn is_usable(file: &Kubeconfig) -> Result<(), RemoteError> {
     let name = file.current_context.as_deref().unwrap_or_default();
     let context = file.contexts.iter().find(|context| context.name == name);
     let context = context.and_then(|named| named.context.as_ref());
     let cluster = context.and_then(|context| file.clusters.iter().find(|cluster| cluster.name == context.cluster));
     let server = cluster.and_then(|named| named.cluster.as_ref()?.server.as_deref());
-    let fault = match (context, cluster, server.unwrap_or_default()) {
-        (None, ..) if !name.is_empty() => {
-            format!("[context was not found for specified context: {name}, cluster has no server defined]")
-        }
-        (_, None, _) => NOTHING.to_owned(),
-        (_, Some(cluster), "") => format!("no server found for cluster {:?}", cluster.name),
-        _ => return Ok(()),
-    };
-    Err(format!("invalid configuration: {fault}"))
+    match (context, cluster, server.unwrap_or_default()) {
+        (None, ..) if !name.is_empty() => Err(RemoteError::NoContext(name.to_owned())),
+        (_, None, _) => Err(RemoteError::Nothing),
+        (_, Some(cluster), "") => Err(RemoteError::NoServer(cluster.name.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// fluxcd/pkg `runtime/client`, `ValidateKubeConfig`
-fn stands_for_itself(file: &Kubeconfig) -> Result<(), String> {
+fn stands_for_itself(file: &Kubeconfig) -> Result<(), RemoteError> {
     for named in &file.clusters {
         let Some(cluster) = &named.cluster else { continue };
         if is_set(cluster.certificate_authority.as_ref()) {
-            return Err(format!(
-                "cluster '{}' references a certificate-authority file, only certificate-authority-data is supported",
-                named.name
-            ));
+            return Err(RemoteError::AuthorityFile(named.name.clone()));
         }
     }
     for named in &file.auth_infos {
         let Some(user) = &named.auth_info else { continue };
-        let fault = if is_set(user.token_file.as_ref()) {
+        let file = if is_set(user.token_file.as_ref()) {
             "a tokenFile, only an inline token is supported"
         } else if is_set(user.client_certificate.as_ref()) {
             "a client-certificate file, only client-certificate-data is supported"
@@ -198,7 +190,8 @@ fn stands_for_itself(file: &Kubeconfig) -> Result<(), String> {
         } else {
             continue;
         };
-        return Err(format!("user '{}' references {fault}", named.name));
+        let user = named.name.clone();
+        return Err(RemoteError::UserFile { user, file });
     }
     Ok(())
 }

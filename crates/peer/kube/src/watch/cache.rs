@@ -20,6 +20,14 @@ use crate::object::Object;
 use crate::raw::pages::Pages;
 use bumpwright_api::ObjectName;
 
+/// The objects of a kind have not been listed yet.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{plural} are not listed yet{}", .failure.as_ref().map_or(String::new(), |why| format!(": {why}")))]
+pub struct NotListed {
+    plural: &'static str,
+    failure: Option<String>,
+}
+
 /// A change of an object.
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -189,13 +197,14 @@ impl Cache {
     ///
     /// # Errors
     /// The kind, and the last failure if any.
-    pub fn is_listed(&self) -> Result<(), String> {
+    pub fn is_listed(&self) -> Result<(), NotListed> {
         if *self.listed.borrow() {
             return Ok(());
         }
-        let failure = self.failure.lock();
-        let why = failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        Err(format!("{} are not listed yet{why}", self.kind.plural))
+        Err(NotListed {
+            plural: self.kind.plural,
+            failure: self.failure.lock().clone(),
+        })
     }
 
     /// Why the objects have not been listed so far; none when they have, or nothing has failed yet.

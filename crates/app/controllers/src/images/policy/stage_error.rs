@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::stage::LONGEST;
 use crate::kustomizations::cluster::TargetError;
 use bumpwright_api::ObjectId;
-use bumpwright_kube::ClusterError;
+use bumpwright_kube::{ClusterError, NotListed};
 use bumpwright_rollout::Unproven;
 
 /// The text is a part of the message of the Ready condition.
@@ -15,9 +15,9 @@ pub(super) enum StageError {
     Late,
     #[error("there is no such Kustomization")]
     Absent,
-    /// The Kustomizations of this cluster are not listed yet; the text is that of their cache.
-    #[error("{0}")]
-    Unlisted(String),
+    /// The Kustomizations of this cluster are not listed yet.
+    #[error(transparent)]
+    Unlisted(NotListed),
     /// The Kustomization is not one.
     #[error(transparent)]
     Invalid(#[from] serde_json::Error),

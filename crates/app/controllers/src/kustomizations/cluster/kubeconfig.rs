@@ -90,7 +90,7 @@ async fn request(
         place,
         account,
         is_own,
-        read_kubeconfig: kubeconfig_place,
+        read_kubeconfig: |text| kubeconfig_place(text).map_err(|error| error.to_string()),
     }))
 }
 

@@ -43,7 +43,7 @@ async fn list(context: &AutomationContext, cache: &Cache, kind: &'static Kind) -
     }
     match context.shared.cluster.resource(&kind.gvk()).await {
         Err(ClusterError::NoMatch { .. }) => Ok(()),
-        _ => cache.is_listed(),
+        _ => cache.is_listed().map_err(|why| why.to_string()),
     }
 }
 
