@@ -4,7 +4,7 @@
 use url::{Url, form_urlencoded};
 
 use super::shared_key::SharedKey;
-use super::{BucketError, Keys, ObjectError, Settings};
+use super::{AccountError, BucketError, Keys, ObjectError, Settings};
 use bumpwright_cloud::{AzureCloud, Cloud, EntraClient, EntraProof, WorkloadIdentity};
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
@@ -57,14 +57,11 @@ impl Login {
             return Ok(Self::Client { client, cloud });
         }
         if let Some(key) = secret.get("accountKey") {
-            let account = account(endpoint).map_err(|detail| {
-                format!(
-                    "failed to create shared credential from '{}' Secret data: {detail}",
-                    secret.name
-                )
-            });
-            let key = account.and_then(|account| SharedKey::new(account, key));
-            return key.map(Self::Key).map_err(BucketError::Settings);
+            let account = account(endpoint).map_err(|host| AccountError::Host {
+                secret: secret.name.to_string(),
+                host: host.to_owned(),
+            })?;
+            return Ok(Self::Key(SharedKey::new(account, key)?));
         }
         match secret.get("sasKey") {
             Some(sas) => Ok(Self::Sas(sas_query(sas, endpoint))),
@@ -140,15 +137,13 @@ fn client(secret: &Keys) -> Option<EntraClient> {
     Some(EntraClient { id, proof })
 }
 
-/// The account is the first part of the endpoint's host.
-fn account(endpoint: &Url) -> Result<String, String> {
+/// The account is the first part of the endpoint's host. Without one, the host is the error.
+fn account(endpoint: &Url) -> Result<String, &str> {
     let host = endpoint.host_str().unwrap_or_default();
     let labels: Vec<&str> = host.split('.').collect();
     match labels.as_slice() {
         [account, _, _, ..] => Ok((*account).to_owned()),
-        _ => Err(format!(
-            "failed to extract account name from endpoint: expected '{host}' to be a subdomain"
-        )),
+        _ => Err(host),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::place::Misplaced;
+
 use bumpwright_cloud::CloudError;
 use bumpwright_http::NetError;
 use bumpwright_reason::Reason;
@@ -13,6 +15,12 @@ pub enum BucketError {
     /// A Secret or an endpoint is not usable.
     #[error("{0}")]
     Settings(String),
+    /// The endpoint is not one of S3.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The key of an account at Azure is not usable.
+    #[error(transparent)]
+    Account(#[from] AccountError),
     /// There is no identity at AWS.
     #[error("AWS authentication failed: {0}")]
     Identity(CloudError),
@@ -79,7 +87,7 @@ pub enum BucketError {
         /// The object's key, with control characters escaped.
         key: String,
         /// The defect.
-        detail: String,
+        detail: Misplaced,
     },
     /// The bucket exceeds a limit.
     #[error(
@@ -98,7 +106,9 @@ impl BucketError {
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
-            Self::Settings(_) | Self::Identity(_) => Reason::AuthenticationFailed,
+            Self::Settings(_) | Self::Endpoint(_) | Self::Account(_) | Self::Identity(_) => {
+                Reason::AuthenticationFailed
+            }
             Self::Sts(_) => Reason::InvalidSTSConfiguration,
             Self::StsAddress { .. } => Reason::URLInvalid,
             _ => Reason::BucketOperationFailed,
@@ -110,6 +120,45 @@ impl BucketError {
     pub fn is_stalling(&self) -> bool {
         matches!(self, Self::Sts(_) | Self::StsAddress { .. })
     }
+}
+
+/// An endpoint is not one of S3, in the words of minio-go.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// There is none.
+    #[error("Endpoint url cannot be empty.")]
+    Empty,
+    /// It has a path, or a scheme.
+    #[error("Endpoint url cannot have fully qualified paths.")]
+    Path,
+    /// It is no address and no name.
+    #[error("Endpoint: {0} does not follow ip address or domain name standards.")]
+    Standards(String),
+    /// It looks like Amazon's.
+    #[error("Amazon S3 endpoint should be 's3.amazonaws.com'.")]
+    Amazon,
+    /// It looks like Google's.
+    #[error("Google Cloud Storage endpoint should be 'storage.googleapis.com'.")]
+    Google,
+}
+
+/// The key of an account at Azure Storage is not usable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccountError {
+    /// The host of the endpoint does not begin with its name.
+    #[error(
+        "failed to create shared credential from '{secret}' Secret data: failed to extract account name from endpoint: \
+         expected '{host}' to be a subdomain"
+    )]
+    Host {
+        /// The Secret.
+        secret: String,
+        /// The host.
+        host: String,
+    },
+    /// It is not Base64.
+    #[error("decode account key: it is not Base64")]
+    Encoding,
 }
 
 /// Why one request to a bucket failed. No variant holds a secret.

@@ -33,9 +33,10 @@ mod settings;
 mod shared_key;
 mod store;
 
-pub use error::{BucketError, ObjectError};
+pub use error::{AccountError, BucketError, EndpointError, ObjectError};
 pub use fetch::{Store, fetch};
 pub use index::{Index, Limits};
 pub use object::{Contents, Object};
+pub use place::Misplaced;
 pub use settings::{BucketProvider, Keys, Settings, Sts, StsProvider};
 pub use store::{Bucket, Objects};

@@ -37,6 +37,19 @@ const LONGEST_ETAG: usize = 1024;
 /// The most objects of a page; providers send 5,000 at most.
 pub(super) const PAGE_OBJECTS: usize = 100_000;
 
+/// An object is listed with more than a server has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Oversized {
+    #[error("the key of an object has {characters} characters, {LONGEST_KEY} at most: {begin}…")]
+    Key {
+        characters: usize,
+        /// Its begin, with control characters escaped.
+        begin: String,
+    },
+    #[error("the etag of an object has {0} bytes, {LONGEST_ETAG} at most")]
+    Etag(usize),
+}
+
 impl Object {
     /// The memory that it takes in a list, in bytes.
     pub(super) fn memory(&self) -> u64 {
@@ -50,20 +63,18 @@ impl Object {
     ///
     /// # Errors
     /// What is too long.
-    pub(super) fn checked(&self) -> Result<(), String> {
+    pub(super) fn checked(&self) -> Result<(), Oversized> {
         let (key, etag) = (self.key.chars().count(), self.etag.len());
         if key > LONGEST_KEY {
             let shown: String = self.key.chars().take(40).collect();
-            return Err(format!(
-                "the key of an object has {key} characters, {LONGEST_KEY} at most: {}…",
-                shown.escape_debug()
-            ));
+            return Err(Oversized::Key {
+                characters: key,
+                begin: shown.escape_debug().to_string(),
+            });
         }
         match etag.max(self.generation.as_ref().map_or(0, String::len)) {
             0..=LONGEST_ETAG => Ok(()),
-            longer => Err(format!(
-                "the etag of an object has {longer} bytes, {LONGEST_ETAG} at most"
-            )),
+            longer => Err(Oversized::Etag(longer)),
         }
     }
 }

@@ -55,7 +55,7 @@ impl S3 {
     pub(super) fn open(settings: &Settings, deadline: Deadline) -> Result<Self, BucketError> {
         settings.check_sts()?;
         let login = Login::of(settings, deadline)?;
-        let endpoint = Endpoint::parse(&settings.endpoint, settings.insecure).map_err(BucketError::Settings)?;
+        let endpoint = Endpoint::parse(&settings.endpoint, settings.insecure)?;
         let given = Some(settings.region.clone()).filter(|region| !region.is_empty());
         Ok(Self {
             client: Client::new(settings.peer.clone(), RetryPolicy::default()),

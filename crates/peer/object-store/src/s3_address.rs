@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use url::Url;
 
-use super::ObjectError;
+use super::{EndpointError, ObjectError};
 use bumpwright_cloud::aws_sigv4::escaped;
 
 /// A server with the S3 API.
@@ -19,18 +19,18 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// # Errors
-    /// minio-go's text.
-    pub(super) fn parse(text: &str, insecure: bool) -> Result<Self, String> {
+    /// minio-go's.
+    pub(super) fn parse(text: &str, insecure: bool) -> Result<Self, EndpointError> {
         let scheme = if insecure { "http" } else { "https" };
         if text.is_empty() {
-            return Err("Endpoint url cannot be empty.".to_owned());
+            return Err(EndpointError::Empty);
         }
         // An endpoint with a scheme has a path for minio-go.
         let authority = text.strip_suffix('/').unwrap_or(text);
         if authority.contains('/') {
-            return Err("Endpoint url cannot have fully qualified paths.".to_owned());
+            return Err(EndpointError::Path);
         }
-        let standards = || format!("Endpoint: {text} does not follow ip address or domain name standards.");
+        let standards = || EndpointError::Standards(text.to_owned());
         let url = Url::parse(&format!("{scheme}://{authority}/")).map_err(|_| standards())?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let plain = url.username().is_empty() && url.password().is_none() && url.path() == "/";
@@ -44,10 +44,10 @@ impl Endpoint {
             host,
         };
         if endpoint.host.contains(".s3.amazonaws.com") && !endpoint.is_amazon() {
-            return Err("Amazon S3 endpoint should be 's3.amazonaws.com'.".to_owned());
+            return Err(EndpointError::Amazon);
         }
         if endpoint.host.contains(".googleapis.com") && !endpoint.is_google() {
-            return Err("Google Cloud Storage endpoint should be 'storage.googleapis.com'.".to_owned());
+            return Err(EndpointError::Google);
         }
         Ok(endpoint)
     }
@@ -313,7 +313,11 @@ mod tests {
                 "Endpoint: -a does not follow ip address or domain name standards.",
             ),
         ] {
-            assert_eq!(Endpoint::parse(endpoint, false).unwrap_err(), text, "{endpoint}");
+            assert_eq!(
+                Endpoint::parse(endpoint, false).unwrap_err().to_string(),
+                text,
+                "{endpoint}"
+            );
         }
     }
 

@@ -7,6 +7,7 @@ use sha2::Sha256;
 use url::Url;
 use zeroize::Zeroizing;
 
+use super::AccountError;
 use bumpwright_secret::Secret;
 
 /// An account and its key.
@@ -18,14 +19,14 @@ pub(super) struct SharedKey {
 
 impl SharedKey {
     /// # Errors
-    /// A text, without the key, when it is not Base64.
-    pub(super) fn new(account: String, key: &Secret) -> Result<Self, String> {
+    /// [`AccountError::Encoding`]
+    pub(super) fn new(account: String, key: &Secret) -> Result<Self, AccountError> {
         match STANDARD.decode(key.expose()).map(Zeroizing::new) {
             Ok(_) => Ok(Self {
                 account,
                 key: key.clone(),
             }),
-            Err(_) => Err("decode account key: it is not Base64".to_owned()),
+            Err(_) => Err(AccountError::Encoding),
         }
     }
 

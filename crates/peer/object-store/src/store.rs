@@ -4,7 +4,7 @@ use std::vec;
 
 use super::azure::Azure;
 use super::gcs::Gcs;
-use super::object::Page;
+use super::object::{Oversized, Page};
 use super::s3::S3;
 use super::{BucketError, BucketProvider, Contents, Object, ObjectError, Settings};
 use bumpwright_budget::{Exceeded, Reservation};
@@ -112,13 +112,22 @@ enum NextPage {
     Nothing,
 }
 
+/// A page of a list is not taken.
+#[derive(Debug, thiserror::Error)]
+enum PageError {
+    #[error(transparent)]
+    Object(#[from] Oversized),
+    #[error("{}", no_memory(.0))]
+    Memory(#[from] Exceeded),
+}
+
 impl Objects<'_> {
     /// Checks the objects of a page, and takes its memory instead of that of the page before.
-    fn hold(&mut self, page: &Page) -> Result<(), String> {
+    fn hold(&mut self, page: &Page) -> Result<(), PageError> {
         page.objects.iter().try_for_each(Object::checked)?;
         self.held.shrink(u64::MAX);
         let bytes = page.objects.iter().map(Object::memory).sum();
-        self.held.grow(bytes).map_err(|exceeded| no_memory(&exceeded))
+        Ok(self.held.grow(bytes)?)
     }
 
     fn unusable(&self, detail: &str) -> ObjectError {
@@ -148,8 +157,8 @@ impl Iterator for Objects<'_> {
                 Ok(page) => page,
                 Err(error) => return Some(Err(error)),
             };
-            if let Err(detail) = self.hold(&page) {
-                return Some(Err(self.unusable(&detail)));
+            if let Err(error) = self.hold(&page) {
+                return Some(Err(self.unusable(&error.to_string())));
             }
             match page.next {
                 // It would loop for ever.
