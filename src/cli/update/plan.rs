@@ -147,7 +147,8 @@ impl Typed<'_> {
         let name = ObjectName::new(automation.metadata.namespace_or_default(), name.as_str());
         let found = self.objects.config_map(&name);
         let entry = found.and_then(|found| found.data.get(bumpwright_rules::FILE));
-        bumpwright_rules::of_config_map(&name.to_string(), entry).map(Some)
+        let rules = bumpwright_rules::of_config_map(&name.to_string(), entry);
+        rules.map(Some).map_err(|error| error.to_string())
     }
 
     /// `--respect-reverts`, or the automation's annotation. Commits are known by the author that is given, not by the

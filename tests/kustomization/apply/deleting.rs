@@ -202,7 +202,7 @@ fn deletions_are_waited_for() {
     let wait = |timeout| terminated(&world.cluster, &pruned, Duration::from_millis(20), timeout);
     let words = world.block_on(wait(Duration::from_millis(50))).unwrap_err();
     assert_eq!(
-        words.replace(&world.namespace, "NS"),
+        words.to_string().replace(&world.namespace, "NS"),
         "ConfigMap/NS/c1 termination timeout: context deadline exceeded"
     );
     let (server, path) = (world.server, world.path("v1", "ConfigMap", "c1"));

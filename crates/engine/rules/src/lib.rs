@@ -43,7 +43,7 @@ use bumpwright_policy::PolicyName;
 
 use path::Path;
 use pattern::Pattern;
-pub use read::of_config_map;
+pub use read::{ConfigMapError, of_config_map};
 pub use scan::Found;
 use sha2::{Digest, Sha256};
 pub use work::{Overrun, Work};

@@ -15,19 +15,38 @@ pub(crate) struct Path {
     weight: u64,
 }
 
+/// Why a path is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PathError {
+    #[error("the path is longer than {LONGEST} bytes")]
+    Long,
+    #[error("the path is no JSONPath at its character {at}: {message}")]
+    Syntax { at: usize, message: String },
+    #[error("the path has a second `$`; a filter may look at `@` only")]
+    Root,
+    #[error("the path has a function; compare values instead, as in [?@.name == 'web']")]
+    Function,
+    #[error("the path has several filters below `..`; name more of the way")]
+    Filters,
+    #[error("the path has lists of selectors that multiply each other; write several rules")]
+    Selectors,
+    #[error("the path has several `..`; one is allowed")]
+    Descents,
+}
+
 impl Path {
     /// Reads a path.
     ///
     /// # Errors
     /// Why it is refused.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, PathError> {
         if text.len() > LONGEST {
-            return Err(format!("the path is longer than {LONGEST} bytes"));
+            return Err(PathError::Long);
         }
         check(text)?;
-        let path = JsonPath::parse(text).map_err(|error| {
-            let at = error.position() + 1;
-            format!("the path is no JSONPath at its character {at}: {}", error.message())
+        let path = JsonPath::parse(text).map_err(|error| PathError::Syntax {
+            at: error.position() + 1,
+            message: error.message().to_owned(),
         })?;
         let looks_around = text.contains(['*', '?', ':', ',']) || text.contains("..");
         let weight = u64::from(looks_around) * (1 + text.len() as u64 / 8);
@@ -62,7 +81,7 @@ const MOST_SELECTED: usize = 64;
 
 /// Refuses what costs more than a walk over the document for each of its values: a second `..`, `$` and functions
 /// within a filter, and selectors upon selectors.
-fn check(text: &str) -> Result<(), String> {
+fn check(text: &str) -> Result<(), PathError> {
     let mut quote: Option<char> = None;
     let mut descents = 0;
     let mut selected: usize = 1;
@@ -89,23 +108,23 @@ fn check(text: &str) -> Result<(), String> {
                 .for_each(|list| *list += 1),
             ']' => selected = selected.saturating_mul(open_lists.pop().unwrap_or(1)),
             '.' if before == '.' => descents += 1,
-            '$' if n > 0 => return Err("the path has a second `$`; a filter may look at `@` only".to_owned()),
+            '$' if n > 0 => return Err(PathError::Root),
             '(' if before.is_ascii_alphanumeric() || before == '_' => {
-                return Err("the path has a function; compare values instead, as in [?@.name == 'web']".to_owned());
+                return Err(PathError::Function);
             }
             '?' if descents > 0 && text.matches('?').count() > 1 => {
-                return Err("the path has several filters below `..`; name more of the way".to_owned());
+                return Err(PathError::Filters);
             }
             _ => {}
         }
         before = c;
     }
     if selected > MOST_SELECTED {
-        return Err("the path has lists of selectors that multiply each other; write several rules".to_owned());
+        return Err(PathError::Selectors);
     }
     match descents {
         0 | 1 => Ok(()),
-        _ => Err("the path has several `..`; one is allowed".to_owned()),
+        _ => Err(PathError::Descents),
     }
 }
 

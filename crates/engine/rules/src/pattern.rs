@@ -36,18 +36,31 @@ pub(crate) struct Pattern {
     group: usize,
 }
 
+/// Why a pattern is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PatternError {
+    #[error("the pattern is longer than {LONGEST} bytes")]
+    Long,
+    #[error("the pattern is no regular expression: {0}")]
+    Syntax(#[from] bumpwright_re2::Error),
+    #[error("the pattern takes too much memory; repeat less in it")]
+    Large,
+    #[error("the pattern needs one named group, the value: (?P<version>…)")]
+    Groups,
+}
+
 impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
     /// Why it is refused.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, PatternError> {
         if text.len() > LONGEST {
-            return Err(format!("the pattern is longer than {LONGEST} bytes"));
+            return Err(PatternError::Long);
         }
-        let regexp = Regexp::new(text).map_err(|error| format!("the pattern is no regular expression: {error}"))?;
+        let regexp = Regexp::new(text)?;
         if regexp.memory() > LARGEST {
-            return Err("the pattern takes too much memory; repeat less in it".to_owned());
+            return Err(PatternError::Large);
         }
         let named: Vec<usize> = (regexp.subexp_names().iter().enumerate())
             .filter(|(_, name)| !name.is_empty())
@@ -55,7 +68,7 @@ impl Pattern {
             .collect();
         match named.as_slice() {
             [group] => Ok(Self { group: *group, regexp }),
-            _ => Err("the pattern needs one named group, the value: (?P<version>…)".to_owned()),
+            _ => Err(PatternError::Groups),
         }
     }
 

@@ -57,14 +57,24 @@ impl Rules {
     }
 }
 
+/// A ConfigMap has no rules.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigMapError {
+    /// It has no such entry.
+    #[error("ConfigMap {0} has no entry {FILE} with rules")]
+    NoEntry(String),
+    /// They are not valid.
+    #[error(transparent)]
+    Invalid(#[from] RulesError),
+}
+
 /// The rules in an entry of a ConfigMap, `namespace/name`.
 ///
 /// # Errors
 /// There is no such entry, or as [`Rules::read`].
-pub fn of_config_map(name: &str, entry: Option<&String>) -> Result<Rules, String> {
-    let missing = || format!("ConfigMap {name} has no entry {FILE} with rules");
-    let text = entry.ok_or_else(missing)?;
-    Rules::read(&format!("ConfigMap {name}"), text.as_bytes()).map_err(|error| error.to_string())
+pub fn of_config_map(name: &str, entry: Option<&String>) -> Result<Rules, ConfigMapError> {
+    let text = entry.ok_or_else(|| ConfigMapError::NoEntry(name.to_owned()))?;
+    Ok(Rules::read(&format!("ConfigMap {name}"), text.as_bytes())?)
 }
 
 fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
@@ -236,8 +246,8 @@ fn fields(rule: &Node, mapping: &Mapping) -> Result<Fields, Fault> {
     };
     let fault = |message: String| (node.place, message);
     Ok(match key {
-        "path" => Fields::Path(Path::read(string(node, key)?).map_err(fault)?),
-        "pattern" => Fields::Pattern(Pattern::read(string(node, key)?).map_err(fault)?),
+        "path" => Fields::Path(Path::read(string(node, key)?).map_err(|error| fault(error.to_string()))?),
+        "pattern" => Fields::Pattern(Pattern::read(string(node, key)?).map_err(|error| fault(error.to_string()))?),
         _ if node.as_str() == Some("auto") && key == "images" => Fields::Images,
         _ if node.as_str() == Some("auto") => Fields::Values(ImageKeys::default()),
         "values" if node.as_mapping().is_some() => Fields::Values(keys(node)?),

@@ -8,13 +8,14 @@ use super::look::change::ChangeSet;
 use super::object::item::Dropped;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::ClusterError;
+use bumpwright_kustomize::replace::SelectorError;
 
 /// Objects that cannot be applied. No object of their stage was applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// A rule of `.spec.ignore` is not valid.
     #[error("failed to create ignore rule selector: {0}")]
-    IgnoreRule(String),
+    IgnoreRule(#[source] Box<IgnoreRuleError>),
     /// A Secret is still encrypted by SOPS.
     #[error("{0} is SOPS encrypted, configuring decryption is required for this secret to be reconciled")]
     Encrypted(String),
@@ -196,6 +197,63 @@ impl fmt::Display for Failed {
             writeln!(f, "\n{changed}")
         }
     }
+}
+
+/// A rule of `.spec.ignore` is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IgnoreRuleError {
+    /// A pattern is no regular expression.
+    #[error("invalid {field} regex: {problem}")]
+    Pattern {
+        /// The field of the target.
+        field: &'static str,
+        /// What is wrong with it.
+        #[source]
+        problem: bumpwright_re2::Error,
+    },
+    /// A selector is not one.
+    #[error("invalid {field} selector: {problem}")]
+    Selector {
+        /// What it selects by.
+        field: &'static str,
+        /// What is wrong with it.
+        #[source]
+        problem: SelectorError,
+    },
+    /// All patterns together would take too much memory.
+    #[error("the patterns of all rules take more than {most} MiB; repeat less in them")]
+    TooLarge {
+        /// What they may take.
+        most: usize,
+    },
+}
+
+impl From<IgnoreRuleError> for ApplyError {
+    fn from(error: IgnoreRuleError) -> Self {
+        Self::IgnoreRule(Box::new(error))
+    }
+}
+
+/// A deleted object is not known to be gone.
+#[derive(Debug, thiserror::Error)]
+#[error("{id} termination timeout: {problem}")]
+pub struct TerminationError {
+    /// The object.
+    pub id: ObjectId,
+    /// Why.
+    #[source]
+    pub problem: TerminationProblem,
+}
+
+/// Why it is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum TerminationProblem {
+    /// It still exists.
+    #[error("context deadline exceeded")]
+    Exists,
+    /// The server does not say.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
 }
 
 /// Objects that could not be deleted.

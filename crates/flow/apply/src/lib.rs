@@ -21,7 +21,9 @@ mod settings;
 mod stage;
 mod write;
 
-pub use error::{ApplyError, Cause, Failed, PruneError, Refusal, Refusals};
+pub use error::{
+    ApplyError, Cause, Failed, IgnoreRuleError, PruneError, Refusal, Refusals, TerminationError, TerminationProblem,
+};
 pub use inventory::{Entry, Inventory};
 pub use look::admission::refusals;
 pub use look::change::{Action, Change, ChangeSet};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use super::error::PruneError;
+use super::error::{PruneError, TerminationError, TerminationProblem};
 use super::inventory::Entry;
 use super::look::change::{Action, Change, ChangeSet};
 use super::object::identity::at;
@@ -128,15 +128,22 @@ pub async fn terminated(
     changes: &ChangeSet,
     pause: Duration,
     timeout: Duration,
-) -> Result<(), String> {
+) -> Result<(), TerminationError> {
     let end = Instant::now() + timeout;
     let deleted = changes.changes.iter().filter(|change| change.action == Action::Deleted);
     for change in deleted {
         let entry = Entry::of(change);
-        let failed = |why: &dyn std::fmt::Display| format!("{} termination timeout: {why}", change.id);
-        while look(cluster, &entry).await.map_err(|error| failed(&error))?.is_some() {
+        let failed = |problem| TerminationError {
+            id: change.id.clone(),
+            problem,
+        };
+        while look(cluster, &entry)
+            .await
+            .map_err(|error| failed(error.into()))?
+            .is_some()
+        {
             if Instant::now() >= end {
-                return Err(failed(&"context deadline exceeded"));
+                return Err(failed(TerminationProblem::Exists));
             }
             tokio::time::sleep(pause.min(end - Instant::now())).await;
         }

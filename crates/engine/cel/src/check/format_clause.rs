@@ -1,6 +1,6 @@
 //! The clauses of format strings: `%s`, `%.3f`.
 
-use bumpwright_gostd::atoi;
+use bumpwright_gostd::{NumError, atoi};
 
 use super::typing::Typing;
 
@@ -16,27 +16,35 @@ pub struct Clause {
     pub precision: i64,
 }
 
+/// A text is not a clause, in the words of cel-go.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ClauseError {
+    #[error(
+        "could not parse formatting clause: error while parsing precision: could not find end of precision specifier"
+    )]
+    End,
+    #[error(
+        "could not parse formatting clause: error while parsing precision: error while converting precision to integer: {0}"
+    )]
+    Precision(#[from] NumError<i64>),
+    #[error("could not parse formatting clause: unrecognized formatting clause \"{0}\"")]
+    Verb(char),
+}
+
 impl Clause {
     /// Parses a clause after its `%`, which is not the last byte; returns it with the rest of the text.
     ///
     /// # Errors
     /// The message of cel-go.
-    pub fn parse(text: &[u8]) -> Result<(Self, &[u8]), String> {
-        let wrong = |what: &str| format!("could not parse formatting clause: {what}");
-        let (precision, behind) =
-            precision(text).map_err(|what| wrong(&format!("error while parsing precision: {what}")))?;
+    pub fn parse(text: &[u8]) -> Result<(Self, &[u8]), ClauseError> {
+        let (precision, behind) = precision(text)?;
         match behind {
             [
                 verb @ (b's' | b'd' | b'f' | b'e' | b'b' | b'x' | b'X' | b'o'),
                 rest @ ..,
             ] => Ok((Self { verb: *verb, precision }, rest)),
-            [other, ..] => {
-                let found = char::from(*other);
-                Err(wrong(&format!("unrecognized formatting clause \"{found}\"")))
-            }
-            [] => Err(wrong(
-                "error while parsing precision: could not find end of precision specifier",
-            )),
+            [other, ..] => Err(ClauseError::Verb(char::from(*other))),
+            [] => Err(ClauseError::End),
         }
     }
 
@@ -70,17 +78,14 @@ impl Clause {
     }
 }
 
-fn precision(clause: &[u8]) -> Result<(i64, &[u8]), String> {
+fn precision(clause: &[u8]) -> Result<(i64, &[u8]), ClauseError> {
     let [b'.', rest @ ..] = clause else {
         return Ok((DEFAULT_PRECISION, clause));
     };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, behind) = rest.split_at_checked(digits).unwrap_or((rest, &[]));
     if behind.is_empty() {
-        return Err("could not find end of precision specifier".to_owned());
+        return Err(ClauseError::End);
     }
-    match atoi(number) {
-        Ok(precision) => Ok((precision, behind)),
-        Err(error) => Err(format!("error while converting precision to integer: {error}")),
-    }
+    Ok((atoi(number)?, behind))
 }

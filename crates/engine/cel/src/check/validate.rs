@@ -177,7 +177,7 @@ impl Validator<'_> {
         let Some((element, _)) = element else {
             return Err((id, format!("index {index} out of range")));
         };
-        let (clause, behind) = Clause::parse(clause).map_err(|message| (id, message))?;
+        let (clause, behind) = Clause::parse(clause).map_err(|error| (id, error.to_string()))?;
         match self.refused(clause, element) {
             Some((id, typing)) => Err((id, clause.refusal(&typing.type_name()))),
             None => Ok(behind),

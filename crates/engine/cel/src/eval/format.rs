@@ -46,7 +46,7 @@ fn one<'t>(clause: &'t [u8], value: &Value) -> Result<(Vec<u8>, &'t [u8]), Fault
     if clause.is_empty() {
         return Err(Fault::new("unexpected end of string"));
     }
-    let (clause, rest) = Clause::parse(clause).map_err(Fault::new)?;
+    let (clause, rest) = Clause::parse(clause).map_err(|error| Fault::new(error.to_string()))?;
     let piece = match clause.verb {
         b's' => string(value),
         b'd' => decimal(value),

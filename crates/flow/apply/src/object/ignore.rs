@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::metadata::texts;
-use crate::error::ApplyError;
+use crate::error::{ApplyError, IgnoreRuleError};
 use crate::look::drift::{put, remove, unescape};
 use bumpwright_api::{IgnoreRule, ObjectSelector};
 use bumpwright_kube::GroupVersionKind;
@@ -29,21 +29,18 @@ struct Target {
 impl IgnoreRules {
     pub(crate) fn of(rules: &[IgnoreRule]) -> Result<Self, ApplyError> {
         let mut left = MAX_PATTERNS;
-        let rules = rules.iter().map(|rule| {
-            let target = rule.target.as_ref().map(Target::of).transpose();
-            let target = target.map_err(ApplyError::IgnoreRule)?.unwrap_or_default();
-            let patterns = target.patterns.iter().flatten();
-            left = patterns
-                .map(Regexp::memory)
-                .try_fold(left, usize::checked_sub)
-                .ok_or_else(|| {
-                    let most = MAX_PATTERNS >> 20;
-                    ApplyError::IgnoreRule(format!(
-                        "the patterns of all rules take more than {most} MiB; repeat less in them"
-                    ))
-                })?;
-            Ok((target, rule.paths.clone()))
-        });
+        let rules =
+            rules.iter().map(|rule| {
+                let target = rule.target.as_ref().map(Target::of).transpose();
+                let target = target?.unwrap_or_default();
+                let patterns = target.patterns.iter().flatten();
+                left = patterns.map(Regexp::memory).try_fold(left, usize::checked_sub).ok_or(
+                    IgnoreRuleError::TooLarge {
+                        most: MAX_PATTERNS >> 20,
+                    },
+                )?;
+                Ok((target, rule.paths.clone()))
+            });
         rules.collect::<Result<_, _>>().map(Self)
     }
 
@@ -55,23 +52,23 @@ impl IgnoreRules {
 }
 
 impl Target {
-    fn of(target: &ObjectSelector) -> Result<Self, String> {
-        let pattern = |field: &str, pattern: &str| match pattern {
+    fn of(target: &ObjectSelector) -> Result<Self, IgnoreRuleError> {
+        let pattern = |field, pattern: &str| match pattern {
             "" => Ok(None),
             pattern => {
                 let regexp = Regexp::new(format!("^(?:{pattern})$"));
                 regexp
                     .map(Some)
-                    .map_err(|error| format!("invalid {field} regex: {error}"))
+                    .map_err(|problem| IgnoreRuleError::Pattern { field, problem })
             }
         };
-        let selector = |field: &str, selector: &str| match selector {
+        let selector = |field, selector: &str| match selector {
             "" => Ok(None),
             selector => {
                 let selector = LabelSelector::new(selector);
                 selector
                     .map(Some)
-                    .map_err(|error| format!("invalid {field} selector: {error}"))
+                    .map_err(|problem| IgnoreRuleError::Selector { field, problem })
             }
         };
         Ok(Self {

@@ -21,5 +21,5 @@ pub(super) async fn of(
     let object = object.map_err(|error| failed(&error))?;
     let config: ConfigMap = object.read(&CONFIG_MAP).map_err(|error| failed(&error))?;
     let rules = bumpwright_rules::of_config_map(&name.to_string(), config.data.get(bumpwright_rules::FILE));
-    rules.map(Some).map_err(Error::Failed)
+    rules.map(Some).map_err(|error| Error::Failed(error.to_string()))
 }
