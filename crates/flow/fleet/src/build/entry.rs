@@ -11,8 +11,8 @@ use crate::source::fetched::SOURCE_GROUP;
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
 use bumpwright_api::Kustomization;
-use bumpwright_kustomize::tree::{Tree, path};
-use bumpwright_yaml::{Files, json_of_node, read_resources};
+use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_yaml::{Files, ReadError, WriteError, json_of_node, read_resources};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
@@ -21,14 +21,44 @@ pub(crate) fn is_kustomization(object: &Value) -> bool {
     bumpwright_api::group_kind(object) == (GROUP, "Kustomization")
 }
 
+/// An object is not a Kustomization.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidKustomization {
+    #[error(transparent)]
+    Fields(#[from] serde_json::Error),
+    #[error("metadata.name is required")]
+    NoName,
+}
+
+/// A file has no objects.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// It is not YAML. The place is the file at least.
+    #[error("{place}: {problem}")]
+    Syntax {
+        place: String,
+        #[source]
+        problem: ReadError,
+    },
+    /// It has what JSON has not.
+    #[error("{file}: {}", problem.go())]
+    Value {
+        file: String,
+        #[source]
+        problem: WriteError,
+    },
+}
+
 /// The Kustomization of an object.
 ///
 /// # Errors
 /// The object is not valid.
-pub(crate) fn parse(object: &Value) -> Result<Kustomization, String> {
-    let parsed: Kustomization = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+pub(crate) fn parse(object: &Value) -> Result<Kustomization, InvalidKustomization> {
+    let parsed: Kustomization = serde_json::from_value(object.clone())?;
     match parsed.metadata.name.as_str() {
-        "" => Err("metadata.name is required".to_owned()),
+        "" => Err(InvalidKustomization::NoName),
         _ => Ok(parsed),
     }
 }
@@ -93,7 +123,7 @@ pub(crate) fn own_in_files(
 ///
 /// # Errors
 /// The file is not YAML, with its place.
-pub(crate) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
+pub(crate) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, FileError> {
     let mut objects = documents(tree, file)?;
     objects.retain(|object| object.value.get("kind").is_some());
     Ok(objects)
@@ -103,18 +133,21 @@ pub(crate) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, S
 ///
 /// # Errors
 /// As [`of_file`]
-fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
-    let bytes = tree.read(&format!("/{file}")).map_err(|error| error.to_string())?;
+fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, FileError> {
+    let bytes = tree.read(&format!("/{file}"))?;
     let mut files = Files::default();
     let id = files.add(file);
-    let nodes = read_resources(&bytes, id).map_err(|error| match files.show(error.place) {
-        Some(place) => format!("{place}: {error}"),
-        None => format!("{file}: {error}"),
+    let nodes = read_resources(&bytes, id).map_err(|problem| FileError::Syntax {
+        place: files.show(problem.place).unwrap_or_else(|| file.to_owned()),
+        problem,
     })?;
     let mut all = Vec::new();
     for node in nodes {
         let origin = files.show(node.place).map(String::into_boxed_str);
-        let mut value = json_of_node(&node).map_err(|error| format!("{file}: {}", error.go()))?;
+        let mut value = json_of_node(&node).map_err(|problem| FileError::Value {
+            file: file.to_owned(),
+            problem,
+        })?;
         let values = match value.get_mut("items").and_then(Value::as_array_mut) {
             Some(items) => std::mem::take(items),
             None => vec![value],

@@ -16,7 +16,7 @@ use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
 use bumpwright_apply::{Settings as ApplySettings, as_applied};
 use bumpwright_build::{Decryption, Redaction, Referred, Substitution, add_referred, overlay};
 use bumpwright_kustomize::tree::{Tree, World};
-use bumpwright_overlay::{Built, Decrypt, SourceFile, StageError, Stages, Substitute, prepare_within};
+use bumpwright_overlay::{Built, Decrypt, OverlayError, SourceFile, StageError, Stages, Substitute, prepare_within};
 use bumpwright_sops::{KeyService, MASK};
 use bumpwright_substitute::Variables;
 
@@ -32,7 +32,7 @@ pub(crate) fn build(
     let recorder = Recorder::new(files);
     let built = built(kustomization, references, &recorder, world, settings);
     let answers = recorder.into_answers();
-    let built = built.map_err(Problem::Build);
+    let built = built.map_err(|error| Problem::Build(error.to_string()));
     let product = built.map(|built| product(kustomization, built, answers.reads(files.source)));
     (product, answers)
 }
@@ -44,7 +44,7 @@ pub(crate) fn built(
     tree: &dyn Tree,
     world: &dyn World,
     settings: &Settings,
-) -> Result<Built, String> {
+) -> Result<Built, OverlayError> {
     let spec = &kustomization.spec;
     let substitution = spec.post_build.as_ref().map(|post_build| {
         let variables = variables(post_build, references);
@@ -64,9 +64,8 @@ pub(crate) fn built(
         decrypt: decrypt.as_ref().map(|one| one as &dyn Decrypt),
         substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
     };
-    let prepared = prepare_within(tree, &overlay(spec, false), Some(&settings.memory));
-    let prepared = prepared.map_err(|error| error.to_string())?;
-    prepared.build(world, &stages).map_err(|error| error.to_string())
+    let prepared = prepare_within(tree, &overlay(spec, false), Some(&settings.memory))?;
+    prepared.build(world, &stages)
 }
 
 /// The variables of the objects that the fleet has.

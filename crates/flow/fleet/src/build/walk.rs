@@ -319,7 +319,7 @@ impl<'a> Walk<'a> {
         self.push(None, None, file, None);
         let product = entry::of_file(tree, file).map(|objects| Arc::new(Product::of(objects)));
         if let Some(root) = self.fleet.nodes.first_mut() {
-            root.product = product.map_err(Problem::Build);
+            root.product = product.map_err(|error| Problem::Build(error.to_string()));
         }
     }
 
@@ -421,7 +421,7 @@ impl<'a> Walk<'a> {
             }
             let (kustomization, problem) = match entry::parse(&object.value) {
                 Ok(kustomization) => (kustomization, None),
-                Err(error) => (unreadable(&object), Some(error)),
+                Err(error) => (unreadable(&object), Some(error.to_string())),
             };
             if !self.names.insert(kustomization.metadata.object_name()) {
                 continue;

@@ -81,25 +81,33 @@ fn below(lines: &[&str], comment: usize) -> (usize, usize) {
     (next + 1, end)
 }
 
+/// What accepts findings is not written as such.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Unaccepted {
+    #[error("it gives no reason: write RULE[, RULE]: REASON")]
+    NoReason,
+    #[error("{id:?} is no rule{}", near.map_or(String::new(), |near| format!("; did you mean {near}?")))]
+    NoRule { id: String, near: Option<&'static str> },
+}
+
 /// Rules, and the reason for which they are accepted: `schema, clear-text-secret: only for tests`.
-fn parse(text: &str) -> Result<(Vec<Rule>, String), String> {
+fn parse(text: &str) -> Result<(Vec<Rule>, String), Unaccepted> {
     let (ids, reason) = text.split_once(':').unwrap_or((text, ""));
     let rules = ids
         .split(',')
         .map(|id| rule(id.trim()))
-        .collect::<Result<Vec<Rule>, String>>()?;
+        .collect::<Result<Vec<Rule>, Unaccepted>>()?;
     match reason.trim() {
-        "" => Err("it gives no reason: write RULE[, RULE]: REASON".to_owned()),
+        "" => Err(Unaccepted::NoReason),
         reason => Ok((rules, reason.to_owned())),
     }
 }
 
-fn rule(id: &str) -> Result<Rule, String> {
+fn rule(id: &str) -> Result<Rule, Unaccepted> {
     let found = Rule::ALL.iter().find(|rule| rule.id() == id);
-    found.copied().ok_or_else(|| {
-        let near = nearest(id, Rule::ALL.iter().map(|rule| rule.id()));
-        let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        format!("{id:?} is no rule{hint}")
+    found.copied().ok_or_else(|| Unaccepted::NoRule {
+        id: id.to_owned(),
+        near: nearest(id, Rule::ALL.iter().map(|rule| rule.id())),
     })
 }
 
@@ -173,7 +181,7 @@ fn by_annotations(clusters: &[Cluster<'_>], found: &mut [Finding], told: &mut Ve
             };
             let place = cluster.places.of(object, &pointer, Part::Key);
             match parse(value) {
-                Err(message) => told.push(wrong(&message, place)),
+                Err(error) => told.push(wrong(&error.to_string(), place)),
                 Ok((rules, reason)) => {
                     let acceptance = by(place.as_ref(), reason, true);
                     let is_for = |finding: &Finding| {
@@ -200,7 +208,7 @@ fn by_comment(file: &MarkedFile, comment: &AcceptingComment, found: &mut [Findin
         column: comment.column,
     };
     match parse(&comment.text) {
-        Err(message) => told.push(wrong(&message, Some(place))),
+        Err(error) => told.push(wrong(&error.to_string(), Some(place))),
         Ok((rules, reason)) => {
             let acceptance = by(Some(&place), reason, true);
             let (first, last) = comment.lines;
@@ -247,7 +255,7 @@ fn by_rules(clusters: &[Cluster<'_>], repository: &dyn Repository, found: &mut [
         for (id, line, column) in &entry.rules {
             match rule(id) {
                 Ok(rule) => rules.push(rule),
-                Err(message) => told.push(wrong(&message, Some(at(*line, *column)))),
+                Err(error) => told.push(wrong(&error.to_string(), Some(at(*line, *column)))),
             }
         }
         let acceptance = by(Some(&place), entry.reason.clone(), false);
@@ -362,11 +370,11 @@ mod tests {
             Ok((vec![Rule::Schema, Rule::Limit], "b: c".to_owned()))
         );
         assert_eq!(
-            parse("schemas: x").unwrap_err(),
+            parse("schemas: x").unwrap_err().to_string(),
             "\"schemas\" is no rule; did you mean schema?"
         );
         assert_eq!(
-            parse("schema").unwrap_err(),
+            parse("schema").unwrap_err().to_string(),
             "it gives no reason: write RULE[, RULE]: REASON"
         );
     }

@@ -9,7 +9,7 @@ use super::Job;
 use super::chart::ChartPlan;
 use super::kept_inputs::{OfRepository, ReleaseInputs};
 use super::spec::ReleaseSpec;
-use super::values::Merged;
+use super::values::{MergeError, Merged};
 use crate::build::memo::Digest;
 use crate::build::settings::{LeftOutReleases, RenderedReleases};
 use crate::build::view::Fleet;
@@ -22,12 +22,12 @@ impl ReleaseInputs {
         spec: &ReleaseSpec,
         text: &str,
         plan: &ChartPlan,
-        merged: &Result<Merged, String>,
+        merged: &Result<Merged, MergeError>,
     ) -> Self {
         let mut digest = Sha256::new();
         let merged = match merged {
             Ok(merged) => serde_json::to_string(&merged.values).unwrap_or_default() + &merged.warnings.concat(),
-            Err(error) => error.clone(),
+            Err(error) => error.to_string(),
         };
         for part in [&name.to_string(), text, &merged, &plan.key()] {
             digest.update(part.len().to_le_bytes());

@@ -23,7 +23,7 @@ use kept_inputs::ReleaseInputs;
 use render::{Cluster, Scopes};
 use serde_json::Value;
 use spec::{ReleaseSpec, is_release};
-use values::Merged;
+use values::{MergeError, Merged};
 
 use super::source::repository::ChartError;
 use crate::beside::beside;
@@ -35,7 +35,7 @@ use crate::source::meant::Source;
 use crate::source::repository::Outside;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Share;
-use bumpwright_helm::{Capabilities, Chart, ParsedTemplates};
+use bumpwright_helm::{Capabilities, CapabilitiesError, Chart, ParsedTemplates};
 
 /// The most charts that are fetched at a time.
 const FETCHES: usize = 16;
@@ -59,7 +59,7 @@ struct Job {
     spec: ReleaseSpec,
     plan: ChartPlan,
     key: String,
-    merged: Result<Merged, String>,
+    merged: Result<Merged, MergeError>,
     /// Whether its values have the API of an object of Flux.
     mentions_flux: bool,
     inputs: ReleaseInputs,
@@ -131,7 +131,7 @@ impl Releases {
                 }
                 done = self.done(&jobs, &cluster, memo);
             }
-            Err(error) => fleet.problems.push(error),
+            Err(error) => fleet.problems.push(error.to_string()),
         }
         for job in &jobs {
             let Some(node) = fleet.nodes.get_mut(job.node) else {
@@ -226,7 +226,7 @@ impl Releases {
                     Ok(spec) => jobs.push(job(fleet, sources, (at, charts), (name, object), spec, &mut plans)),
                     Err(error) => {
                         if let Some(node) = fleet.nodes.last_mut() {
-                            node.product = Err(Problem::Invalid(error));
+                            node.product = Err(Problem::Invalid(error.to_string()));
                         }
                     }
                 }
@@ -300,7 +300,10 @@ impl Releases {
             }
             Err(ChartError::Broken(error)) => return Err(Problem::Chart(with_chart(&job.plan, error))),
         };
-        let merged = job.merged.as_ref().map_err(|error| Problem::Release(error.clone()))?;
+        let merged = job
+            .merged
+            .as_ref()
+            .map_err(|error| Problem::Release(error.to_string()))?;
         memo.rendered(job.digest(&loaded.digest, common), || {
             let mut product = render::product(cluster, &job.name, &job.spec, chart, merged, parsed)?;
             product.reads = loaded.reads.clone();
@@ -393,10 +396,15 @@ fn scopes(fleet: &Fleet) -> Scopes {
 }
 
 /// What the cluster has: the APIs of Kubernetes, and those that the fleet defines, also in the charts.
-fn capabilities(fleet: &Fleet, kube_version: &str, by_charts: &BTreeSet<String>) -> Result<Capabilities, String> {
+fn capabilities(
+    fleet: &Fleet,
+    kube_version: &str,
+    by_charts: &BTreeSet<String>,
+) -> Result<Capabilities, CapabilitiesError> {
     let definitions = fleet.of_kind("apiextensions.k8s.io", "CustomResourceDefinition");
     let versions: BTreeSet<String> = definitions.flat_map(|(_, object)| served(&object.value)).collect();
-    Capabilities::of(kube_version, versions.union(by_charts).map(String::as_str))
+    let versions = versions.union(by_charts).map(String::as_str);
+    Capabilities::of(kube_version, versions)
 }
 
 /// What the definitions in charts serve.

@@ -8,8 +8,8 @@ use bumpwright_helm::{
     Capabilities, Chart, Document, Hook, ParsedTemplates, Release, Rendered, Seeded, Settings, render_sharing,
 };
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
-use bumpwright_overlay::Hidden;
-use bumpwright_yaml::{FileId, json_of_node, read_resources};
+use bumpwright_overlay::{Hidden, OverlayError};
+use bumpwright_yaml::{FileId, ReadError, WriteError, json_of_node, read_resources};
 use serde_json::{Map, Value, json};
 
 use sha2::{Digest as _, Sha256};
@@ -50,6 +50,31 @@ impl Cluster<'_> {
     }
 }
 
+/// Why the objects of a release are not had.
+#[derive(Debug, thiserror::Error)]
+enum ObjectsError {
+    /// A file of the chart, or what a template gives.
+    #[error("{path}: {problem}")]
+    Text {
+        path: String,
+        #[source]
+        problem: TextError,
+    },
+    #[error("spec.postRenderers: {0}")]
+    PostRenderer(#[from] serde_json::Error),
+    #[error("spec.postRenderers: {0}")]
+    PostRender(#[from] Box<OverlayError>),
+}
+
+/// Why a text has no objects.
+#[derive(Debug, thiserror::Error)]
+enum TextError {
+    #[error(transparent)]
+    Syntax(#[from] Box<ReadError>),
+    #[error("{}", .0.go())]
+    Value(#[from] WriteError),
+}
+
 /// Renders a release.
 ///
 /// # Errors
@@ -64,7 +89,7 @@ pub(super) fn product(
 ) -> Result<Product, Problem> {
     let hidden = hidden(merged, &cluster.hidden);
     let mask = SecretMask::new(BTreeSet::new(), hidden.texts.iter().cloned());
-    let failed = |error: String| Problem::Release(mask.hide(error.trim_end()));
+    let failed = |error: &dyn std::error::Error| Problem::Release(mask.hide(error.to_string().trim_end()));
     let release = Release {
         name: spec.release_name(name),
         namespace: spec.namespace(name).to_owned(),
@@ -93,9 +118,9 @@ pub(super) fn product(
         &chance,
         parsed,
     );
-    let rendered = rendered.map_err(|error| failed(error.to_string()))?;
-    let mut objects = definitions(&rendered, spec, name).map_err(failed)?;
-    objects.extend(templates(cluster, spec, name, &rendered).map_err(failed)?);
+    let rendered = rendered.map_err(|error| failed(&error))?;
+    let mut objects = definitions(&rendered, spec, name).map_err(|error| failed(&error))?;
+    objects.extend(templates(cluster, spec, name, &rendered).map_err(|error| failed(&error))?);
     let scopes = own_scopes(&objects);
     for object in &mut objects {
         let (group, kind) = group_kind(object);
@@ -134,11 +159,14 @@ fn hidden(merged: &Merged, others: &BTreeSet<String>) -> Hidden {
 }
 
 /// The definitions in `crds/`. Anything else there is not installed.
-fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Result<Vec<Value>, String> {
+fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Result<Vec<Value>, ObjectsError> {
     let mut objects = Vec::new();
     if spec.has_crds() {
         for (path, text) in &rendered.crds {
-            let parsed = parse(text).map_err(|error| format!("{path}: {error}"))?;
+            let parsed = parse(text).map_err(|problem| ObjectsError::Text {
+                path: path.clone(),
+                problem,
+            })?;
             objects.extend(parsed.into_iter().filter(is_definition));
         }
     }
@@ -157,7 +185,7 @@ fn templates(
     spec: &ReleaseSpec,
     name: &ObjectName,
     rendered: &Rendered,
-) -> Result<Vec<Value>, String> {
+) -> Result<Vec<Value>, ObjectsError> {
     let is_run = |hook: &&Hook| {
         if hook.is_test() {
             spec.test.enable
@@ -184,20 +212,24 @@ fn templates(
     Ok(objects)
 }
 
-fn objects_of<'d>(documents: impl Iterator<Item = &'d Document>) -> Result<Vec<Value>, String> {
+fn objects_of<'d>(documents: impl Iterator<Item = &'d Document>) -> Result<Vec<Value>, ObjectsError> {
     let mut objects = Vec::new();
     for Document { path, content, .. } in documents {
-        objects.extend(parse(content).map_err(|error| format!("{path}: {error}"))?);
+        let parsed = parse(content).map_err(|problem| ObjectsError::Text {
+            path: path.clone(),
+            problem,
+        })?;
+        objects.extend(parsed);
     }
     Ok(objects)
 }
 
 /// The objects of a text; lists are the objects in them.
-fn parse(text: &str) -> Result<Vec<Value>, String> {
-    let nodes = read_resources(text.as_bytes(), FileId::NONE).map_err(|error| error.to_string())?;
+fn parse(text: &str) -> Result<Vec<Value>, TextError> {
+    let nodes = read_resources(text.as_bytes(), FileId::NONE).map_err(Box::new)?;
     let mut objects = Vec::new();
     for node in &nodes {
-        let object = json_of_node(node).map_err(|error| error.go().to_owned())?;
+        let object = json_of_node(node)?;
         let is_list = object
             .get("kind")
             .and_then(Value::as_str)
@@ -212,7 +244,7 @@ fn parse(text: &str) -> Result<Vec<Value>, String> {
 }
 
 /// The objects after a kustomization with patches and images.
-fn post_rendered(objects: Vec<Value>, kustomize: &Value, settings: &FleetSettings) -> Result<Vec<Value>, String> {
+fn post_rendered(objects: Vec<Value>, kustomize: &Value, settings: &FleetSettings) -> Result<Vec<Value>, ObjectsError> {
     let mut text = String::new();
     for object in &objects {
         text.push_str("---\n");
@@ -228,10 +260,8 @@ fn post_rendered(objects: Vec<Value>, kustomize: &Value, settings: &FleetSetting
             spec.insert(field.to_owned(), value.clone());
         }
     }
-    let kustomization = serde_json::from_value(json!({"metadata": {"name": ""}, "spec": spec}));
-    let kustomization = kustomization.map_err(|error| format!("spec.postRenderers: {error}"))?;
-    let built = built(&kustomization, &Vec::new(), &tree, &Sealed, settings);
-    let built = built.map_err(|error| format!("spec.postRenderers: {error}"))?;
+    let kustomization = serde_json::from_value(json!({"metadata": {"name": ""}, "spec": spec}))?;
+    let built = built(&kustomization, &Vec::new(), &tree, &Sealed, settings).map_err(Box::new)?;
     Ok(built.objects.into_iter().map(|object| object.value).collect())
 }
 

@@ -114,6 +114,11 @@ pub(super) struct Install {
     pub(super) disable_schema_validation: bool,
 }
 
+/// The specification of a release is not one.
+#[derive(Debug, thiserror::Error)]
+#[error("spec: {0}")]
+pub(super) struct InvalidSpec(#[from] serde_json::Error);
+
 /// `spec.test`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -126,9 +131,9 @@ impl ReleaseSpec {
     ///
     /// # Errors
     /// A field has another type than its own.
-    pub(super) fn of(object: &Value) -> Result<Self, String> {
+    pub(super) fn of(object: &Value) -> Result<Self, InvalidSpec> {
         let spec = object.get("spec").unwrap_or(&Value::Null);
-        Self::deserialize(spec).map_err(|error| format!("spec: {error}"))
+        Ok(Self::deserialize(spec)?)
     }
 
     /// The name of the release in Helm: a long one is cut, and ends with a hash of itself.

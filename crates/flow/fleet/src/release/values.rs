@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_api::ObjectName;
-use bumpwright_helm::{Values, merge_tables, numbers_as_floats, read_values, set_value};
+use bumpwright_helm::{SetError, Values, ValuesError, merge_tables, numbers_as_floats, read_values, set_value};
 use serde_json::Value;
 
 use super::spec::{ReleaseSpec, ValuesReference};
@@ -25,6 +25,49 @@ pub(super) struct Merged {
     pub(super) confidential: Vec<String>,
 }
 
+/// Why the values of a release are not merged. Values of Secrets are not quoted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MergeError {
+    /// Its own are not fields.
+    #[error("spec.values: expected a mapping")]
+    Own,
+    #[error(
+        "could not resolve {} chart values reference '{namespace}/{}' with key '{}': {problem}",
+        reference.kind,
+        reference.name,
+        reference.key()
+    )]
+    Reference {
+        namespace: String,
+        reference: Box<ValuesReference>,
+        #[source]
+        problem: ReferenceError,
+    },
+}
+
+/// Why a reference gives no values.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReferenceError {
+    #[error("unsupported values reference kind")]
+    Kind,
+    #[error("key not found")]
+    NoKey,
+    #[error("the data is not base64")]
+    Encoding,
+    #[error("the value is not YAML")]
+    SecretSyntax,
+    #[error(transparent)]
+    Syntax(Box<ValuesError>),
+    #[error("the value cannot be set at {0:?}")]
+    SecretPath(String),
+    #[error("the value cannot be set at {path:?}: {problem}")]
+    Path {
+        path: String,
+        #[source]
+        problem: Box<SetError>,
+    },
+}
+
 /// Merges the values of a release.
 ///
 /// # Errors
@@ -34,29 +77,33 @@ pub(super) fn merged(
     name: &ObjectName,
     spec: &ReleaseSpec,
     mask_secrets: bool,
-) -> Result<Merged, String> {
+) -> Result<Merged, MergeError> {
     let mut own = match &spec.values {
         None | Some(Value::Null) => Values::new(),
         Some(Value::Object(values)) => numbers_as_floats(values.clone()),
-        Some(_) => return Err("spec.values: expected a mapping".to_owned()),
+        Some(_) => return Err(MergeError::Own),
     };
     let mut merged = Merged::default();
     for reference in &spec.values_from {
-        let Some(mut text) = referred(fleet, name, reference, &mut merged)? else {
+        let failed = |problem| MergeError::Reference {
+            namespace: name.namespace.clone(),
+            reference: Box::new(reference.clone()),
+            problem,
+        };
+        let Some(mut text) = referred(fleet, name, reference, &mut merged).map_err(failed)? else {
             continue;
         };
-        let failed = |why: &str| format!("{}: {why}", shown(name, reference));
         let is_secret = reference.kind == "Secret";
         if is_secret {
             merged.confidential.push(text.clone());
         }
         if reference.target_path.is_empty() {
             let mut table = read_values(text.as_bytes()).map_err(|error| {
-                if is_secret {
-                    failed("the value is not YAML")
+                failed(if is_secret {
+                    ReferenceError::SecretSyntax
                 } else {
-                    failed(&error)
-                }
+                    ReferenceError::Syntax(Box::new(error))
+                })
             })?;
             if is_secret {
                 table
@@ -78,11 +125,13 @@ pub(super) fn merged(
         let set = |values: &mut Values| {
             let set = set_value(values, path, &text, reference.literal);
             set.map_err(|error| {
-                if is_secret {
-                    failed(&format!("the value cannot be set at {path:?}"))
+                let path = path.to_owned();
+                failed(if is_secret {
+                    ReferenceError::SecretPath(path)
                 } else {
-                    failed(&format!("the value cannot be set at {path:?}: {error}"))
-                }
+                    let problem = Box::new(error);
+                    ReferenceError::Path { path, problem }
+                })
             })
         };
         set(&mut merged.values)?;
@@ -107,26 +156,15 @@ fn is_shared(before: &Values, own: &Values, path: &str) -> bool {
     }
 }
 
-/// `ConfigMap namespace/name with key 'values.yaml'`
-fn shown(name: &ObjectName, reference: &ValuesReference) -> String {
-    format!(
-        "could not resolve {} chart values reference '{}/{}' with key '{}'",
-        reference.kind,
-        name.namespace,
-        reference.name,
-        reference.key()
-    )
-}
-
 /// The text of a reference; none if it is not known, or optional and not there.
 fn referred(
     fleet: &Fleet,
     name: &ObjectName,
     reference: &ValuesReference,
     merged: &mut Merged,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, ReferenceError> {
     if !matches!(reference.kind.as_str(), "ConfigMap" | "Secret") {
-        return Err(format!("{}: unsupported values reference kind", shown(name, reference)));
+        return Err(ReferenceError::Kind);
     }
     let referred = ObjectName::new(name.namespace.as_str(), reference.name.as_str());
     let Some(object) = fleet.object("", &reference.kind, &referred) else {
@@ -143,7 +181,7 @@ fn referred(
         return if reference.optional {
             Ok(None)
         } else {
-            Err(format!("{}: key not found", shown(name, reference)))
+            Err(ReferenceError::NoKey)
         };
     };
     if is_mask(found) {
@@ -159,7 +197,7 @@ fn referred(
         return Ok(Some(text.to_owned()));
     }
     let bytes = STANDARD.decode(text.split_ascii_whitespace().collect::<String>());
-    let bytes = bytes.map_err(|_| format!("{}: the data is not base64", shown(name, reference)))?;
+    let bytes = bytes.map_err(|_| ReferenceError::Encoding)?;
     Ok(Some(bumpwright_gostd::lossy(&bytes).into_owned()))
 }
 

@@ -12,7 +12,7 @@ use super::glob;
 use super::repository::Repository;
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{FileId, json_of_node, node_of_json, read_resources, write_sigs};
+use bumpwright_yaml::{FileId, ReadError, WriteError, json_of_node, node_of_json, read_resources, write_sigs};
 
 /// The group of ArtifactGenerators.
 pub(crate) const GROUP: &str = "source.extensions.fluxcd.io";
@@ -53,6 +53,53 @@ struct Copy {
     strategy: String,
 }
 
+/// Why an artifact is not made, in the words of source-watcher.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GeneratorError {
+    #[error("invalid pathPattern format: {0}")]
+    Pattern(String),
+    #[error("pathPattern {pattern:?}: source alias {alias} not found in local sources")]
+    PatternSource { pattern: String, alias: String },
+    /// A source cannot be listed.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    #[error("failed to apply copy operation from '{from}' to '{to}': {problem}")]
+    Copy {
+        from: String,
+        to: String,
+        #[source]
+        problem: Box<CopyError>,
+    },
+}
+
+/// Why nothing is copied.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CopyError {
+    #[error("invalid copy source '{0}': source format must be '@alias/pattern'")]
+    From(String),
+    #[error("invalid copy destination '{0}': destination must start with '@artifact/'")]
+    To(String),
+    #[error("source alias '{0}' not found")]
+    NoSource(String),
+    #[error("the strategy Extract is not supported here; --source gives the files of the artifact")]
+    Extract,
+    #[error("no files match pattern '{pattern}' in source '{alias}'")]
+    NoMatch { pattern: String, alias: String },
+    #[error("all files matching pattern '{pattern}' in source '{alias}' were excluded")]
+    AllExcluded { pattern: String, alias: String },
+    #[error("source '{0}' does not exist")]
+    Missing(String),
+    /// A source cannot be read, or something else is in the way.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// A file to be merged is not YAML.
+    #[error(transparent)]
+    Syntax(#[from] ReadError),
+    /// It has what the result cannot have.
+    #[error("{}", .0.go())]
+    Value(#[from] WriteError),
+}
+
 /// The sources of a generator by alias.
 pub(crate) type Sources<'a> = BTreeMap<String, Arc<dyn Repository + 'a>>;
 
@@ -78,7 +125,7 @@ impl Generator {
     ///
     /// # Errors
     /// For users.
-    pub(crate) fn make<'a>(&self, name: &str, sources: &Sources<'a>) -> Result<Option<Copied<'a>>, String> {
+    pub(crate) fn make<'a>(&self, name: &str, sources: &Sources<'a>) -> Result<Option<Copied<'a>>, GeneratorError> {
         let found = match self.path_pattern.as_str() {
             "" => self.artifacts.iter().find(|artifact| artifact.name == name).cloned(),
             pattern => self.rendered(pattern, name, sources)?,
@@ -87,13 +134,19 @@ impl Generator {
     }
 
     /// The artifact of a directory that `pathPattern` matches.
-    fn rendered(&self, pattern: &str, name: &str, sources: &Sources<'_>) -> Result<Option<OutputArtifact>, String> {
-        let (alias, pattern) = source_of(pattern).ok_or_else(|| format!("invalid pathPattern format: {pattern}"))?;
-        let source = sources
-            .get(alias)
-            .ok_or_else(|| format!("pathPattern {pattern:?}: source alias {alias} not found in local sources"))?;
+    fn rendered(
+        &self,
+        pattern: &str,
+        name: &str,
+        sources: &Sources<'_>,
+    ) -> Result<Option<OutputArtifact>, GeneratorError> {
+        let (alias, pattern) = source_of(pattern).ok_or_else(|| GeneratorError::Pattern(pattern.to_owned()))?;
+        let source = sources.get(alias).ok_or_else(|| GeneratorError::PatternSource {
+            pattern: pattern.to_owned(),
+            alias: alias.to_owned(),
+        })?;
         let mut folders = Vec::new();
-        directories(&*source.tree(), "/", &mut folders).map_err(|error| error.to_string())?;
+        directories(&*source.tree(), "/", &mut folders)?;
         for folder in folders {
             let Some(raw) = captures(pattern, folder.trim_start_matches('/'), false) else {
                 continue;
@@ -169,18 +222,18 @@ fn source_of(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('@')?.split_once('/')
 }
 
-fn made<'a>(artifact: &OutputArtifact, sources: &Sources<'a>) -> Result<Copied<'a>, String> {
+fn made<'a>(artifact: &OutputArtifact, sources: &Sources<'a>) -> Result<Copied<'a>, GeneratorError> {
     let mut staging = Staging {
         copied: Copied::default(),
         numbers: BTreeMap::new(),
         sources,
     };
     for copy in &artifact.copy {
-        let failed = |error| {
-            let Copy { from, to, .. } = copy;
-            format!("failed to apply copy operation from '{from}' to '{to}': {error}")
-        };
-        staging.apply(copy).map_err(failed)?;
+        staging.apply(copy).map_err(|problem| GeneratorError::Copy {
+            from: copy.from.clone(),
+            to: copy.to.clone(),
+            problem: Box::new(problem),
+        })?;
     }
     let mut copied = staging.copied;
     // Archived with the default patterns, whatever the files say.
@@ -205,19 +258,15 @@ struct Operation<'s> {
 }
 
 impl<'s> Staging<'_, 's> {
-    fn apply(&mut self, copy: &'s Copy) -> Result<(), String> {
-        let invalid = |what: &str, text: &str, rule: &str| format!("invalid copy {what} '{text}': {rule}");
-        let (alias, from) = source_of(&copy.from)
-            .ok_or_else(|| invalid("source", &copy.from, "source format must be '@alias/pattern'"))?;
+    fn apply(&mut self, copy: &'s Copy) -> Result<(), CopyError> {
+        let (alias, from) = source_of(&copy.from).ok_or_else(|| CopyError::From(copy.from.clone()))?;
         let to = copy.to.strip_prefix("@artifact/");
-        let to = to.ok_or_else(|| invalid("destination", &copy.to, "destination must start with '@artifact/'"))?;
+        let to = to.ok_or_else(|| CopyError::To(copy.to.clone()))?;
         let sources = self.sources;
         let source = sources.get(alias);
-        let source = source.ok_or_else(|| format!("source alias '{alias}' not found"))?;
+        let source = source.ok_or_else(|| CopyError::NoSource(alias.to_owned()))?;
         if copy.strategy == "Extract" {
-            return Err(
-                "the strategy Extract is not supported here; --source gives the files of the artifact".to_owned(),
-            );
+            return Err(CopyError::Extract);
         }
         let number = match self.numbers.get(alias) {
             Some(number) => *number,
@@ -237,18 +286,23 @@ impl<'s> Staging<'_, 's> {
         }
     }
 
-    fn pattern(&mut self, operation: &mut Operation<'_>, (alias, from): (&str, &str), to: &str) -> Result<(), String> {
+    fn pattern(
+        &mut self,
+        operation: &mut Operation<'_>,
+        (alias, from): (&str, &str),
+        to: &str,
+    ) -> Result<(), CopyError> {
         let literal = from.split('/').take_while(|part| !glob::is_pattern(part));
         operation.base = literal.collect::<Vec<_>>().join("/");
         let matches = glob::paths(&*operation.tree, from);
         if matches.is_empty() {
-            return Err(format!("no files match pattern '{from}' in source '{alias}'"));
+            let (pattern, alias) = (from.to_owned(), alias.to_owned());
+            return Err(CopyError::NoMatch { pattern, alias });
         }
         let kept: Vec<String> = matches.into_iter().filter(|path| !operation.excludes(path)).collect();
         if kept.is_empty() {
-            return Err(format!(
-                "all files matching pattern '{from}' in source '{alias}' were excluded"
-            ));
+            let (pattern, alias) = (from.to_owned(), alias.to_owned());
+            return Err(CopyError::AllExcluded { pattern, alias });
         }
         // `dir/**` is the content of the directory.
         let prefix = from.strip_suffix("/**").filter(|prefix| !glob::is_pattern(prefix));
@@ -265,9 +319,9 @@ impl<'s> Staging<'_, 's> {
         Ok(())
     }
 
-    fn single(&mut self, operation: &mut Operation<'_>, from: &str, to: &str) -> Result<(), String> {
+    fn single(&mut self, operation: &mut Operation<'_>, from: &str, to: &str) -> Result<(), CopyError> {
         let found = operation.tree.canonical(&format!("/{from}"));
-        let is_directory = found.map_err(|_| format!("source '{from}' does not exist"))?.directory;
+        let is_directory = found.map_err(|_| CopyError::Missing(from.to_owned()))?.directory;
         let name = from.rsplit('/').next().unwrap_or_default();
         let put = format!("/{}", clean(to));
         if is_directory {
@@ -290,26 +344,25 @@ impl<'s> Staging<'_, 's> {
     }
 
     /// Copies a file, or a directory with all that is below it. Paths without a leading slash.
-    fn copy(&mut self, operation: &Operation<'_>, from: &str, to: &str) -> Result<(), String> {
+    fn copy(&mut self, operation: &Operation<'_>, from: &str, to: &str) -> Result<(), CopyError> {
         let (from, to) = (format!("/{from}"), format!("/{to}"));
-        let failed = |error: TreeError| error.to_string();
         let tree = &*operation.tree;
-        if tree.canonical(&from).map_err(failed)?.directory {
+        if tree.canonical(&from)?.directory {
             let excluded = |path: &str| operation.excludes(path.trim_start_matches('/'));
             let copied = self
                 .copied
                 .put_directory(tree, operation.number, (&from, &to), &excluded);
-            return copied.map_err(failed);
+            return Ok(copied?);
         }
         let is_there = self.copied.canonical(&to).is_some();
         if operation.copy.strategy == "Merge" && is_there {
-            let mut merged = one_document(&self.copied.content(&to).map_err(failed)?)?;
-            merge(&mut merged, one_document(&tree.read(&from).map_err(failed)?)?);
+            let mut merged = one_document(&self.copied.content(&to)?)?;
+            merge(&mut merged, one_document(&tree.read(&from)?)?);
             let mut text = String::new();
-            write_sigs(&node_of_json(&merged), &mut text).map_err(|error| error.go().to_owned())?;
-            return self.copied.put_bytes(&to, text.into_bytes()).map_err(failed);
+            write_sigs(&node_of_json(&merged), &mut text)?;
+            return Ok(self.copied.put_bytes(&to, text.into_bytes())?);
         }
-        self.copied.put_file(operation.number, &from, &to).map_err(failed)
+        Ok(self.copied.put_file(operation.number, &from, &to)?)
     }
 }
 
@@ -329,10 +382,10 @@ impl Operation<'_> {
 }
 
 /// All documents of a file, merged into one.
-fn one_document(bytes: &[u8]) -> Result<Value, String> {
+fn one_document(bytes: &[u8]) -> Result<Value, CopyError> {
     let mut all = Value::Object(serde_json::Map::new());
-    for node in read_resources(bytes, FileId::NONE).map_err(|error| error.to_string())? {
-        merge(&mut all, json_of_node(&node).map_err(|error| error.go().to_owned())?);
+    for node in read_resources(bytes, FileId::NONE)? {
+        merge(&mut all, json_of_node(&node)?);
     }
     Ok(all)
 }
@@ -392,7 +445,7 @@ mod tests {
         let source: Arc<dyn Repository> = Arc::new(Memory(tree));
         let sources = Sources::from([("repo".to_owned(), source)]);
         let generator = Generator::of(&json!({"spec": spec})).unwrap();
-        let made = generator.make(name, &sources)?;
+        let made = generator.make(name, &sources).map_err(|error| error.to_string())?;
         let Some(made) = made else { return Ok(None) };
         let tree = made.tree();
         let mut all = Vec::new();
