@@ -382,7 +382,7 @@ mod tests {
         );
         violations
             .iter()
-            .map(|Violation { place, text }| format!("{}:{}: {text}", place.line, place.column))
+            .map(|Violation { place, text, .. }| format!("{}:{}: {text}", place.line, place.column))
             .collect()
     }
 
