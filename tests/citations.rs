@@ -230,7 +230,7 @@ fn names_in(mut rest: &str) -> Vec<String> {
 }
 
 /// The files that a document names in backticks and that are not there. They are named from the root, from the folder of the document,
-/// or shortly: `cli/plan.rs` is in `src/`, `edit/scan.rs` in the `src/` of the crate `edit`.
+/// or shortly: `cli/plan.rs` is in `src/`, `edit/find/scan.rs` in the `src/` of the crate `edit`.
 fn lost(path: &str, text: &str, floors: &[String], is_there: &dyn Fn(&str) -> bool) -> Vec<String> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let is_path = |name: &str| name.contains('/') && name.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
@@ -320,7 +320,7 @@ mod checker {
     fn refuses_files_that_are_not_there() {
         let there = [
             "src/cli/plan.rs",
-            "crates/engine/edit/src/scan.rs",
+            "crates/engine/edit/src/find/scan.rs",
             "crates/engine/edit/tests/a.rs",
         ];
         let floors = ["go".to_owned(), "engine".to_owned()];
@@ -329,7 +329,7 @@ mod checker {
                 there.contains(&named)
             })
         };
-        let good = "`src/cli/plan.rs` `cli/plan.rs`, `edit/scan.rs`, `tests/a.rs`; `docs/spec/v1`, `cmd/main.go`, `tests/*.rs`, src/b.rs";
+        let good = "`src/cli/plan.rs` `cli/plan.rs`, `edit/find/scan.rs`, `tests/a.rs`; `docs/spec/v1`, `cmd/main.go`, `tests/*.rs`, src/b.rs";
         assert_eq!(lost(good), Vec::<String>::new());
         for name in [
             "src/cli/gone.rs",

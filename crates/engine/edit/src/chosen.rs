@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::file::{FileKind, Format, OTHER_LIMIT};
+use super::find::scan::{LocalSkip, Scan};
+use super::find::values::Value;
+use super::find::walk;
 use super::formats;
 use super::lines::Lines;
 use super::model::{Reason, Setter};
-use super::scan::{LocalSkip, Scan};
 use super::site::Choice;
 use super::site::{ByRule, Site};
-use super::values::Value;
-use super::walk;
 
 /// Scans a file for fields that `choose` names when it sees the documents of the file; markers are not looked at.
 ///

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::pairs::is_version;
-use super::super::scan::Scan;
-use super::super::site::Neighbour;
+use crate::edits::pairs::is_version;
+use crate::find::scan::Scan;
+use crate::site::Neighbour;
 
 /// Gives sites their keys and collections, and finds what is beside them.
 pub(super) fn complete(text: &str, mut scan: Scan) -> Scan {

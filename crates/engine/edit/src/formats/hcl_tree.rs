@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::values::{self, DEEPEST};
 use super::hcl;
 use super::reader::{Cursor, Value, is_break, is_word};
 use super::values::{Refused, Values};
+use crate::find::values::{self, DEEPEST};
 
 /// Reads a file.
 pub(super) fn values(text: &str) -> Result<Values, Refused> {

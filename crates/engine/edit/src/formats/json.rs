@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::super::cut::OUTSIDE;
-use super::super::lines::Lines;
-use super::super::marker;
-use super::super::model::{Reason, Setter};
-use super::super::scan::{LocalSkip, Scan};
-use super::super::site::Site;
 use super::reader::{State, Value};
 use super::values::{Refused, Values};
+use crate::cut::OUTSIDE;
+use crate::find::marker;
+use crate::find::scan::{LocalSkip, Scan};
+use crate::lines::Lines;
+use crate::model::{Reason, Setter};
+use crate::site::Site;
 
 const KEY: &str = "$imagepolicy";
 

@@ -22,10 +22,10 @@ use std::collections::BTreeSet;
 
 use super::cut::OUTSIDE;
 use super::file::{Format, keys};
+use super::find::marker;
+use super::find::scan::{LocalSkip, Scan};
 use super::lines::Lines;
-use super::marker;
 use super::model::{Reason, Setter};
-use super::scan::{LocalSkip, Scan};
 use super::site::Site;
 use assignments::Dialect;
 pub(super) use json::markers as marker_members;

@@ -4,13 +4,13 @@
 //! `.env` some readers take it for a part of the value, and Dockerfiles and properties have no such comments: there it
 //! is on the line above.
 
-use super::super::cut::OUTSIDE;
-use super::super::file::{Format, OTHER_LIMIT};
-use super::super::lines::{Line, Lines};
-use super::super::marking::MarkError;
-use super::super::model::Setter;
 use super::reader::{Comment, Found, State, Value};
 use super::{json, reader};
+use crate::cut::OUTSIDE;
+use crate::file::{Format, OTHER_LIMIT};
+use crate::lines::{Line, Lines};
+use crate::marking::MarkError;
+use crate::model::Setter;
 
 /// A value that may have a marker.
 #[derive(Debug)]

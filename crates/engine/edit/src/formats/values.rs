@@ -1,16 +1,16 @@
 //! Fields that are chosen by where they are in a file that is not YAML.
 
-use super::super::cut::OUTSIDE;
-use super::super::file::Format;
-use super::super::lines::Lines;
-use super::super::model::Reason;
-use super::super::scan::{LocalSkip, Scan};
-use super::super::site::Choice;
-use super::super::site::Site;
-use super::super::values::{self, MOST, Tree};
 use super::beside;
 use super::reader::{State, Value};
 use super::{hcl_tree, json, toml_tree};
+use crate::cut::OUTSIDE;
+use crate::file::Format;
+use crate::find::scan::{LocalSkip, Scan};
+use crate::find::values::{self, MOST, Tree};
+use crate::lines::Lines;
+use crate::model::Reason;
+use crate::site::Choice;
+use crate::site::Site;
 
 /// The values of a file.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Why a file is not marked.
 
-use super::super::cut::OUTSIDE;
-use super::super::file::OTHER_LIMIT;
-use super::super::splice::SpliceError;
+use crate::cut::OUTSIDE;
+use crate::edits::splice::SpliceError;
+use crate::file::OTHER_LIMIT;
 use granit_parser::ScanError;
 use thiserror::Error;
 

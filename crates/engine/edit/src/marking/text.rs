@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::super::file::FileKind;
-use super::super::formats::{Put, Spot};
-use super::super::lines::Lines;
-use super::super::model::{Part, Setter};
-use super::super::plan::{Plan, is_same_image};
-use super::super::scan::{Scan, scan};
-use super::super::splice::{Edit, splice};
 use super::{LeftField, MarkError, Marking, OTHER_POLICY, Remarked};
+use crate::edits::plan::{Plan, is_same_image};
+use crate::edits::splice::{Edit, splice};
+use crate::file::FileKind;
+use crate::find::scan::{Scan, scan};
+use crate::formats::{Put, Spot};
+use crate::lines::Lines;
+use crate::model::{Part, Setter};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Marks the values that are references of an image, but those that have a marker.

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::file::{FileKind, Format};
-use super::super::formats;
-use super::super::lines::Lines;
-use super::super::marker;
-use super::super::model::Setter;
-use super::super::plan::Plan;
-use super::super::scan::scan;
-use super::super::splice::{Edit, splice};
 use super::{LeftField, MarkError, Marking, Remarked};
+use crate::edits::plan::Plan;
+use crate::edits::splice::{Edit, splice};
+use crate::file::{FileKind, Format};
+use crate::find::marker;
+use crate::find::scan::scan;
+use crate::formats;
+use crate::lines::Lines;
+use crate::model::Setter;
 use bumpwright_policy::PolicyName;
 
 /// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line; a member of

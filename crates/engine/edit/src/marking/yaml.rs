@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
-use super::super::conventions::{image_keys, of_images_entry, of_values_mapping};
-use super::super::cut::{Cut, OUTSIDE};
-use super::super::file::FileKind;
-use super::super::lines::Lines;
-use super::super::model::{Part, Setter};
-use super::super::plan::{Plan, is_same_image};
-use super::super::scan::scan;
-use super::super::splice::{Edit, splice};
-use super::super::walk::options;
 use super::{LeftField, MarkError, Marking, OTHER_POLICY, Remarked, one_on};
+use crate::conventions::{image_keys, of_images_entry, of_values_mapping};
+use crate::cut::{Cut, OUTSIDE};
+use crate::edits::plan::{Plan, is_same_image};
+use crate::edits::splice::{Edit, splice};
+use crate::file::FileKind;
+use crate::find::scan::scan;
+use crate::find::walk::options;
+use crate::lines::Lines;
+use crate::model::{Part, Setter};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Puts markers behind the fields of a YAML file that hold a version of `image`: references with a tag or a digest,

@@ -10,12 +10,12 @@ const BUDGET: usize = 64 * 1024 * 1024;
 const MOST: usize = 1024;
 
 /// The number of repairs for a file of this length.
-pub(super) fn budget(length: usize) -> usize {
+pub(crate) fn budget(length: usize) -> usize {
     (BUDGET / length.max(1)).clamp(4, MOST)
 }
 
 /// The text without the cause of `error`, if go-yaml accepts it.
-pub(super) fn repair(text: &str, error: &ScanError) -> Option<String> {
+pub(crate) fn repair(text: &str, error: &ScanError) -> Option<String> {
     let at = error.marker().byte_offset()?;
     let mut bytes = text.as_bytes().to_vec();
     match error.kind() {
@@ -88,7 +88,7 @@ fn join_lines(bytes: &mut [u8], at: usize) -> Option<()> {
 }
 
 /// The value of a quoted scalar, parsed by itself: at the top of a document any indentation is valid.
-pub(super) fn value_of(quoted: &str) -> Option<String> {
+pub(crate) fn value_of(quoted: &str) -> Option<String> {
     let mut text = quoted.to_owned();
     for _ in 0..MOST {
         let mut failure = None;

@@ -10,21 +10,21 @@ use std::ops::Range;
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
-use super::block;
-use super::cut::{Cut, OUTSIDE};
-use super::lines::Lines;
 use super::marker;
-use super::model::{DocumentId, Reason, Setter};
 use super::object::{MappingKind, Objects};
-use super::pairs::is_version;
 use super::remark::{self, Header, Remark, Remarks, Role};
 use super::repair;
 use super::scan::{LocalSkip, Scan};
-use super::site::Choice;
-use super::site::{Neighbour, Site, Spelling};
 use super::strict;
 use super::texts;
 use super::values::{Untold, Value, documents};
+use crate::cut::{Cut, OUTSIDE};
+use crate::edits::pairs::is_version;
+use crate::lines::Lines;
+use crate::model::{DocumentId, Reason, Setter};
+use crate::site::Choice;
+use crate::site::{Neighbour, Site, Spelling};
+use crate::spelling::block;
 
 /// The node that took a marker comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ struct SiteWalker<'a> {
 ///
 /// # Errors
 /// The skip to report when the file does not parse.
-pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
+pub(crate) fn walk(text: &str) -> Result<Scan, LocalSkip> {
     walk_for(text, "none of the file's markers was read", None)
 }
 
@@ -102,12 +102,12 @@ pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
 ///
 /// # Errors
 /// The skip to report when the file does not parse.
-pub(super) fn walk_chosen(text: &str, choose: Choose<'_>) -> Result<Scan, LocalSkip> {
+pub(crate) fn walk_chosen(text: &str, choose: Choose<'_>) -> Result<Scan, LocalSkip> {
     walk_for(text, "no rule read it", Some(choose))
 }
 
 /// Chooses fields when it sees the documents of a file.
-pub(super) type Choose<'c> = &'c dyn Fn(&[Value]) -> Choice;
+pub(crate) type Choose<'c> = &'c dyn Fn(&[Value]) -> Choice;
 
 fn walk_for(text: &str, lost: &str, choose: Option<Choose<'_>>) -> Result<Scan, LocalSkip> {
     let lines = Lines::of(text);
@@ -208,7 +208,7 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>, choice: Option<Choice>) -> 
 }
 
 /// go-yaml's limits: 10,000 levels of each kind.
-pub(super) fn options() -> Options {
+pub(crate) fn options() -> Options {
     let mut options = Options::default();
     options.flow_nesting_limit = 10_000;
     options.block_nesting_limit = 10_000;

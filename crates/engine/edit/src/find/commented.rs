@@ -2,13 +2,13 @@
 
 use granit_parser::{Event, Parser, StructureStyle};
 
-use super::file::{almost_keys, keys};
 use super::marker;
 use super::walk::options;
+use crate::file::{almost_keys, keys};
 
 /// Whether a marker's comment, alone on its line, is a field that is commented out, `# image: x # {…}`, or is the
 /// marker of such a field directly above it.
-pub(super) fn is_commented_out(comment: &str, above: Option<&str>) -> bool {
+pub(crate) fn is_commented_out(comment: &str, above: Option<&str>) -> bool {
     let bytes = comment.as_bytes();
     let key = keys(bytes, b"\"'").next().or_else(|| almost_keys(bytes).next());
     let before = key.and_then(|key| comment.get(..key)).unwrap_or_default();

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::content::certain_mismatch;
-use super::file::{FileKind, Format, OTHER_LIMIT, RULE_FILE, YAML_LIMIT, keys, may_be_marked};
-use super::formats;
-use super::model::Reason;
-use super::site::{Neighbour, Site};
 use super::sops::is_signed;
 use super::walk;
+use crate::file::{FileKind, Format, OTHER_LIMIT, RULE_FILE, YAML_LIMIT, keys, may_be_marked};
+use crate::formats;
+use crate::model::Reason;
+use crate::site::{Neighbour, Site};
+use crate::spelling::content::certain_mismatch;
 
 /// The markers of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl LocalSkip {
         Some(Self::new((site.line, site.column), Reason::Mismatch, message))
     }
 
-    pub(super) fn new((line, column): (usize, usize), reason: Reason, message: String) -> Self {
+    pub(crate) fn new((line, column): (usize, usize), reason: Reason, message: String) -> Self {
         Self {
             line,
             column,

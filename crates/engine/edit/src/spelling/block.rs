@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::remark::Header;
-use super::site::{BlockShape, Spelling};
+use crate::find::remark::Header;
+use crate::site::{BlockShape, Spelling};
 
 /// The bytes of a block scalar's content and its shape; the content ends at `end` at the latest. `None` where the place
 /// is not a part of the text.
-pub(super) fn shape(
+pub(crate) fn shape(
     text: &str,
     header: Header,
     start: usize,

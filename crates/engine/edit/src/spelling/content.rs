@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::model::Part;
-use super::model::is_digest;
-use super::model::is_hash;
-use super::site::{Site, Spelling};
 use super::versions;
+use crate::model::Part;
+use crate::model::is_digest;
+use crate::model::is_hash;
+use crate::site::{Site, Spelling};
 use bumpwright_policy::LatestRef;
 
 /// The least length of a text of hexadecimal digits that is a digest or a commit, and no name.
@@ -30,12 +30,12 @@ enum Content {
 }
 
 /// Why a field does not fit its marker: what it holds, and the way out.
-pub(super) fn mismatch(site: &Site, image: &LatestRef) -> Option<String> {
+pub(crate) fn mismatch(site: &Site, image: &LatestRef) -> Option<String> {
     misfit(site, image).map(|(found, way)| told(site, found, &way))
 }
 
 /// Why a field does not fit its marker, whatever image its policy chooses.
-pub(super) fn certain_mismatch(site: &Site) -> Option<String> {
+pub(crate) fn certain_mismatch(site: &Site) -> Option<String> {
     // No field holds the name of this image, and tags of Git have such characters.
     let any = LatestRef {
         name: String::new(),
@@ -202,7 +202,7 @@ mod tests {
 
     fn site(part: Part, key: &str, value: &str) -> Site {
         let policy = bumpwright_policy::PolicyName::new("fs", "web");
-        let setter = super::super::model::Setter { policy, part };
+        let setter = crate::model::Setter { policy, part };
         let mut site = Site::verbatim(setter, value, 0..value.len(), (1, 1)).unwrap();
         site.key = key.to_owned();
         site

@@ -1,10 +1,10 @@
 //! Finds the Kubernetes object that a field belongs to, while a document is read.
 
-use super::model::DocumentId;
+use crate::model::DocumentId;
 
 /// The role of a mapping in the search for objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum MappingKind {
+pub(crate) enum MappingKind {
     /// An object: the document's root, or an item of a list.
     Object(usize),
     /// `metadata` of an object.
@@ -18,7 +18,7 @@ pub(super) enum MappingKind {
 
 /// The objects of a document: the root first, then its items in case it is a list.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
+pub(crate) struct Objects {
     found: Vec<Fields>,
 }
 
@@ -33,13 +33,13 @@ struct Fields {
 
 impl Objects {
     /// Begins a new object.
-    pub(super) fn open(&mut self) -> MappingKind {
+    pub(crate) fn open(&mut self) -> MappingKind {
         self.found.push(Fields::default());
         MappingKind::Object(self.found.len() - 1)
     }
 
     /// Records a scalar field.
-    pub(super) fn field(&mut self, mapping: MappingKind, key: &str, value: &str) {
+    pub(crate) fn field(&mut self, mapping: MappingKind, key: &str, value: &str) {
         let (index, metadata) = match mapping {
             MappingKind::Object(index) => (index, false),
             MappingKind::Metadata(index) => (index, true),
@@ -61,7 +61,7 @@ impl Objects {
     /// The object that a field below object `index` belongs to: the item if the document is a list,
     /// else the root (docs/behaviour/image-automation-controller.md, *Files and markers*: `kind: List`
     /// and ResourceList are unwrapped).
-    pub(super) fn identify(&self, index: usize) -> DocumentId {
+    pub(crate) fn identify(&self, index: usize) -> DocumentId {
         let root = self.found.first();
         let is_list = matches!(
             root.and_then(|root| root.kind.as_deref()),

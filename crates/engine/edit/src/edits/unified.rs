@@ -85,12 +85,12 @@ fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
 }
 
 /// The lines of a file, each with its line feed.
-pub(super) fn lines(bytes: &[u8]) -> Lines<'_> {
+pub(crate) fn lines(bytes: &[u8]) -> Lines<'_> {
     Lines(bytes.split_inclusive(|b| *b == b'\n'))
 }
 
 /// A token source for the diff: only `\n` ends a line.
-pub(super) struct Lines<'a>(std::slice::SplitInclusive<'a, u8, fn(&u8) -> bool>);
+pub(crate) struct Lines<'a>(std::slice::SplitInclusive<'a, u8, fn(&u8) -> bool>);
 
 impl<'a> imara_diff::TokenSource for Lines<'a> {
     type Token = &'a [u8];

@@ -1,7 +1,7 @@
 //! The resolution of plain scalars, under YAML 1.1 and 1.2 as in go-yaml.
 
 /// Whether `value`, written without quotes, is read as the same string.
-pub(super) fn can_be_plain(value: &str, flow: bool, typed: bool) -> bool {
+pub(crate) fn can_be_plain(value: &str, flow: bool, typed: bool) -> bool {
     fits(value, flow) && (typed || !is_other_type(value))
 }
 
@@ -44,7 +44,7 @@ fn is_flow_indicator(c: char) -> bool {
 }
 
 /// Whether a plain `value` reads as null, a boolean, a number, a time or a merge key.
-pub(super) fn is_other_type(value: &str) -> bool {
+pub(crate) fn is_other_type(value: &str) -> bool {
     is_word(value) || is_integer(value) || is_float(value) || is_sexagesimal(value) || is_timestamp(value)
 }
 

@@ -4,7 +4,7 @@
 use super::plain;
 
 /// The spelling in place of a plain scalar.
-pub(super) fn as_plain(value: &str, flow: bool, typed: bool) -> String {
+pub(crate) fn as_plain(value: &str, flow: bool, typed: bool) -> String {
     if plain::can_be_plain(value, flow, typed) {
         value.to_owned()
     } else {
@@ -13,7 +13,7 @@ pub(super) fn as_plain(value: &str, flow: bool, typed: bool) -> String {
 }
 
 /// The spelling in single quotes, or in double ones if the value needs escapes.
-pub(super) fn as_single(value: &str) -> String {
+pub(crate) fn as_single(value: &str) -> String {
     if value.chars().any(needs_escape) {
         return as_double(value);
     }
@@ -21,7 +21,7 @@ pub(super) fn as_single(value: &str) -> String {
 }
 
 /// The spelling in double quotes.
-pub(super) fn as_double(value: &str) -> String {
+pub(crate) fn as_double(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);
     out.push('"');
     for c in value.chars() {
@@ -58,6 +58,6 @@ fn escape(code: u32) -> String {
 }
 
 /// Whether YAML reads a character as a line break or not at all.
-pub(super) fn needs_escape(c: char) -> bool {
+pub(crate) fn needs_escape(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -5,10 +5,10 @@ use granit_parser::{Event, Parser, ScanError};
 use super::walk::options;
 
 /// Nesting deeper than this is refused where values are read.
-pub(super) const DEEPEST: usize = 128;
+pub(crate) const DEEPEST: usize = 128;
 
 /// More scalars, with keys, are refused: each rule looks at all of them.
-pub(super) const MOST: usize = 100_000;
+pub(crate) const MOST: usize = 100_000;
 
 /// A value of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Value {
 }
 
 /// Why there is no tree.
-pub(super) enum Untold {
+pub(crate) enum Untold {
     /// granit's error.
     Scan(ScanError),
     /// An offset where it nests too deep.
@@ -59,7 +59,7 @@ pub(super) enum Untold {
 }
 
 /// The documents of a YAML file.
-pub(super) fn documents(text: &str) -> Result<Vec<Value>, Untold> {
+pub(crate) fn documents(text: &str) -> Result<Vec<Value>, Untold> {
     let mut options = options();
     options.set_emit_comments(false);
     let mut tree = Tree::default();
@@ -95,9 +95,9 @@ pub(super) fn documents(text: &str) -> Result<Vec<Value>, Untold> {
 
 /// A tree that is built from its nodes in their order.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// What is whole.
-    pub(super) roots: Vec<Value>,
+    pub(crate) roots: Vec<Value>,
     open: Vec<Open>,
     /// The number of scalars.
     count: usize,
@@ -113,7 +113,7 @@ enum Open {
 
 impl Tree {
     /// Begins a collection. Returns whether that is not too deep.
-    pub(super) fn open(&mut self, is_map: bool) -> bool {
+    pub(crate) fn open(&mut self, is_map: bool) -> bool {
         self.open.push(if is_map {
             Open::Map(Vec::new(), None)
         } else {
@@ -123,7 +123,7 @@ impl Tree {
     }
 
     /// Ends a collection.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         match self.open.pop() {
             Some(Open::List(items)) => self.add(Value::List(items)),
             Some(Open::Map(entries, _)) => self.add(Value::Map(entries)),
@@ -132,7 +132,7 @@ impl Tree {
     }
 
     /// Adds a scalar, a key or a value, and returns its number.
-    pub(super) fn scalar(&mut self, text: &str) -> usize {
+    pub(crate) fn scalar(&mut self, text: &str) -> usize {
         let number = self.count;
         self.count += 1;
         let text = text.to_owned();
@@ -141,7 +141,7 @@ impl Tree {
     }
 
     /// Adds what is no scalar and has no values in it.
-    pub(super) fn other(&mut self) {
+    pub(crate) fn other(&mut self) {
         self.add(Value::Other);
     }
 

@@ -13,7 +13,7 @@ use super::strict::{self, Before};
 
 /// The role of a remark for the node that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// A line comment.
     Line,
     /// A comment below a node, which no node takes.
@@ -31,46 +31,46 @@ pub(super) enum Role {
 
 /// A comment, or several that form one text, bound to an offset.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Remark {
+pub(crate) struct Remark {
     /// Nodes that start at this offset or later take it.
-    pub(super) mark: usize,
+    pub(crate) mark: usize,
     /// Line comment or head.
-    pub(super) role: Role,
+    pub(crate) role: Role,
     /// Index of the marker comment, if it is a single comment that looks like a marker.
-    pub(super) marker: Option<u32>,
+    pub(crate) marker: Option<u32>,
 }
 
 /// A comment that looks like a marker.
 #[derive(Clone, Debug)]
-pub(super) struct MarkerComment {
+pub(crate) struct MarkerComment {
     /// The comment.
-    pub(super) comment: Comment,
+    pub(crate) comment: Comment,
     /// The text with `#`.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Whether it is a commented-out field, or belongs to one.
-    pub(super) is_commented_out: bool,
+    pub(crate) is_commented_out: bool,
 }
 
 /// Header of a block scalar.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// Offset of `|` or `>`.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Column of the enclosing block collection, -1 for none.
-    pub(super) indent: isize,
+    pub(crate) indent: isize,
 }
 
 /// The results of scanning the tokens of a file.
 #[derive(Debug, Default)]
-pub(super) struct Remarks {
+pub(crate) struct Remarks {
     /// All in the order of the file.
-    pub(super) remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<Remark>,
     /// All in the order of the file.
-    pub(super) markers: Vec<MarkerComment>,
+    pub(crate) markers: Vec<MarkerComment>,
     /// The header of each block scalar, in the order of the file.
-    pub(super) headers: Vec<Header>,
+    pub(crate) headers: Vec<Header>,
     /// Offset of a tab that go-yaml refuses.
-    pub(super) refused_tab: Option<usize>,
+    pub(crate) refused_tab: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ struct CommentReader<'a> {
 /// Reads the comments of a file, up to an error of the scanner, which the parser will report.
 ///
 /// Offsets are from `shadow`, which is as long as `text` (see [`super::repair`]); texts from `text`.
-pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
+pub(crate) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
     let edge = Prior {
         start: 0,
         end: 0,

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::content::mismatch;
-use super::model::tag_and_digest;
-use super::model::{Change, Images, Part, Reason, Skip, Verdict};
 use super::pairs;
-use super::scan::Scan;
-use super::site::{BlockShape, Site, Spelling};
-use super::spell;
 use super::splice::Edit;
-use super::versions;
+use crate::find::scan::Scan;
+use crate::model::tag_and_digest;
+use crate::model::{Change, Images, Part, Reason, Skip, Verdict};
+use crate::site::{BlockShape, Site, Spelling};
+use crate::spelling::content::mismatch;
+use crate::spelling::spell;
+use crate::spelling::versions;
 use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
 
 /// The changes of a file, and its skips.
@@ -129,7 +129,7 @@ pub fn is_same_image(one: &str, other: &str) -> bool {
 }
 
 /// The new value of a site, `None` if it has it already, or why it stays.
-pub(super) type Outcome = Result<Option<String>, (Reason, String)>;
+pub(crate) type Outcome = Result<Option<String>, (Reason, String)>;
 
 fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Outcome {
     let image = match images.verdict(&site.setter.policy) {
@@ -211,7 +211,7 @@ fn no_digest(site: &Site) -> String {
 }
 
 /// The edits that give a field another value in its own spelling; none if it cannot be written in that.
-pub(super) fn rewritten(site: &Site, new: &str) -> Option<Vec<Edit>> {
+pub(crate) fn rewritten(site: &Site, new: &str) -> Option<Vec<Edit>> {
     fits(site, new).then(|| edits(site, new))
 }
 

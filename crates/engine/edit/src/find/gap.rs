@@ -5,54 +5,54 @@
 
 /// A comment of the scanner.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Comment {
+pub(crate) struct Comment {
     /// Offset of `#`.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Offset after the last byte.
-    pub(super) end: usize,
+    pub(crate) end: usize,
     /// Line, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// Column in characters, from 0.
-    pub(super) column: usize,
+    pub(crate) column: usize,
 }
 
 /// The token after a gap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Next {
+pub(crate) struct Next {
     /// Its line, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// Its column, from 0.
-    pub(super) column: usize,
+    pub(crate) column: usize,
     /// `]` or `}` of a flow collection.
-    pub(super) closes_flow: bool,
+    pub(crate) closes_flow: bool,
     /// Whether no token of the same document follows.
-    pub(super) is_end: bool,
+    pub(crate) is_end: bool,
 }
 
 /// The text before and after a gap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
+pub(crate) struct Around {
     /// Line breaks before the first comment.
-    pub(super) newlines: usize,
+    pub(crate) newlines: usize,
     /// Whether the token before is `:`.
-    pub(super) after_value: bool,
+    pub(crate) after_value: bool,
     /// Whether the token before ends on the first line of the document.
-    pub(super) on_first_line: bool,
+    pub(crate) on_first_line: bool,
     /// The column of the innermost block collection.
-    pub(super) indent: usize,
+    pub(crate) indent: usize,
     /// The token after the gap.
-    pub(super) next: Next,
+    pub(crate) next: Next,
 }
 
 /// A head: consecutive comments (indices into the gap) that belong to the following token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// Index of the first comment.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// Number of comments.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// Whether a blank line follows them.
-    pub(super) blank_after: bool,
+    pub(crate) blank_after: bool,
 }
 
 struct Open {
@@ -64,7 +64,7 @@ struct Open {
 
 /// The head among the comments of a gap, if any; all others are feet. Feet that are not bound to the preceding token
 /// go to `loose`, by offset: later comments wait in go-yaml's queue until these are reached.
-pub(super) fn head(comments: &[Comment], around: &Around, loose: &mut Vec<usize>) -> Option<Head> {
+pub(crate) fn head(comments: &[Comment], around: &Around, loose: &mut Vec<usize>) -> Option<Head> {
     let first = comments.first()?;
     let mut first_empty = around.newlines <= 1;
     // A foot on the first line has no token before it.

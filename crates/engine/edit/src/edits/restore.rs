@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use super::model::{DocumentId, Setter};
 use super::plan;
-use super::scan::Scan;
-use super::site::{Site, Spelling};
 use super::splice::Edit;
 use super::unified::lines;
+use crate::find::scan::Scan;
+use crate::model::{DocumentId, Setter};
+use crate::site::{Site, Spelling};
 
 /// A content of a file, and what a scan of it found.
 #[derive(Clone, Copy, Debug)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::file::{almost_keys, is_near_key, keys};
-use super::model::{Part, Setter};
+use crate::file::{almost_keys, is_near_key, keys};
+use crate::model::{Part, Setter};
 use bumpwright_policy::PolicyName;
 use thiserror::Error;
 
 /// What is wrong with a marker.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum MarkerError {
+pub(crate) enum MarkerError {
     /// Its key is almost the one that it should be.
     #[error("the key of the marker is {0:?}; write \"$imagepolicy\"")]
     Key(String),
@@ -43,13 +43,13 @@ pub(super) enum MarkerError {
 }
 
 /// Whether a comment (or other text) contains the marker's key, or almost.
-pub(super) fn mentions(text: &str) -> bool {
+pub(crate) fn mentions(text: &str) -> bool {
     keys(text.as_bytes(), b"\"'").next().is_some() || almost_keys(text.as_bytes()).next().is_some()
 }
 
 /// Whether a comment on lines of its own is about markers, and is none: there are words before one, or behind one below
 /// other words. A marker below a line that ends in a colon is an example.
-pub(super) fn is_prose(comment: &str, above: Option<&str>) -> bool {
+pub(crate) fn is_prose(comment: &str, above: Option<&str>) -> bool {
     let text = comment.trim_start_matches(['#', ' ', '\t']).trim_end();
     let has_words = |text: &str| text.contains(|c: char| c.is_alphabetic());
     let above = above.map(|above| above.trim_start_matches(['#', ' ', '\t']).trim_end());
@@ -68,7 +68,7 @@ pub(super) fn is_prose(comment: &str, above: Option<&str>) -> bool {
 ///
 /// # Errors
 /// [`MarkerError`]
-pub(super) fn parse(comment: &str) -> Result<Setter, MarkerError> {
+pub(crate) fn parse(comment: &str) -> Result<Setter, MarkerError> {
     let json = comment.trim_start_matches('#');
     let fields: BTreeMap<String, Option<String>> = serde_json::from_str(json).map_err(|_| malformed(json))?;
     match fields.get("$imagepolicy") {

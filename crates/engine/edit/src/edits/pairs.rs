@@ -3,19 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use super::model::is_digest;
-use super::model::is_hash;
-use super::model::{DocumentId, Images, Part, Reason, Verdict};
 use super::plan::Outcome;
-use super::scan::Scan;
-use super::site::{Neighbour, Site};
+use crate::find::scan::Scan;
+use crate::model::is_digest;
+use crate::model::is_hash;
+use crate::model::{DocumentId, Images, Part, Reason, Verdict};
+use crate::site::{Neighbour, Site};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// The length of a SHA-256 in hexadecimal digits.
 const HASH: usize = 64;
 
 /// Whether a value that nothing sets may be the tag or the digest beside a field that is set.
-pub(super) fn is_version(key: &str, value: &str) -> bool {
+pub(crate) fn is_version(key: &str, value: &str) -> bool {
     !value.is_empty() && (is_tag_key(key) || is_pin(key, value))
 }
 
@@ -56,7 +56,7 @@ fn are_of_one(digest: &str, other: &str) -> bool {
 }
 
 /// Holds fields whose image would get apart.
-pub(super) fn keep(scan: &Scan, images: &dyn Images, outcomes: &mut [Outcome]) {
+pub(crate) fn keep(scan: &Scan, images: &dyn Images, outcomes: &mut [Outcome]) {
     if scan.sites.len() < 2 && scan.neighbours.is_empty() {
         return;
     }

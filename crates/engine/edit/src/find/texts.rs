@@ -3,7 +3,7 @@
 use super::marker;
 
 /// The markers in a text, or what is almost one, by their offset, with what is wrong.
-pub(super) fn markers(text: &str) -> Vec<(usize, String)> {
+pub(crate) fn markers(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 
-use super::model::DocumentId;
-use super::site::Site;
+use crate::model::DocumentId;
+use crate::site::Site;
 use bumpwright_policy::{tag_of_version, version_of_tag};
 
 /// A chosen tag as it is written into a field.
-pub(super) fn as_written(site: &Site, tag: &str) -> String {
+pub(crate) fn as_written(site: &Site, tag: &str) -> String {
     let old = unescaped(&site.value);
     let tag = as_taken(&site.object, &site.key, &old, tag);
     let in_query = site.rule.as_ref().is_some_and(|rule| rule.in_query);
@@ -41,7 +41,7 @@ const ESCAPES: [(char, &str); 6] = [
 ];
 
 /// The version that a field has. Nearly all have nothing escaped, and each field of each run comes by here.
-pub(super) fn unescaped(value: &str) -> Cow<'_, str> {
+pub(crate) fn unescaped(value: &str) -> Cow<'_, str> {
     if !value.contains('%') {
         return Cow::Borrowed(value);
     }
@@ -65,7 +65,7 @@ pub fn is_in_query(text: &str, at: usize) -> bool {
 }
 
 /// A chosen tag as its field takes it: by what the object, the key or the old value says, and else as it is.
-pub(super) fn as_taken(object: &DocumentId, key: &str, old: &str, tag: &str) -> String {
+pub(crate) fn as_taken(object: &DocumentId, key: &str, old: &str, tag: &str) -> String {
     let is_version = takes_versions(object, key) || tag_of_version(old).is_some();
     let is_tag = takes_tags(object, key) || version_of_tag(old).is_some();
     let other = match (is_version, is_tag) {
@@ -101,16 +101,11 @@ mod tests {
     fn in_an_address_a_version_is_escaped() {
         let site = |value: &str, in_query: bool| {
             let policy = bumpwright_policy::PolicyName::new("fs", "web");
-            let part = super::super::model::Part::Tag;
-            let mut site = Site::verbatim(
-                super::super::model::Setter { policy, part },
-                value,
-                0..value.len(),
-                (1, 1),
-            )
-            .unwrap();
+            let part = crate::model::Part::Tag;
+            let mut site =
+                Site::verbatim(crate::model::Setter { policy, part }, value, 0..value.len(), (1, 1)).unwrap();
             let (number, image) = (0, None);
-            site.rule = Some(super::super::site::ByRule {
+            site.rule = Some(crate::site::ByRule {
                 number,
                 image,
                 in_query,

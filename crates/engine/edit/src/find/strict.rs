@@ -2,7 +2,7 @@
 
 /// The token before a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Before {
+pub(crate) enum Before {
     /// `-`, `?`, `:` of a `?`, or the line break at the end of a block scalar: no tab may follow on the line.
     Indicator,
     /// A plain scalar, which includes the line breaks after it, and tabs from this column on.
@@ -13,7 +13,7 @@ pub(super) enum Before {
 
 /// Offset of the first tab that go-yaml refuses in the gap between two tokens. Comments may contain tabs, and so may
 /// the indentation of a comment below another; in flow context only the lines below a plain scalar are checked.
-pub(super) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize> {
+pub(crate) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize> {
     memchr::memchr(b'\t', gap.as_bytes())?;
     let mut leads = before == Before::Indicator;
     let mut plain = if let Before::Plain(column) = before {
@@ -47,7 +47,7 @@ pub(super) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize
 }
 
 /// Offset of the escape `\/` in a double-quoted scalar.
-pub(super) fn refused_escape(quoted: &str) -> Option<usize> {
+pub(crate) fn refused_escape(quoted: &str) -> Option<usize> {
     memchr::memmem::find(quoted.as_bytes(), b"\\/")?;
     let mut bytes = quoted.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
