@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::file::{FileKind, Format, OTHER_LIMIT};
-use super::find::scan::{LocalSkip, Scan};
 use super::find::values::Value;
 use super::find::walk;
 use super::formats;
 use super::lines::Lines;
 use super::model::{Reason, Setter};
-use super::site::Choice;
-use super::site::{ByRule, Site};
+use super::site::{ByRule, Choice, Site};
+use crate::scanned::{LocalSkip, Scan};
 
 /// Scans a file for fields that `choose` names when it sees the documents of the file; markers are not looked at.
 ///

@@ -19,20 +19,23 @@ mod formats;
 mod lines;
 mod marking;
 mod model;
+mod scanned;
 mod site;
 mod spelling;
 
 pub use chosen::{choose, spans, text};
 pub use conventions::{ImageField, ImageKeys, has_host, image_keys, is_image_key, of_images_entry, of_values_mapping};
-pub use edits::plan::{Plan, is_same_image, plan};
+pub use edits::plan::{is_same_image, plan};
+pub use edits::planned::Edit;
+pub use edits::planned::Plan;
 pub use edits::restore::{Content, carried, restored};
+pub use edits::splice::{SpliceError, splice};
 pub use edits::unified;
-pub use edits::splice::{Edit, SpliceError, splice};
 pub use file::{
     FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind,
     has_in_utf16, kind_of, looks_marked, may_be_marked,
 };
-pub use find::scan::{LocalSkip, Scan, scan};
+pub use find::scan::scan;
 pub use find::sops::is_signed;
 pub use find::values::Value;
 pub use marking::{
@@ -41,6 +44,7 @@ pub use marking::{
 };
 pub use model::tag_and_digest;
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
+pub use scanned::{LocalSkip, Scan};
 pub use site::Choice;
 pub use site::{BlockShape, ByRule, Neighbour, Site, Spelling};
 pub use spelling::spell::scalar;

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::Outcome;
-use crate::find::scan::Scan;
-use crate::model::is_digest;
-use crate::model::is_hash;
-use crate::model::{DocumentId, Images, Part, Reason, Verdict};
+use super::planned::Outcome;
+use crate::model::{DocumentId, Images, Part, Reason, Verdict, is_digest, is_hash};
+use crate::scanned::Scan;
 use crate::site::{Neighbour, Site};
 use bumpwright_policy::{LatestRef, PolicyName};
 

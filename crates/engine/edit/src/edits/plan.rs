@@ -3,28 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::pairs;
-use super::splice::Edit;
-use crate::find::scan::Scan;
-use crate::model::tag_and_digest;
-use crate::model::{Change, Images, Part, Reason, Skip, Verdict};
+use super::planned::{Edit, Outcome, Plan};
+use crate::model::{Change, Images, Part, Reason, Skip, Verdict, tag_and_digest};
+use crate::scanned::Scan;
 use crate::site::{BlockShape, Site, Spelling};
 use crate::spelling::content::mismatch;
-use crate::spelling::spell;
-use crate::spelling::versions;
+use crate::spelling::{spell, versions};
 use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
-
-/// The changes of a file, and its skips.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// The byte ranges to replace, in the order of the file.
-    pub edits: Vec<Edit>,
-    /// The fields that change, in the order of the file.
-    pub changes: Vec<Change>,
-    /// For each change, the end of its edits in `edits`; it stays when the changes are taken out.
-    pub ends: Vec<usize>,
-    /// The skips, in the order of the file.
-    pub skips: Vec<Skip>,
-}
 
 impl Plan {
     /// The same plan with only the changes that are `kept`, by their index.
@@ -127,9 +112,6 @@ pub fn is_same_image(one: &str, other: &str) -> bool {
     let full = |name| Reference::parse(name, Validation::Weak).map(|reference| reference.context());
     one == other || full(one).is_ok_and(|one| full(other).is_ok_and(|other| one == other))
 }
-
-/// The new value of a site, `None` if it has it already, or why it stays.
-pub(crate) type Outcome = Result<Option<String>, (Reason, String)>;
 
 fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Outcome {
     let image = match images.verdict(&site.setter.policy) {
@@ -255,7 +237,7 @@ fn change(path: &str, site: &Site, new: String) -> Change {
     }
 }
 
-fn edits(site: &Site, new: &str) -> Vec<Edit> {
+pub(crate) fn edits(site: &Site, new: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     if let Some((span, old)) = &site.untag {
         edits.push(Edit {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::plan;
-use super::splice::Edit;
+use super::planned::Edit;
 use super::unified::lines;
-use crate::find::scan::Scan;
 use crate::model::{DocumentId, Setter};
+use crate::scanned::Scan;
 use crate::site::{Site, Spelling};
 
 /// A content of a file, and what a scan of it found.

@@ -4,18 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use super::plan::Plan;
-
-/// A byte range and its replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// The bytes to replace.
-    pub span: Range<usize>,
-    /// The old text.
-    pub old: String,
-    /// The new text.
-    pub new: String,
-}
+use super::planned::Plan;
 
 /// A plan that does not match the bytes.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use granit_parser::{Event, Parser, StructureStyle};
 
 use super::marker;
-use super::walk::options;
+use super::parser::options;
 use crate::file::{almost_keys, keys};
 
 /// Whether a marker's comment, alone on its line, is a field that is commented out, `# image: x # {…}`, or is the

@@ -4,6 +4,7 @@ pub(crate) mod commented;
 pub(crate) mod gap;
 pub(crate) mod marker;
 pub(crate) mod object;
+pub(crate) mod parser;
 pub(crate) mod remark;
 pub(crate) mod repair;
 pub(crate) mod scan;

@@ -2,7 +2,7 @@
 
 use granit_parser::{Event, Parser, ScanError};
 
-use super::walk::options;
+use super::parser::options;
 
 /// Nesting deeper than this is refused where values are read.
 pub(crate) const DEEPEST: usize = 128;

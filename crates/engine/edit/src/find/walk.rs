@@ -8,22 +8,19 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
-use super::marker;
 use super::object::{MappingKind, Objects};
+use super::parser::options;
 use super::remark::{self, Header, Remark, Remarks, Role};
-use super::repair;
-use super::scan::{LocalSkip, Scan};
-use super::strict;
-use super::texts;
 use super::values::{Untold, Value, documents};
+use super::{marker, repair, strict, texts};
 use crate::cut::{Cut, OUTSIDE};
 use crate::edits::pairs::is_version;
 use crate::lines::Lines;
 use crate::model::{DocumentId, Reason, Setter};
-use crate::site::Choice;
-use crate::site::{Neighbour, Site, Spelling};
+use crate::scanned::{LocalSkip, Scan};
+use crate::site::{Choice, Neighbour, Site, Spelling};
 use crate::spelling::block;
 
 /// The node that took a marker comment.
@@ -205,14 +202,6 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>, choice: Option<Choice>) -> 
         Some((at, why)) => Err(Failure::Refused(at, why)),
         None => Ok(walker.finish()),
     }
-}
-
-/// go-yaml's limits: 10,000 levels of each kind.
-pub(crate) fn options() -> Options {
-    let mut options = Options::default();
-    options.flow_nesting_limit = 10_000;
-    options.block_nesting_limit = 10_000;
-    options
 }
 
 /// The first character that YAML does not allow anywhere.

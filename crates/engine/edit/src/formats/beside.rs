@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::edits::pairs::is_version;
-use crate::find::scan::Scan;
+use crate::scanned::Scan;
 use crate::site::Neighbour;
 
 /// Gives sites their keys and collections, and finds what is beside them.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::hcl;
 use super::reader::{Cursor, Value, is_break, is_word};
-use super::values::{Refused, Values};
+use super::valued::{Refused, Values};
 use crate::find::values::{self, DEEPEST};
 
 /// Reads a file.

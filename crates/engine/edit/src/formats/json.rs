@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::reader::{State, Value};
-use super::values::{Refused, Values};
+use super::valued::{Refused, Values};
 use crate::cut::OUTSIDE;
 use crate::find::marker;
-use crate::find::scan::{LocalSkip, Scan};
 use crate::lines::Lines;
 use crate::model::{Reason, Setter};
+use crate::scanned::{LocalSkip, Scan};
 use crate::site::Site;
 
 const KEY: &str = "$imagepolicy";

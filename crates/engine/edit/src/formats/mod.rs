@@ -16,21 +16,24 @@ mod shell;
 mod template;
 mod toml;
 mod toml_tree;
+mod valued;
 mod values;
 
 use std::collections::BTreeSet;
 
+use assignments::Dialect;
+use reader::{Comment, Found, State, Value};
+
 use super::cut::OUTSIDE;
 use super::file::{Format, keys};
 use super::find::marker;
-use super::find::scan::{LocalSkip, Scan};
 use super::lines::Lines;
 use super::model::{Reason, Setter};
 use super::site::Site;
-use assignments::Dialect;
+use crate::scanned::{LocalSkip, Scan};
+
 pub(super) use json::markers as marker_members;
 pub(super) use put::{Put, Spot, spots};
-use reader::{Comment, Found, State, Value};
 pub(super) use values::choose;
 
 /// The markers of a file in this format.

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::reader::{State, Value};
-use super::values::{Refused, Values};
+use super::valued::{Refused, Values};
 
 /// Reads a document.
 pub(super) fn values(text: &str) -> Result<Values, Refused> {

@@ -1,34 +1,15 @@
 //! Fields that are chosen by where they are in a file that is not YAML.
 
-use super::beside;
 use super::reader::{State, Value};
-use super::{hcl_tree, json, toml_tree};
+use super::valued::Values;
+use super::{beside, hcl_tree, json, toml_tree};
 use crate::cut::OUTSIDE;
 use crate::file::Format;
-use crate::find::scan::{LocalSkip, Scan};
-use crate::find::values::{self, MOST, Tree};
+use crate::find::values::{self, MOST};
 use crate::lines::Lines;
 use crate::model::Reason;
-use crate::site::Choice;
-use crate::site::Site;
-
-/// The values of a file.
-#[derive(Debug, Default)]
-pub(super) struct Values {
-    pub(super) tree: Tree,
-    /// Each scalar by its number, keys too.
-    pub(super) scalars: Vec<Value>,
-}
-
-impl Values {
-    pub(super) fn scalar(&mut self, text: &str, value: Value) {
-        self.tree.scalar(text);
-        self.scalars.push(value);
-    }
-}
-
-/// An offset and why the file is not read.
-pub(super) type Refused = (usize, String);
+use crate::scanned::{LocalSkip, Scan};
+use crate::site::{Choice, Site};
 
 /// Scans a file for the fields that `choose` names.
 ///

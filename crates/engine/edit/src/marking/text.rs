@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::{LeftField, MarkError, Marking, OTHER_POLICY, Remarked};
-use crate::edits::plan::{Plan, is_same_image};
-use crate::edits::splice::{Edit, splice};
+use crate::edits::plan::is_same_image;
+use crate::edits::planned::{Edit, Plan};
+use crate::edits::splice::splice;
 use crate::file::FileKind;
-use crate::find::scan::{Scan, scan};
+use crate::find::scan::scan;
 use crate::formats::{Put, Spot};
 use crate::lines::Lines;
 use crate::model::{Part, Setter};
+use crate::scanned::Scan;
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Marks the values that are references of an image, but those that have a marker.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{LeftField, MarkError, Marking, Remarked};
-use crate::edits::plan::Plan;
-use crate::edits::splice::{Edit, splice};
+use crate::edits::planned::{Edit, Plan};
+use crate::edits::splice::splice;
 use crate::file::{FileKind, Format};
 use crate::find::marker;
 use crate::find::scan::scan;
