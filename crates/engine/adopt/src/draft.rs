@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use bumpwright_api::Place;
-use bumpwright_api::tree::Node;
-use bumpwright_edit::{FileKind, Setter, file_kind, mark_at, obstacles};
-
+use super::adopted::Objects;
 use super::annotations::{Removal, without};
 use super::error::{NotMarked, Obstacle};
 use super::files::{Files, Parsed};
-use super::objects::Objects;
 use super::remarks::{At, Remark, Weight};
 use super::render::render;
+use bumpwright_api::Place;
+use bumpwright_api::tree::Node;
+use bumpwright_edit::{FileKind, Setter, file_kind, mark_at, obstacles};
 
 /// What the caller decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

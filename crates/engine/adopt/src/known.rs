@@ -4,29 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use bumpwright_api::tree::{self, Node};
-use bumpwright_api::{LabelSelector, Requirement};
-use bumpwright_policy::PolicyName;
-
+use super::adopted::{Git, Known, Said};
 use super::draft::Draft;
 use super::fields::{below, text_below};
 use super::files::{Files, common, is_within, object};
-use super::objects::Git;
 use super::render::path;
-
-/// What each of the files' objects says.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    objects: Vec<(String, PolicyName, Said)>,
-}
-
-/// What a part of an object says: a text, a list or fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Said {
-    Text(String),
-    List(Vec<Said>),
-    Map(BTreeMap<String, Said>),
-}
+use bumpwright_api::tree::{self, Node};
+use bumpwright_api::{LabelSelector, Requirement};
+use bumpwright_policy::PolicyName;
 
 /// What counts whether it is wanted or not: tags that are left out would be missing.
 const EXCLUDED: &str = "exclusionList";

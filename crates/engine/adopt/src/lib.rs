@@ -15,6 +15,7 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod adopted;
 mod annotations;
 mod argocd;
 mod draft;
@@ -29,11 +30,12 @@ mod objects;
 mod remarks;
 mod render;
 
+pub use adopted::Kind;
+pub use adopted::{Access, Policy, Repository, Rule};
 pub use argocd::argocd_image_updater;
 pub use draft::{Adoption, Edited, Options};
 pub use files::{Files, Parsed, SourceFile, common, join, object, parent};
 pub use flux_v1::flux_v1;
 pub use image::object_name;
-pub use objects::{Access, Kind, Policy, Repository, Rule};
 pub use remarks::{Remark, Weight};
 pub use render::{Commits, automation, policy, repository};

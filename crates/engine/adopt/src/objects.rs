@@ -2,26 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bumpwright_api::RepositoryKind;
-use bumpwright_policy::PolicyName;
-
+use super::adopted::{Access, Automation, Git, Kind, Known, Objects, Policy, Repository, Rule, WriteBack};
 use super::files::{Files, common};
 use super::image::{Named, object_name};
-use super::known::Known;
 use super::render::{
     Commits, automation as render_automation, policy as render_policy, repository as render_repository,
 };
-
-/// How a tag is chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// The newest version in a range.
-    Semver(String),
-    /// The last one in the order of letters.
-    Alphabetical,
-    /// The highest number.
-    Numerical,
-}
+use bumpwright_api::RepositoryKind;
+use bumpwright_policy::PolicyName;
 
 /// What is wanted of an image: a policy, and the repository that it chooses from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,99 +30,11 @@ pub(crate) struct Wanted {
     pub(crate) labels: BTreeMap<String, String>,
 }
 
-/// An ImageRepository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repository {
-    /// The image, without a tag.
-    pub image: String,
-    /// What it is a repository of.
-    pub kind: RepositoryKind,
-    /// Regular expressions of tags that do not count.
-    pub exclusions: Vec<String>,
-    /// How it is reached.
-    pub access: Access,
-}
-
-/// How the host of an ImageRepository is reached: the fields of its `spec` of these names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Access {
-    /// `secretRef`: the Secret with the login.
-    pub secret: Option<String>,
-    /// `certSecretRef`.
-    pub certificates: Option<String>,
-    /// `proxySecretRef`.
-    pub proxy: Option<String>,
-    /// `serviceAccountName`.
-    pub service_account: Option<String>,
-    /// `provider`.
-    pub provider: Option<String>,
-    /// `insecure`.
-    pub insecure: bool,
-}
-
-/// An ImagePolicy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// The name of its ImageRepository, which is in its namespace.
-    pub repository: String,
-    /// A regular expression of tags that count.
-    pub filter: Option<String>,
-    /// What of a tag is compared, by the groups of the filter; all of it when there is none.
-    pub extract: Option<String>,
-    /// How it chooses.
-    pub rule: Rule,
-    /// Whether the digest of the tag is written, too.
-    pub digest: bool,
-    /// Its annotations.
-    pub annotations: BTreeMap<String, String>,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Git {
-    pub(crate) url: String,
-    pub(crate) branch: String,
-    pub(crate) secret: Option<String>,
-}
-
-/// Where updates are committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WriteBack {
-    pub(crate) git: Git,
-    /// The branch to push to, if it is another one.
-    pub(crate) push: Option<String>,
-    /// Push options.
-    pub(crate) options: BTreeMap<String, String>,
-    /// Annotations of the automation.
-    pub(crate) annotations: BTreeMap<String, String>,
-    /// Name and email.
-    pub(crate) author: (String, String),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Automation {
-    pub(crate) source: String,
-    pub(crate) write_back: WriteBack,
-    /// Labels of the policies that it takes; all policies of its namespace when there are none.
-    pub(crate) labels: BTreeMap<String, String>,
-    /// Folders with fields to update.
-    pub(crate) folders: BTreeSet<String>,
-}
-
 impl Automation {
     /// The folder that has all of them.
     pub(crate) fn path(&self) -> String {
         common(self.folders.iter().map(String::as_str))
     }
-}
-
-/// Objects of a kind.
-#[derive(Debug)]
-pub struct Kind<T> {
-    /// Those that are made, in their order.
-    pub made: Vec<(PolicyName, T)>,
-    taken: BTreeSet<PolicyName>,
 }
 
 impl<T: PartialEq> Kind<T> {
@@ -166,17 +66,6 @@ impl<T: PartialEq> Kind<T> {
         self.made.push((name.clone(), object));
         name
     }
-}
-
-/// All objects that are made.
-#[derive(Debug)]
-pub(crate) struct Objects {
-    pub(crate) repositories: Kind<Repository>,
-    pub(crate) policies: Kind<Policy>,
-    pub(crate) sources: Kind<Git>,
-    pub(crate) automations: Kind<Automation>,
-    /// Those of the files, which are used where they say the same.
-    known: Known,
 }
 
 impl Objects {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::adopted::{Access, Git, Objects, Policy, Repository, Rule};
 use bumpwright_api::RepositoryKind;
 use bumpwright_policy::PolicyName;
-
-use super::objects::{Access, Git, Objects, Policy, Repository, Rule};
 
 /// Of ImageRepositories without an exclusion list; one with a list has it besides, so that signatures are
 /// no tags there either.

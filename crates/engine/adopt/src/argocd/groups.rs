@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::adopted::WriteBack as Commit;
 use crate::draft::Draft;
 use crate::image::object_name;
 use crate::known::{Standing, place};
-use crate::objects::{WriteBack as Commit, repository_name};
+use crate::objects::repository_name;
 
 /// The label by which an automation knows its policies.
 const LABEL: &str = "automation";

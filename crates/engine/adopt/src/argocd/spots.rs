@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::adopted::Rule;
+use crate::error::Obstacle;
+use crate::objects::Wanted;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{ImageField, Part, image_keys, is_same_image, of_images_entry, of_values_mapping};
 use bumpwright_policy::{FilterSpec, ImagePolicy, LatestRef, RuleSpec};
 use bumpwright_re2::{Budget, Regexp};
-
-use crate::error::Obstacle;
-use crate::objects::{Rule, Wanted};
 
 /// Steps of a search in a tag; tags have 128 characters at most.
 const SEARCH_STEPS: u64 = 1_000_000;

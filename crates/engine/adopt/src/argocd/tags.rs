@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_policy::ANNOTATION_PREFIX;
-use bumpwright_re2::{Budget, Regexp};
-use bumpwright_semver::Constraint;
-
 use super::settings::{Image, Settings};
+use crate::adopted::Rule;
 use crate::draft::Draft;
 use crate::glob;
 use crate::image::Named;
-use crate::objects::{Rule, Wanted};
+use crate::objects::Wanted;
 use crate::remarks::{At, Told, Weight};
+use bumpwright_policy::ANNOTATION_PREFIX;
+use bumpwright_re2::{Budget, Regexp};
+use bumpwright_semver::Constraint;
 
 /// Steps of a search in a tag; tags have 128 characters at most.
 const SEARCH_STEPS: u64 = 10_000_000;

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_policy::ANNOTATION_PREFIX;
-
 use super::application::{Application, Kind, is_template};
 use super::error::NoCommit;
 use super::settings::{Forge, WriteBack};
+use crate::adopted::{Git, WriteBack as Commit};
 use crate::files::Files;
-use crate::objects::{Git, WriteBack as Commit};
 use crate::remarks::{At, Told, Weight};
+use bumpwright_policy::ANNOTATION_PREFIX;
 
 /// The branch for requests, where argocd-image-updater makes one for each change.
 const REQUESTS: &str = "image-updater";

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bumpwright_api::tree::Node;
-
+use crate::adopted::{Git, WriteBack};
 use crate::draft::Draft;
 use crate::fields::below;
-use crate::objects::{Git, WriteBack};
 use crate::remarks::{At, Weight};
+use bumpwright_api::tree::Node;
 
 /// The daemon of the files.
 pub(super) struct Daemon {

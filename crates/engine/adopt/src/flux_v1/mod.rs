@@ -6,16 +6,17 @@ mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bumpwright_edit::Setter;
-use bumpwright_policy::ANNOTATION_PREFIX;
+use workload::{Container, Workload};
 
 use super::draft::{Adoption, Draft, Options};
 use super::files::{Files, SourceFile, parent};
 use super::image::Named;
 use super::known::{Standing, place};
-use super::objects::{Rule, Wanted};
+use super::objects::Wanted;
 use super::remarks::{At, Weight};
-use workload::{Container, Workload};
+use crate::adopted::Rule;
+use bumpwright_edit::Setter;
+use bumpwright_policy::ANNOTATION_PREFIX;
 
 const MADE_BY: &str = "bumpwright migrate --from flux-v1";
 

@@ -1,9 +1,8 @@
 //! The patterns of Flux v1 for tags, as policies.
 
-use bumpwright_semver::Constraint;
-
+use crate::adopted::Rule;
 use crate::glob;
-use crate::objects::Rule;
+use bumpwright_semver::Constraint;
 
 /// How a tag is chosen, and which tags count.
 pub(super) type Choice = (Rule, Option<String>);
