@@ -1,15 +1,15 @@
 //! Versions that are no tags of containers' images: of charts in HelmReleases, `Chart.yaml`, `helmCharts` of
 //! kustomizations and Applications of Argo CD, and the tags of Flux's sources.
 
+use thiserror::Error;
+
+use super::listed::{Listing, UsedAccess};
 use bumpwright_adopt::{Access, Files, object};
 use bumpwright_api::RepositoryKind;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::Part;
 use bumpwright_policy::PolicyName;
 use bumpwright_semver::Version;
-use thiserror::Error;
-
-use super::listing::{Listing, UsedAccess};
 
 /// A version where it is used.
 pub(crate) struct Found<'n> {

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::found::Raw;
+use super::listed::Listing;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{ImageKeys, Part, has_host, image_keys, is_image_key, of_images_entry, of_values_mapping};
 use bumpwright_policy::{LatestRef, Reference, Validation};
-
-use super::listing::Listing;
-use super::uses::Raw;
 
 /// Lists of workloads whose items have an image.
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];

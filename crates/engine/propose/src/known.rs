@@ -1,10 +1,9 @@
 //! Policies and repositories that are there already.
 
-use bumpwright_adopt::Files;
+use super::listed::{Listing, access};
+use bumpwright_adopt::{Access, Files};
 use bumpwright_api::{ImagePolicy, ImageRepository, Object, ObjectName, read_leniently};
 use bumpwright_policy::PolicyName;
-
-use super::listing::Listing;
 
 /// Those of all files, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,5 +82,18 @@ impl Known {
             let name = PolicyName::new(namespace, policy.metadata.name.clone());
             (is_kept && reflects == is_pinned).then(|| (name, chosen.to_owned()))
         })
+    }
+}
+
+impl Known {
+    /// How the repositories of a namespace that are there reach a host, if all of them do it the same way.
+    pub(crate) fn access(&self, listing: &Listing, namespace: &str) -> Option<Access> {
+        let host = listing.host()?;
+        let mut same = self.repositories(namespace).filter(|one| {
+            let own = Listing::oci(one.spec.image.clone());
+            one.kind().is_ok_and(|kind| kind == listing.kind) && own.host().as_ref() == Some(&host)
+        });
+        let first = access(same.next()?);
+        same.all(|other| access(other) == first).then_some(first)
     }
 }

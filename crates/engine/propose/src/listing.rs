@@ -2,51 +2,13 @@
 //! their hosts are reached.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use bumpwright_adopt::{Access, Repository, object_name, repository};
-use bumpwright_api::{ImageRepository, Object, RepositoryKind, read_leniently};
-use bumpwright_edit::is_same_image;
-use bumpwright_policy::{PolicyName, Reference, Validation};
-
-use super::known::Known;
-use super::proposal::{INTERVAL, Options};
-use super::uses::Survey;
-
-/// What an ImageRepository lists the versions of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listing {
-    /// Its `spec.image`.
-    pub image: String,
-    /// Its kind.
-    pub kind: RepositoryKind,
-}
-
-impl Listing {
-    /// An image of a registry, or a chart there.
-    #[must_use]
-    pub fn oci(image: impl Into<String>) -> Self {
-        let (image, kind) = (image.into(), RepositoryKind::Oci);
-        Self { image, kind }
-    }
-
-    /// Whether an ImageRepository is about the same.
-    pub(crate) fn is_of(&self, repository: &ImageRepository) -> bool {
-        let is_same = repository.kind().is_ok_and(|kind| kind == self.kind);
-        is_same && is_same_image(&repository.spec.image, &self.image)
-    }
-
-    fn host(&self) -> Option<String> {
-        let reference = Reference::parse(&self.image, Validation::Weak).ok()?;
-        Some(reference.registry().to_owned())
-    }
-}
-
-impl fmt::Display for Listing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.image)
-    }
-}
+use super::found::Survey;
+use super::listed::Listing;
+use super::options::{INTERVAL, Options};
+use bumpwright_adopt::{Repository, object_name, repository};
+use bumpwright_api::{ImageRepository, Object, read_leniently};
+use bumpwright_policy::PolicyName;
 
 /// The ImageRepositories to ask for versions: those that are there, the others as they would be made.
 #[must_use]
@@ -88,49 +50,5 @@ pub(crate) fn wanted(listing: &Listing, survey: &Survey, options: &Options) -> R
         kind: listing.kind,
         exclusions: Vec::new(),
         access,
-    }
-}
-
-/// How an object reaches the versions that it uses; its Secrets are in its namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct UsedAccess {
-    pub(crate) namespace: String,
-    pub(crate) access: Access,
-}
-
-impl UsedAccess {
-    fn can_log_in(&self) -> bool {
-        let plain = Access {
-            insecure: self.access.insecure,
-            ..Access::default()
-        };
-        self.access != plain
-    }
-}
-
-impl Known {
-    /// How the repositories of a namespace that are there reach a host, if all of them do it the same way.
-    fn access(&self, listing: &Listing, namespace: &str) -> Option<Access> {
-        let host = listing.host()?;
-        let mut same = self.repositories(namespace).filter(|one| {
-            let own = Listing::oci(one.spec.image.clone());
-            one.kind().is_ok_and(|kind| kind == listing.kind) && own.host().as_ref() == Some(&host)
-        });
-        let first = access(same.next()?);
-        same.all(|other| access(other) == first).then_some(first)
-    }
-}
-
-fn access(repository: &ImageRepository) -> Access {
-    let spec = &repository.spec;
-    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let name = |reference: &Option<bumpwright_api::LocalRef>| Some(reference.as_ref()?.name.clone());
-    Access {
-        secret: name(&spec.secret_ref),
-        certificates: name(&spec.cert_secret_ref),
-        proxy: name(&spec.proxy_secret_ref),
-        service_account: given(&spec.service_account_name),
-        provider: given(&spec.provider),
-        insecure: spec.insecure,
     }
 }

@@ -2,6 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::error::{LeftAlone, NoPolicy, NoSource};
+use super::found::{Left, Survey, Use};
+use super::listed::Listing;
+use super::listing::wanted;
+use super::options::{INTERVAL, Options};
+use super::renovate::Terms;
+use super::shape::{Shape, shape};
 use bumpwright_adopt::{
     Commits, Files, Kind, Policy, Repository, automation, common, object, object_name, parent, policy, repository,
 };
@@ -10,33 +17,11 @@ use bumpwright_api::{Place, RepositoryKind};
 use bumpwright_edit::{Marking, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
 
-use super::error::{LeftAlone, NoPolicy, NoSource};
-use super::listing::{Listing, wanted};
-use super::renovate::{Renovate, Terms};
-use super::shape::{Shape, shape};
-use super::uses::{Left, Survey, Use};
-
-/// Between two looks, of all objects.
-pub(crate) const INTERVAL: &str = "10m";
 /// The columns of comments.
 const WIDTH: usize = 100;
+
 const MESSAGE: &str =
     "Update images\n\n{{ range .Changed.Changes -}}\n{{ .OldValue }} -> {{ .NewValue }}\n{{ end -}}\n";
-
-/// What the caller decides.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The namespace of the objects.
-    pub namespace: String,
-    /// The Secret with the login for the registries.
-    pub secret: Option<String>,
-    /// The GitRepository of the automation; an empty namespace is that of the objects.
-    pub source: Option<PolicyName>,
-    /// Name and email of the automation's commits.
-    pub author: (String, String),
-    /// What Renovate was told, if policies are made in its place.
-    pub renovate: Option<Renovate>,
-}
 
 /// The folder for objects that are for commands alone, and for no cluster.
 pub const OWN_FOLDER: &str = ".bumpwright";
@@ -559,7 +544,7 @@ fn is_of_flux(node: &Node) -> bool {
 
 /// The GitRepository that automations commit to: the one that was named, the only one, or the one that
 /// Flux reconciles itself from.
-fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, NoSource> {
+pub(crate) fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, NoSource> {
     if let Some(source) = &options.source {
         return Ok(within(source.clone(), options));
     }

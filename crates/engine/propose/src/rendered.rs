@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fields::{is_image, reference};
+use super::found::Raw;
+use super::listed::Listing;
 use bumpwright_adopt::{Parsed, object};
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{Part, is_same_image, tag_and_digest};
 use bumpwright_policy::{LatestRef, PolicyName};
-
-use super::fields::{is_image, reference};
-use super::listing::Listing;
-use super::uses::Raw;
 
 /// What is known of the values of HelmReleases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

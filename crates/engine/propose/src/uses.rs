@@ -3,73 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::charts::{Found, HelmRepositories, of_document};
+use super::fields::{self, is_image, reference};
+use super::found::{Left, Raw, Survey, Use};
+use super::known::Known;
+use super::kustomized::Builders;
+use super::listed::Listing;
+use super::rendered::{Rendered, correct};
+use super::renovate::of_comments;
 use bumpwright_adopt::{Files, Parsed};
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{FileKind, ImageField, Part, file_kind, is_same_image, obstacles, tag_and_digest};
 use bumpwright_policy::{Reference, Validation};
 
-use super::charts::{Found, HelmRepositories, of_document};
-use super::fields::{self, is_image, reference};
-use super::known::Known;
-use super::kustomized::Builders;
-use super::listing::{Listing, UsedAccess};
-use super::rendered::{Rendered, correct};
-use super::renovate::of_comments;
-
 /// How many lines at the beginning of a file may say that a program made it.
 const HEAD_LINES: usize = 20;
-
-/// An image where it is used: the fields that together say which one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// Which of the files.
-    pub file: usize,
-    /// Where the field with its version is.
-    pub place: Place,
-    /// The image, without tag and digest, or the chart.
-    pub listing: Listing,
-    /// The tag in use; empty if only a digest is there.
-    pub tag: String,
-    /// Whether a digest is there, or a field for one.
-    pub(crate) has_digest: bool,
-    /// The fields that get markers, by the byte where they begin.
-    pub(crate) fields: BTreeMap<usize, Part>,
-}
-
-/// A use that gets no marker, or an image that gets no policy, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// The file, as it was named.
-    pub file: String,
-    /// Where.
-    pub place: Place,
-    /// The image; empty if it is about the file.
-    pub image: String,
-    /// Why, with the way out.
-    pub why: String,
-    /// Whether it may be different next time: a registry did not answer.
-    pub is_error: bool,
-}
-
-/// What the files use.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
-    /// The images and charts without markers, by name.
-    pub images: BTreeMap<Listing, Vec<Use>>,
-    /// Images all of whose uses have markers, or are named by rules.
-    pub done: BTreeSet<String>,
-    /// What was left, in the order of the files.
-    pub left: Vec<Left>,
-    /// Images that were not asked for.
-    pub others: BTreeSet<String>,
-    /// The releases whose values seem to be images by what keys are called, and why that is not known.
-    pub guesses: BTreeMap<String, String>,
-    /// How those of sources are reached.
-    pub(crate) access: BTreeMap<Listing, UsedAccess>,
-    /// What is there already.
-    pub(crate) known: Known,
-}
 
 /// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the
 /// images to look at, all when there are none; `rendered` is what is known of the values of releases.
@@ -202,24 +151,6 @@ impl Left {
             is_error: false,
         }
     }
-}
-
-/// A use as it was found. The span is that of the field with the version.
-pub(super) struct Raw {
-    place: Place,
-    start: usize,
-    end: usize,
-    part: Part,
-    pub(super) listing: Listing,
-    tag: String,
-    pub(super) has_digest: bool,
-    fields: BTreeMap<usize, Part>,
-    /// Whether `images` of kustomizations above replace it.
-    pub(super) is_replaced: bool,
-    /// Whether no version is written at all.
-    pub(super) is_untagged: bool,
-    /// Why no policy can be for it.
-    pub(super) why_not: Option<String>,
 }
 
 impl Raw {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::fields::reference;
+use crate::found::Raw;
+use crate::listed::Listing;
 use bumpwright_adopt::Parsed;
 use bumpwright_api::RepositoryKind;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::Part;
-
-use crate::fields::reference;
-use crate::listing::Listing;
-use crate::uses::Raw;
 
 /// Versions of a datasource of Renovate that nothing here lists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
-use bumpwright_adopt::SourceFile;
-use bumpwright_api::tree::{self, Node};
-use bumpwright_api::{Place, RepositoryKind};
-
 use super::matching::{Pattern, PatternError, is_any};
 use super::plain::plain;
 use super::terms::Terms;
 use crate::error::LeftAlone;
-use crate::listing::Listing;
+use crate::listed::Listing;
+use bumpwright_adopt::SourceFile;
+use bumpwright_api::tree::{self, Node};
+use bumpwright_api::{Place, RepositoryKind};
 
 /// Where Renovate looks for its settings, in this order; those of `package.json` are in a field of it.
 pub const SETTINGS_FILES: [&str; 9] = [
