@@ -3,38 +3,14 @@
 use serde::Deserialize;
 
 use super::CosignError;
+use super::layer::{Descriptor, Layer};
 use bumpwright_budget::Few;
 
 /// Greatest number of layers of a manifest, and of referrers: cosign's own bound for layers.
 pub const MAX_LAYERS: usize = 1_000;
+
 /// Prefix of the media types of sigstore's bundles.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
-
-/// A layer of a manifest. Its blob should be fetched up to [`super::MAX_BLOB`] bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
-    /// Its type.
-    pub media_type: String,
-    /// Digest: `sha256:` and hexadecimal digits.
-    pub digest: String,
-    /// Size in bytes, according to the manifest.
-    pub size: u64,
-    /// The signature in base64, if the manifest has one for this layer.
-    pub signature: Option<String>,
-    /// What a keyless signature comes with.
-    pub notes: Notes,
-}
-
-/// What a keyless signature of cosign 2 comes with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
-    /// The certificate, in PEM.
-    pub certificate: Option<String>,
-    /// The entry of a transparency log, with its signed entry timestamp.
-    pub log: Option<String>,
-    /// The timestamp of an authority.
-    pub timestamp: Option<String>,
-}
 
 type Descriptors = Few<Descriptor, MAX_LAYERS>;
 
@@ -48,48 +24,6 @@ struct Manifest {
 #[derive(Deserialize)]
 struct Index {
     manifests: Option<Descriptors>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor {
-    #[serde(default)]
-    media_type: String,
-    digest: String,
-    #[serde(default)]
-    size: u64,
-    #[serde(default)]
-    annotations: Option<Annotations>,
-}
-
-/// The annotations that count.
-#[derive(Default, Deserialize)]
-struct Annotations {
-    #[serde(rename = "dev.cosignproject.cosign/signature")]
-    signature: Option<String>,
-    #[serde(rename = "dev.sigstore.cosign/certificate")]
-    certificate: Option<String>,
-    #[serde(rename = "dev.sigstore.cosign/bundle")]
-    log: Option<String>,
-    #[serde(rename = "dev.sigstore.cosign/rfc3161timestamp")]
-    timestamp: Option<String>,
-}
-
-impl From<Descriptor> for Layer {
-    fn from(descriptor: Descriptor) -> Self {
-        let annotations = descriptor.annotations.unwrap_or_default();
-        Self {
-            media_type: descriptor.media_type,
-            digest: descriptor.digest,
-            size: descriptor.size,
-            signature: annotations.signature,
-            notes: Notes {
-                certificate: annotations.certificate,
-                log: annotations.log,
-                timestamp: annotations.timestamp,
-            },
-        }
-    }
 }
 
 /// The tag of the manifest with the simple signatures of an image: `sha256-HEX.sig`. `None` unless given a digest.

@@ -6,6 +6,7 @@
 mod bundle;
 pub(crate) mod der;
 mod envelope;
+pub(crate) mod layer;
 mod manifest;
 pub(crate) mod public_key;
 mod simple;
@@ -13,17 +14,20 @@ mod verifier;
 
 use std::fmt;
 
-use crate::sigstore::SigstoreError;
+use bundle::Bundle;
+use public_key::PublicKey;
 
+use crate::sigstore::SigstoreError;
 use bumpwright_budget::Exceeded;
 use bumpwright_reason::Reason;
-use bundle::Bundle;
+
 pub use envelope::Attestation;
 pub(crate) use envelope::{Envelope, NotAttested, Signed, decode_lenient};
+pub use layer::Layer;
+pub use layer::Notes;
 pub use manifest::{
-    Layer, MAX_LAYERS, Notes, attestation_tag, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag,
+    MAX_LAYERS, attestation_tag, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag,
 };
-use public_key::PublicKey;
 pub use public_key::PublicKeyError;
 pub use simple::SimpleSignature;
 pub use verifier::Verifier;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::envelope::{Attestation, Envelope};
-use super::manifest::Layer;
+use super::layer::Layer;
 use super::public_key::PublicKey;
 use crate::armour::BASE64;
 use crate::sigstore::to_hex;
