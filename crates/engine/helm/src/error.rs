@@ -1,16 +1,17 @@
 //! Why a chart is not rendered, in Helm's words.
 
-use super::{chart::ChartError, values::ValuesError, yaml::YamlError};
-use bumpwright_gostd::quote;
 use thiserror::Error;
+
+use super::chart::ChartError;
+use super::values::ValuesError;
+use super::yaml::YamlError;
+use bumpwright_gostd::quote;
 
 /// The pattern of names in Helm's message.
 const NAMES: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
 /// Bytes of the longest name.
 pub(super) const MAX_NAME: usize = 53;
-
-/// The error of a caller who reads a folder or a file for this crate.
-pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The error of a chart, its values or its templates.
 #[derive(Debug, Error)]

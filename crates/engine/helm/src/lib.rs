@@ -18,6 +18,7 @@
 
 mod chart;
 mod error;
+mod foreign_error;
 mod index;
 mod manifest;
 mod release;
@@ -31,14 +32,16 @@ pub use chart::{
     ArchiveError, Chart, ChartError, Dependency, File, Folder, FolderEntry, HeadError, IgnoreError, IgnoreRules, Lock,
     MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata, MetadataError, PackageError, ReplaceError, SizeError,
 };
-pub use error::{CapabilitiesError, ForeignError, HelmError, KubeVersionError, ReleaseError};
+pub use error::{CapabilitiesError, HelmError, KubeVersionError, ReleaseError};
+pub use foreign_error::ForeignError;
 pub use index::{
     ChoiceError, Entry, Index, IndexDocument, IndexError, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, read_entries,
 };
 pub use manifest::{Document, Hook, Rendered, Selection, TemplateNotFound, shown_only, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};
-pub use schema::{SchemaDocuments, missing_schema};
+pub use schema::documents::SchemaDocuments;
+pub use schema::missing_schema;
 pub use seeded::Seeded;
 pub use values::{
     Override, Overrides, SetError, UnreadValue, ValueReads, Values, ValuesError, merge_tables, merge_values,

@@ -1,15 +1,15 @@
 //! Why a chart cannot be read, in Helm's words.
 
-use super::folder::MAX_FILES;
+use thiserror::Error;
+
+use super::bounds::{MAX_CHART_BYTES, MAX_DEPTH, MAX_FILES};
 use super::ignore::IgnoreError;
-use super::load::{MAX_CHART_BYTES, MAX_DEPTH};
 use super::metadata::MetadataError;
-use crate::error::ForeignError;
+use crate::foreign_error::ForeignError;
 use crate::values::ValuesError;
 use crate::yaml::YamlError;
 use bumpwright_artifact::archive::ReadError;
 use bumpwright_budget::Exceeded;
-use thiserror::Error;
 
 /// The error of a chart.
 #[derive(Debug, Error)]

@@ -1,15 +1,16 @@
 //! A chart of a folder, wherever that is: on a disk, in a tree of Git, in a build.
 
-use super::{Chart, ChartError, File, IgnoreRules, load::Room};
-use crate::error::ForeignError;
+use super::bounds::MAX_FILES;
+use super::load::Room;
+use super::{Chart, ChartError, File, IgnoreRules};
+use crate::foreign_error::ForeignError;
 use bumpwright_budget::Reservation;
 
 /// Bytes of the largest file of a chart, as in Helm.
 pub const MAX_FILE_BYTES: u64 = 5 << 20;
+
 /// Folders within folders: links may lead round in circles.
 const MAX_DEPTH: usize = 64;
-/// Files of a chart. Helm has no limit.
-pub(super) const MAX_FILES: usize = 100_000;
 
 /// What there is at a path of a folder, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

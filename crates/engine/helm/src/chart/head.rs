@@ -1,13 +1,15 @@
 //! What a chart says of itself, without the rest of it: `Chart.yaml`, and `requirements.yaml` of older charts.
 
+use std::io::{self, Read as _};
+
+use thiserror::Error;
+
+use super::bounds::MAX_CHART_BYTES;
 use super::folder::{Entry, Folder, MAX_FILE_BYTES};
-use super::load::MAX_CHART_BYTES;
 use super::metadata::Metadata;
-use crate::error::ForeignError;
+use crate::foreign_error::ForeignError;
 use crate::yaml::{self, YamlError};
 use bumpwright_artifact::archive::{EntryKind, Limits, Links, ReadError, unpack};
-use std::io::{self, Read as _};
-use thiserror::Error;
 
 const CHART: &str = "Chart.yaml";
 const REQUIREMENTS: &str = "requirements.yaml";

@@ -1,23 +1,17 @@
 //! Charts out of files and archives.
 
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::sync::Arc;
+
+use super::bounds::{MAX_CHART_BYTES, MAX_DEPTH};
 use super::lock::Lock;
-use super::{ArchiveError, Chart, ChartError, File, SizeError, metadata::api_version};
-use crate::{
-    values::read_values,
-    yaml::{self, YamlError},
-};
+use super::metadata::api_version;
+use super::{ArchiveError, Chart, ChartError, File, SizeError};
+use crate::values::read_values;
+use crate::yaml::{self, YamlError};
 use bumpwright_artifact::archive::{EntryKind, Limit, Limits, Links, ReadError, unpack};
 use bumpwright_budget::Reservation;
-use std::{
-    collections::BTreeMap,
-    io::{self, Read as _},
-    sync::Arc,
-};
-
-/// Bytes of all files of a chart, those of its archives included, as in Helm.
-pub const MAX_CHART_BYTES: u64 = 100 << 20;
-/// Charts within charts, which Helm does not limit.
-pub(super) const MAX_DEPTH: usize = 32;
 
 impl Chart {
     /// A chart of the files of a folder, those that are ignored left out.

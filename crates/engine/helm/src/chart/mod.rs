@@ -1,5 +1,6 @@
 //! A chart in memory: metadata, values, templates, files and the charts that it contains.
 
+mod bounds;
 mod decode;
 mod error;
 mod folder;
@@ -10,20 +11,22 @@ mod lock;
 mod metadata;
 mod package;
 
+pub use bounds::MAX_CHART_BYTES;
 pub(crate) use decode::Fields;
 pub use error::{ArchiveError, ChartError, SizeError};
 pub use folder::{Entry as FolderEntry, Folder, MAX_FILE_BYTES};
 pub use head::HeadError;
 pub use ignore::{IgnoreError, IgnoreRules};
-pub use load::MAX_CHART_BYTES;
 pub use lock::Lock;
 pub(crate) use lock::{spelled_time, time};
 pub(crate) use metadata::Maintainer;
 pub use metadata::{Dependency, Metadata, MetadataError};
 pub use package::{PackageError, ReplaceError};
 
-use super::{schema::SchemaDocuments, values::Values};
 use std::sync::Arc;
+
+use super::schema::documents::SchemaDocuments;
+use super::values::Values;
 
 /// A file of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,16 @@
 //! What templates see: `.Values`, `.Chart`, `.Release`, `.Capabilities`, `.Files`, `.Subcharts`, `.Template`.
 
-use super::{Entry, capabilities::capabilities_value, files::files_value, serial::yaml_text};
-use crate::{
-    chart::{Chart, Dependency, Metadata},
-    release::{Capabilities, Release},
-    values::Values,
-};
-use bumpwright_template::{ANY, Args, DICT, Failure, Host, Map, Method, NamedType, STRING, Type, Value};
 use serde_json::Value as Json;
+
+use super::Entry;
+use super::capabilities::capabilities_value;
+use super::files::files_value;
+use super::serial::yaml_text;
+use super::value::{table_of, value_of};
+use crate::chart::{Chart, Dependency, Metadata};
+use crate::release::{Capabilities, Release};
+use crate::values::Values;
+use bumpwright_template::{ANY, Args, DICT, Failure, Host, Map, Method, NamedType, STRING, Type, Value};
 
 /// `common.Values`
 static VALUES: NamedType = NamedType {
@@ -27,6 +30,7 @@ static VALUES: NamedType = NamedType {
         }),
     ],
 };
+
 static VALUES_TYPE: Type = Type::Named(&VALUES);
 
 /// The table at a path.
@@ -60,26 +64,6 @@ fn path_value(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// A map as `common.Values`.
 pub(super) fn named_values(map: Value) -> Value {
     Value::named(&VALUES, map)
-}
-
-/// A value of JSON as Go decodes it.
-pub(super) fn value_of(json: &Json) -> Value {
-    match json {
-        Json::Null => Value::Nil,
-        Json::Bool(truth) => Value::Bool(*truth),
-        Json::Number(number) => match number.as_i64().filter(|_| !number.is_f64()) {
-            Some(number) => Value::int64(number),
-            None => Value::float(number.as_f64().unwrap_or_default()),
-        },
-        Json::String(text) => Value::text(text.as_str()),
-        Json::Array(items) => Value::list(items.iter().map(value_of).collect()),
-        Json::Object(entries) => table_of(entries),
-    }
-}
-
-/// The value of a table.
-pub(super) fn table_of(entries: &Values) -> Value {
-    Value::dict(entries.iter().map(|(key, value)| (key.as_str(), value_of(value))))
 }
 
 /// What all charts see alike.

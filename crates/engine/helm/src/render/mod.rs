@@ -11,6 +11,7 @@ mod serial;
 mod toml_read;
 mod toml_write;
 mod trace;
+mod value;
 
 use super::{
     chart::File,

@@ -1,12 +1,13 @@
 //! YAML and JSON in templates.
 
-use super::context::value_of;
+use serde_json::Value as Json;
+
+use super::value::value_of;
 use crate::yaml::{self, YamlError};
 use bumpwright_gostd::lossy;
 use bumpwright_sprig::{decode_json, encode_json};
 use bumpwright_template::{ANY, Args, DICT, Failure, Function, Host, LIST, Map, STRING, Slice, Value};
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_sigs};
-use serde_json::Value as Json;
 
 /// The functions of this file.
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -10,6 +10,7 @@ mod address;
 mod check;
 mod combine;
 mod compile;
+pub(crate) mod documents;
 mod draft;
 mod fault;
 mod format;
@@ -20,18 +21,21 @@ mod number;
 mod root;
 mod trouble;
 
-use super::{chart::Chart, error::HelmError, values::Values};
-use bumpwright_gostd::quote;
+use std::fmt;
+use std::sync::Arc;
+
 use check::Checker;
+use documents::SchemaDocuments;
 use serde_json::Value as Json;
-use std::{collections::BTreeMap, fmt, sync::Arc};
 use trouble::Trouble;
+
+use super::chart::Chart;
+use super::error::HelmError;
+use super::values::Values;
+use bumpwright_gostd::quote;
 
 /// The name of a chart's schema in messages.
 const URL: &str = "file:///values.schema.json";
-
-/// Schemas that are not in the charts, by their URLs without a fragment.
-pub type SchemaDocuments = BTreeMap<String, Arc<Json>>;
 
 /// A schema that those of a chart and its subcharts refer to, and that is not among `elsewhere`: its URL.
 #[must_use]

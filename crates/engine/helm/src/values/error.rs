@@ -1,10 +1,12 @@
 //! Why values cannot be read or do not fit each other, in Helm's words.
 
-use super::{set::SetError, weight::MOST};
-use crate::yaml::YamlError;
-use bumpwright_gostd::format_float;
 use serde_json::Value as Json;
 use thiserror::Error;
+
+use super::bounds::MOST;
+use super::set::SetError;
+use crate::yaml::YamlError;
+use bumpwright_gostd::format_float;
 
 /// The error of values.
 #[derive(Debug, Error)]

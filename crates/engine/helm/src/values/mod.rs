@@ -1,5 +1,6 @@
 //! Values: read, overridden, and coalesced over the charts.
 
+mod bounds;
 mod coalesce;
 mod dependencies;
 mod error;

@@ -1,11 +1,10 @@
 //! The values of a user: files and arguments, in Helm's order.
 
-use super::{
-    Values, ValuesError, literal, merge_tables, read_values,
-    set::{self, Reading, SetError, typed},
-};
-use crate::error::ForeignError;
 use serde_json::Value as Json;
+
+use super::set::{self, Reading, SetError, typed};
+use super::{Values, ValuesError, literal, merge_tables, read_values};
+use crate::foreign_error::ForeignError;
 
 /// One argument that sets values.
 #[derive(Clone, Debug, PartialEq, Eq)]

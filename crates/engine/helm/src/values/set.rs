@@ -1,10 +1,11 @@
 //! The language of `--set`, `--set-string`, `--set-file` and `--set-json`: `a.b[0]=c,d={e,f}`.
 
-use super::Values;
-use crate::error::ForeignError;
-use bumpwright_gostd::{NumError, atoi, parse_int, quote};
 use serde_json::Value as Json;
 use thiserror::Error;
+
+use super::Values;
+use crate::foreign_error::ForeignError;
+use bumpwright_gostd::{NumError, atoi, parse_int, quote};
 
 /// The largest index of a list.
 const MAX_INDEX: i64 = 65_536;

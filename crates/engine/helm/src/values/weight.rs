@@ -1,11 +1,10 @@
 //! A bound on what a chart's values and subcharts grow to: aliases and globals copy them.
 
-use super::ValuesError;
-use crate::chart::Chart;
 use serde_json::Value as Json;
 
-/// Charts and values (each counted with all that is in it) that one rendering may copy. Helm has no limit.
-pub(super) const MOST: usize = 5_000_000;
+use super::ValuesError;
+use super::bounds::MOST;
+use crate::chart::Chart;
 
 /// What is left of it.
 pub(crate) struct Weight(usize);
