@@ -139,6 +139,19 @@ fn a_misspelt_marker_is_told_in_a_fleet_without_policies() {
     );
 }
 
+/// One level too high there is no cluster: it would be green although nothing of the clusters is checked.
+#[test]
+fn a_folder_above_clusters_is_refused() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/p/sync.yaml", sync("p"));
+    bench.write("clusters/q/sync.yaml", sync("q"));
+    bench.ok(&["fleet", "check", "--offline", "clusters/p", "clusters/q"]);
+    let ran = bench.run(&["fleet", "check", "--offline", "clusters"]);
+    let told = "error: clusters: no Kustomization reconciles this folder, but those below it are reconciled: clusters/p, clusters/q; name them\n";
+    assert_eq!((ran.code, ran.err.as_str()), (2, told), "{}", ran.out);
+}
+
 /// A kind of Flux that is misspelt is applied by nobody, and all that it would bring is missing.
 #[test]
 fn a_misspelt_kind_of_flux_is_an_error() {

@@ -97,6 +97,13 @@ fn without_write_a_diff_that_git_applies() {
         ran.out, "nothing to change\n",
         "the diff is what --write would have done"
     );
+    let ran = bench.ok(&["migrate", "--from", "argocd-image-updater", "fleet"]);
+    assert_eq!(ran.out, "");
+    assert!(
+        ran.err.starts_with("note: nothing was found to adopt in "),
+        "{}",
+        ran.err
+    );
 }
 
 /// One Application after the other: each run adds to the file of objects, which keeps what was written there by hand.

@@ -54,6 +54,7 @@ fn report(args: &Check) -> Result<Report, String> {
     let mut opened = Opened::new(&args.reading)?;
     let settings = opened.check_settings(&args.reading)?;
     let fleets = opened.fleets()?;
+    sync::refuse_parents(&opened, &fleets)?;
     sync::tell(&opened, &fleets);
     let findings = check(&fleets, &*opened.repository, &settings);
     let report = Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION"));

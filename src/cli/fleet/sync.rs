@@ -19,6 +19,39 @@ pub(super) fn tell(opened: &Opened, fleets: &[Fleet]) {
     }
 }
 
+/// That a folder is no cluster, but has some below it: all that they reconcile would be passed over.
+///
+/// # Errors
+/// For users.
+pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), String> {
+    let entries = bumpwright_fleet::entries(&*opened.repository.tree());
+    for fleet in fleets {
+        let is_built = |entry: &str| {
+            fleet
+                .nodes
+                .iter()
+                .any(|node| node.path == entry && node.product.is_ok())
+        };
+        let start = if fleet.entry.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", fleet.entry)
+        };
+        let below = |entry: &&String| **entry != fleet.entry && entry.starts_with(&start) && !is_built(entry);
+        let below: Vec<String> = entries.iter().filter(below).cloned().collect();
+        let is_cluster = fleet.nodes.first().is_some_and(|root| root.kustomization.is_some());
+        if !is_cluster && !below.is_empty() {
+            let entry = if fleet.entry.is_empty() { "." } else { &fleet.entry };
+            return Err(format!(
+                "{}: no Kustomization reconciles this folder, but those below it are reconciled: {}; name them",
+                words::inline(entry),
+                words::inline(&words::some(&below))
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The folder that is synced.
 fn synced(fleet: &Fleet) -> Option<&str> {
     let [entry, sync] = fleet.nodes.as_slice() else {

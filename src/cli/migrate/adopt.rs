@@ -48,6 +48,11 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
         complain(error);
     }
     tell(&adoption);
+    let is_nothing = adoption.edited.is_empty() && adoption.objects == 0 && adoption.remarks.is_empty();
+    if is_nothing && !args.write && faults.is_empty() && notes.is_empty() {
+        let count = words::count(sources.len(), "file");
+        say("note", &format!("nothing was found to adopt in {count}"));
+    }
     notes.iter().for_each(|note| say("note", &words::inline(note)));
     let left = adoption.remarks.iter().any(|remark| remark.weight == Weight::Left);
     if done.is_err() || left || !faults.is_empty() {

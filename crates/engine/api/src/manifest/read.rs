@@ -282,36 +282,24 @@ pub fn check_all(path: &str, text: &str, complete: bool) -> Vec<ManifestError> {
 }
 
 fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Strictness) -> Vec<ManifestError> {
-    faults_that(path, node, (definition, strictness), |_| true)
+    if let Some(cause) = unserved(node, &definition.resource) {
+        let (path, place) = (path.to_owned(), node.place);
+        return vec![ManifestError { path, place, cause }];
+    }
+    let violations = violations(node, definition, strictness).into_iter();
+    violations.map(|violation| fault(path, node, violation)).collect()
 }
 
-/// Those faults of an object that are meant.
-fn faults_that(
-    path: &str,
-    node: &Node,
-    (definition, strictness): (&Definition, Strictness),
-    is_meant: impl Fn(&Violation) -> bool,
-) -> Vec<ManifestError> {
-    let error = |place, cause| ManifestError {
+/// A violation as an error of its file.
+fn fault(path: &str, node: &Node, violation: Violation) -> ManifestError {
+    ManifestError {
         path: path.to_owned(),
-        place,
-        cause,
-    };
-    if let Some(cause) = unserved(node, &definition.resource) {
-        return vec![error(node.place, cause)];
+        place: violation.place,
+        cause: Cause::Field {
+            object: Title(node).to_string(),
+            field: violation.text,
+        },
     }
-    let object = Title(node).to_string();
-    let violations = violations(node, definition, strictness).into_iter();
-    violations
-        .filter(|violation| is_meant(violation))
-        .map(|Violation { place, text, .. }| {
-            let cause = Cause::Field {
-                object: object.clone(),
-                field: text,
-            };
-            error(place, cause)
-        })
-        .collect()
 }
 
 /// Reads the image policies and image repositories of a file in a repository: violations of the schemas
@@ -486,9 +474,9 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             unknown: UnknownFields::Refuse,
             complete: false,
         };
-        faults_that(self.path, node, (definition, strictness), |violation| {
-            violation.is_unknown
-        })
+        let violations = violations(node, definition, strictness).into_iter();
+        let unknown = violations.filter(|violation| violation.is_unknown);
+        unknown.map(|violation| fault(self.path, node, violation)).collect()
     }
 
     fn object(&mut self, node: &Node, kind: ReadKind) {
