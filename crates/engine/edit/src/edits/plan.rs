@@ -17,11 +17,12 @@ impl Plan {
     pub fn only(&self, kept: impl Fn(usize) -> bool) -> Self {
         let mut part = Self::default();
         let (mut start, mut edits) = (0, self.edits.iter());
-        for (n, (change, end)) in self.changes.iter().zip(&self.ends).enumerate() {
+        for (n, end) in self.ends.iter().enumerate() {
             let own = edits.by_ref().take(end - start).cloned();
             if kept(n) {
                 part.edits.extend(own);
-                part.changes.push(change.clone());
+                // The changes may have been taken out.
+                part.changes.extend(self.changes.get(n).cloned());
                 part.ends.push(part.edits.len());
             } else {
                 own.for_each(drop);
