@@ -101,6 +101,12 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `1 file was`, `2 files were`.
+#[must_use]
+pub fn were(n: usize, noun: &str) -> String {
+    format!("{} {}", count(n, noun), if n == 1 { "was" } else { "were" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -152,6 +152,30 @@ fn a_folder_above_clusters_is_refused() {
     assert_eq!((ran.code, ran.err.as_str()), (2, told), "{}", ran.out);
 }
 
+/// An automation whose path does not exist fails in each run.
+#[test]
+fn the_path_of_an_automation_exists() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/p/sync.yaml", sync("p"));
+    let automation = |path: &str| {
+        format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageUpdateAutomation\nmetadata: {{name: all, namespace: flux-system}}\nspec:\n  \
+             interval: 1h\n  sourceRef: {{kind: GitRepository, name: fleet}}\n  git: {{commit: {{author: {{email: bot@example.com}}}}}}\n  \
+             update:\n    path: {path}\n"
+        )
+    };
+    for path in [".", "./clusters", "/clusters/p/sync.yaml", "./${FOLDER}"] {
+        bench.write("clusters/p/all.yaml", automation(path));
+        let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
+        assert!(!ran.out.contains("missing-path"), "{path}: {}", ran.out);
+    }
+    bench.write("clusters/p/all.yaml", automation("./cluster"));
+    let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
+    let finding = "clusters/p/all.yaml:9:11: warning[missing-path]: ImageUpdateAutomation flux-system/all: the repository has no cluster\n";
+    assert!(ran.code == 0 && ran.out.contains(finding), "{}", ran.out);
+}
+
 /// A kind of Flux that is misspelt is applied by nobody, and all that it would bring is missing.
 #[test]
 fn a_misspelt_kind_of_flux_is_an_error() {

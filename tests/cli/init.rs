@@ -355,12 +355,12 @@ fn an_image_that_is_nowhere_is_told_with_what_was_looked_at() {
         ("acme/web", "left: b.yaml:1:46: docker.io/acme/web: its tag is empty"),
         (
             "ghcr.io/acme/job",
-            "note: no field has the image ghcr.io/acme/job: 2 files of YAML were looked at, which have 2 images besides; its name is at \
+            "note: no field has the image ghcr.io/acme/job: 2 YAML files were looked at, which have 2 images besides; its name is at \
              a.yaml:4, in a field that is none of an image: mark that by `bumpwright markers add --field a.yaml:4`",
         ),
         (
             "ghcr.io/acme/web",
-            "note: no field has the image ghcr.io/acme/web: 2 files of YAML were looked at; did you mean docker.io/acme/web?",
+            "note: no field has the image ghcr.io/acme/web: 2 YAML files were looked at; did you mean docker.io/acme/web?",
         ),
     ] {
         let ran = bench.ok(&["init", "--image", image]);

@@ -353,3 +353,28 @@ fn fleet_check_tells_what_no_marker_is_and_leaves_prose_alone() {
     );
     assert_eq!(code, 1);
 }
+
+/// One marker is taken away by its place, as the list has it.
+#[test]
+fn the_marker_of_one_field_is_removed() {
+    let bench = Bench::new();
+    let line = |key: &str, policy: &str| format!("{key}: o/app:1 # {{\"$imagepolicy\": \"fs:{policy}\"}}\n");
+    let text = line("a", "app") + &line("b", "app") + &line("c", "other");
+    bench.write("apps/a.yaml", &text);
+    let ran = bench.ok(&["markers", "remove", "--field", "apps/a.yaml:2", "--write"]);
+    assert!(ran.out.contains("unmarked"), "{}", ran.out);
+    assert_eq!(
+        bench.read("apps/a.yaml"),
+        line("a", "app") + "b: o/app:1\n" + &line("c", "other")
+    );
+    for field in ["apps/a.yaml:2", "apps/a.yaml:1:1"] {
+        let ran = bench.run(&["markers", "remove", "--field", field, "--write"]);
+        assert!(
+            ran.code == 2 && ran.err.contains(&format!("not every field of {field} has a marker")),
+            "{}",
+            ran.err
+        );
+    }
+    let ran = bench.run(&["markers", "remove", "--field", "apps/a.yaml", "--write"]);
+    assert!(ran.code == 2 && ran.err.contains("expected FILE:LINE"), "{}", ran.err);
+}

@@ -192,8 +192,8 @@ fn unused<'a>(args: &'a Init, survey: &bumpwright_propose::Survey) -> impl Itera
 /// What was looked at for an image that no field has, and where else its name is.
 fn not_found(image: &str, sources: &[SourceFile], survey: &bumpwright_propose::Survey) -> String {
     let mut text = format!(
-        "no field has the image {image}: {} of YAML were looked at",
-        words::count(sources.len(), "file")
+        "no field has the image {image}: {} looked at",
+        words::were(sources.len(), "YAML file")
     );
     let short = |image: &str| image.rsplit('/').next().unwrap_or_default().to_owned();
     let alike = survey.others.iter().filter(|other| short(other) == short(image));

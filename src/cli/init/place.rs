@@ -149,7 +149,8 @@ pub(super) fn next_steps(args: &Init, proposal: &Proposal) -> Option<String> {
     is_needed.then(|| {
         format!(
             "there is no Flux in these files, so no ImageUpdateAutomation is needed: `bumpwright update --dry-run{path}` shows what would change, \
-             and, when the markers are committed, `bumpwright update --commit{path}` commits it, here or in CI (docs/start/ci.md); for a cluster see docs/start/cluster.md"
+             and `bumpwright update --commit{path}` commits it, here or in CI (docs/start/ci.md), once these files are committed (`git add -A`, `git commit`); \
+             for a cluster see docs/start/cluster.md"
         )
     })
 }

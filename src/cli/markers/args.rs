@@ -108,6 +108,10 @@ pub struct Remove {
     #[arg(long, value_name = "NS:POLICY")]
     pub policy: Option<String>,
 
+    /// That of this field, as `bumpwright markers` lists it; may be repeated
+    #[arg(long, value_name = "FILE:LINE[:COLUMN]", conflicts_with = "paths")]
+    pub field: Vec<String>,
+
     /// Files of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml,
     /// or all; with commas
     #[arg(long, value_name = "FORMATS")]
@@ -185,6 +189,8 @@ Examples:
   bumpwright markers remove apps
   # Those of one policy
   bumpwright markers remove --policy flux-system:web --write apps
+  # That of one field
+  bumpwright markers remove --field apps/values.yaml:12 --write
 
 Exit codes:
   0  done, or nothing to do

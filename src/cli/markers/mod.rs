@@ -14,8 +14,8 @@ use crate::cli::files::{FoundFiles, diff, find, meant};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
-    FileKind, Format, Formats, LeftField, MarkError, Marking, OTHER_POLICY, Part, Setter, field_in, kind_of,
-    mark_at_in, mark_in, scan, unmark,
+    FileKind, Format, Formats, LeftField, MarkError, Marking, OTHER_POLICY, Part, Setter, Site, field_in, kind_of,
+    mark_at_in, mark_in, scan, unmark, unmark_if,
 };
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
@@ -157,8 +157,8 @@ impl Look {
             ));
         }
         let mut text = format!(
-            "no field holds a version of {image}: {} were looked at",
-            words::count(self.files, "file")
+            "no field holds a version of {image}: {} looked at",
+            words::were(self.files, "file")
         );
         if let Some((path, line)) = self.mention {
             let path = words::inline(&path);
@@ -189,12 +189,7 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
         policy: policy.clone(),
         part: Part::of_word(&args.part).unwrap_or(Part::Reference),
     };
-    let mut places: BTreeMap<PathBuf, Vec<Place>> = BTreeMap::new();
-    for field in &args.field {
-        let (path, place) =
-            place(field).ok_or_else(|| format!("--field {field:?}: expected FILE:LINE or FILE:LINE:COLUMN"))?;
-        places.entry(PathBuf::from(path)).or_default().push(place);
-    }
+    let places = places(&args.field)?;
     let paths: Vec<PathBuf> = places.keys().cloned().collect();
     let is_whole = Cell::new(true);
     let marked = |path: &Path, bytes: Vec<u8>| {
@@ -221,6 +216,17 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
 /// A line, and a column if one is given.
 type Place = (usize, Option<usize>);
 
+/// The places of `--field`, by their files.
+fn places(fields: &[String]) -> Result<BTreeMap<PathBuf, Vec<Place>>, String> {
+    let mut places: BTreeMap<PathBuf, Vec<Place>> = BTreeMap::new();
+    for field in fields {
+        let (path, place) =
+            place(field).ok_or_else(|| format!("--field {field:?}: expected FILE:LINE or FILE:LINE:COLUMN"))?;
+        places.entry(PathBuf::from(path)).or_default().push(place);
+    }
+    Ok(places)
+}
+
 /// `FILE:LINE[:COLUMN]`
 fn place(text: &str) -> Option<(&str, Place)> {
     let (rest, last) = text.rsplit_once(':')?;
@@ -239,13 +245,36 @@ fn remove(args: &Remove) -> Result<(), String> {
     let formats = args.formats.unwrap_or_default();
     let kind = |path: &str| kind_of(path, formats);
     let is_wanted = |path: &str| kind(path).is_edited();
-    let found = find(&paths(&args.place), &is_wanted);
+    let places = places(&args.field)?;
+    let files = if places.is_empty() {
+        paths(&args.place)
+    } else {
+        places.keys().cloned().collect()
+    };
+    let removed = Cell::new(0_usize);
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
-        let marking = text(&bytes).and_then(|text| unmark(kind(&shown), text, only.as_ref()).map_err(unmarked));
+        let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
+        let is_meant = |site: &Site| {
+            let is_at =
+                |(line, column): &Place| site.line == *line && column.is_none_or(|column| site.column == column);
+            let is_of = only.as_ref().is_none_or(|policy| *policy == site.setter.policy);
+            is_of && (places.is_empty() || wanted.iter().any(is_at))
+        };
+        let marking = text(&bytes).and_then(|text| unmark_if(kind(&shown), text, is_meant).map_err(unmarked));
+        let count = marking.as_ref().map_or(0, |marking| marking.changed.len());
+        removed.set(removed.get() + count);
         (shown, bytes, marking)
     };
-    change(found, args.write, "unmarked", marked)
+    change(find(&files, &is_wanted), args.write, "unmarked", marked)?;
+    match args.field.as_slice() {
+        [] => Ok(()),
+        fields if removed.get() >= fields.len() => Ok(()),
+        fields => Err(format!(
+            "not every field of {} has a marker; `bumpwright markers` lists them",
+            words::some(fields)
+        )),
+    }
 }
 
 /// `namespace:name`

@@ -22,6 +22,7 @@ use crate::cli::images::{Images, now};
 use crate::cli::load;
 use args::{Output, Policy};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_nearest::nearest;
 use find::{Finding, Question, Subject, find};
 
 /// Runs the command.
@@ -104,12 +105,12 @@ fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String
 
 /// The policies of manifests with their repositories; with names, only those.
 fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<Vec<Subject>, String> {
-    let (names, fleet) = (args.names.as_slice(), args.fleet.as_slice());
+    let names = args.names.as_slice();
     let policies: Vec<&ImagePolicy> = objects.image_policies().collect();
     if policies.is_empty() {
         return Err(format!(
             "there is no ImagePolicy in {}{}",
-            given(fleet),
+            given(args),
             in_built(unbuilt)
         ));
     }
@@ -119,9 +120,15 @@ fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<V
     };
     let unknown = |name: &&String| !policies.iter().any(|policy| is_meant(policy, name));
     if let Some(unknown) = names.iter().find(unknown) {
-        let given = given(fleet);
+        let known = policies
+            .iter()
+            .flat_map(|policy| [policy.metadata.name.clone(), policy.policy_name().to_string()]);
+        let known: Vec<String> = known.collect();
+        let near = nearest(unknown, known.iter().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(format!(
-            "there is no ImagePolicy {unknown} in {given}{}",
+            "there is no ImagePolicy {unknown} in {}{}{near}",
+            given(args),
             in_built(unbuilt)
         ));
     }
@@ -143,8 +150,9 @@ fn in_built(unbuilt: Option<&str>) -> String {
 }
 
 /// What was given, for errors.
-fn given(fleet: &[String]) -> String {
-    match fleet {
+fn given(args: &Policy) -> String {
+    match args.fleet.as_slice() {
+        [] if args.filenames.is_empty() => "this folder".to_owned(),
         [] => "-f".to_owned(),
         entries => format!("--fleet {}", entries.join(",")),
     }

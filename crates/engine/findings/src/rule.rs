@@ -195,6 +195,12 @@ rules! {
          What to do: correct the name and the namespace, or add the ImageRepository.\n\n\
          See: docs/guides/policies.md";
 
+    MissingPath "missing-path" Warning "The path of an automation does not exist":
+        "`spec.update.path` of the ImageUpdateAutomation names a folder or file that this state of the repository does not have: each run\n\
+         fails, and no field is set.\n\n\
+         What to do: correct the path, from the root of the repository.\n\n\
+         See: docs/guides/troubleshooting.md";
+
     MissingSecret "missing-secret" Warning "A Secret that is referred to is not in the fleet":
         "A `secretRef` names a Secret that no Kustomization builds. That is normal for those that are created by hand or by a program, such\n\
          as the key of SOPS or the login to the Git server; without others the object that needs it fails.\n\n\

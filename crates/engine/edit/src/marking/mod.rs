@@ -13,7 +13,7 @@ use super::lines::Lines;
 use super::model::Setter;
 use bumpwright_policy::PolicyName;
 pub use error::MarkError;
-pub use unmark::unmark;
+pub use unmark::{unmark, unmark_if};
 pub use yaml::{field_on, mark, mark_at, obstacles};
 
 /// A field that was given a marker, or lost one.

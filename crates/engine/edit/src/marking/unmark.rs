@@ -12,6 +12,7 @@ use crate::find::scan::scan;
 use crate::formats;
 use crate::lines::Lines;
 use crate::model::Setter;
+use crate::site::Site;
 use bumpwright_policy::PolicyName;
 
 /// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line; a member of
@@ -20,6 +21,16 @@ use bumpwright_policy::PolicyName;
 /// # Errors
 /// Two markers share bytes.
 pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result<Marking, MarkError> {
+    unmark_if(kind, text, |site| {
+        policy.is_none_or(|policy| *policy == site.setter.policy)
+    })
+}
+
+/// Takes those markers away that are meant, as [`unmark`].
+///
+/// # Errors
+/// Two markers share bytes.
+pub fn unmark_if(kind: FileKind, text: &str, is_meant: impl Fn(&Site) -> bool) -> Result<Marking, MarkError> {
     let lines = Lines::of(text);
     let mut marking = Marking::default();
     let mut removed: BTreeMap<usize, Edit> = BTreeMap::new();
@@ -27,10 +38,8 @@ pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result
         FileKind::Text(Format::Json) => formats::marker_members(text),
         _ => BTreeMap::new(),
     };
-    for site in scan(kind, text.as_bytes()).sites {
-        if policy.is_some_and(|policy| *policy != site.setter.policy) {
-            continue;
-        }
+    let sites = scan(kind, text.as_bytes()).sites.into_iter();
+    for site in sites.filter(is_meant) {
         let last = lines.number(site.span.end.saturating_sub(1).max(site.span.start));
         let places = [site.line, last, site.line.saturating_sub(1)];
         let mut comments = places

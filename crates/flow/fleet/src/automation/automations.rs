@@ -136,6 +136,22 @@ pub(crate) fn templates(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     }
 }
 
+/// Findings about paths that the repository does not have; one with a variable is not known.
+pub(crate) fn paths(clusters: &[Cluster<'_>], automations: &[Automation<'_>], found: &mut Vec<Finding>) {
+    for automation in automations.iter().filter(|automation| !automation.path.contains("${")) {
+        let Some(cluster) = clusters.get(automation.cluster) else {
+            continue;
+        };
+        let path = &automation.path;
+        if cluster.places.tree().canonical(&format!("/{path}")).is_err() {
+            let message = format!("the repository has no {path}");
+            let (node, object) = (automation.node, automation.object);
+            let finding = cluster.at(Rule::MissingPath, node, object, "/spec/update/path", message);
+            found.push(cluster.named(finding, clusters.len()));
+        }
+    }
+}
+
 /// Findings about pairs of automations.
 pub(crate) fn check(
     clusters: &[Cluster<'_>],

@@ -94,6 +94,7 @@ pub(crate) fn check_since(
     }
     patches::check(fleets, &mut all);
     let automations = automations::all(&clusters);
+    automations::paths(&clusters, &automations, &mut all);
     let marked = markers::all(&clusters, &automations, repository, settings.threads);
     markers::check(&clusters, &automations, &marked, &mut all);
     rules::check(&clusters, &automations, repository, &mut all);
