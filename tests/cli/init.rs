@@ -370,7 +370,10 @@ fn an_image_that_is_nowhere_is_told_with_what_was_looked_at() {
     let (code, document) = bench.json(&["init", "--image", "acme/none"]);
     assert_eq!(code, 0);
     let note = document["notes"][0].as_str().unwrap();
-    assert!(note.starts_with("no field has the image acme/none: 2 YAML files"), "{note}");
+    assert!(
+        note.starts_with("no field has the image acme/none: 2 YAML files"),
+        "{note}"
+    );
 }
 
 /// A marker whose policy is nowhere would keep its field from getting another: that is told with the way out.

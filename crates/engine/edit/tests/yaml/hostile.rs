@@ -105,13 +105,16 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
 }
 
 #[test]
-fn utf_16_holds_no_marker() {
+fn utf_16_is_told_if_it_has_a_marker() {
     let text: Vec<u8> = "\u{feff}"
         .encode_utf16()
         .chain(MARKED.encode_utf16())
         .flat_map(u16::to_le_bytes)
         .collect();
-    assert_eq!(scan(&text), Scan::default());
+    let skip = only_skip(&text, Reason::Unparsable);
+    assert!(skip.message.ends_with("save the file as UTF-8"), "{skip:?}");
+    let unmarked: Vec<u8> = "\u{feff}a: 1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(scan(&unmarked), Scan::default());
 }
 
 #[test]
