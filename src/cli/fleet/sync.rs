@@ -24,8 +24,13 @@ pub(super) fn tell(opened: &Opened, fleets: &[Fleet]) {
 /// # Errors
 /// For users.
 pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), String> {
+    let is_cluster = |fleet: &Fleet| fleet.nodes.first().is_some_and(|root| root.kustomization.is_some());
+    let others: Vec<&Fleet> = fleets.iter().filter(|fleet| !is_cluster(fleet)).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
     let entries = bumpwright_fleet::entries(&*opened.repository.tree());
-    for fleet in fleets {
+    for fleet in others {
         let is_built = |entry: &str| {
             fleet
                 .nodes
@@ -39,8 +44,7 @@ pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), St
         };
         let below = |entry: &&String| **entry != fleet.entry && entry.starts_with(&start) && !is_built(entry);
         let below: Vec<String> = entries.iter().filter(below).cloned().collect();
-        let is_cluster = fleet.nodes.first().is_some_and(|root| root.kustomization.is_some());
-        if !is_cluster && !below.is_empty() {
+        if !below.is_empty() {
             let entry = if fleet.entry.is_empty() { "." } else { &fleet.entry };
             return Err(format!(
                 "{}: no Kustomization reconciles this folder, but those below it are reconciled: {}; name them",
