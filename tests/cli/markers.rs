@@ -375,6 +375,11 @@ fn the_marker_of_one_field_is_removed() {
             ran.err
         );
     }
+    // A field that is named twice has one marker; that of another field does not make up for it.
+    let [first, third] = ["apps/a.yaml:1", "apps/a.yaml:3"];
+    bench.ok(&["markers", "remove", "--field", first, "--field", first]);
+    let ran = bench.run(&["markers", "remove", "--field", third, "--field", "apps/a.yaml:2"]);
+    assert!(ran.code == 2 && ran.err.contains("not every field"), "{}", ran.err);
     let ran = bench.run(&["markers", "remove", "--field", "apps/a.yaml", "--write"]);
     assert!(ran.code == 2 && ran.err.contains("expected FILE:LINE"), "{}", ran.err);
 }

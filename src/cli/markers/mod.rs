@@ -216,6 +216,11 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
 /// A line, and a column if one is given.
 type Place = (usize, Option<usize>);
 
+/// Whether a field that begins at a line and column is meant.
+fn is_at((line, column): &Place, of_line: usize, of_column: usize) -> bool {
+    *line == of_line && column.is_none_or(|column| column == of_column)
+}
+
 /// The places of `--field`, by their files.
 fn places(fields: &[String]) -> Result<BTreeMap<PathBuf, Vec<Place>>, String> {
     let mut places: BTreeMap<PathBuf, Vec<Place>> = BTreeMap::new();
@@ -251,30 +256,35 @@ fn remove(args: &Remove) -> Result<(), String> {
     } else {
         places.keys().cloned().collect()
     };
-    let removed = Cell::new(0_usize);
+    let is_whole = Cell::new(true);
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
         let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
         let is_meant = |site: &Site| {
-            let is_at =
-                |(line, column): &Place| site.line == *line && column.is_none_or(|column| site.column == column);
             let is_of = only.as_ref().is_none_or(|policy| *policy == site.setter.policy);
-            is_of && (places.is_empty() || wanted.iter().any(is_at))
+            is_of && (places.is_empty() || wanted.iter().any(|place| is_at(place, site.line, site.column)))
         };
         let marking = text(&bytes).and_then(|text| unmark_if(kind(&shown), text, is_meant).map_err(unmarked));
-        let count = marking.as_ref().map_or(0, |marking| marking.changed.len());
-        removed.set(removed.get() + count);
+        let are_gone = |marking: &Marking| {
+            let is_gone = |place: &Place| {
+                marking
+                    .changed
+                    .iter()
+                    .any(|field| is_at(place, field.line, field.column))
+            };
+            wanted.iter().all(is_gone)
+        };
+        is_whole.set(is_whole.get() && marking.as_ref().is_ok_and(are_gone));
         (shown, bytes, marking)
     };
     change(find(&files, &is_wanted), args.write, "unmarked", marked)?;
-    match args.field.as_slice() {
-        [] => Ok(()),
-        fields if removed.get() >= fields.len() => Ok(()),
-        fields => Err(format!(
-            "not every field of {} has a marker; `bumpwright markers` lists them",
-            words::some(fields)
-        )),
+    if places.is_empty() || is_whole.get() {
+        return Ok(());
     }
+    Err(format!(
+        "not every field of {} has a marker; `bumpwright markers` lists them",
+        words::some(&args.field)
+    ))
 }
 
 /// `namespace:name`
