@@ -67,7 +67,7 @@ fn is_idle(slot: &Arc<Slot>) -> bool {
     Arc::strong_count(slot) == 1 && !slot.lock().as_ref().is_some_and(Opened::is_used)
 }
 
-/// Why there is no mirror of a remote.
+/// Why a remote has no mirror.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MirrorError {
     /// The settings of the connection are invalid.

@@ -25,7 +25,7 @@ pub(crate) enum Obstacle {
     /// The file cannot be marked.
     #[error(transparent)]
     Mark(#[from] MarkError),
-    /// There is no place for a comment.
+    /// No comment can be put there.
     #[error("no marker can be put there, {0}")]
     NoRoom(&'static str),
     /// What is written there does not change with the image.

@@ -199,7 +199,7 @@ pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
         FileKind::Text(Format::Json) => memmem::find(bytes, b"$imagepolicy").is_some(),
         FileKind::Prose => false,
         FileKind::RuleFile => true,
-        // A file that is not UTF-8 is told.
+        // A file that is not UTF-8 is reported.
         _ => looks_marked(bytes) || has_in_utf16(bytes, "$imagepolicy"),
     }
 }

@@ -58,7 +58,7 @@ pub(super) enum NoTarget {
     /// A file of values does not have the field.
     #[error("{path} has no field {key}: write one with the version of now, then run again")]
     NoField { path: String, key: String },
-    /// There is no file of values, and the Application does not have the field.
+    /// The Application has neither a file of values nor the field.
     #[error(
         "no file of values has {key}, nor has the Application: give it a file of values in Git, with the marker {marker}"
     )]

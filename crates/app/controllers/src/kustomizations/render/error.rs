@@ -46,7 +46,7 @@ pub(crate) enum KeysError {
     /// The data of the Secret is not base64.
     #[error(transparent)]
     Data(#[from] InvalidSecret),
-    /// An entry of the Secret is no key.
+    /// An entry of the Secret is not a key.
     #[error(transparent)]
     Key(#[from] SecretError),
     #[error("cannot get service account '{name}' for decryption: {cause}")]
