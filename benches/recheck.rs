@@ -6,8 +6,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
+    clippy::print_stdout
 )]
 
 use std::path::Path;

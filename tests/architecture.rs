@@ -4,7 +4,7 @@
 //!
 //! `faults` and `arrows` are pure functions with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use std::fmt::Write;
 use std::path::Path;
@@ -296,10 +296,40 @@ fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
             faults.push(format!("{path}:{line}: {name} has {length} lines, {most} at most"));
         }
     }
+    for (line, name) in undocumented(text) {
+        faults.push(format!("{path}:{line}: {name} is public and has no doc"));
+    }
     if of_kind && text.contains(", Outcome>") {
         faults.push(format!("{path}: an outcome travels as an error"));
     }
     status_faults(path, text, faults);
+}
+
+/// Public types outside of test modules without a doc. Functions, fields and variants whose name says all need none.
+fn undocumented(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut is_documented = false;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        if line.starts_with("mod tests") {
+            break;
+        }
+        let item = line.strip_prefix("pub ").and_then(|rest| {
+            let (kind, name) = rest.split_once(' ')?;
+            let is_type = ["struct", "enum", "trait", "type"].contains(&kind);
+            is_type.then_some(name)
+        });
+        match item {
+            Some(name) if !is_documented => found.push((index + 1, name)),
+            _ => {}
+        }
+        // A derive of several lines stands between the doc and the item.
+        let is_item = ["pub ", "fn ", "struct ", "enum ", "impl", "}"]
+            .iter()
+            .any(|start| line.starts_with(start));
+        is_documented = line.starts_with("///") || is_documented && !is_item && !line.is_empty();
+    }
+    found
 }
 
 fn status_faults(path: &str, text: &str, faults: &mut Vec<String>) {
@@ -427,6 +457,12 @@ mod checker {
             ]
         );
         assert!(table(&crates).ends_with("| peer | `git` | for the test | scan, edit |\n| engine | `edit` | for the test | git |\n| cellar | `yaml` | for the test |  |\n"));
+    }
+
+    #[test]
+    fn asks_public_types_for_a_doc() {
+        let text = "/// Doc.\n#[derive(\n    Debug,\n)]\npub enum A {}\npub fn b() {}\n#[derive(Debug)]\npub struct C<T> {\n    pub d: u8,\n}\n";
+        assert_eq!(undocumented(text), [(8, "C<T> {")]);
     }
 
     #[test]

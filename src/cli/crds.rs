@@ -65,7 +65,6 @@ fn export(definitions: &[CustomResource], folder: &Path) -> Result<(), CrdsError
     Ok(())
 }
 
-/// Prints all definitions.
 fn print(definitions: &[CustomResource]) -> Result<(), CrdsError> {
     let text: String = definitions.iter().map(document).collect();
     console::print(text.as_bytes()).map_err(CrdsError::Print)

@@ -6,8 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
+    clippy::print_stdout
 )]
 
 mod act_with_more_rights;

@@ -4,8 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
+    clippy::print_stdout
 )]
 
 mod appliers;

@@ -4,12 +4,12 @@
 pub mod locks;
 pub mod still;
 
-#[allow(dead_code, missing_docs)]
+#[allow(dead_code)]
 pub mod single_flight {
     include!(concat!(env!("OUT_DIR"), "/single_flight.rs"));
 }
 
-#[allow(dead_code, missing_docs)]
+#[allow(dead_code)]
 pub mod work {
     pub mod namespaces {
         include!(concat!(env!("OUT_DIR"), "/namespaces.rs"));

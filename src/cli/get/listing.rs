@@ -17,7 +17,6 @@ use bumpwright_overview::Id;
 pub(super) struct Listing {
     /// Its name in documents.
     pub name: &'static str,
-    /// The objects.
     pub ids: Vec<Id>,
     /// What is known of each.
     pub facts: Vec<Value>,

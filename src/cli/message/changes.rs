@@ -20,7 +20,6 @@ struct Document {
 pub(super) struct Recorded {
     /// `namespace/name`
     pub automation: Option<String>,
-    /// The changes.
     pub changes: Vec<RecordedChange>,
     /// What they alter in clusters.
     #[serde(default)]
@@ -40,7 +39,6 @@ pub(super) struct RecordedChange {
 
 /// Data of a message, and what could not be determined.
 pub(super) struct Read {
-    /// The data.
     pub data: Data,
     /// Policies whose whole image cannot be derived from the changes.
     pub unknown_images: BTreeSet<String>,

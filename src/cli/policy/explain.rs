@@ -9,7 +9,6 @@ use bumpwright_scan::Asked;
 /// The judgement of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// The tag.
     pub tag: String,
     /// Whether the repository has it; if not, the rest is hypothetical. None when the exclusion list drops it: scans do
     /// not keep such tags.

@@ -50,13 +50,11 @@ pub struct Finding {
     pub choice: Option<LatestRef>,
     /// The previous choice in the status.
     pub previous: Option<LatestRef>,
-    /// The runners-up.
     pub runners_up: Vec<String>,
     /// None when no registry was asked or none answered, and when the policy is not valid.
     pub tags: Option<Counts>,
     /// Guards that keep the choice from being written.
     pub guards: Vec<GuardRefusal>,
-    /// Notes.
     pub notes: Vec<String>,
     /// The judgement of the requested tag.
     pub explanation: Option<Explained>,

@@ -15,9 +15,7 @@ use bumpwright_overview::ReleaseFacts;
 /// An object.
 #[derive(Debug)]
 pub(in crate::cli) struct Target {
-    /// Its kind.
     pub resource: Resource,
-    /// Its name.
     pub name: ObjectName,
     /// It, when it was read.
     pub object: Value,

@@ -91,7 +91,6 @@ pub(in crate::cli) fn word(kind: &str) -> String {
 pub(in crate::cli) struct Typed {
     /// The kind, of the first one.
     pub kind: &'static Kind,
-    /// The objects.
     pub objects: Vec<(&'static Kind, String)>,
 }
 

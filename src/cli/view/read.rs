@@ -20,7 +20,6 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// What was read.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Seen {
-    /// The objects.
     pub world: World,
     /// What could not be read, in words.
     pub notes: Vec<String>,

@@ -38,7 +38,6 @@ impl Cell {
 /// Rows below headings.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cli) struct Table {
-    /// The headings.
     pub headings: Vec<&'static str>,
     /// The rows, each as long as the headings.
     pub rows: Vec<Vec<Cell>>,

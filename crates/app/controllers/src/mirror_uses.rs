@@ -14,7 +14,6 @@ const FORGOTTEN: Duration = Duration::from_secs(3600);
 pub(crate) struct Owner {
     /// `GitRepository`, for example.
     pub(crate) kind: &'static str,
-    /// The object.
     pub(crate) name: ObjectName,
 }
 

@@ -54,7 +54,6 @@ pub struct Settings {
     pub mirrors_size: u64,
     /// Limit on the disk space of scanned tags, in bytes.
     pub tags_size: u64,
-    /// Budgets of builds.
     pub builds: Budgets,
     /// Webhooks, if enabled.
     pub webhooks: Option<WebhookSettings>,
@@ -87,7 +86,6 @@ impl Settings {
 /// Settings of webhooks.
 #[derive(Clone, Debug)]
 pub struct WebhookSettings {
-    /// The address.
     pub address: ListenAddress,
     /// The Secret with their tokens.
     pub secret: ObjectName,
@@ -459,9 +457,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 /// A gate as documents have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateDescription {
-    /// The name.
     pub name: &'static str,
-    /// The default.
     pub default: bool,
     /// The default of Flux's controllers; none for a gate of ours.
     pub flux: Option<bool>,
@@ -478,7 +474,6 @@ pub enum InvalidGate {
     /// No gate has this name.
     #[error("--feature-gates: unknown gate {name:?}; known are {known}")]
     Unknown {
-        /// The name.
         name: String,
         /// Those that there are.
         known: String,

@@ -15,6 +15,7 @@ use crate::server::stub_http::{StubHttp, forward};
 use reviews::Reviews;
 pub use reviews::{ACCOUNT, Comment, CommitStatus};
 
+/// Whose API is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeKind {
     GitHub,
@@ -65,6 +66,7 @@ struct ForgeState {
     fault: Option<Fault>,
 }
 
+/// A stub of a forge's API of pull requests beside a real Git server.
 pub struct Forge {
     pub server: StubHttp,
     state: Arc<Mutex<ForgeState>>,

@@ -10,8 +10,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::new_without_default,
-    clippy::print_stdout,
-    missing_docs
+    clippy::print_stdout
 )]
 
 mod fixture;

@@ -10,7 +10,6 @@ pub type Advice = fn(&str) -> Option<String>;
 /// Settings of the browser's view.
 #[derive(Clone, Debug)]
 pub struct UiSettings {
-    /// The address.
     pub address: ListenAddress,
     /// How it is known who looks.
     pub auth: Auth,

@@ -59,9 +59,7 @@ pub struct Policy {
     pub rule: Rule,
     /// Whether the digest of the tag is written, too.
     pub digest: bool,
-    /// Its annotations.
     pub annotations: BTreeMap<String, String>,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
 }
 

@@ -41,7 +41,6 @@ pub struct Adoption {
 pub struct Edited {
     /// Which of the files.
     pub file: usize,
-    /// Its content.
     pub new: Vec<u8>,
     /// The fields that have got a marker: place, setter, value.
     pub marked: Vec<(Place, Setter, String)>,

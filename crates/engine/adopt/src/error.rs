@@ -9,7 +9,6 @@ use thiserror::Error;
 pub(crate) struct NotMarked {
     /// The field: file, line and column.
     pub(crate) place: String,
-    /// Why.
     #[source]
     pub(crate) problem: Obstacle,
 }

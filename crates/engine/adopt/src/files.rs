@@ -21,14 +21,12 @@ pub struct SourceFile {
     pub root: usize,
     /// Its path there, `/` between its parts.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
 /// A file as a tree.
 #[derive(Debug)]
 pub struct Parsed<'a> {
-    /// The file.
     pub source: &'a SourceFile,
     /// Empty when it is no text.
     pub text: &'a str,

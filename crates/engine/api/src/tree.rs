@@ -17,9 +17,7 @@ use zeroize::Zeroizing;
 /// A place in a file; lines and columns count from 1, columns are in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
@@ -78,9 +76,7 @@ pub enum Value {
 /// A key and its value.
 #[derive(Debug)]
 pub struct Entry {
-    /// The key.
     pub key: Rc<Node>,
-    /// The value.
     pub node: Rc<Node>,
 }
 
@@ -89,7 +85,6 @@ pub struct Entry {
 pub struct SyntaxError {
     /// Where.
     pub place: Place,
-    /// What is wrong.
     pub message: String,
 }
 

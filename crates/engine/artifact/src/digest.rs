@@ -190,12 +190,7 @@ impl fmt::Display for Malformed {
 pub enum DigestError {
     /// A malformed digest.
     #[error("read the digest {}: {reason}", quote(text))]
-    Malformed {
-        /// The text.
-        text: String,
-        /// The fault.
-        reason: Malformed,
-    },
+    Malformed { text: String, reason: Malformed },
     /// An algorithm that source-controller does not support either.
     #[error("unsupported digest algorithm: {name}; use sha256, sha384, sha512, blake3 or sha1")]
     Unsupported {

@@ -1,11 +1,5 @@
 //! Archives that were tampered with: an error or a result, within a budget that is fully released.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_artifact::archive::{EntryKind, unpack_within};
 use bumpwright_artifact::{Links, ReadError, Writer};

@@ -3,7 +3,7 @@
 //!
 //! `BUMPWRIGHT_IGNORES=file` tries the rule sets of another file, as `fixtures/artifact/generate/ignore` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
 use serde_json::Value;

@@ -1,11 +1,5 @@
 //! Limits of archives, and the memory of the reader.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_artifact::archive::{Limit, unpack};
 use bumpwright_artifact::{Limits, Links, ReadError, Reader, Writer};

@@ -1,11 +1,5 @@
 //! Digests and revisions as texts.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_artifact::revision::{digest_text, modern};
 use bumpwright_artifact::{Algorithm, Digest, Revision};

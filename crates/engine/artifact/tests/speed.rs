@@ -1,7 +1,7 @@
 //! Measurements, made by hand: `BUMPWRIGHT_TAR=some.tar cargo test -p bumpwright-artifact --test
 //! speed -- --ignored --nocapture`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_artifact::archive::unpack;
 use bumpwright_artifact::{EntryKind, Limits, Links, Writer};

@@ -2,7 +2,7 @@
 //!
 //! `BUMPWRIGHT_ARCHIVES=file` tries the archives of another file, as `fixtures/artifact/generate/untar` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_artifact::archive::unpack;
 use bumpwright_artifact::{EntryKind, Limits, Links, ReadError};

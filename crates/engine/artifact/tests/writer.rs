@@ -1,11 +1,5 @@
 //! The writer: the layout of source-controller, the same bytes each time, and archives that the reader accepts.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_artifact::archive::unpack;
 use bumpwright_artifact::{Algorithm, EntryKind, Limits, Links, WriteError, Writer, Written};

@@ -8,7 +8,6 @@ pub enum CompileError {
     /// A syntax or type error. The messages show line and column.
     #[error("failed to parse the CEL expression '{expression}': {messages}")]
     Parse {
-        /// The expression.
         expression: String,
         /// The faults, one message for each place.
         messages: String,
@@ -27,7 +26,6 @@ pub enum CompileError {
     Of {
         /// `Current`, `Failed` or `InProgress`.
         name: &'static str,
-        /// Its error.
         error: Box<CompileError>,
     },
     /// Two health checks are for the same kind.
@@ -41,7 +39,6 @@ pub enum CompileError {
     /// One of several health checks.
     #[error("failed to create custom status evaluator for healthchecks[{index}]: {error}")]
     At {
-        /// Its index.
         index: usize,
         /// What is wrong with it.
         error: Box<CompileError>,
@@ -54,15 +51,11 @@ pub enum EvalError {
     /// The evaluation fails.
     #[error("failed to evaluate the CEL expression '{expression}': {reason}")]
     NoValue {
-        /// The expression.
         expression: String,
         /// The reason, such as a missing field or operands of wrong types.
         reason: String,
     },
     /// The value is not a boolean.
     #[error("failed to evaluate CEL expression as boolean: '{expression}'")]
-    NotBoolean {
-        /// The expression.
-        expression: String,
-    },
+    NotBoolean { expression: String },
 }

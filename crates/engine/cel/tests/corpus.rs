@@ -5,8 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
+    clippy::print_stdout
 )]
 
 use bumpwright_cel::{Expression, Health, HealthCheck, HealthChecks, HealthExprs, Ready};

@@ -1,12 +1,6 @@
 //! Expressions that would use too much stack, time or memory. They soon end with an error.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_cel::{Expression, Ready, Variables};
 use serde_json::json;

@@ -11,7 +11,6 @@ use bumpwright_yaml::Node;
 pub struct Named {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The kind.
     pub kind: String,
     /// The namespace; empty when it has none.
     pub namespace: String,
@@ -36,7 +35,6 @@ impl fmt::Display for Named {
 /// An object that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The object.
     pub object: Named,
     /// The difference.
     pub change: Change,

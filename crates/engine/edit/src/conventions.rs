@@ -8,7 +8,6 @@ use super::model::Part;
 pub struct ImageField {
     /// Its number, as the mapping gives it.
     pub number: usize,
-    /// The part.
     pub part: Part,
     /// The image, without tag.
     pub image: String,

@@ -68,7 +68,6 @@ pub enum Format {
     Shell,
     /// Go templates, such as those of Helm charts.
     Template,
-    /// TOML.
     Toml,
 }
 

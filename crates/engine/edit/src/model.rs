@@ -85,7 +85,6 @@ impl Part {
 /// The content of a marker: a policy and the part of its image that the field is set to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Setter {
-    /// The policy.
     pub policy: PolicyName,
     /// The part of the image.
     pub part: Part,
@@ -284,7 +283,6 @@ pub struct Skip {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The reason.
     pub reason: Reason,
     /// The message, with the way out.
     pub message: String,

@@ -37,7 +37,6 @@ pub struct LocalSkip {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The reason.
     pub reason: Reason,
     /// The message, with the way out.
     pub message: String,

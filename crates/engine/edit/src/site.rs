@@ -23,7 +23,6 @@ pub struct Site {
     pub line: usize,
     /// Column of the scalar (of a block scalar's header) in characters, from 1.
     pub column: usize,
-    /// The value.
     pub value: String,
     /// The text at `span`.
     pub text: String,
@@ -66,7 +65,6 @@ pub struct Neighbour {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The value.
     pub value: String,
 }
 

@@ -11,7 +11,6 @@ pub enum HealthError {
     LookUp {
         /// The field, such as `metadata.generation`.
         path: &'static str,
-        /// The error.
         source: AccessError,
     },
     /// Another field is of the wrong type.

@@ -45,18 +45,14 @@ impl fmt::Display for Status {
 pub struct Condition {
     /// `Reconciling` or `Stalled`.
     pub kind: &'static str,
-    /// Its reason.
     pub reason: String,
-    /// Its message.
     pub message: String,
 }
 
 /// The health of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// Its status.
     pub status: Status,
-    /// The message.
     pub message: String,
     /// `Reconciling` when in progress, `Stalled` when failed.
     pub condition: Option<Condition>,

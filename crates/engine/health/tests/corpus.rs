@@ -1,6 +1,6 @@
 //! Recorded statuses: the results of kstatus of fluxcd/cli-utils v1.2.2 for some hundred objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod recorded;
 

@@ -1,11 +1,5 @@
 //! Rules beyond the tables: the clock, objects that an API server never returns, and the messages of waits.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_api::ObjectId;
 use bumpwright_gostd::Time;

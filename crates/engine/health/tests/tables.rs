@@ -1,6 +1,6 @@
 //! `fixtures/health`: the results of kustomize-controller v1.9.5 for random objects and waits.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod recorded;
 

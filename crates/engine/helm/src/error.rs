@@ -90,7 +90,6 @@ pub enum KubeVersionError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid kube version '{given}': {problem}")]
 pub struct CapabilitiesError {
-    /// The text.
     pub given: String,
     /// What is wrong with it.
     #[source]

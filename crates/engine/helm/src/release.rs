@@ -13,9 +13,7 @@ use bumpwright_template::{Limits, World};
 /// The release that a chart is rendered for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Its name.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
     /// Whether it was there before.
     pub is_upgrade: bool,
@@ -37,7 +35,6 @@ pub struct KubeVersion {
 /// What a cluster has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Its version.
     pub kube_version: KubeVersion,
     /// The versions of its APIs.
     pub api_versions: Vec<String>,

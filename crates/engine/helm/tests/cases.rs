@@ -5,8 +5,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    clippy::print_stderr,
-    missing_docs
+    clippy::print_stderr
 )]
 
 mod case;

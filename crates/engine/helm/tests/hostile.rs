@@ -1,11 +1,5 @@
 //! Charts of somebody who means harm: each ends in an error, within its bound, and never in a panic.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_helm::{Capabilities, Chart, File, HelmError, Release, Rendered, Settings, Values, read_values, render};
 use bumpwright_template::World;

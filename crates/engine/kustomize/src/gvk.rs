@@ -12,9 +12,7 @@ use std::fmt;
 pub struct Gvk {
     /// The group; empty for the core group.
     pub group: CompactString,
-    /// The version.
     pub version: CompactString,
-    /// The kind.
     pub kind: CompactString,
 }
 

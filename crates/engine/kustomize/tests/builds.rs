@@ -1,11 +1,5 @@
 //! Errors and warnings of builds, and their requests to the world.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_kustomize::tree::{Argument, Command, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, World, WorldError};
 use bumpwright_kustomize::{Options, build};

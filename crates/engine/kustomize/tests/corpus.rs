@@ -2,7 +2,7 @@
 //!
 //! `BUMPWRIGHT_CASE=id` runs one case (or all whose id contains it) and shows the difference.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod programs;
 

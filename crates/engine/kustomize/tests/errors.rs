@@ -1,11 +1,5 @@
 //! The exact texts of errors and warnings: place, object, cause, the kustomizations that led there.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
 use bumpwright_kustomize::{Build, BuildError, Options, build};

@@ -3,7 +3,7 @@
 //! A case goes through its layers here as through a stack of kustomizations: the built-in transformers in kustomize's
 //! order, then `transformers:`, then `vars:`. Building as such is tested elsewhere.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_corpora::{fixture, rows};
 use bumpwright_kustomize::Gvk;

@@ -1,7 +1,7 @@
 //! Name hashes of objects from a plugin, as in kustomize v5.8.2 (`fixtures/kustomize/hashes.jsonl`): the plugin's
 //! output (`made`), the kustomization around it (`top`), and the names in the build.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod pairs;
 

@@ -1,11 +1,5 @@
 //! Hostile input: an error or a result, in bounded time and memory.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_budget::Memory;
 use bumpwright_kustomize::tree::{

@@ -3,7 +3,7 @@
 //!
 //! `BUMPWRIGHT_JSONPATCHES=file` tries the pairs of another file, as `fixtures/kustomize/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod pairs;
 

@@ -2,7 +2,7 @@
 //!
 //! `BUMPWRIGHT_MERGES=file` tries the pairs of another file, as `fixtures/kustomize/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod pairs;
 

@@ -1,11 +1,5 @@
 //! Custom schemas, and which schema a build uses.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_kustomize::merge::{Changes, Merged, apply, merge, prepare};
 use bumpwright_kustomize::schema::{Schema, SchemaChoice, SchemaError};

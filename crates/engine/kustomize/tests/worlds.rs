@@ -3,7 +3,7 @@
 //!
 //! `BUMPWRIGHT_WORLDS=file` tries those of another file, as `tests/tools/kustomize-worlds.py` records them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod pairs;
 

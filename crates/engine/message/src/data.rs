@@ -40,7 +40,6 @@ pub enum Era {
 pub struct ObjectName {
     /// The namespace; empty without one.
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 
@@ -86,7 +85,6 @@ pub struct FieldChange {
 pub struct ImageChange {
     /// Path relative to `spec.update.path`.
     pub file: String,
-    /// The object.
     pub object: ObjectIdentifier,
     /// The whole image, even if only its tag was set.
     pub image: Reference,

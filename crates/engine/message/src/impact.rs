@@ -85,7 +85,6 @@ pub struct ContainerImage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChangedObject {
-    /// The object.
     pub object: ObjectIdentifier,
     /// The Kustomization that applies it, or its HelmRelease.
     pub kustomization: KustomizationName,

@@ -23,7 +23,6 @@ pub enum DataError {
     Image {
         /// The index in `images`.
         index: usize,
-        /// The error.
         source: bumpwright_policy::NoReference,
     },
 }

@@ -15,7 +15,6 @@ pub(super) enum Move {
     To(Path),
     /// It becomes the text of a scalar at another path.
     TextAt(Path),
-    /// It is removed.
     Removed,
     /// Its text changes.
     Becomes(String),

@@ -89,7 +89,6 @@ fn refused(planned: &Planned, (place, reason): ObjectError) -> Left {
     left
 }
 
-/// Plans one object.
 fn take(object: &Object<'_>, kind: &'static MigratedKind, plans: &mut Plans) {
     let mut planned = begin(object);
     let done = if object.version == NEW {

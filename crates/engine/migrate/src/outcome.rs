@@ -19,18 +19,15 @@ pub struct Migrated {
 /// An object of an older version that stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// The place.
     pub place: Place,
     /// The object; empty when the file does not parse.
     pub object: DocumentId,
-    /// The reason.
     pub reason: Reason,
 }
 
 /// A remark about a migrated object, or about text that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The place.
     pub place: Place,
     /// The remark.
     pub text: String,
@@ -57,7 +54,6 @@ pub enum Reason {
     /// A field that the older version did not have, and that would get an effect.
     #[error("{field} is not a field of {version}, where it had no effect; remove it or write the object as v1 by hand")]
     Unknown {
-        /// The field.
         field: String,
         /// The object's version.
         version: String,

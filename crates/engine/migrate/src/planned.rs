@@ -47,7 +47,6 @@ pub(super) struct Object<'a> {
     pub(super) node: &'a Node,
     /// Its path in the tree.
     pub(super) path: &'a Path,
-    /// Its version.
     pub(super) version: &'a str,
 }
 

@@ -65,7 +65,6 @@ impl Built {
 /// A variable of an object that is not set and has no default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndefinedVariable {
-    /// Its name.
     pub name: String,
     /// The place of the object, as `path:line:column`; `None` for a generated object.
     pub origin: Option<Box<str>>,

@@ -56,7 +56,6 @@ pub enum OverlayError {
         object: String,
         /// Its `path:line:column`, for errors that Flux does not have.
         place: Option<String>,
-        /// The cause.
         #[source]
         error: StageError,
     },
@@ -65,7 +64,6 @@ pub enum OverlayError {
     Substitution {
         /// Its type and name.
         object: String,
-        /// The cause.
         #[source]
         error: StageError,
     },

@@ -16,9 +16,7 @@ pub(super) enum Shape {
     Anything,
     /// A mapping of strings.
     TextMap,
-    /// A list.
     List(&'static Self),
-    /// A struct.
     Struct(&'static Struct),
     /// A pointer: an empty value is not absent.
     Pointer(&'static Self),

@@ -5,7 +5,6 @@ use serde_json::Value;
 /// A built object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
-    /// The object.
     pub value: Value,
     /// Its place in the artifact, as `path:line:column`; `None` for a generated object.
     pub origin: Option<Box<str>>,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The fields of a Kustomization's spec that decide what is built. Empty fields count as absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs)] // each is named as its field, see the sections of the API document
+// each is named as its field, see the sections of the API document
 pub struct Overlay {
     /// The directory to build, from the root of the artifact; confined to it (K-039, K-040).
     pub path: String,
@@ -36,7 +36,7 @@ pub struct Patch {
 
 /// The objects of a patch. Empty fields match all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // each is named as its field
+// each is named as its field
 pub struct Target {
     pub group: String,
     pub version: String,
@@ -61,7 +61,6 @@ pub struct JsonPatch {
 pub struct Operation {
     /// `add`, `remove`, `replace`, `move`, `copy` or `test`.
     pub op: String,
-    /// The path.
     pub path: String,
     /// The source path, for `move` and `copy`.
     pub from: String,
@@ -74,9 +73,7 @@ pub struct Operation {
 pub struct Image {
     /// The image as manifests name it, without a tag.
     pub name: String,
-    /// The new name.
     pub new_name: String,
-    /// The new tag.
     pub new_tag: String,
     /// A digest; it takes precedence over the tag.
     pub digest: String,

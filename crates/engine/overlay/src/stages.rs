@@ -48,13 +48,12 @@ pub struct SourceFile<'a> {
     pub path: &'a str,
     /// The format of its encrypted and its plain text.
     pub format: SourceFormat,
-    /// Its bytes.
     pub bytes: &'a [u8],
 }
 
 /// The format of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // each is its name
+// each is its name
 pub enum SourceFormat {
     Binary,
     Dotenv,
@@ -93,7 +92,6 @@ pub trait Substitute {
 /// An object with its variables replaced.
 #[derive(Debug)]
 pub struct Substituted {
-    /// The object.
     pub node: Node,
     /// Whether one of the variables came from a Secret.
     pub has_secrets: bool,

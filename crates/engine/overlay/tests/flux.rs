@@ -2,7 +2,7 @@
 //!
 //! `BUMPWRIGHT_OVERLAYS=file` tries the cases of another file, as `fixtures/overlay/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 #[path = "support/cases.rs"]
 mod cases;

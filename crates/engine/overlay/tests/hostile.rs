@@ -1,11 +1,5 @@
 //! Hostile trees and specs: nothing panics, nothing leaves the artifact, nothing takes long.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
 use bumpwright_overlay::{Decrypt, Image, Overlay, Patch, SourceFile, StageError, Stages, prepare};

@@ -1,6 +1,6 @@
 //! Scenarios recorded from the real kustomize-controller: digests of what it built, and messages where it did not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 #[path = "support/cases.rs"]
 mod cases;

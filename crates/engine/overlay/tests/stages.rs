@@ -1,12 +1,6 @@
 //! The stages around a build: which files are decrypted before it, the order in which objects are decrypted and their
 //! variables replaced, and the resulting names, places and digests.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_budget::Share;
 use bumpwright_kustomize::tree::{MemoryTree, RepoUrl, Sealed, Tree, World, WorldError};

@@ -53,7 +53,6 @@ impl Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attention {
-    /// The object.
     pub id: Id,
     /// How urgent it is.
     pub severity: Severity,

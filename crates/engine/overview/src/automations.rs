@@ -16,7 +16,6 @@ const ROLLOUT: &str = "state.bumpwright.dev/rollout";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Automation {
-    /// The object.
     pub id: Id,
     /// How it stands.
     pub readiness: Readiness,

@@ -63,7 +63,6 @@ impl ChangeKind {
 pub struct Change {
     /// When, in seconds since 1970-01-01 UTC.
     pub at: i64,
-    /// What.
     pub kind: ChangeKind,
     /// Of which object.
     pub id: Id,

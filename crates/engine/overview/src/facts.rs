@@ -15,11 +15,8 @@ pub type Conditions = Few<Condition, 50>;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Facts<S: Default, T: Default> {
-    /// Metadata.
     pub metadata: Meta,
-    /// The spec.
     pub spec: S,
-    /// The status.
     pub status: T,
 }
 
@@ -27,15 +24,10 @@ pub struct Facts<S: Default, T: Default> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Meta {
-    /// Name.
     pub name: String,
-    /// Namespace.
     pub namespace: String,
-    /// Generation.
     pub generation: i64,
-    /// Labels.
     pub labels: FewTexts<100>,
-    /// Annotations.
     pub annotations: FewTexts<100>,
     /// When it was created; unknown in the caches of a controller.
     pub creation_timestamp: Option<String>,
@@ -53,7 +45,6 @@ impl Meta {
 
 /// What all statuses have.
 pub trait Status: Default {
-    /// The conditions.
     fn conditions(&self) -> &[Condition];
     /// The generation that was reconciled last.
     fn observed_generation(&self) -> i64;
@@ -134,9 +125,7 @@ pub type SourceFacts = Facts<SourceSpec, SourceStatus>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Reference {
-    /// Kind.
     pub kind: String,
-    /// Name.
     pub name: String,
     /// Namespace; that of the object which refers, where it is empty.
     pub namespace: String,
@@ -166,10 +155,8 @@ pub struct PolicySpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ImageRef {
-    /// Name.
     #[serde(alias = "image")]
     pub name: String,
-    /// Tag.
     pub tag: String,
     /// Digest; empty where it is not reflected.
     pub digest: String,
@@ -187,9 +174,7 @@ pub struct PolicyStatus {
     pub observed_previous_ref: Option<ImageRef>,
     /// The choice before in older versions.
     pub observed_previous_image: String,
-    /// Conditions.
     pub conditions: Conditions,
-    /// Observed generation.
     pub observed_generation: i64,
 }
 
@@ -207,11 +192,8 @@ pub struct RepositorySpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RepositoryStatus {
-    /// The last scan.
     pub last_scan_result: ScanResult,
-    /// Conditions.
     pub conditions: Conditions,
-    /// Observed generation.
     pub observed_generation: i64,
 }
 
@@ -245,9 +227,7 @@ pub struct AutomationSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct GitFacts {
-    /// Checkout.
     pub checkout: CheckoutFacts,
-    /// Push.
     pub push: PushFacts,
 }
 
@@ -255,7 +235,6 @@ pub struct GitFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CheckoutFacts {
-    /// The reference.
     #[serde(rename = "ref")]
     pub reference: RefFacts,
 }
@@ -264,17 +243,13 @@ pub struct CheckoutFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RefFacts {
-    /// Branch.
     pub branch: String,
-    /// Tag.
     pub tag: String,
     /// Range of versions.
     pub semver: String,
     /// Name of a reference.
     pub name: String,
-    /// Commit.
     pub commit: String,
-    /// Digest.
     pub digest: String,
 }
 
@@ -282,9 +257,7 @@ pub struct RefFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PushFacts {
-    /// Branch.
     pub branch: String,
-    /// Refspec.
     pub refspec: String,
 }
 
@@ -300,9 +273,7 @@ pub struct UpdateFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AutomationStatus {
-    /// The last run.
     pub last_automation_run_time: String,
-    /// The last commit.
     pub last_push_commit: String,
     /// When it was pushed.
     pub last_push_time: String,
@@ -310,9 +281,7 @@ pub struct AutomationStatus {
     pub observed_source_revision: String,
     /// The images of the last run, by policy: its name, or `namespace/name` of another namespace.
     pub observed_policies: BTreeMap<String, ImageRef>,
-    /// Conditions.
     pub conditions: Conditions,
-    /// Observed generation.
     pub observed_generation: i64,
 }
 
@@ -320,7 +289,6 @@ pub struct AutomationStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KustomizationSpec {
-    /// The source.
     pub source_ref: Reference,
     /// The path in it.
     pub path: String,
@@ -348,13 +316,10 @@ pub struct KustomizationStatus {
     pub last_applied_revision: String,
     /// The revision that was tried last.
     pub last_attempted_revision: String,
-    /// Its objects.
     pub inventory: Inventory,
     /// Its last reconciliations, the latest first.
     pub history: Few<HistoryEntry, 20>,
-    /// Conditions.
     pub conditions: Conditions,
-    /// Observed generation.
     pub observed_generation: i64,
 }
 
@@ -362,7 +327,6 @@ pub struct KustomizationStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Inventory {
-    /// The objects.
     pub entries: Few<InventoryEntry, 20_000>,
 }
 
@@ -383,11 +347,9 @@ pub struct Entry {
     pub group: String,
     /// Version; empty where it is not known.
     pub version: String,
-    /// Kind.
     pub kind: String,
     /// Namespace; empty for objects of the cluster.
     pub namespace: String,
-    /// Name.
     pub name: String,
 }
 
@@ -470,7 +432,6 @@ pub struct SourceSpec {
     /// The name of a bucket.
     #[serde(rename = "bucketName")]
     pub bucket_name: String,
-    /// The reference.
     #[serde(rename = "ref")]
     pub reference: RefFacts,
     /// Whether it is suspended.
@@ -481,11 +442,8 @@ pub struct SourceSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SourceStatus {
-    /// The artifact.
     pub artifact: ArtifactFacts,
-    /// Conditions.
     pub conditions: Conditions,
-    /// Observed generation.
     pub observed_generation: i64,
 }
 
@@ -493,7 +451,6 @@ pub struct SourceStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArtifactFacts {
-    /// The revision.
     pub revision: String,
     /// When it was written.
     pub last_update_time: String,
@@ -505,16 +462,13 @@ pub struct ArtifactFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EventFacts {
-    /// Metadata.
     pub metadata: Meta,
     /// What it is about.
     pub involved_object: Reference,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The reason.
     pub reason: String,
-    /// The message.
     pub message: String,
     /// The first time.
     pub first_timestamp: Option<String>,
@@ -551,7 +505,6 @@ pub struct FieldPlace {
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// The value.
     pub value: String,
     /// The page of the line at its forge; those of images have it ([`super::Image::fields`]).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,6 @@ type Link = (Id, Id);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// The object.
     pub id: Id,
     /// How it stands; unknown when it is not there.
     pub state: State,
@@ -53,7 +52,6 @@ pub struct Node {
     pub exists: bool,
     /// Its column: all that it depends on are in columns before.
     pub column: usize,
-    /// Its row.
     pub row: usize,
 }
 

@@ -18,11 +18,9 @@ const SUCCEEDED: &str = "ReconciliationSucceeded";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kustomization {
-    /// The object.
     pub id: Id,
     /// How it stands.
     pub readiness: Readiness,
-    /// Its source.
     pub source: Id,
     /// The path in it.
     pub path: String,
@@ -61,7 +59,6 @@ impl Kustomization {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applied {
-    /// The revision.
     pub revision: String,
     /// The reason of Ready after it.
     pub outcome: String,

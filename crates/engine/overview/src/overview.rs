@@ -22,13 +22,10 @@ pub struct Overview {
     pub attention: Vec<Attention>,
     /// The images, by policy.
     pub images: Vec<Image>,
-    /// The automations.
     pub automations: Vec<Automation>,
-    /// The Kustomizations.
     pub kustomizations: Vec<Kustomization>,
     /// The HelmReleases.
     pub releases: Vec<Release>,
-    /// The sources.
     pub sources: Vec<Source>,
     /// What changed, the latest first.
     pub changes: Vec<Change>,
@@ -38,7 +35,6 @@ pub struct Overview {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Sources.
     pub sources: Tally,
     /// ImageRepositories.
     pub repositories: Tally,
@@ -46,7 +42,6 @@ pub struct Counts {
     pub policies: Tally,
     /// ImageUpdateAutomations.
     pub automations: Tally,
-    /// Kustomizations.
     pub kustomizations: Tally,
     /// HelmReleases.
     pub releases: Tally,
@@ -64,7 +59,6 @@ pub struct Counts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
-    /// All.
     pub all: usize,
     /// Those that are ready.
     pub ready: usize,

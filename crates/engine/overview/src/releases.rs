@@ -81,9 +81,7 @@ pub struct ReleaseStatus {
     pub last_attempted_release_action: String,
     /// The failures since the last success or change.
     pub failures: i64,
-    /// Conditions.
     pub conditions: Conditions,
-    /// Observed generation.
     pub observed_generation: i64,
 }
 
@@ -93,15 +91,12 @@ pub struct ReleaseStatus {
 pub struct SnapshotFacts {
     /// The name of Helm's release.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
     /// Its revision, from 1.
     pub version: i64,
     /// Its state in Helm's words: `deployed`, `superseded`, `failed`, …
     pub status: String,
-    /// The chart.
     pub chart_name: String,
-    /// Its version.
     pub chart_version: String,
     /// The version of the application in it.
     pub app_version: String,
@@ -131,7 +126,6 @@ impl Status for ReleaseStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
-    /// The object.
     pub id: Id,
     /// How it stands.
     pub readiness: Readiness,

@@ -12,7 +12,6 @@ use super::world::{Id, POLICY, REPOSITORY, World};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRepository {
-    /// The object.
     pub id: Id,
     /// How it stands.
     pub readiness: Readiness,

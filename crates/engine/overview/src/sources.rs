@@ -15,7 +15,6 @@ use super::world::{GIT_REPOSITORY, Id, RELEASE, World};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
-    /// The object.
     pub id: Id,
     /// How it stands.
     pub readiness: Readiness,

@@ -16,13 +16,11 @@ use super::world::{AUTOMATION, Id, KUSTOMIZATION, RELEASE, World};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
-    /// The object.
     pub object: Entry,
     /// The Kustomization that applied it.
     pub kustomization: Kustomization,
     /// The Kustomizations that applied that one, the nearest first.
     pub owners: Vec<Id>,
-    /// Its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// The automations that change the source.
@@ -35,7 +33,6 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedImage {
-    /// The policy.
     pub policy: Id,
     /// `name:tag`, with the digest where it is reflected.
     pub image: String,

@@ -23,7 +23,6 @@ pub struct Health {
     /// In a word, as kstatus has it: `Current`, `InProgress`, `Failed`, `NotFound`,
     /// `Terminating`, `Unknown`; or [`Health::UNREAD`].
     pub status: String,
-    /// Why.
     pub message: String,
 }
 
@@ -45,7 +44,6 @@ impl Health {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Branch {
-    /// The object.
     pub object: Entry,
     /// Whether it is in another cluster: nothing is known of it, whatever has its name in this one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -17,7 +17,6 @@ use super::releases::ReleaseFacts;
 pub struct Controller {
     /// The name as of Flux: `kustomize-controller`.
     pub name: String,
-    /// Its lease.
     pub lease: Id,
     /// The kinds that it reconciles.
     pub kinds: Vec<String>,
@@ -44,7 +43,6 @@ pub enum Leadership {
 /// An object of one of the kinds that are looked at. Written as `Kind/namespace/name`, as in Flux's messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    /// Kind.
     pub kind: String,
     /// Namespace and name.
     pub name: ObjectName,
@@ -94,7 +92,6 @@ pub struct World {
     pub repositories: BTreeMap<ObjectName, RepositoryFacts>,
     /// ImageUpdateAutomations.
     pub automations: BTreeMap<ObjectName, AutomationFacts>,
-    /// Kustomizations.
     pub kustomizations: BTreeMap<ObjectName, KustomizationFacts>,
     /// HelmReleases.
     pub releases: BTreeMap<ObjectName, ReleaseFacts>,

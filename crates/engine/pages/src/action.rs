@@ -6,9 +6,7 @@
 pub enum Action {
     /// Reconcile an object now.
     Reconcile,
-    /// Suspend it.
     Suspend,
-    /// Resume it.
     Resume,
     /// Release the held image of an ImagePolicy: versions that failed may be chosen again.
     Release,

@@ -23,7 +23,6 @@ pub enum Page<'a> {
     Images(&'a [Image], &'a Listing),
     /// The image of a policy, and the tags it chooses from.
     Policy {
-        /// The image.
         image: &'a Image,
         /// The rule in words, such as `semver >=1.0 <2.0`.
         rule: &'a str,
@@ -32,11 +31,9 @@ pub enum Page<'a> {
         /// Which of the tags.
         listing: &'a Listing,
     },
-    /// The automations.
     Automations(&'a [Automation], &'a Listing),
     /// An automation with its runs.
     Automation {
-        /// The automation.
         automation: &'a Automation,
         /// What it did, the latest first.
         runs: &'a [Run],
@@ -49,9 +46,7 @@ pub enum Page<'a> {
     Kustomizations(&'a [Kustomization], &'a Graph, &'a Listing),
     /// A Kustomization with its objects.
     Kustomization {
-        /// The Kustomization.
         kustomization: &'a Kustomization,
-        /// Its objects.
         tree: &'a Branch,
         /// How its objects are.
         inventory: &'a Inventory,
@@ -64,9 +59,7 @@ pub enum Page<'a> {
     Releases(&'a [Release], &'a Listing),
     /// A HelmRelease with its objects.
     Release {
-        /// The release.
         release: &'a Release,
-        /// Its objects.
         tree: &'a Branch,
         /// How its objects are.
         inventory: &'a Inventory,
@@ -75,11 +68,8 @@ pub enum Page<'a> {
         /// Which of the objects.
         listing: &'a Listing,
     },
-    /// The sources.
     Sources(&'a [Source], &'a Listing),
-    /// A source.
     Source {
-        /// The source.
         source: &'a Source,
         /// The automations that change it.
         automations: &'a [&'a Automation],
@@ -88,7 +78,6 @@ pub enum Page<'a> {
     },
     /// The last day.
     Timeline(&'a [Change], &'a Listing),
-    /// An object.
     Object(&'a ObjectPage<'a>),
     /// What a search found ([`crate::search`]).
     Search(&'a [Hit], &'a Listing),
@@ -111,7 +100,6 @@ pub enum Page<'a> {
 /// A tag of an image repository, as its policy sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TagRow {
-    /// The tag.
     pub tag: String,
     /// Whether it is the choice.
     pub is_chosen: bool,
@@ -150,7 +138,6 @@ pub struct Inventory {
 /// An object.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectPage<'a> {
-    /// The object.
     pub object: &'a Entry,
     /// How it stands, for objects of the model.
     pub readiness: Option<&'a Readiness>,
@@ -158,7 +145,6 @@ pub struct ObjectPage<'a> {
     pub elsewhere: bool,
     /// Its health, where it is known.
     pub health: Option<&'a Health>,
-    /// Its conditions.
     pub conditions: &'a [Condition],
     /// Events about it, the latest first.
     pub events: &'a [Change],

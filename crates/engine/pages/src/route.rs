@@ -18,21 +18,16 @@ pub enum Route {
     Images,
     /// An ImagePolicy.
     Policy(ObjectName),
-    /// The automations.
     Automations,
     /// An ImageUpdateAutomation.
     Automation(ObjectName),
-    /// The Kustomizations.
     Kustomizations,
-    /// A Kustomization.
     Kustomization(ObjectName),
     /// The HelmReleases.
     Releases,
     /// A HelmRelease.
     Release(ObjectName),
-    /// The sources.
     Sources,
-    /// A source.
     Source(Id),
     /// The last day.
     Timeline,
@@ -50,7 +45,6 @@ pub enum Route {
     Events,
     /// The stylesheet.
     Style,
-    /// The script.
     Script,
 }
 

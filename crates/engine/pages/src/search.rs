@@ -10,7 +10,6 @@ const HITS: usize = ROWS;
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The object.
     pub object: Found,
     /// How it stands, where that is known.
     pub readiness: Option<Readiness>,

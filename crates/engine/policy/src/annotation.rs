@@ -14,7 +14,6 @@ pub enum InvalidAnnotation {
     Value {
         /// Its key, without the prefix.
         key: &'static str,
-        /// Its value.
         value: String,
         /// The valid values.
         grammar: &'static str,
@@ -24,7 +23,6 @@ pub enum InvalidAnnotation {
     Part {
         /// Its key, without the prefix.
         key: &'static str,
-        /// The reason.
         why: String,
     },
     /// It means nothing beside the others.
@@ -32,7 +30,6 @@ pub enum InvalidAnnotation {
     Beside {
         /// Its key, without the prefix.
         key: String,
-        /// Why.
         why: &'static str,
     },
     /// It qualifies another one, which is missing.

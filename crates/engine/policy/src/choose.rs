@@ -65,7 +65,6 @@ pub enum NoTag {
     /// A tag, or its extracted value, is not a number; one is enough.
     #[error("failed to parse invalid numeric value '{value}'")]
     NotANumber {
-        /// The tag.
         tag: String,
         /// What its filter extracts, or the tag itself.
         value: String,

@@ -8,7 +8,6 @@ use bumpwright_gostd::Duration;
 /// When the digest of the chosen tag is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DigestReflection {
-    /// Never.
     #[default]
     Never,
     /// Once for each choice.
@@ -22,7 +21,6 @@ pub enum DigestReflection {
 pub enum DigestSource {
     /// There is no digest.
     Absent,
-    /// It is known.
     Known(String),
     /// It has to be fetched from the registry.
     Registry,

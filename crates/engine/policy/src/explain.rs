@@ -24,7 +24,6 @@ pub struct Survey {
 /// A policy's verdict on a tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The tag.
     pub tag: String,
     /// The compared value; `None` when the filter's pattern does not match.
     pub value: Option<String>,

@@ -20,9 +20,7 @@ pub struct FilterSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid regular expression pattern '{pattern}': {error}")]
 pub struct InvalidPattern {
-    /// The pattern.
     pub pattern: String,
-    /// The error.
     pub error: PatternError,
 }
 
@@ -137,9 +135,7 @@ pub(super) fn budget(tags: usize) -> Budget {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("failed to compile regex {pattern}: {error}")]
 pub struct InvalidExclusion {
-    /// The pattern.
     pub pattern: String,
-    /// The error.
     pub error: PatternError,
 }
 

@@ -20,7 +20,6 @@ pub const PROMOTION_ANNOTATIONS: [&str; 2] = ["bumpwright.dev/promote-from", "bu
 pub struct Promotion {
     /// The namespace of the Kustomization.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// How long its workloads are healthy without a break.
     pub soak: Duration,

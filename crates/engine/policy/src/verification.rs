@@ -61,7 +61,6 @@ pub struct Identity {
 /// A text that is accepted.
 #[derive(Clone, Debug)]
 pub enum Text {
-    /// This one.
     Exactly(String),
     /// Those that match as a whole.
     Matching(Regexp),

@@ -7,7 +7,6 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{problem}{}", .also.as_ref().map(|also| format!("; {also}")).unwrap_or_default())]
 pub struct NoShape {
-    /// Why.
     #[source]
     pub problem: Misfit,
     /// What else the registry has, where that helps.
@@ -48,16 +47,10 @@ pub enum Misfit {
     Older(String),
     /// Two like it are the newest.
     #[error("{one} and {other} cannot be ordered: nothing in them says which is newer; write a tag of another series")]
-    Unordered {
-        /// One.
-        one: String,
-        /// The other one.
-        other: String,
-    },
+    Unordered { one: String, other: String },
     /// The policy for it alone would choose another.
     #[error("a policy for {tag} alone would choose {chosen}")]
     NotAlone {
-        /// The tag.
         tag: String,
         /// The other one.
         chosen: String,
@@ -65,7 +58,6 @@ pub enum Misfit {
     /// A policy would choose one of another series, or an older one.
     #[error("a policy for tags like {tag} would choose {chosen}")]
     Chooses {
-        /// The tag.
         tag: String,
         /// The other one.
         chosen: String,
@@ -73,7 +65,6 @@ pub enum Misfit {
     /// A policy would take one of another series, too.
     #[error("a policy for tags like {tag} would take {stray} too")]
     Takes {
-        /// The tag.
         tag: String,
         /// The other one.
         stray: String,
@@ -81,9 +72,7 @@ pub enum Misfit {
     /// A policy would choose none.
     #[error("a policy for tags like {tag} fails: {problem}")]
     Fails {
-        /// The tag.
         tag: String,
-        /// Why.
         #[source]
         problem: NoTag,
     },
@@ -121,10 +110,8 @@ pub(crate) enum NoPolicy {
 /// Renovate leaves a use alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum LeftAlone {
-    /// With its file.
     #[error("Renovate leaves its file alone (ignorePaths)")]
     File,
-    /// By a rule.
     #[error("Renovate leaves it alone (a rule of packageRules)")]
     Rule,
 }

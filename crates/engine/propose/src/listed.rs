@@ -12,7 +12,6 @@ use bumpwright_policy::{Reference, Validation};
 pub struct Listing {
     /// Its `spec.image`.
     pub image: String,
-    /// Its kind.
     pub kind: RepositoryKind,
 }
 

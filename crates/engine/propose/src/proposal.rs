@@ -48,7 +48,6 @@ pub struct Proposal {
 /// A policy that is proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposed {
-    /// Its name.
     pub name: PolicyName,
     /// What it chooses a version of.
     pub listing: Listing,

@@ -16,7 +16,6 @@ pub struct Shape {
     pub choice: Choice,
     /// The tag that it chooses among those of the registry.
     pub chosen: String,
-    /// Why this one.
     pub why: String,
     /// What else there is, and what is worth knowing.
     pub notes: Vec<String>,

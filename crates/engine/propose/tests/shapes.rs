@@ -1,5 +1,5 @@
 //! Tags as registries have them, the policy that is proposed for one in use, and the tag that it chooses.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use bumpwright_adopt::Rule;
 use bumpwright_propose::{Shape, shape};

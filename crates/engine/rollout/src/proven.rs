@@ -39,9 +39,7 @@ pub struct Inventory {
 /// A workload with its pods.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'a> {
-    /// Its name.
     pub id: &'a ObjectId,
-    /// The object.
     pub object: &'a Value,
     /// The pods that its selector chooses.
     pub pods: &'a [Value],
@@ -107,18 +105,12 @@ pub enum Unproven {
     },
     /// An image without a tag.
     #[error("{workload} names its image by digest alone")]
-    NoTag {
-        /// The workload.
-        workload: String,
-    },
+    NoTag { workload: String },
     /// A workload is not as it should be.
     #[error("{workload} is {status}: {message}{}", more(.pod.as_ref()))]
     NotCurrent {
-        /// The workload.
         workload: String,
-        /// Its status.
         status: &'static str,
-        /// Its message.
         message: String,
         /// The first pod that is not as it should be.
         pod: Option<String>,
@@ -126,7 +118,6 @@ pub enum Unproven {
     /// A workload cannot be judged.
     #[error("{workload}: {why}")]
     Unclear {
-        /// The workload.
         workload: String,
         /// Why not.
         why: String,

@@ -101,7 +101,6 @@ pub struct Failing {
     pub commit: String,
     /// The reason and message of its Ready condition.
     pub reason: String,
-    /// The message.
     pub message: String,
     /// What became of it; none as long as it is too early.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -32,7 +32,6 @@ pub struct ReleaseState {
     pub message: String,
     /// Since when it is not ready, in seconds since 1970-01-01 UTC.
     pub unready_since: Option<i64>,
-    /// Its generation.
     pub generation: i64,
     /// The digest of the values of the last attempt.
     pub values: String,

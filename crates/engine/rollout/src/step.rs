@@ -43,7 +43,6 @@ impl Stage {
 /// A stage that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageReached {
-    /// The stage.
     pub stage: Stage,
     /// The seconds since the push.
     pub after: i64,

@@ -21,7 +21,6 @@ pub enum Phase {
 pub struct Summary {
     /// How it stands.
     pub phase: Phase,
-    /// The message.
     pub message: String,
 }
 

@@ -160,7 +160,6 @@ pub struct Accepted {
     pub rules: Vec<(String, usize, usize)>,
     /// `Kind namespace/name`, in which `*` stands for any text; none for all objects.
     pub object: Option<String>,
-    /// Why.
     pub reason: String,
     files: Option<IgnoreRules>,
 }

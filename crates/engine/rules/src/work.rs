@@ -37,7 +37,6 @@ pub struct Overrun {
     pub line: usize,
     /// Its column, from 1.
     pub column: usize,
-    /// Its policy.
     pub policy: PolicyName,
 }
 

@@ -21,18 +21,12 @@ const MAX_PARTS: usize = 200_000;
 pub enum CrdError {
     /// It is another object.
     #[error("not a CustomResourceDefinition of apiextensions.k8s.io/v1, but {kind} of {api_version}")]
-    Other {
-        /// Its apiVersion.
-        api_version: String,
-        /// Its kind.
-        kind: String,
-    },
+    Other { api_version: String, kind: String },
     /// A field is missing.
     #[error("CustomResourceDefinition {name}: {field}: Required value")]
     Missing {
         /// The definition's name.
         name: String,
-        /// The field.
         field: &'static str,
     },
     /// A schema is too deep or too large.

@@ -8,7 +8,6 @@ use bumpwright_nearest::nearest;
 /// What is known of a kind in a version of its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It is served.
     Served,
     /// The kind is served in other versions.
     OtherVersion {

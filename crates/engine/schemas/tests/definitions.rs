@@ -1,5 +1,5 @@
 //! Kinds of CustomResourceDefinitions, what is served, and which minor versions there are.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use bumpwright_schemas::{CrdError, Known, Schemas, When};
 use serde_json::{Value, json};

@@ -33,7 +33,6 @@ impl Snapshot {
 /// The Lease with the deal.
 #[derive(Clone, Debug)]
 pub struct SeenDeal {
-    /// Its version.
     pub version: String,
     /// The deal; none if what is there is not one.
     pub deal: Option<Deal>,
@@ -42,7 +41,6 @@ pub struct SeenDeal {
 /// The Lease of a member.
 #[derive(Clone, Debug)]
 pub struct SeenMember {
-    /// Its version.
     pub version: String,
     /// The identity of the process.
     pub identity: String,
@@ -78,7 +76,6 @@ pub enum Action {
     Deal {
         /// The version that it replaces; none if there must be none.
         version: Option<String>,
-        /// The deal.
         deal: Deal,
     },
 }

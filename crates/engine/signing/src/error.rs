@@ -104,7 +104,6 @@ pub enum SigningError {
     Failed {
         /// The signer.
         name: String,
-        /// The cause.
         why: String,
     },
 }

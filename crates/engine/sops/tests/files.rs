@@ -2,7 +2,7 @@
 //!
 //! `BUMPWRIGHT_SOPS=file` tries the files of another table, as `fixtures/sops/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod support;
 

@@ -1,11 +1,5 @@
 //! Objects of a build (K-129, K-150 … K-155, N-062), and the Secrets with keys (K-132, K-135, K-136, K-147).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
 

@@ -8,8 +8,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
+    clippy::print_stdout
 )]
 
 #[path = "../../../../tests/tools/tool.rs"]

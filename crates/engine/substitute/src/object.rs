@@ -62,7 +62,6 @@ pub fn substitute(object: &Node, variables: &Variables, options: Options) -> Res
 /// An object with its variables substituted.
 #[derive(Debug, Clone)]
 pub struct Substituted {
-    /// The object.
     pub node: Node,
     /// Whether one of the variables came from a Secret.
     pub has_secrets: bool,

@@ -26,9 +26,7 @@ struct Variable {
 /// The kind of a reference of `substituteFrom`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
-    /// A ConfigMap.
     ConfigMap,
-    /// A Secret.
     Secret,
 }
 
@@ -36,9 +34,7 @@ pub enum SourceKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("substitute from '{kind}/{name}' error: {cause}")]
 pub struct SourceError {
-    /// Its kind.
     pub kind: SourceKind,
-    /// Its name.
     pub name: String,
     /// The API server's message, such as `configmaps "vars" not found`.
     pub cause: String,

@@ -1,6 +1,6 @@
 //! The table of recorded substitutions: fluxcd/pkg/envsubst v1.7.0 and `SubstituteVariables` of fluxcd/pkg/kustomize.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod recorded;
 

@@ -1,11 +1,5 @@
 //! Hostile texts: deep, growing, slow, truncated anywhere.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_substitute::{EvalError, MAX_BYTES, eval};
 

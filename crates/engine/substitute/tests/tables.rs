@@ -1,6 +1,6 @@
 //! Every row of `fixtures/substitute`: the results of kustomize-controller v1.9.5 for random expressions and objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 mod recorded;
 

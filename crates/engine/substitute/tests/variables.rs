@@ -1,11 +1,5 @@
 //! The values of variables, exemptions, and confidentiality of values.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_substitute::{Options, SourceError, SourceKind, SubstituteError, Undefined, Variables, substitute};
 use bumpwright_yaml::{Files, Node, read_resources, write_sigs};

@@ -50,7 +50,6 @@ impl fmt::Debug for GitKeys {
 /// The kind of an object to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// A commit.
     Commit,
     /// An annotated tag.
     Tag,
@@ -99,7 +98,6 @@ pub enum ObjectError {
     OpenPgp {
         /// The kind of the object.
         kind: ObjectKind,
-        /// The reason.
         error: OpenPgpError,
     },
     /// The SSH signature was not accepted.
@@ -107,7 +105,6 @@ pub enum ObjectError {
     Ssh {
         /// The kind of the object.
         kind: ObjectKind,
-        /// The reason.
         error: SshError,
     },
 }
@@ -224,7 +221,6 @@ pub enum GitVerifyError {
     Tag {
         /// Name and id of the tag.
         tag: String,
-        /// The reason.
         error: ObjectError,
     },
     /// The commit's signature was not accepted.
@@ -232,7 +228,6 @@ pub enum GitVerifyError {
     Commit {
         /// The commit id.
         commit: String,
-        /// The reason.
         error: ObjectError,
     },
 }

@@ -1,6 +1,6 @@
 //! Images signed by sigstore's own libraries in both formats of cosign, with the results of Flux's calls of cosign
 //! (`fixtures/verify/cosign.jsonl`).
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 

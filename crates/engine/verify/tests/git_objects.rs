@@ -1,6 +1,6 @@
 //! Commits and tags signed by gpg and ssh-keygen, with the verdicts of
 //! Flux's own libraries (`fixtures/verify/git.jsonl`).
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,6 +1,6 @@
 //! Hostile input that would cost time or memory: everything is bounded, and excess is rejected. No test measures time;
 //! without the bounds they would not end.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
 

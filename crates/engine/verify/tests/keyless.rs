@@ -1,5 +1,5 @@
 //! Keyless signatures, made with a Sigstore of the tests' own: each check has a signature that fails it alone.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,6 +1,6 @@
 //! Signatures of Notation, made by hand: each check has one that fails it alone. What Notation's own library makes is
 //! in `tests/real/notation.rs` of the program.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

@@ -1,5 +1,5 @@
 //! Repositories whose commits and tags the real git has signed, verified in all modes of a GitRepository.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
 

@@ -3,9 +3,7 @@
 /// `spec.ref` of a `GitRepository`; an empty text counts as absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GitReference<'a> {
-    /// A branch.
     pub branch: Option<&'a str>,
-    /// A tag.
     pub tag: Option<&'a str>,
     /// A range over the tags.
     pub semver: Option<&'a str>,
@@ -18,11 +16,9 @@ pub struct GitReference<'a> {
 /// `spec.ref` of an `OCIRepository`; an empty text counts as absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OciReference<'a> {
-    /// A tag.
     pub tag: Option<&'a str>,
     /// A range over the tags.
     pub semver: Option<&'a str>,
-    /// A digest.
     pub digest: Option<&'a str>,
 }
 

@@ -7,7 +7,6 @@ use std::fmt;
 pub enum Provider {
     /// GitHub, its Enterprise Server, and packages of the registry `ghcr.io`.
     GitHub,
-    /// GitLab.
     GitLab,
     /// Gitea and Forgejo, with their registries.
     Gitea,
@@ -15,13 +14,10 @@ pub enum Provider {
     Bitbucket,
     /// Any sender of a small signed JSON document, such as a pipeline.
     GenericHmac,
-    /// Docker Hub.
     DockerHub,
     /// Registries with CNCF distribution's notifications.
     Registry,
-    /// Harbor.
     Harbor,
-    /// Quay.
     Quay,
     /// Google's registries, through a push subscription of Pub/Sub.
     Gcr,

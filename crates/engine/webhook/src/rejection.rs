@@ -10,7 +10,6 @@ pub enum Rejection {
     /// A method other than POST.
     #[error("a webhook came with a method other than POST")]
     Method,
-    /// An unknown path.
     #[error(
         "a webhook came to an unknown path; use /hook/PROVIDER or, if the sender cannot sign, /hook/PROVIDER/DIGEST"
     )]
@@ -58,10 +57,7 @@ pub enum Rejection {
     },
     /// A relevant header occurs more than once.
     #[error("a webhook had the header {header} more than once")]
-    Repeated {
-        /// The header.
-        header: &'static str,
-    },
+    Repeated { header: &'static str },
     /// A body that is neither JSON nor a form with `payload`.
     #[error("a webhook was neither JSON nor a form with the field payload")]
     MediaType,

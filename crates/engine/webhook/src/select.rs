@@ -22,20 +22,15 @@ pub enum TargetKind {
 /// An object to reconcile by the annotation `reconcile.fluxcd.io/requestedAt`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    /// Its kind.
     pub kind: TargetKind,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 
 /// An object that may be reconciled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object<'a> {
-    /// Its namespace.
     pub namespace: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// `spec.suspend`: such an object is not selected; it is reconciled when it is resumed.
     pub suspended: bool,

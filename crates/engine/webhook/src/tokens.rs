@@ -33,17 +33,14 @@ pub enum InvalidEntry {
         Provider::names()
     )]
     Name {
-        /// The entry.
         entry: String,
         /// The namespace of the Secret.
         namespace: String,
         /// The name of the Secret.
         secret: String,
     },
-    /// It is empty.
     #[error("the entry {entry:?} of the Secret {namespace}/{secret} is empty; put a long random token there")]
     Empty {
-        /// The entry.
         entry: String,
         /// The namespace of the Secret.
         namespace: String,

@@ -39,7 +39,6 @@ pub enum ApplyError {
     /// The server refuses an apply that it accepted as a dry run.
     #[error("{subject} {step}: {error}")]
     Write {
-        /// The object.
         subject: String,
         /// The operation that failed.
         step: &'static str,
@@ -48,10 +47,7 @@ pub enum ApplyError {
     },
     /// An object to be recreated is not deleted in time.
     #[error("{subject} immutable field detected, failed to wait for object to be deleted: context deadline exceeded")]
-    Stays {
-        /// The object.
-        subject: String,
-    },
+    Stays { subject: String },
     /// The versions of the objects of a kind are not known, as the server does not answer.
     #[error(
         "the API server did not answer the list of {what}, so what has changed is not known; nothing of this stage was written: {error}"
@@ -115,7 +111,6 @@ impl Cause {
 pub struct Refusal {
     /// What it is about.
     pub cause: Cause,
-    /// The object.
     pub id: ObjectId,
     /// Flux's message.
     pub message: String,
@@ -167,7 +162,6 @@ impl fmt::Display for Refusals {
 /// A failed apply.
 #[derive(Debug)]
 pub struct Failed {
-    /// Why.
     pub error: ApplyError,
     /// The actions of the stages before.
     pub done: ChangeSet,
@@ -238,9 +232,7 @@ impl From<IgnoreRuleError> for ApplyError {
 #[derive(Debug, thiserror::Error)]
 #[error("{id} termination timeout: {problem}")]
 pub struct TerminationError {
-    /// The object.
     pub id: ObjectId,
-    /// Why.
     #[source]
     pub problem: TerminationProblem,
 }

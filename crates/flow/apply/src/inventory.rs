@@ -12,7 +12,6 @@ use bumpwright_api::ObjectId;
 /// One object of an inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The object.
     pub id: ObjectId,
     /// The version in which it was applied.
     pub version: String,
@@ -21,7 +20,6 @@ pub struct Entry {
 /// The objects, in the order in which they were applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// The objects.
     pub entries: Vec<Entry>,
 }
 

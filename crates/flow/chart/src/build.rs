@@ -54,9 +54,7 @@ pub struct Changes {
 /// Which chart an archive has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Which {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
 }
 

@@ -40,7 +40,6 @@ pub enum DependencyError<E: std::error::Error> {
     Local {
         /// Its name or alias.
         name: String,
-        /// Why.
         #[source]
         problem: Box<LocalDependencyError>,
     },
@@ -49,7 +48,6 @@ pub enum DependencyError<E: std::error::Error> {
     Repository {
         /// Its name or alias.
         name: String,
-        /// Why.
         #[source]
         problem: RepositoryUrlError,
     },
@@ -58,7 +56,6 @@ pub enum DependencyError<E: std::error::Error> {
     Remote {
         /// Its name or alias.
         name: String,
-        /// Why.
         error: E,
     },
 }
@@ -79,18 +76,15 @@ pub enum LocalDependencyError {
     Range {
         /// As it is written.
         version: String,
-        /// Why.
         #[source]
         problem: ConstraintError,
     },
     /// It is not a chart.
     #[error("failed to load chart from '{at}' (reference '{reference}'): {problem}")]
     Chart {
-        /// Where it is.
         at: String,
         /// Its repository, as it is written.
         reference: String,
-        /// Why.
         #[source]
         problem: Box<PlaceError>,
     },

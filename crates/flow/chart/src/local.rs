@@ -16,15 +16,12 @@ pub enum LocalError {
     Io {
         /// Its name: `stat`.
         call: &'static str,
-        /// Of what.
         path: PathBuf,
-        /// Why.
         error: io::Error,
     },
     /// A file has too many bytes.
     #[error("chart file {} is larger than the maximum file size {most}", bumpwright_gostd::quote(.name))]
     Size {
-        /// Its name.
         name: String,
         /// How many it may have.
         most: u64,
@@ -35,7 +32,6 @@ pub enum LocalError {
     /// It is something else.
     #[error("file '{}' does not appear to be a gzipped archive; got '{content}'", .path.display())]
     NoArchive {
-        /// Its path.
         path: PathBuf,
         /// What Go calls its content.
         content: &'static str,

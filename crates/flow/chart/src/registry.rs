@@ -26,7 +26,6 @@ pub struct OciChart {
 pub struct Pull {
     /// The client.
     pub registry: Arc<Registry>,
-    /// The credentials.
     pub login: Login,
     /// When the last byte must be there.
     pub deadline: Deadline,
@@ -152,22 +151,14 @@ pub enum OciVersionError {
     /// The registry does not give the tags.
     #[error("could not get tags for {name:?}: could not fetch tags for {repository:?}: {problem}")]
     Tags {
-        /// The chart.
         name: String,
-        /// Its repository.
         repository: String,
-        /// Why.
         #[source]
         problem: Box<RegistryError>,
     },
     /// No tag is a version.
     #[error("could not get tags for {name:?}: unable to locate any tags in provided repository: {repository}")]
-    NoTags {
-        /// The chart.
-        name: String,
-        /// Its repository.
-        repository: String,
-    },
+    NoTags { name: String, repository: String },
     /// The version that is wanted is not a range.
     #[error(transparent)]
     Range(#[from] ConstraintError),

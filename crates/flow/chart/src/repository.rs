@@ -16,7 +16,6 @@ pub struct Repository {
     pub authorization: Option<Secret>,
     /// Whether hosts of archives get it that are not the repository's.
     pub pass_credentials: bool,
-    /// The client.
     pub client: Client,
     /// When the last byte must be there.
     pub deadline: Deadline,
@@ -65,7 +64,6 @@ impl From<Unresolved> for PullError {
 pub struct NotAUrl {
     /// As it is written.
     pub reference: String,
-    /// Why.
     #[source]
     pub problem: url::ParseError,
 }

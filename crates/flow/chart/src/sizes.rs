@@ -5,7 +5,6 @@ use bumpwright_helm::MAX_FILE_BYTES;
 /// Bytes that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Of an index.
     pub index: u64,
     /// Of an archive of a chart.
     pub archive: u64,

@@ -22,7 +22,6 @@ pub enum PlaceError {
     /// The archive has too many bytes.
     #[error("size of chart '{name}' exceeds '{most}' bytes limit")]
     Size {
-        /// Its name.
         name: String,
         /// How many it may have.
         most: u64,

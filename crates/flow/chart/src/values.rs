@@ -33,7 +33,6 @@ pub enum ValuesFilesError {
     Unreadable {
         /// As it is named.
         name: String,
-        /// Why.
         #[source]
         problem: YamlError,
     },
@@ -53,14 +52,12 @@ impl ValuesFilesError {
 pub enum FilesOf<'a> {
     /// In the files of a source, by paths from their root.
     Source(&'a dyn Tree),
-    /// In the chart.
     Chart,
 }
 
 /// The files that a HelmChart names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValuesFiles {
-    /// Their names.
     pub names: Vec<String>,
     /// Whether those that are not there are passed over.
     pub ignore_missing: bool,

@@ -31,7 +31,6 @@ pub fn kubeconfig(secret: &Secret, reference: &SecretKeyRef) -> Result<Zeroizing
 /// A cluster described by a ConfigMap, and the identity for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterSettings {
-    /// The cluster.
     pub place: ClusterPlace,
     /// The audiences of tokens; empty for the default of the place.
     pub audiences: Vec<String>,

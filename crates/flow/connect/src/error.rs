@@ -12,16 +12,10 @@ pub enum AccessError {
     NotFound(ObjectName),
     /// A required key is missing.
     #[error("secret '{secret}': key '{key}' not found")]
-    NoKey {
-        /// The Secret.
-        secret: ObjectName,
-        /// The key.
-        key: &'static str,
-    },
+    NoKey { secret: ObjectName, key: &'static str },
     /// One half of a client certificate is missing.
     #[error("secret '{secret}' contains '{present}' but missing '{missing}'")]
     HalfPair {
-        /// The Secret.
         secret: ObjectName,
         /// The key that it has.
         present: &'static str,
@@ -31,7 +25,6 @@ pub enum AccessError {
     /// A name without a password, or the reverse.
     #[error("secret '{secret}': malformed basic auth - has '{present}' but missing '{missing}'")]
     HalfLogin {
-        /// The Secret.
         secret: ObjectName,
         /// The key that it has.
         present: &'static str,
@@ -43,12 +36,7 @@ pub enum AccessError {
     NoCertificates(ObjectName),
     /// The proxy's address is not valid.
     #[error("secret '{secret}': {detail}")]
-    Proxy {
-        /// The Secret.
-        secret: ObjectName,
-        /// The problem.
-        detail: String,
-    },
+    Proxy { secret: ObjectName, detail: String },
     /// No installation of a GitHub App, or two of them.
     #[error("secret '{0}' must contain exactly one of 'githubAppInstallationOwner' or 'githubAppInstallationID'")]
     Installation(ObjectName),
@@ -57,12 +45,7 @@ pub enum AccessError {
     GitHubApp(#[from] CloudError),
     /// The entry with a kubeconfig is missing.
     #[error("KubeConfig secret '{secret}' does not contain a '{key}' key with a kubeconfig")]
-    NoKubeconfig {
-        /// The Secret.
-        secret: ObjectName,
-        /// The key.
-        key: String,
-    },
+    NoKubeconfig { secret: ObjectName, key: String },
     /// The logins at registries are unusable.
     #[error(transparent)]
     Keychain(#[from] SecretError),
@@ -99,7 +82,6 @@ pub(crate) fn no_such_secret(name: &ObjectName) -> String {
 pub struct ConnectError {
     /// The reason of the condition.
     pub reason: Reason,
-    /// Its message.
     pub message: String,
     /// Whether retries are useless before the object changes.
     pub is_stalling: bool,

@@ -14,7 +14,6 @@ use bumpwright_http::{Proxy, Tls};
 /// The names of the objects that a connection needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
-    /// Secrets.
     pub secrets: BTreeSet<ObjectName>,
     /// The ServiceAccount whose image pull secrets are needed as well.
     pub pull_account: Option<ObjectName>,

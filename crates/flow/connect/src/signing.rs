@@ -19,7 +19,6 @@ pub enum SigningKeyError {
     NoKey {
         /// The Secret's name.
         secret: String,
-        /// The entry.
         key: &'static str,
     },
     /// The key needs a passphrase, which is missing.
@@ -27,7 +26,6 @@ pub enum SigningKeyError {
     NoPassphrase {
         /// The Secret's name.
         secret: String,
-        /// The entry.
         key: &'static str,
     },
     /// The passphrase does not unlock the OpenPGP key.
@@ -45,7 +43,6 @@ pub enum SigningKeyError {
     OpenPgp {
         /// The Secret's name.
         secret: String,
-        /// The problem.
         reason: SigningError,
     },
     /// The SSH key is not valid.
@@ -53,7 +50,6 @@ pub enum SigningKeyError {
     Ssh {
         /// The Secret's name.
         secret: String,
-        /// The problem.
         reason: SigningError,
     },
     /// A value cannot be decoded.

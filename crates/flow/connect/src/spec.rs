@@ -8,7 +8,6 @@ pub trait ConnectionSpec {
     /// Name and namespace; all references are to objects of that namespace.
     fn metadata(&self) -> &Metadata;
 
-    /// The Secrets.
     fn secret_refs(&self) -> Vec<&LocalRef>;
 
     /// The ServiceAccount whose image pull secrets are used; empty without one.

@@ -70,7 +70,6 @@ pub enum NoImage {
     Refused {
         /// Image and tag.
         image: String,
-        /// The guard.
         refusal: Box<GuardRefusal>,
         /// Whether the previous choice may stay.
         stays: bool,
@@ -82,7 +81,6 @@ pub enum NoImage {
 /// A policy and the input of its choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The policy.
     pub policy: &'a ImagePolicy,
     /// The repository that it names.
     pub repository: &'a ImageRepository,

@@ -11,7 +11,6 @@ pub enum InvalidImage {
     Scheme {
         /// As written.
         image: String,
-        /// The scheme.
         scheme: String,
     },
     /// It has a tag.
@@ -19,7 +18,6 @@ pub enum InvalidImage {
     Tag {
         /// As written.
         image: String,
-        /// The tag.
         tag: String,
     },
     /// It cannot be parsed.

@@ -49,7 +49,6 @@ pub struct Tags {
     pub tags: Vec<String>,
     /// How many tags `spec.exclusionList` dropped.
     pub excluded: usize,
-    /// Notes.
     pub notes: Vec<String>,
     /// The memory of the tags on the account of the job.
     pub held: Option<Reservation>,

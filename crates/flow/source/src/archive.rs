@@ -10,12 +10,7 @@ use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict, Walk, WriteError, Wr
 pub enum ArchiveError {
     /// A file cannot be read.
     #[error("cannot read {path}: {error}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        error: FileError,
-    },
+    Read { path: String, error: FileError },
     /// There are too many ignore rules.
     #[error("cannot read {path}: all ignore files may have {LONGEST_RULES} bytes together, with their paths")]
     Rules {

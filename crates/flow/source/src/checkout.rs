@@ -24,7 +24,6 @@ pub struct Wanted<'a> {
 pub enum Seen {
     /// The observed revision, unchanged. References were listed, nothing was fetched.
     Same(Revision),
-    /// A commit.
     Commit(Box<Commit>),
 }
 
@@ -37,7 +36,6 @@ pub struct Commit {
     pub reference: String,
     /// Its revision in statuses.
     pub revision: Revision,
-    /// Its message.
     pub message: String,
     /// Its bytes, with signature.
     pub bytes: Vec<u8>,

@@ -24,7 +24,6 @@ pub(super) struct Kept {
 pub struct OciRemote {
     /// The client.
     pub registry: Arc<Registry>,
-    /// The credentials.
     pub login: Login,
     /// The repository; its tag is not used.
     pub repository: Reference,

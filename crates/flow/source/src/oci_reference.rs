@@ -20,12 +20,10 @@ pub enum OciPick {
     Digest(String),
     /// A range of versions over the tags.
     Semver {
-        /// The range.
         range: String,
         /// A regular expression that tags must match; empty for all.
         filter: String,
     },
-    /// A tag.
     Tag(String),
 }
 
@@ -81,7 +79,6 @@ pub enum TagError {
     Range {
         /// As it is written.
         range: String,
-        /// Why.
         #[source]
         problem: bumpwright_semver::ConstraintError,
     },

@@ -10,9 +10,7 @@ use bumpwright_git::ObjectId;
 pub enum Reference {
     /// A commit, optionally with the short name of its branch.
     Commit {
-        /// Its id.
         id: String,
-        /// The branch.
         branch: Option<String>,
         /// A full name, shown in the revision.
         name: Option<String>,

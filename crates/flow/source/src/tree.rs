@@ -10,7 +10,6 @@ use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 /// A tree of files, and the mirrors with most of their contents.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// The root.
     pub root: Directory,
     mirrors: Vec<Objects>,
     /// Work done by walks so far.
@@ -58,7 +57,6 @@ pub struct Directory {
 pub enum Node {
     /// A folder.
     Directory(Directory),
-    /// A file.
     File(File),
     /// A symbolic link and its target. Archives leave links out; paths follow them.
     Link(Vec<u8>),
@@ -69,7 +67,6 @@ pub enum Node {
 pub struct File {
     /// Whether it is executable.
     pub executable: bool,
-    /// Its content.
     pub content: Content,
 }
 
@@ -87,7 +84,6 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// In the storage of the [`Files`].
     Kept {
-        /// Offset.
         offset: u64,
         /// Length in bytes.
         size: u64,

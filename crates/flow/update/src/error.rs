@@ -16,32 +16,16 @@ use bumpwright_signing::SigningError;
 pub enum RunError {
     /// The start of the run could not be fetched.
     #[error("failed to fetch '{url}': {source}")]
-    Fetch {
-        /// The remote.
-        url: String,
-        /// Why.
-        source: GitError,
-    },
+    Fetch { url: String, source: GitError },
     /// Objects could not be read or created.
     #[error("failed to read '{url}': {source}")]
-    Read {
-        /// The remote.
-        url: String,
-        /// Why.
-        source: GitError,
-    },
+    Read { url: String, source: GitError },
     /// The push was refused.
     #[error("failed to push to '{url}': {source}")]
-    Push {
-        /// The remote.
-        url: String,
-        /// Why.
-        source: GitError,
-    },
+    Push { url: String, source: GitError },
     /// Every attempt lost its race against another push.
     #[error("gave up on '{url}' after {tries} attempts, others pushed first each time: {source}")]
     Races {
-        /// The remote.
         url: String,
         /// Attempts made.
         tries: u32,
@@ -53,7 +37,6 @@ pub enum RunError {
         "failed to push to '{url}': another run that pushes there has not come to its end within {limit:?}; it is tried again"
     )]
     Busy {
-        /// The remote.
         url: String,
         /// How long this run waited.
         limit: std::time::Duration,
@@ -64,7 +47,6 @@ pub enum RunError {
          another reference, or have the server show this one (uploadpack.hideRefs, transfer.hideRefs)"
     )]
     Hidden {
-        /// The remote.
         url: String,
         /// The loss that repeated.
         source: GitError,
@@ -97,7 +79,6 @@ pub enum RunError {
     History {
         /// The repository.
         target: String,
-        /// Why.
         source: GitError,
     },
     /// The destination is not valid.
@@ -119,23 +100,13 @@ pub enum RunError {
     Selector(#[from] InvalidSelector),
     /// A policy's image is not valid: as with Flux, nothing is written.
     #[error("ImagePolicy {policy}: {source}; correct the image's name, or keep such tags out with the policy's filter")]
-    Image {
-        /// The policy.
-        policy: PolicyName,
-        /// The image.
-        source: InvalidImage,
-    },
+    Image { policy: PolicyName, source: InvalidImage },
     /// Rules were too much work; nothing is edited then.
     #[error("{0}; nothing was changed")]
     Rules(#[from] Overrun),
     /// A file differs from what was scanned.
     #[error("{path}: {source}")]
-    Splice {
-        /// The file.
-        path: String,
-        /// Why.
-        source: SpliceError,
-    },
+    Splice { path: String, source: SpliceError },
     /// A file or folder could not be read or written.
     #[error("cannot {action} {path}: {source}")]
     File {
@@ -171,7 +142,6 @@ pub enum RunError {
 /// A failure as a condition shows it (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The reason.
     pub reason: Reason,
     /// The message: which step failed, and why.
     pub message: String,

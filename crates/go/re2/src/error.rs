@@ -6,7 +6,6 @@ use std::fmt;
 /// The problem with a pattern, and the part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The problem.
     pub code: ErrorCode,
     /// The part of the pattern; any bytes.
     pub part: Vec<u8>,
@@ -14,7 +13,7 @@ pub struct Error {
 
 /// Go's `syntax.ErrorCode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Each says it in `Display`.
+// Each says it in `Display`.
 pub enum ErrorCode {
     InvalidClassRange,
     InvalidEscape,

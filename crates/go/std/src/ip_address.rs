@@ -7,7 +7,6 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("ParseAddr({}): {problem}{}", quote_bytes(.text), .at.as_ref().map(|at| format!(" (at {})", quote_bytes(at))).unwrap_or_default())]
 pub struct AddressError {
-    /// The text.
     pub text: Vec<u8>,
     /// The rule that it breaks.
     pub problem: &'static str,

@@ -9,7 +9,6 @@ use super::write::kyaml::{handle_of, spelling};
 /// A node with its comments. The lines of a comment begin with `#`.
 #[derive(Clone)]
 pub struct Annotated {
-    /// Its value.
     pub value: AnnotatedValue,
     /// Above it.
     pub head: String,

@@ -8,7 +8,6 @@ use compact_str::CompactString;
 pub struct Node {
     /// Its start. Copies keep the place of their original.
     pub place: Place,
-    /// Its value.
     pub value: Value,
 }
 
@@ -30,7 +29,6 @@ pub struct Scalar {
     pub text: CompactString,
     /// The type; never changed by a change of the text alone, as in yaml.v3.
     pub tag: Tag,
-    /// The style.
     pub style: Style,
 }
 
@@ -91,14 +89,12 @@ pub struct Entry {
     pub key: Scalar,
     /// The place of the key.
     pub place: Place,
-    /// The value.
     pub value: Node,
 }
 
 /// Items.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
-    /// The items.
     pub items: Vec<Node>,
     /// Whether it was written as `[…]`.
     pub flow: bool,

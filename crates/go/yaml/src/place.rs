@@ -14,7 +14,6 @@ impl FileId {
 pub struct Place {
     /// The file; [`FileId::NONE`] for nodes created by a program.
     pub file: FileId,
-    /// The line.
     pub line: u32,
     /// The column, in characters.
     pub column: u32,

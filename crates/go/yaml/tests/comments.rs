@@ -4,7 +4,7 @@
 //! `BUMPWRIGHT_YAML_COMMENTS=file` and `BUMPWRIGHT_YAML_KEPT=file` try the documents of other tables, as
 //! `fixtures/yaml/generate/comments` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_corpora::{named_or_fixture, rows};
 use bumpwright_yaml::{read_annotated, read_first_annotated, write_annotated, write_annotated_kyaml};

@@ -1,6 +1,6 @@
 //! The recorded builds of kustomize: what it printed is read and printed alike, byte for byte.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_corpora::{corpora, report, rows};
 use bumpwright_yaml::{FileId, read_resources, write_sigs};

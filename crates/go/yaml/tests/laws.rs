@@ -1,12 +1,6 @@
 //! Properties of every text: writing is stable, places are right, and no text takes more than its share of time or
 //! stack.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_yaml::{
     Duplicates, FileId, Files, Node, ReadOptions, SequenceIndent, Value, read, read_first, read_resources, write_json,

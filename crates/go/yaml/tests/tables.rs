@@ -1,7 +1,7 @@
 //! Compares readers and writers with every row of `fixtures/yaml`: the results of Go's libraries
 //! for some thousand texts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use bumpwright_corpora::{fixture, rows};
 use bumpwright_yaml::{

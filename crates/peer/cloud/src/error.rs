@@ -12,10 +12,7 @@ pub enum CloudError {
     /// A name other than `aws`, `azure` and `gcp`, in Flux's words (`fluxcd/pkg/auth`,
     /// `utils/provider.go`), whose providers are the same.
     #[error("provider '{name}' not implemented")]
-    Provider {
-        /// The name.
-        name: String,
-    },
+    Provider { name: String },
     /// A registry or an annotation that is not of the provider; Flux's text.
     #[error("{0}")]
     Unfit(String),
@@ -66,7 +63,6 @@ pub enum CloudError {
         doing: String,
         /// The address.
         url: String,
-        /// The defect.
         detail: String,
     },
     /// The deadline passed while another caller made the same request.

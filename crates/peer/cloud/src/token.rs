@@ -13,7 +13,6 @@ use bumpwright_secret::Secret;
 /// A bearer token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessToken {
-    /// The token.
     pub token: Secret,
     /// When it expires, if the service said so.
     pub expires: Option<SystemTime>,

@@ -18,7 +18,6 @@ pub enum ForgeError {
     Net {
         /// The attempted action.
         attempt: String,
-        /// Why.
         source: NetError,
     },
     /// The forge refused.
@@ -28,7 +27,6 @@ pub enum ForgeError {
         attempt: String,
         /// The address.
         url: String,
-        /// Its status.
         status: StatusCode,
         /// The server's text, after a colon; may be empty.
         said: String,
@@ -78,7 +76,6 @@ pub enum ForgeError {
         attempt: String,
         /// The address.
         url: String,
-        /// The limit.
         limit: usize,
     },
 }

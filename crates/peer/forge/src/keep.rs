@@ -67,7 +67,6 @@ pub enum PullRequestState {
 pub enum Found {
     /// None, or only some with other content.
     Nothing,
-    /// An open one.
     Open(OpenPullRequest),
     /// One with the same content that somebody has closed without a merge.
     Declined(Kept),

@@ -9,7 +9,6 @@ pub struct Numbered {
     pub number: u64,
     /// The address of its web page.
     pub url: String,
-    /// Its title.
     pub title: String,
     /// The branch to merge into.
     pub base: String,
@@ -20,7 +19,6 @@ pub struct Numbered {
 /// The end of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It is open.
     Open,
     /// It was merged.
     Merged,

@@ -14,7 +14,6 @@ pub enum GitAddress<'a> {
     Web(&'a Url),
     /// `ssh://` or `user@host:path`. The port is that of SSH and does not apply to the API.
     Ssh {
-        /// The host.
         host: &'a str,
         /// The path on it.
         path: &'a str,
@@ -38,17 +37,13 @@ pub enum InvalidAddress {
     /// The path is not that of a repository.
     #[error("{path:?} is not the path of a repository at a {kind} forge: OWNER/NAME is")]
     Path {
-        /// The path.
         path: String,
         /// The kind of the forge.
         kind: ForgeApi,
     },
     /// The host is not valid in a URL.
     #[error("no API can be derived from the host {host:?}; give its URL")]
-    Host {
-        /// The host.
-        host: String,
-    },
+    Host { host: String },
 }
 
 impl Repository {

@@ -77,7 +77,6 @@ impl Verdict {
 pub struct CommitStatus<'a> {
     /// Which check it is of.
     pub context: &'a str,
-    /// The verdict.
     pub verdict: Verdict,
     /// In a few words: GitHub takes 140 characters.
     pub description: &'a str,

@@ -97,7 +97,6 @@ pub enum GitError {
     Exceeded {
         /// What exceeds the bound.
         of: String,
-        /// The bound.
         bound: Exceeded,
     },
     /// The deadline passed.

@@ -1,5 +1,5 @@
 //! What a server that echoes bodies answers to clients that are slow, odd, or there when it stops.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::net::SocketAddr;
 use std::time::Duration;

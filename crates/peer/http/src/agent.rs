@@ -31,9 +31,7 @@ pub enum ProxyError {
     /// A variable of the environment has an address whose form is unknown.
     #[error("the environment variable `{name}`: {problem}")]
     VariableAddress {
-        /// Its name.
         name: &'static str,
-        /// Why.
         #[source]
         problem: InvalidProxy,
     },
@@ -42,7 +40,6 @@ pub enum ProxyError {
 /// Why no connection can be set up.
 #[derive(Debug, Error)]
 pub enum SettingsError {
-    /// The proxy.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
     /// Certificates or a key.
@@ -64,7 +61,6 @@ pub struct Peer {
     /// The longest time to connect, and the longest time without a byte of an awaited answer; none where
     /// only time limits count.
     pub silence: Option<Duration>,
-    /// The user agent.
     pub user_agent: String,
 }
 

@@ -43,7 +43,6 @@ pub enum NetError {
     TooLarge {
         /// The address.
         url: String,
-        /// The limit.
         limit: usize,
     },
     /// There is no memory for the answer on the account of the tenant.

@@ -8,7 +8,6 @@ use url::Host;
 /// A kind of private network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Network {
-    /// This machine.
     Machine,
     /// The link, and metadata endpoints of clouds, which have credentials.
     Link,

@@ -18,10 +18,7 @@ pub enum Login {
         password: Secret,
     },
     /// A bearer token (RFC 6750).
-    Bearer {
-        /// The token.
-        token: Secret,
-    },
+    Bearer { token: Secret },
 }
 
 impl Login {

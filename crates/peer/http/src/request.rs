@@ -147,9 +147,7 @@ pub struct Answer {
     pub url: Url,
     /// Whether the address comes from a redirect.
     pub redirected: bool,
-    /// The status.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; empty for `HEAD`.
     pub body: Vec<u8>,

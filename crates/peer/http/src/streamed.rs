@@ -9,7 +9,6 @@ use super::{Incoming, NetError};
 /// A successful answer, as a reader of its body. A truncated, late or
 /// too large body is an error that contains a [`NetError`].
 pub struct Streamed {
-    /// The headers.
     pub headers: HeaderMap,
     body: Incoming,
     limit: usize,

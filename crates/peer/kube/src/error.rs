@@ -25,7 +25,6 @@ pub enum ClusterError {
     NotFound {
         /// The kind's name in paths, or the caller's name for it.
         plural: String,
-        /// Its group.
         group: String,
         /// The object's name.
         name: String,
@@ -36,7 +35,6 @@ pub enum ClusterError {
     /// No kind of that name is served, in the words of Go's client.
     #[error("no matches for kind {kind:?} in version {api_version:?}")]
     NoMatch {
-        /// The kind.
         kind: String,
         /// `group/version`, or `v1`.
         api_version: String,
@@ -48,7 +46,6 @@ pub enum ClusterError {
         code: u16,
         /// `metav1.StatusReason`; may be empty.
         reason: String,
-        /// Its message.
         message: String,
     },
     /// The lease expired.
@@ -68,9 +65,7 @@ pub enum ClusterError {
     /// The object does not match its kind.
     #[error("{kind} {name}: {error}")]
     Unreadable {
-        /// The kind.
         kind: &'static str,
-        /// The object.
         name: ObjectName,
         /// The mismatch.
         error: String,
@@ -95,7 +90,6 @@ pub enum RemoteError {
     /// The credentials of a user are in a file.
     #[error("user '{user}' references {file}")]
     UserFile {
-        /// The user.
         user: String,
         /// The file, and what is supported.
         file: &'static str,
@@ -126,7 +120,6 @@ pub enum RemoteError {
     /// An address is not one.
     #[error("the address {address:?} cannot be used: {error}")]
     Address {
-        /// The address.
         address: String,
         /// What is wrong with it.
         error: http::uri::InvalidUri,

@@ -7,7 +7,6 @@ use kube::api::ApiResource;
 pub struct GroupVersionKind {
     /// API group; empty for the core group.
     pub group: String,
-    /// Version.
     pub version: String,
     /// The name of the kind.
     pub kind: String,
@@ -18,7 +17,6 @@ pub struct GroupVersionKind {
 pub struct Kind {
     /// API group; empty for the core group.
     pub group: &'static str,
-    /// Version.
     pub version: &'static str,
     /// The name of the kind.
     pub kind: &'static str,

@@ -29,52 +29,27 @@ pub enum BucketError {
     Sts(String),
     /// `spec.sts.endpoint` is not an address.
     #[error("failed to parse STS endpoint '{endpoint}': {detail}")]
-    StsAddress {
-        /// The endpoint.
-        endpoint: String,
-        /// The defect.
-        detail: String,
-    },
+    StsAddress { endpoint: String, detail: String },
     /// The existence of the bucket could not be confirmed.
     #[error("failed to confirm existence of '{bucket}' bucket: {cause}")]
-    Unconfirmed {
-        /// The bucket.
-        bucket: String,
-        /// The cause.
-        cause: Box<ObjectError>,
-    },
+    Unconfirmed { bucket: String, cause: Box<ObjectError> },
     /// There is no such bucket.
     #[error("bucket '{bucket}' not found")]
-    NotFound {
-        /// The bucket.
-        bucket: String,
-    },
+    NotFound { bucket: String },
     /// The file of ignore rules exists and cannot be read.
     #[error("failed to get Etag for '{key}' object: {cause}")]
-    IgnoreFile {
-        /// Its key.
-        key: String,
-        /// The cause.
-        cause: Box<ObjectError>,
-    },
+    IgnoreFile { key: String, cause: Box<ObjectError> },
     /// A page of the list cannot be fetched.
     #[error(
         "indexation of objects from bucket '{bucket}' failed: listing objects from bucket '{bucket}' failed: {cause}"
     )]
-    List {
-        /// The bucket.
-        bucket: String,
-        /// The cause.
-        cause: Box<ObjectError>,
-    },
+    List { bucket: String, cause: Box<ObjectError> },
     /// An object cannot be fetched or stored.
     #[error("fetch from bucket '{bucket}' failed: failed to get '{key}' object: {cause}")]
     Object {
-        /// The bucket.
         bucket: String,
         /// The object's key.
         key: String,
-        /// The cause.
         cause: Box<ObjectError>,
     },
     /// An object's key is not a valid path.
@@ -82,11 +57,9 @@ pub enum BucketError {
         "fetch from bucket '{bucket}' failed: failed to resolve path for '{key}' object: {detail}; exclude it with spec.ignore or a .sourceignore file"
     )]
     Place {
-        /// The bucket.
         bucket: String,
         /// The object's key, with control characters escaped.
         key: String,
-        /// The defect.
         detail: Misplaced,
     },
     /// The bucket exceeds a limit.
@@ -94,7 +67,6 @@ pub enum BucketError {
         "fetch from bucket '{bucket}' failed: {detail}; exclude objects with spec.ignore or a .sourceignore file, or name a spec.prefix"
     )]
     TooMuch {
-        /// The bucket.
         bucket: String,
         /// The limit.
         detail: String,
@@ -150,12 +122,7 @@ pub enum AccountError {
         "failed to create shared credential from '{secret}' Secret data: failed to extract account name from endpoint: \
          expected '{host}' to be a subdomain"
     )]
-    Host {
-        /// The Secret.
-        secret: String,
-        /// The host.
-        host: String,
-    },
+    Host { secret: String, host: String },
     /// It is not Base64.
     #[error("decode account key: it is not Base64")]
     Encoding,
@@ -188,7 +155,6 @@ pub enum ObjectError {
     Answer {
         /// The address.
         place: String,
-        /// The defect.
         detail: String,
     },
     /// The bucket's name, the region or the endpoint is not usable.

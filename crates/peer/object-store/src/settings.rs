@@ -54,7 +54,6 @@ impl fmt::Display for BucketProvider {
 pub struct Keys {
     /// The Secret's name.
     pub name: String,
-    /// Its values.
     pub data: BTreeMap<String, Secret>,
 }
 
@@ -90,7 +89,6 @@ impl fmt::Display for StsProvider {
 /// `spec.sts`: a service for temporary credentials.
 #[derive(Clone, Debug)]
 pub struct Sts {
-    /// Its provider.
     pub provider: StsProvider,
     /// Its address.
     pub endpoint: String,

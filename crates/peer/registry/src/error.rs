@@ -19,7 +19,6 @@ pub enum RegistryError {
         /// The error without.
         http: Box<RegistryError>,
     },
-    /// An error response.
     #[error("{0}")]
     Refused(Box<ErrorResponse>),
     /// The challenge of the registry cannot be met.
@@ -61,7 +60,6 @@ pub enum RegistryError {
         found: String,
         /// The requested digest.
         wanted: String,
-        /// The image.
         image: String,
     },
     /// The content is not an image, or has no such part.

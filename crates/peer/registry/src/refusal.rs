@@ -21,7 +21,6 @@ const BODY: usize = 64 << 10;
 pub struct ErrorResponse {
     /// Method and address, after redirects; `GET https://ghcr.io/v2/acme/app/tags/list?n=1000`.
     pub request: String,
-    /// The status.
     pub status: u16,
     /// Its error codes of the distribution specification: `NAME_UNKNOWN`, `UNAUTHORIZED`.
     pub codes: Vec<String>,

@@ -19,7 +19,6 @@ pub enum StorageError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
         cause: io::Error,
     },
     /// A name is not valid for an artifact.
@@ -30,26 +29,18 @@ pub enum StorageError {
     File {
         /// `write`, `rename`, …
         attempt: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: io::Error,
     },
     /// The contents of an artifact could not be read; the storage itself works.
     #[error("cannot fill the artifact {path}: {cause}")]
-    Fill {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        cause: FillError,
-    },
+    Fill { path: PathBuf, cause: FillError },
     /// An artifact is too large.
     #[error(
         "the artifact {path} would have more than {most} bytes; leave files out with spec.ignore or .sourceignore, or raise \
          --max-artifact-size"
     )]
     TooLarge {
-        /// Its path.
         path: PathBuf,
         /// The limit, in bytes.
         most: u64,
@@ -60,7 +51,6 @@ pub enum StorageError {
          .sourceignore, or raise --artifacts-size"
     )]
     Full {
-        /// Its path.
         path: PathBuf,
         /// Whose quota is exceeded.
         whose: String,
@@ -69,16 +59,10 @@ pub enum StorageError {
     },
     /// An artifact has no digest, or an unsupported one.
     #[error("cannot check the artifact {path}: {cause}")]
-    Digest {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        cause: DigestError,
-    },
+    Digest { path: PathBuf, cause: DigestError },
     /// A file differs from what was written. It was removed, so that the source writes it again.
     #[error("the artifact {path} is damaged: its digest is {found}, it was written as {expected}; it was removed")]
     Damaged {
-        /// Its path.
         path: PathBuf,
         /// The digest of the written bytes.
         expected: Digest,
@@ -91,7 +75,6 @@ pub enum StorageError {
          written it anew, so look at its status again"
     )]
     Replaced {
-        /// Its path.
         path: PathBuf,
         /// The requested digest.
         wanted: Digest,

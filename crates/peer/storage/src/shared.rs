@@ -22,12 +22,7 @@ pub enum SharedError<E> {
     Caller(E),
     /// The rest of the artifact could not be read, or it is damaged: nothing of it may be used.
     #[error("cannot read the artifact {key} to its end: {cause}")]
-    Read {
-        /// Which one.
-        key: String,
-        /// Why.
-        cause: io::Error,
-    },
+    Read { key: String, cause: io::Error },
 }
 
 /// Values by the artifact that they were made from, bounded in bytes. The key says all that may differ: a digest alone

@@ -1,11 +1,5 @@
 //! Answers of the server, compared with source-controller's for the same requests (fixtures/storage/http.jsonl).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout)]
 
 mod support;

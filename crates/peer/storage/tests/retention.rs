@@ -1,11 +1,5 @@
 //! Garbage: the decisions of source-controller's storage, on the folders of fixtures/storage.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout)]
 
 mod support;

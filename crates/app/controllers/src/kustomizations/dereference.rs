@@ -16,9 +16,7 @@ use bumpwright_kube::{KUSTOMIZATION, Kind, Object};
 /// The source of a Kustomization.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// Its object.
     pub(crate) object: Arc<Object>,
-    /// Its kind.
     pub(crate) kind: &'static Kind,
     /// Its archive.
     pub(crate) artifact: Artifact,

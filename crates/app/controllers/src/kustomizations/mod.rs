@@ -55,7 +55,6 @@ pub(crate) struct Kustomizations {
     memories: Memories,
 }
 
-/// Kinds of sources.
 const SOURCES: [&Kind; 4] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET, &EXTERNAL_ARTIFACT];
 
 /// Kinds whose changes trigger a reconciliation.

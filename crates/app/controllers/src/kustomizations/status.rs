@@ -176,7 +176,6 @@ fn inventory(status: &Status) -> Result<Option<Inventory>, InvalidId> {
 
 /// The record of applied objects in the status.
 pub(crate) enum Before {
-    /// An inventory.
     Inventory(Inventory),
     /// A snapshot of an older controller.
     Snapshot(Snapshot),

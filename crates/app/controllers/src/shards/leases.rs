@@ -16,7 +16,6 @@ const GROUP: &str = "bumpwright.dev/shards";
 /// What a member says of itself.
 const MEMBER: &str = "bumpwright.dev/shard";
 
-/// The deal.
 const DEAL: &str = "bumpwright.dev/deal";
 
 /// The names of a group.

@@ -15,7 +15,6 @@ use bumpwright_storage::{self as storage, Storage, StorageError};
 pub(crate) struct ArtifactWriter<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) kind: &'static Kind,
-    /// The source.
     pub(crate) name: &'a ObjectName,
     /// The name of its file.
     pub(crate) file: String,

@@ -33,7 +33,6 @@ const INTERVAL: Duration = Duration::from_secs(60);
 
 /// A kind of source, by the type of its objects.
 pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
-    /// The kind.
     const KIND: &'static Kind;
     /// The name of the link to the newest artifact, for `status.url`; none for kinds without that field.
     const LINK: Option<&'static str>;
@@ -188,7 +187,6 @@ impl<S: Source> Reconcile for Sources<S> {
 pub(crate) struct SourceRequest<'a, S: Source> {
     pub(crate) sources: &'a Arc<SourcesContext>,
     pub(crate) request: &'a ReconcileRequest<'a>,
-    /// The source.
     pub(crate) object: S,
     /// The input of the artifact as recorded in the status at the beginning.
     pub(crate) observed: S::Observed,

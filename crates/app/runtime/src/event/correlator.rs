@@ -34,7 +34,6 @@ pub enum Correlated {
     Create {
         /// Where it lives.
         namespace: String,
-        /// The Event.
         event: Value,
     },
     /// `PATCH` the Event of that name (as `application/strategic-merge-patch+json` in client-go); on 404, after the
@@ -42,7 +41,6 @@ pub enum Correlated {
     Patch {
         /// Where it lives.
         namespace: String,
-        /// Its name.
         name: String,
         /// The changes.
         patch: Value,

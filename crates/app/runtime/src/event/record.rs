@@ -15,16 +15,12 @@ const PREFIX: &str = "event.toolkit.fluxcd.io/";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
-    /// The kind.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// The namespace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// The name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Its uid.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Group and version.
@@ -81,7 +77,6 @@ impl EventType {
 /// An event of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The object.
     pub object: ObjectReference,
     /// Another object that it is about, such as the source of a Kustomization. As `action`, it is not part of the Event
     /// in the cluster: core/v1 has it, but Flux' recorder leaves it out.
@@ -99,7 +94,6 @@ pub struct Event {
     pub annotations: BTreeMap<String, String>,
     /// Flux' controller for the kind, such as `image-automation-controller`.
     pub controller: String,
-    /// The time.
     pub at: SystemTime,
 }
 

@@ -12,7 +12,6 @@ pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// What is known of a metric before it has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricDescription {
-    /// The name.
     pub name: &'static str,
     /// `counter`, `gauge` or `histogram`.
     pub kind: &'static str,

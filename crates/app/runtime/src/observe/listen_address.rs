@@ -14,7 +14,6 @@ pub enum ListenAddress {
     At {
         /// A name or an address, without brackets.
         host: String,
-        /// The port.
         port: u16,
     },
 }

@@ -441,7 +441,6 @@ pub enum ObjectStatus {
     Failing,
     /// It failed, and a retry would not help.
     Stalled,
-    /// It is suspended.
     Suspended,
 }
 

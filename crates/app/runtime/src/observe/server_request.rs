@@ -52,7 +52,6 @@ pub struct Page {
     pub status: u16,
     /// The body's media type.
     pub media_type: &'static str,
-    /// The body.
     pub body: String,
 }
 

@@ -31,7 +31,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// The reconciler of a kind.
 pub trait Reconcile: Send + Sync + 'static {
-    /// The kind.
     const KIND: &'static Kind;
     /// Flux's name for the controller of the kind, the source of its events.
     const CONTROLLER: &'static str;

@@ -19,9 +19,7 @@ pub struct Services {
     pub cluster: Cluster,
     /// The recorder of events.
     pub recorder: Recorder,
-    /// The metrics.
     pub metrics: Metrics,
-    /// The log.
     pub log: Log,
     /// The limit of parked reconciliations.
     pub parked: ParkedRequests,

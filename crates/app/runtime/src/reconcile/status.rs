@@ -28,21 +28,18 @@ pub enum Outcome {
     Stalled {
         /// The reason of Ready and Stalled.
         reason: Reason,
-        /// Their message.
         message: String,
     },
     /// Failed, retried with backoff.
     Backoff {
         /// The reason of Ready.
         reason: Reason,
-        /// Its message.
         message: String,
     },
     /// Failed, retried after a fixed time: it waits for another object, or has a retry interval.
     RequeueAfter {
         /// The reason of Ready.
         reason: Reason,
-        /// Its message.
         message: String,
         /// The time until the retry.
         after: std::time::Duration,
@@ -74,7 +71,6 @@ pub struct Status {
     written: Map<String, Value>,
     /// The fields besides the conditions.
     pub fields: Map<String, Value>,
-    /// The conditions.
     pub conditions: Conditions,
     generation: i64,
     /// The version of the object for the next write.
@@ -89,11 +85,8 @@ pub struct Status {
 /// An event about the object, to be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// Its type.
     pub event_type: EventType,
-    /// Its reason.
     pub reason: Reason,
-    /// Its message.
     pub message: String,
 }
 

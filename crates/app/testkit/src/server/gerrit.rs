@@ -163,6 +163,7 @@ impl Gerrit {
     }
 }
 
+/// A project of the shared Gerrit, and a clone of it to commit in.
 pub struct Project {
     gerrit: &'static Gerrit,
     pub name: &'static str,

@@ -108,6 +108,7 @@ pub enum Login {
 type Intercept = Arc<dyn Fn(&Seen) -> Option<Fault> + Send + Sync>;
 type Hook = Box<dyn Fn(&Seen) + Send + Sync>;
 
+/// How the server is reached.
 #[derive(Default)]
 pub struct Options {
     pub login: Login,

@@ -34,6 +34,7 @@ pub enum Release {
     Two,
 }
 
+/// Which registry is started, and how it is reached.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     pub release: Release,

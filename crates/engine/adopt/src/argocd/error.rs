@@ -38,7 +38,6 @@ pub(super) enum NoMarkers {
     .label.as_ref().map(|(key, value)| format!(" that leaves {key}: {value} out")).unwrap_or_default()
 )]
 pub(super) struct Intruder {
-    /// The field.
     pub(super) place: String,
     /// The automation.
     pub(super) name: PolicyName,

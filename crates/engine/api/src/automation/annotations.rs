@@ -76,7 +76,6 @@ pub enum VerifyLevel {
     /// Nothing.
     #[default]
     None,
-    /// The builds.
     Build,
     /// The builds, and dry runs of what changes at the API server.
     Server,

@@ -129,7 +129,6 @@ pub enum SigningKeyType {
     /// OpenPGP, the default.
     #[default]
     Gpg,
-    /// SSH.
     Ssh,
 }
 

@@ -23,7 +23,6 @@ pub struct BucketSpec {
     pub bucket_name: String,
     /// Host, and optionally port, of the object store.
     pub endpoint: String,
-    /// The region.
     #[serde(default)]
     pub region: String,
     /// Prefix of the names of the objects to fetch.

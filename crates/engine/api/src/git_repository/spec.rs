@@ -61,9 +61,7 @@ pub struct GitRepositorySpec {
 /// take `semver` before `tag`, as the document says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct GitRef {
-    /// A branch.
     pub branch: Option<String>,
-    /// A tag.
     pub tag: Option<String>,
     /// A range over the tags.
     pub semver: Option<String>,
@@ -100,7 +98,6 @@ impl GitVerification {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GitInclude {
-    /// The repository.
     pub repository: LocalRef,
     /// A folder of its artifact; all of it when empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -25,7 +25,6 @@ pub struct HelmChartSpec {
     /// A version or a range, for a repository; the newest one when empty.
     #[serde(default)]
     pub version: String,
-    /// Where it is.
     pub source_ref: ChartSource,
     /// How often to look for a new version.
     pub interval: Option<GoDuration>,
@@ -58,7 +57,6 @@ pub struct ChartSource {
     pub api_version: Option<String>,
     /// `HelmRepository`, `GitRepository` or `Bucket`.
     pub kind: String,
-    /// Its name.
     pub name: String,
 }
 

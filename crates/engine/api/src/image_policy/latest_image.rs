@@ -6,9 +6,7 @@ use bumpwright_policy::LatestRef;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("status.latestImage {text:?} is not NAME:TAG[@DIGEST]: {why}")]
 pub struct InvalidLatestImage {
-    /// The text.
     pub text: String,
-    /// The reason.
     pub why: &'static str,
 }
 

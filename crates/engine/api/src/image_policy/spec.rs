@@ -49,7 +49,6 @@ pub struct ImagePolicySpec {
 /// Reference to an `ImageRepository`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ImageRepositoryRef {
-    /// Its name.
     pub name: String,
     /// Its namespace; the policy's when absent.
     pub namespace: Option<String>,
@@ -108,7 +107,6 @@ pub struct ImagePolicyStatus {
     pub latest_image: Option<String>,
     /// The image before (v1).
     pub observed_previous_ref: Option<StatusRef>,
-    /// Conditions.
     #[serde(default)]
     pub conditions: Vec<Condition>,
 }
@@ -119,7 +117,6 @@ pub struct StatusRef {
     /// The image's name; the v1 document's own example calls it `image`.
     #[serde(alias = "image")]
     pub name: String,
-    /// The tag.
     pub tag: String,
     /// The digest, when it is reflected.
     #[serde(default)]

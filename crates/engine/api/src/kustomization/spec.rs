@@ -96,7 +96,6 @@ pub struct KustomizationSpec {
 pub struct KustomizationSource {
     /// `GitRepository`, `OCIRepository`, `Bucket` or `ExternalArtifact`.
     pub kind: String,
-    /// Its name.
     pub name: String,
     /// Its namespace; that of the Kustomization when empty.
     pub namespace: Option<String>,
@@ -106,7 +105,6 @@ pub struct KustomizationSource {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dependency {
-    /// Its name.
     pub name: String,
     /// Its namespace; that of the dependent when empty.
     pub namespace: Option<String>,
@@ -118,9 +116,7 @@ pub struct Dependency {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CommonMetadata {
-    /// Labels.
     pub labels: BTreeMap<String, String>,
-    /// Annotations.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -141,7 +137,6 @@ pub struct PostBuild {
 pub struct SubstituteReference {
     /// `ConfigMap` or `Secret`.
     pub kind: String,
-    /// Its name.
     pub name: String,
     /// Whether it may be missing.
     #[serde(default)]
@@ -192,7 +187,6 @@ pub struct Json6902Operation {
     pub path: String,
     /// The path to move or copy from.
     pub from: String,
-    /// The value.
     pub value: Option<Value>,
 }
 
@@ -225,11 +219,8 @@ pub struct ObjectSelector {
     pub group: String,
     /// API version.
     pub version: String,
-    /// Kind.
     pub kind: String,
-    /// Name.
     pub name: String,
-    /// Namespace.
     pub namespace: String,
     /// Label selector in the syntax of `kubectl -l`.
     pub label_selector: String,
@@ -244,9 +235,7 @@ pub struct ObjectReference {
     /// `group/version`, of which only the group is used; `apps/v1` when empty.
     #[serde(default)]
     pub api_version: String,
-    /// Its kind.
     pub kind: String,
-    /// Its name.
     pub name: String,
     /// Its namespace; empty for cluster-scoped objects.
     #[serde(default)]
@@ -259,7 +248,6 @@ pub struct ObjectReference {
 pub struct HealthExpressions {
     /// `group/version` of the kind.
     pub api_version: String,
-    /// The kind.
     #[serde(default)]
     pub kind: String,
     /// True when the object is ready.
@@ -302,7 +290,6 @@ pub struct KubeConfigRef {
 /// An entry of a Secret.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SecretKeyRef {
-    /// The Secret.
     pub name: String,
     /// The entry; `value` or `value.yaml` when absent.
     pub key: Option<String>,

@@ -17,7 +17,6 @@ use crate::tree::Place;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {name} stands twice and differs: {first} and {second}; leave one of them out")]
 pub struct Conflict {
-    /// The kind.
     pub kind: &'static str,
     /// Namespace and name.
     pub name: ObjectName,

@@ -91,11 +91,9 @@ impl Object {
 /// An object and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// The file.
     pub path: String,
     /// Start of the object.
     pub place: Place,
-    /// The object.
     pub object: Object,
 }
 
@@ -103,11 +101,9 @@ pub struct Document {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{}:{}: {cause}", .place.line, .place.column)]
 pub struct ManifestError {
-    /// The file.
     pub path: String,
     /// The place in the file.
     pub place: Place,
-    /// The fault.
     pub cause: Cause,
 }
 
@@ -123,7 +119,6 @@ pub enum Cause {
     /// An object of ours whose version is too old or unknown.
     #[error("{kind} of {api_version} is not read here; {way_out}")]
     Version {
-        /// The kind.
         kind: String,
         /// The version as written.
         api_version: String,
@@ -133,9 +128,7 @@ pub enum Cause {
     /// An object of one of our groups whose kind the group does not have, but nearly.
     #[error("kind {kind} is unknown in {group}: did you mean {near}?")]
     Kind {
-        /// The kind.
         kind: String,
-        /// The group.
         group: String,
         /// The kind that is meant.
         near: &'static str,

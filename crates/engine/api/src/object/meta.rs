@@ -18,7 +18,6 @@ pub struct Metadata {
     /// Labels, for selectors.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Annotations.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
@@ -43,9 +42,7 @@ impl Metadata {
 /// Namespace and name of an object of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 

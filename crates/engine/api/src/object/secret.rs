@@ -33,28 +33,13 @@ enum Value {
 pub enum InvalidSecret {
     /// A value under `data` that is not base64.
     #[error("Secret {name}: data.{key} is not base64; write plain text under stringData")]
-    NotBase64 {
-        /// The Secret.
-        name: ObjectName,
-        /// The key.
-        key: String,
-    },
+    NotBase64 { name: ObjectName, key: String },
     /// A value that is SOPS ciphertext.
     #[error("Secret {name}: the value of {key} is encrypted by SOPS; give the decrypted Secret")]
-    Encrypted {
-        /// The Secret.
-        name: ObjectName,
-        /// The key.
-        key: String,
-    },
+    Encrypted { name: ObjectName, key: String },
     /// A value that is not text, where text is required.
     #[error("Secret {name}: the value of {key} is not UTF-8 text")]
-    NotText {
-        /// The Secret.
-        name: ObjectName,
-        /// The key.
-        key: String,
-    },
+    NotText { name: ObjectName, key: String },
 }
 
 impl Secret {

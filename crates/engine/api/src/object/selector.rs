@@ -43,7 +43,6 @@ pub enum InvalidSelector {
     /// An invalid key.
     #[error("key: Invalid value: {key:?}: {why}")]
     Key {
-        /// The key.
         key: String,
         /// The rule that it breaks.
         why: &'static str,
@@ -55,7 +54,6 @@ pub enum InvalidSelector {
         index: usize,
         /// The label.
         key: String,
-        /// The value.
         value: String,
         /// The rule that it breaks.
         why: &'static str,

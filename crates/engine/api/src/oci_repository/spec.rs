@@ -64,7 +64,6 @@ pub struct OciRef {
     pub semver: Option<String>,
     /// A regular expression that the tags must match.
     pub semver_filter: Option<String>,
-    /// A tag.
     pub tag: Option<String>,
 }
 
@@ -98,9 +97,7 @@ pub struct OciVerification {
 /// An identity as two regular expressions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OidcIdentity {
-    /// The issuer.
     pub issuer: String,
-    /// The subject.
     pub subject: String,
 }
 

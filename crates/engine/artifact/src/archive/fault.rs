@@ -29,66 +29,42 @@ pub enum ReadError {
     },
     /// A limit was exceeded.
     #[error("unpack the archive: {what} at {name}; the limit is {limit}")]
-    LimitExceeded {
-        /// Which limit.
-        what: Limit,
-        /// The entry.
-        name: String,
-        /// The limit.
-        limit: u64,
-    },
+    LimitExceeded { what: Limit, name: String, limit: u64 },
     /// The budget of the job was exceeded.
     #[error("unpack the archive: at {name}: {cause}")]
     Exceeded {
-        /// The entry.
         name: String,
         /// The bound.
         cause: Exceeded,
     },
     /// A name that points outside of the root, or that upstream refuses.
     #[error("unpack the archive: the name {name} {reason}")]
-    Name {
-        /// The name.
-        name: String,
-        /// The fault.
-        reason: &'static str,
-    },
+    Name { name: String, reason: &'static str },
     /// A symbolic link where links are not allowed.
     #[error(
         "unpack the archive: {name} is a symbolic link, which is not allowed here; put the file itself in its place"
     )]
-    Symlink {
-        /// The name.
-        name: String,
-    },
+    Symlink { name: String },
     /// A hard link without a valid target.
     #[error("unpack the archive: the hard link {name} to {target} {reason}")]
     HardLink {
-        /// The name.
         name: String,
-        /// The target.
         target: String,
-        /// The fault.
         reason: &'static str,
     },
     /// A device, a FIFO or a socket.
     #[error("unpack the archive: {name} is a {kind}, which an artifact must not have")]
     Special {
-        /// The name.
         name: String,
         /// The type of the entry.
         kind: &'static str,
     },
     /// A sparse file.
     #[error("unpack the archive: {name} is a sparse file; pack it without --sparse")]
-    Sparse {
-        /// The name.
-        name: String,
-    },
+    Sparse { name: String },
     /// Entries of different types with one name.
     #[error("unpack the archive: {name} {reason}")]
     Conflict {
-        /// The name.
         name: String,
         /// The conflict.
         reason: &'static str,
@@ -98,12 +74,7 @@ pub enum ReadError {
     Source(io::Error),
     /// The visitor failed.
     #[error("unpack the archive: take {name}: {source}")]
-    Visitor {
-        /// The entry.
-        name: String,
-        /// The cause.
-        source: io::Error,
-    },
+    Visitor { name: String, source: io::Error },
 }
 
 impl ReadError {

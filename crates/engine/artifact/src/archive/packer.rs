@@ -13,7 +13,6 @@ const FILE_MODE: u32 = 0o644;
 /// What a gzip header has besides the content (RFC 1952, 2.3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// The comment.
     pub comment: &'static str,
     /// The extra field.
     pub extra: &'static [u8],

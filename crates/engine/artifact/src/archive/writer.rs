@@ -25,7 +25,6 @@ pub struct Written {
     pub digest: Digest,
     /// Bytes of the tar.gz.
     pub size: u64,
-    /// Files in it.
     pub files: u64,
     /// Directories in it, without the root.
     pub directories: u64,
@@ -197,17 +196,13 @@ fn is_below(path: &[u8], directory: &[u8]) -> bool {
 pub enum WriteError {
     /// Absolute, empty, or with components that are empty, `.` or `..`; with a NUL; or far too long.
     #[error("add {path} to the archive: it must be a clean relative path without NUL, of less than 1 MiB")]
-    Path {
-        /// The path.
-        path: String,
-    },
+    Path { path: String },
     /// Out of order.
     #[error(
         "add {path} to the archive after {last}: entries must be added once each, by the bytes of their components, and no file has \
          entries below it"
     )]
     Order {
-        /// The path.
         path: String,
         /// The path before it.
         last: String,
@@ -215,7 +210,6 @@ pub enum WriteError {
     /// A file of another size.
     #[error("add {path} to the archive: it has {} bytes, and was said to have {size}", count(*copied, *size))]
     Size {
-        /// The path.
         path: String,
         /// The given size in bytes.
         size: u64,
@@ -224,20 +218,10 @@ pub enum WriteError {
     },
     /// A file's content could not be read.
     #[error("add {path} to the archive: read its content: {source}")]
-    Content {
-        /// The path.
-        path: String,
-        /// The cause.
-        source: io::Error,
-    },
+    Content { path: String, source: io::Error },
     /// The output failed.
     #[error("add {path} to the archive: write the archive: {source}")]
-    Output {
-        /// The path.
-        path: String,
-        /// The cause.
-        source: io::Error,
-    },
+    Output { path: String, source: io::Error },
 }
 
 impl WriteError {

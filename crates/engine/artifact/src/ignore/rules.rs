@@ -36,7 +36,6 @@ const DEFAULTS: [&str; 20] = [
 pub struct IgnoreFile<'a> {
     /// Its directory from the root, with `/` between components; empty for the root.
     pub directory: &'a [u8],
-    /// Its text.
     pub text: &'a [u8],
 }
 

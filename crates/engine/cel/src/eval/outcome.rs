@@ -2,4 +2,5 @@
 
 use crate::value::{Fault, Value};
 
+/// What an expression gives.
 pub type Outcome = Result<Value, Fault>;

@@ -36,6 +36,7 @@ pub struct Call {
     pub arguments: Vec<Node>,
 }
 
+/// A comprehension: `all`, `exists`, `map`, `filter` and their kind.
 #[derive(Clone, Debug)]
 pub struct FoldNode {
     pub range: Node,
@@ -65,6 +66,7 @@ pub struct Attribute {
     pub test: bool,
 }
 
+/// What the fields and indexes of an attribute start from.
 #[derive(Clone, Debug)]
 pub enum Base {
     Named(Arc<str>),
@@ -83,6 +85,7 @@ pub struct Qualifier {
     pub test: bool,
 }
 
+/// The field or index, known when the program is compiled or not.
 #[derive(Clone, Debug)]
 pub enum QualifierKey {
     Constant(Value),

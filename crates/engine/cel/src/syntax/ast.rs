@@ -12,6 +12,7 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
+/// The forms of an expression.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     Literal(Value),

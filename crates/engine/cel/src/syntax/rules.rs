@@ -9,6 +9,7 @@ use super::sets::{EXPR, FACTOR_OPERATORS, MEMBER, RELATION_OPERATORS, TERM_OPERA
 use super::token::{Set, Token, TokenKind};
 use super::tree::{Field, Node, NodeId, Tree};
 
+/// A rule of the grammar has matched or stopped; the tree grows on the side.
 pub type RuleResult = Result<(), Stop>;
 
 pub const END: Set = Set::RULE_END;

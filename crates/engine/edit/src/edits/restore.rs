@@ -14,7 +14,6 @@ use crate::site::{Site, Spelling};
 /// A content of a file, and what a scan of it found.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
-    /// Its bytes.
     pub bytes: &'a [u8],
     /// Its marked fields; none when there are none.
     pub scan: Option<&'a Scan>,

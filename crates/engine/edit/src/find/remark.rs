@@ -43,7 +43,6 @@ pub(crate) struct Remark {
 /// A comment that looks like a marker.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkerComment {
-    /// The comment.
     pub(crate) comment: Comment,
     /// The text with `#`.
     pub(crate) text: String,

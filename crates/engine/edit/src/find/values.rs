@@ -13,14 +13,11 @@ pub(crate) const MOST: usize = 100_000;
 /// A value of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A scalar.
     Scalar {
-        /// Its text.
         text: String,
         /// Its number among the scalars of the file, with keys.
         number: usize,
     },
-    /// A list.
     List(Vec<Self>),
     /// A mapping, in its order.
     Map(Vec<(String, Self)>),

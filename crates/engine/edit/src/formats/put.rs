@@ -19,7 +19,6 @@ pub(crate) struct Spot {
     pub(crate) at: usize,
     /// Where its text begins.
     pub(crate) start: usize,
-    /// Its text.
     pub(crate) text: String,
     /// Where its marker goes, or why it can have none.
     pub(crate) put: Result<Put, &'static str>,

@@ -14,7 +14,6 @@ pub(super) struct Found {
 pub(super) struct Comment {
     /// All of it, with what begins and ends it, without its line break.
     pub(super) span: Range<usize>,
-    /// Its text.
     pub(super) body: Range<usize>,
 }
 

@@ -19,7 +19,6 @@ pub enum MarkError {
         line: usize,
         /// Column of the fault, from 1.
         column: usize,
-        /// The fault.
         why: String,
     },
     /// It has more bytes than are read.
@@ -43,17 +42,11 @@ pub enum MarkError {
     /// Several fields are on a line.
     #[error("several values are on line {line}: add the column of one, as in :{line}:{first}")]
     Several {
-        /// The line.
         line: usize,
         /// The column of the first.
         first: usize,
     },
     /// No field begins at a place.
     #[error("no value begins at {line}:{column}")]
-    NoValueAt {
-        /// The line.
-        line: usize,
-        /// The column.
-        column: usize,
-    },
+    NoValueAt { line: usize, column: usize },
 }

@@ -40,7 +40,6 @@ pub struct LeftField {
     pub line: usize,
     /// Column of the field, from 1.
     pub column: usize,
-    /// Why.
     pub why: &'static str,
 }
 

@@ -48,7 +48,6 @@ pub enum ChartError {
         name: String,
         /// The chart that it is in.
         parent: String,
-        /// Why.
         #[source]
         problem: Box<ChartError>,
     },
@@ -59,7 +58,6 @@ pub enum ChartError {
         parent: String,
         /// Its name in `charts/`.
         expected: String,
-        /// Its path.
         found: String,
     },
     /// The archive of a chart in it is empty.

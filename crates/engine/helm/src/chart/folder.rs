@@ -15,9 +15,7 @@ const MAX_DEPTH: usize = 64;
 /// What there is at a path of a folder, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A file.
     File,
-    /// A folder.
     Folder,
     /// Nothing.
     Absent,

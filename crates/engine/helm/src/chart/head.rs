@@ -29,7 +29,6 @@ pub enum HeadError {
     /// A file is too large.
     #[error("size of '{name}' exceeds '{most}' bytes limit")]
     Size {
-        /// Its name.
         name: String,
         /// The bound.
         most: u64,
@@ -40,7 +39,6 @@ pub enum HeadError {
     /// A file is not what its name says.
     #[error("cannot load '{name}': {problem}")]
     File {
-        /// Its name.
         name: String,
         /// What is wrong with it.
         #[source]

@@ -12,7 +12,7 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// The fields of `Chart.lock`, and of `requirements.lock` of older charts.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)] // The names are Helm's.
+// The names are Helm's.
 pub struct Lock {
     /// As Go writes it.
     pub generated: String,

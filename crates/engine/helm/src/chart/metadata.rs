@@ -45,7 +45,7 @@ pub enum MetadataError {
 
 /// The fields of `Chart.yaml`.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)] // The names are Helm's.
+// The names are Helm's.
 pub struct Metadata {
     pub name: String,
     pub home: String,
@@ -69,7 +69,6 @@ pub struct Metadata {
 
 /// Somebody who maintains a chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Maintainer {
     pub name: String,
     pub email: String,
@@ -78,7 +77,6 @@ pub struct Maintainer {
 
 /// A chart that a chart needs.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
 pub struct Dependency {
     pub name: String,
     pub version: String,

@@ -33,7 +33,6 @@ use super::values::Values;
 pub struct File {
     /// Its path in the chart, with `/` between components.
     pub name: String,
-    /// Its content.
     pub data: Vec<u8>,
 }
 

@@ -15,7 +15,6 @@ pub enum IndexError {
     /// It is not UTF-8.
     #[error("the index is not UTF-8")]
     NotUtf8,
-    /// It is empty.
     #[error("empty index.yaml file")]
     Empty,
     /// It has no `apiVersion`.
@@ -71,7 +70,6 @@ pub enum ChoiceError {
     /// No version of the chart is in the range.
     #[error("no '{name}' chart with version matching '{version}' found")]
     NoMatch {
-        /// The chart.
         name: String,
         /// The range.
         version: String,

@@ -214,7 +214,6 @@ struct Reader {
     api_version: String,
     /// The entry that is being read.
     entry: Entry,
-    /// Where it is.
     place: Place,
     read: Read,
 }

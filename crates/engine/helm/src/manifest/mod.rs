@@ -14,7 +14,6 @@ pub use print::{Selection, TemplateNotFound, shown_only};
 pub struct Document {
     /// The path of its template.
     pub path: String,
-    /// Its text.
     pub content: String,
     /// Its kind; empty if it has none.
     pub kind: String,
@@ -23,7 +22,6 @@ pub struct Document {
 /// A document that Helm applies at an event of the release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// The document.
     pub document: Document,
     /// The events, as written in its annotation.
     pub events: Vec<String>,
@@ -38,7 +36,6 @@ pub struct Rendered {
     pub crds: Vec<(String, String)>,
     /// The documents in the order in which they are installed.
     pub documents: Vec<Document>,
-    /// The hooks.
     pub hooks: Vec<Hook>,
     /// Addresses of schemas that values were not compared with.
     pub unfetched: Vec<String>,

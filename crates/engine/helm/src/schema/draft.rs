@@ -27,9 +27,7 @@ const SITES: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"]
 pub(super) enum Within {
     /// The value is one.
     Itself,
-    /// Its items are.
     Items,
-    /// Its entries are.
     Entries,
 }
 

@@ -17,7 +17,6 @@ pub enum ValuesError {
     /// A file of the user cannot be read.
     #[error("failed to parse {name}: {problem}")]
     File {
-        /// Its name.
         name: String,
         /// What is wrong with it.
         #[source]
@@ -41,7 +40,6 @@ pub enum ValuesError {
     /// The values for a subchart are not a table.
     #[error("type mismatch on {name}: {}", as_truth(.value))]
     NoTable {
-        /// Its name.
         name: String,
         /// What they are.
         value: Json,

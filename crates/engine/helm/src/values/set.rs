@@ -68,7 +68,6 @@ pub(super) type Convert<'r> = &'r mut dyn FnMut(&str) -> Result<Json, SetError>;
 pub(super) enum Reading<'r> {
     /// Up to the next comma, or a list in braces.
     Text(Convert<'r>),
-    /// JSON.
     Json,
 }
 

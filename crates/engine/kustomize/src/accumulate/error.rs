@@ -52,7 +52,6 @@ pub struct BuildError {
     pub shown: Option<Box<str>>,
     /// The object concerned.
     pub object: Option<Box<str>>,
-    /// The cause.
     pub cause: Box<Cause>,
     /// The fields that led there, innermost first, as `path:line:column`.
     pub chain: Box<[String]>,
@@ -64,7 +63,7 @@ pub struct BuildError {
 
 /// The cause of an error.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // each says itself what it is
+// each says itself what it is
 pub enum Cause {
     #[error(transparent)]
     Memory(#[from] Exceeded),

@@ -32,7 +32,6 @@ pub(super) struct Target<'c, 'a> {
     pub origin: Option<Origin>,
     /// The namespace set by kustomizations above: charts without one are rendered for it.
     pub helm_namespace: String,
-    /// Its depth.
     pub depth: usize,
 }
 

@@ -22,7 +22,6 @@ pub struct LostItems {
     pub group: String,
     /// The version of the kind.
     pub version: String,
-    /// The kind.
     pub kind: String,
     /// The object, as `namespace/name`.
     pub name: String,

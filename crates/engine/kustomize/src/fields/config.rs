@@ -9,7 +9,7 @@ use bumpwright_yaml::Node;
 
 /// The fields of each built-in transformer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // each is named as its field in a file of `configurations:`
+// each is named as its field in a file of `configurations:`
 pub struct FieldConfig {
     pub name_prefix: FieldSpecs,
     pub name_suffix: FieldSpecs,

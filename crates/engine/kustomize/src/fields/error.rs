@@ -11,7 +11,6 @@ pub struct FieldError {
     pub path: String,
     /// The object: kind, then namespace and name.
     pub object: String,
-    /// The problem.
     #[source]
     pub fault: Fault,
 }
@@ -38,7 +37,6 @@ impl FieldError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Fault {
-    /// The place.
     pub place: Place,
     /// The problem, with the way out where there is one.
     pub problem: String,
@@ -77,11 +75,9 @@ pub enum ConfigError {
     /// A field of a configuration is unknown, missing or of the wrong type.
     #[error("{what}: {problem}")]
     Field {
-        /// Its place.
         place: Place,
         /// The name of the configuration.
         what: String,
-        /// The problem.
         problem: String,
     },
     /// Several independent errors.

@@ -28,7 +28,6 @@ pub enum DataError {
     /// A line of a file of variables is not UTF-8.
     #[error("{file}:{line}: not UTF-8")]
     Encoding {
-        /// The file.
         file: String,
         /// The line, from 1.
         line: usize,

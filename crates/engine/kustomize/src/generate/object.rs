@@ -17,11 +17,8 @@ pub enum GenerateError {
     /// Its data cannot be read.
     #[error("{kind} {name:?}: {error}")]
     Data {
-        /// Its kind.
         kind: &'static str,
-        /// Its name.
         name: String,
-        /// The error.
         error: DataError,
     },
 }

@@ -22,7 +22,7 @@ pub struct HelmGlobals {
 
 /// A chart to render.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)] // each is named as its field in a kustomization
+// each is named as its field in a kustomization
 #[allow(clippy::struct_excessive_bools)]
 pub struct HelmChart {
     pub name: CompactString,
@@ -75,12 +75,7 @@ pub enum HelmError {
     NoName,
     /// A name that helm would parse as an option.
     #[error("{field} must not start with '-', got {value:?}")]
-    Option {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: String,
-    },
+    Option { field: &'static str, value: String },
     /// `valuesMerge` has an unknown value.
     #[error("valuesMerge must be one of merge, override and replace, not {0:?}")]
     ValuesMerge(String),
@@ -112,13 +107,11 @@ pub enum HelmError {
     Pull {
         /// Its name, with the repository.
         chart: String,
-        /// The problem.
         error: WorldError,
     },
     /// It cannot be rendered.
     #[error("chart {chart}: {error}")]
     Render {
-        /// Its name.
         chart: String,
         /// Helm's text.
         error: String,

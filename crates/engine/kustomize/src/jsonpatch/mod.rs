@@ -30,7 +30,6 @@ pub enum PatchError {
     Json {
         /// The place of the error.
         place: Place,
-        /// The problem.
         problem: &'static str,
     },
     /// It is not YAML.
@@ -41,7 +40,6 @@ pub enum PatchError {
     Shape {
         /// The place of the other value.
         place: Place,
-        /// Its kind.
         found: &'static str,
     },
     /// A field of an operation is missing, or is not a string.
@@ -49,9 +47,7 @@ pub enum PatchError {
     Field {
         /// The place of the operation.
         place: Place,
-        /// Its kind.
         op: String,
-        /// The field.
         field: &'static str,
     },
     /// An operation of unknown kind.
@@ -67,9 +63,7 @@ pub enum PatchError {
     Path {
         /// The place of the operation.
         place: Place,
-        /// Its kind.
         op: &'static str,
-        /// The path.
         path: String,
     },
     /// A list has no such element.
@@ -77,11 +71,8 @@ pub enum PatchError {
     Index {
         /// The place of the operation.
         place: Place,
-        /// Its kind.
         op: &'static str,
-        /// The path.
         path: String,
-        /// The index.
         index: String,
         /// The length of the list.
         length: usize,
@@ -91,7 +82,6 @@ pub enum PatchError {
     Test {
         /// The place of the operation.
         place: Place,
-        /// The path.
         path: String,
     },
     /// The whole object was replaced by something else.
@@ -99,7 +89,6 @@ pub enum PatchError {
     Root {
         /// The place of the operation.
         place: Place,
-        /// Its kind.
         op: &'static str,
         /// The kind of the result.
         found: &'static str,
@@ -109,19 +98,13 @@ pub enum PatchError {
     Growth {
         /// The place of the operation.
         place: Place,
-        /// Its kind.
         op: &'static str,
         /// The limit.
         cause: GrowthError,
     },
     /// A value has no form in JSON.
     #[error("{problem}")]
-    Value {
-        /// Its place.
-        place: Place,
-        /// The problem.
-        problem: String,
-    },
+    Value { place: Place, problem: String },
 }
 
 impl Patch {

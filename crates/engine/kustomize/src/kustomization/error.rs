@@ -22,7 +22,6 @@ pub enum KustomizationError {
     /// A field is unknown or has a wrong value.
     #[error(transparent)]
     Field(#[from] ConfigError),
-    /// It is empty.
     #[error("kustomization.yaml is empty")]
     Empty,
     /// `kind` has another value.
@@ -31,7 +30,6 @@ pub enum KustomizationError {
     /// `apiVersion` does not fit with `kind`.
     #[error("apiVersion for {kind} should be {wanted}, not {found:?}")]
     ApiVersion {
-        /// The kind.
         kind: String,
         /// The apiVersion of that kind.
         wanted: &'static str,

@@ -10,9 +10,7 @@ use compact_str::CompactString;
 /// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
-    /// The text.
     pub text: CompactString,
-    /// Its place.
     pub place: Place,
     /// Whether it is a literal block (`|`), whose lines are those of the file.
     pub is_literal: bool,
@@ -32,7 +30,7 @@ impl Text {
 
 /// The content of a kustomization.
 #[derive(Debug, Default)]
-#[allow(missing_docs)] // each is named as its field
+// each is named as its field
 pub struct Kustomization {
     /// Whether it is a component.
     pub is_component: bool,
@@ -86,7 +84,6 @@ pub struct LabelEntry {
 pub struct Patch {
     /// The file with the patch; empty if `patch` has it.
     pub path: CompactString,
-    /// The patch.
     pub patch: Text,
     /// The resources to patch; without it, those that the patch names.
     pub target: Option<Selector>,
@@ -105,6 +102,5 @@ pub struct SortOptions {
     pub order: CompactString,
     /// The kinds that come first and last.
     pub legacy: Option<(Vec<CompactString>, Vec<CompactString>)>,
-    /// Its place.
     pub place: Place,
 }

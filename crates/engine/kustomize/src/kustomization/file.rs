@@ -8,7 +8,6 @@ use crate::tree::{LoadError, Loader, TreeError};
 pub struct KustomizationFile {
     /// Its name in its directory.
     pub name: &'static str,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 

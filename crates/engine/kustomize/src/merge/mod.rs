@@ -47,27 +47,18 @@ pub enum MergeError {
         expected: &'static str,
         /// The patch's.
         found: &'static str,
-        /// Its place.
         place: Place,
     },
     /// `$patch` has an unknown value.
     #[error("{path}: unknown patch strategy '{strategy}': `$patch` is one of delete, merge, replace")]
     Directive {
-        /// The field.
         path: String,
-        /// The value.
         strategy: String,
-        /// Its place.
         place: Place,
     },
     /// The nesting exceeds a limit beyond any real object.
     #[error("{path}: nested too deeply")]
-    Depth {
-        /// The field.
-        path: String,
-        /// Its place.
-        place: Place,
-    },
+    Depth { path: String, place: Place },
 }
 
 impl MergeError {

@@ -15,11 +15,9 @@ const ANNOTATIONS: [&str; 3] = [
 /// The function of a config, from its annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Function {
-    /// A program.
     Program {
         /// Its path, from the directory of the kustomization.
         path: String,
-        /// Its arguments.
         arguments: Vec<String>,
     },
     /// A container image.

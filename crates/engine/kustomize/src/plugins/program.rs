@@ -22,7 +22,6 @@ pub enum PluginError {
     /// It is not installed.
     #[error("{plugin}: no plugin found at {path}; put the program there, or set KUSTOMIZE_PLUGIN_HOME")]
     Absent {
-        /// The config.
         plugin: String,
         /// The expected path of the program.
         path: String,
@@ -30,7 +29,6 @@ pub enum PluginError {
     /// It cannot be installed.
     #[error("{plugin}: no plugin can be run: {why}")]
     Impossible {
-        /// The config.
         plugin: String,
         /// The reason, with the way out if there is one.
         why: String,
@@ -43,12 +41,7 @@ pub enum PluginError {
     Go(String),
     /// It is a container.
     #[error("{plugin}: functions in containers ({image}) are not supported; make it a program (exec)")]
-    Container {
-        /// The config.
-        plugin: String,
-        /// The image.
-        image: String,
-    },
+    Container { plugin: String, image: String },
     /// It is a Starlark script.
     #[error("{0}: Starlark functions are not supported; make it a program (exec)")]
     Starlark(String),
@@ -58,7 +51,6 @@ pub enum PluginError {
     /// A generator stands where a transformer is needed, or the other way round.
     #[error("plugin {plugin} is not a {wanted}")]
     Role {
-        /// The config.
         plugin: String,
         /// The needed kind.
         wanted: &'static str,
@@ -66,9 +58,7 @@ pub enum PluginError {
     /// The annotation with the function is not YAML.
     #[error("{plugin}: the annotation with the function: {error}")]
     Spec {
-        /// The config.
         plugin: String,
-        /// The problem.
         error: bumpwright_yaml::ReadError,
     },
     /// The line of arguments has an open quote.
@@ -76,52 +66,26 @@ pub enum PluginError {
     Arguments(String),
     /// The file of arguments cannot be read.
     #[error("{plugin}: argsFromFile: {error}")]
-    ArgumentFile {
-        /// The config.
-        plugin: String,
-        /// The problem.
-        error: LoadError,
-    },
+    ArgumentFile { plugin: String, error: LoadError },
     /// It failed.
     #[error("{plugin} failed: {error}")]
     Run {
-        /// The config.
         plugin: String,
         /// The program's error.
         error: WorldError,
     },
     /// Its output has no valid resources.
     #[error("output of {plugin}: {error}")]
-    Output {
-        /// The config.
-        plugin: String,
-        /// The problem.
-        error: ReadError,
-    },
+    Output { plugin: String, error: ReadError },
     /// Its input cannot be written.
     #[error("input of {plugin}: {error}")]
-    Input {
-        /// The config.
-        plugin: String,
-        /// The problem.
-        error: WriteError,
-    },
+    Input { plugin: String, error: WriteError },
     /// Its output has two resources of one id.
     #[error("plugin {plugin} generated duplicate resource: {error}")]
-    Duplicate {
-        /// The config.
-        plugin: String,
-        /// The id.
-        error: IdError,
-    },
+    Duplicate { plugin: String, error: IdError },
     /// An annotation has a wrong value.
     #[error("{plugin}: the annotation {HASH:?} contains an invalid value ({value:?}); it is true or false")]
-    Hash {
-        /// The config.
-        plugin: String,
-        /// The value.
-        value: String,
-    },
+    Hash { plugin: String, value: String },
 }
 
 const ID: &str = "kustomize.config.k8s.io/id";

@@ -53,7 +53,6 @@ pub(super) struct Candidates {
 /// The object that holds a reference.
 #[derive(Debug)]
 pub(super) struct Referrer<'a> {
-    /// Its id.
     pub id: &'a ResId,
     /// The namespaces of its subjects, if it is a RoleBinding.
     pub namespaces: HashSet<CompactString>,

@@ -34,12 +34,7 @@ pub enum VarsError {
     Value(#[from] VarError),
     /// A value does not fit its field.
     #[error("{object}: {error}")]
-    Field {
-        /// The object.
-        object: String,
-        /// The problem.
-        error: FieldError,
-    },
+    Field { object: String, error: FieldError },
 }
 
 impl VarsError {

@@ -14,7 +14,6 @@ pub enum SelectorError {
         field: &'static str,
         /// The expression.
         pattern: String,
-        /// The problem.
         reason: String,
     },
     /// Too costly to match.
@@ -26,9 +25,7 @@ pub enum SelectorError {
     /// Not a label selector.
     #[error("label or annotation selector {selector:?}: {reason}")]
     Labels {
-        /// The selector.
         selector: String,
-        /// The problem.
         #[source]
         reason: LabelError,
     },
@@ -75,7 +72,6 @@ pub enum ReplaceError {
     Use {
         /// The place of the error: in the entry or in the object.
         place: Place,
-        /// The problem.
         problem: String,
     },
     /// A field of an object has the wrong form.
@@ -83,7 +79,6 @@ pub enum ReplaceError {
     Field {
         /// The attempted step.
         context: String,
-        /// The problem.
         #[source]
         fault: Fault,
     },
@@ -115,7 +110,6 @@ pub enum VarError {
     /// Two variables have the same name.
     #[error("var '{name}' already encountered; names of vars must differ in all kustomizations of a build")]
     Twice {
-        /// The name.
         name: String,
         /// The place of the second one.
         place: Place,
@@ -125,9 +119,7 @@ pub enum VarError {
     NoField {
         /// The variable.
         name: String,
-        /// The field.
         path: String,
-        /// The object.
         object: String,
         /// The place of the variable.
         place: Place,

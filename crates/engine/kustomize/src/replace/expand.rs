@@ -11,9 +11,7 @@ use std::collections::BTreeMap;
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum VarValue {
-    /// A text.
     Text(CompactString),
-    /// An integer.
     Integer(i64),
     /// Another number.
     Float(f64),

@@ -48,7 +48,6 @@ pub struct ReplacementSource {
 /// The target of a value.
 #[derive(Debug, Clone)]
 pub struct ReplacementTarget {
-    /// The objects.
     pub select: Option<Selector>,
     /// Those of them to leave out.
     pub reject: Vec<Selector>,

@@ -15,7 +15,6 @@ use std::collections::btree_map::Entry;
 /// An entry of `vars:`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Var {
-    /// The name.
     pub name: CompactString,
     /// The object, by a current or former id. An empty namespace matches any.
     pub object: Id,

@@ -15,7 +15,6 @@ const ALIAS: &str = "\0alias";
 
 /// The text with its changes, or why there is none.
 pub(super) enum Changed {
-    /// The text.
     Text(String),
     /// No field matches, or one cannot have the value.
     Nothing,

@@ -9,7 +9,6 @@ use std::fmt;
 pub struct ResId {
     /// The type.
     pub gvk: Gvk,
-    /// The name.
     pub name: CompactString,
     /// The object's own namespace; empty where it has none.
     pub namespace: CompactString,

@@ -36,30 +36,19 @@ pub enum IdError {
     /// Several resources have the id.
     #[error("{count} resources have or had the id {id}; name one by its current name or with a target")]
     SeveralMatches {
-        /// The id.
         id: String,
         /// How many.
         count: usize,
     },
     /// A generator changes an object that does not exist.
     #[error("{id} does not exist; cannot {} it: the generator's behavior must be create", .behavior.as_str())]
-    Absent {
-        /// The id.
-        id: String,
-        /// Its behavior.
-        behavior: Behavior,
-    },
+    Absent { id: String, behavior: Behavior },
     /// A generator creates an object that exists.
     #[error("{0} exists already; the generator's behavior must be merge or replace")]
     Exists(String),
     /// A `stringData` value of a Secret that a generator merges into is not a scalar.
     #[error("{id}: the value of stringData {key:?} must be a scalar")]
-    StringData {
-        /// The Secret.
-        id: String,
-        /// The key.
-        key: String,
-    },
+    StringData { id: String, key: String },
 }
 
 fn key(id: &ResId) -> Key {

@@ -41,11 +41,9 @@ pub struct Resource {
 /// The name of an object before a transformer changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previous {
-    /// The name.
     pub name: CompactString,
     /// The effective namespace.
     pub namespace: CompactString,
-    /// The kind.
     pub kind: CompactString,
 }
 

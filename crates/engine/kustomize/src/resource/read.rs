@@ -22,13 +22,11 @@ pub enum ReadError {
     NoName {
         /// The place where it begins.
         place: Place,
-        /// Its kind.
         kind: String,
     },
     /// The `items` of a list are not a list.
     #[error("the items of the {kind} must be a list")]
     NoItems {
-        /// Their place.
         place: Place,
         /// The kind of the list.
         kind: String,

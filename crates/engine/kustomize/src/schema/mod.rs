@@ -30,7 +30,6 @@ pub enum SchemaError {
     Shape {
         /// The place in the file.
         place: Place,
-        /// The field.
         field: String,
         /// What the field must be.
         expected: &'static str,

@@ -12,7 +12,6 @@ pub enum TransformError {
     Field {
         /// The transformer.
         what: &'static str,
-        /// The field.
         source: FieldError,
     },
     /// The settings are wrong.
@@ -21,7 +20,6 @@ pub enum TransformError {
     /// Two objects have the same id after the namespace was set.
     #[error("namespace transformation produces ID conflict: {count} objects are {id}; rename or drop all but one")]
     Conflict {
-        /// The id.
         id: String,
         /// How many objects have it.
         count: usize,
@@ -31,9 +29,7 @@ pub enum TransformError {
     /// No object has the name, or none with the name has replicas.
     #[error("resource with name {name} does not match a config with the following GVK [{types}]")]
     NoReplicas {
-        /// The name.
         name: String,
-        /// The types.
         types: String,
         /// The place of the entry of `replicas:`.
         place: Place,

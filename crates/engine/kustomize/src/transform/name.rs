@@ -19,9 +19,7 @@ pub enum End {
 /// Adds a text before or after names (`namePrefix`, `nameSuffix`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Affix {
-    /// The end.
     pub end: End,
-    /// The text.
     pub text: CompactString,
     /// The fields that hold names.
     pub fields: FieldSpecs,

@@ -14,7 +14,6 @@ pub type IsClusterScoped<'a> = &'a dyn Fn(&Gvk) -> bool;
 pub struct Id {
     /// The type.
     pub gvk: Gvk,
-    /// The name.
     pub name: CompactString,
     /// The namespace. In a former id the effective one: `default` where there was none, `_non_namespaceable_` for
     /// cluster-scoped objects.

@@ -11,9 +11,7 @@ use compact_str::CompactString;
 /// Puts a value into fields (`ValueAddTransformer`).
 #[derive(Debug)]
 pub struct ValueAdd {
-    /// The value.
     pub value: CompactString,
-    /// The fields.
     pub targets: Vec<AddTarget>,
     /// A file with more targets; the caller reads it and adds them by [`Self::read_targets`].
     pub target_file: CompactString,

@@ -52,7 +52,6 @@ pub enum LoadError {
     /// Two entries of a list became one.
     #[error("{path:?} would mean {meant:?}; did two entries of a list run together? Check the indentation")]
     Ambiguous {
-        /// The text.
         path: String,
         /// The path after cleaning.
         meant: String,
@@ -60,7 +59,6 @@ pub enum LoadError {
     /// A file is outside of what the restrictions allow.
     #[error("{file} is not in or below {root}; move it there, or build with --load-restrictor LoadRestrictionsNone")]
     Restricted {
-        /// The file.
         file: String,
         /// The directory of the kustomization.
         root: String,
@@ -76,7 +74,6 @@ pub enum LoadError {
     /// A fetched repository includes itself.
     #[error("cycle: the repository {url} leads to itself by way of {visited}")]
     RepositoryCycle {
-        /// The URL.
         url: String,
         /// The one that led to it.
         visited: String,
@@ -89,7 +86,6 @@ pub enum LoadError {
     World {
         /// The URL, without a login.
         url: String,
-        /// The error.
         error: WorldError,
     },
 }

@@ -67,7 +67,6 @@ pub struct RemoteChart<'a> {
 pub struct Command<'a> {
     /// The program: a path, or a name to look up.
     pub program: &'a str,
-    /// Its arguments.
     pub arguments: &'a [Argument],
     /// Variables to add to its environment.
     pub environment: &'a [(String, String)],
@@ -82,7 +81,6 @@ pub struct Command<'a> {
 /// An argument of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
-    /// Text.
     Text(String),
     /// The path of a temporary file with these bytes.
     File(Vec<u8>),

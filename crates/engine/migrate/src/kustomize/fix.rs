@@ -28,7 +28,6 @@ pub const DEPRECATED: [&str; 7] = [
 pub struct Deprecated {
     /// Its name, of [`DEPRECATED`].
     pub field: &'static str,
-    /// Its place.
     pub place: Place,
 }
 

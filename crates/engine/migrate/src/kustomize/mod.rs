@@ -17,9 +17,7 @@ pub use images::{ImageChange, set_images};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {message}", .place.line, .place.column)]
 pub struct Refused {
-    /// The place.
     pub place: Place,
-    /// What is wrong.
     pub message: String,
 }
 

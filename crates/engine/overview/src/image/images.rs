@@ -53,7 +53,6 @@ impl Stage {
 pub struct Version {
     /// The image without its tag.
     pub name: String,
-    /// Tag.
     pub tag: String,
     /// Digest; empty where it is not reflected.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -91,7 +90,6 @@ impl From<LatestRef> for Version {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// The policy.
     pub policy: Id,
     /// How the policy stands.
     pub readiness: Readiness,

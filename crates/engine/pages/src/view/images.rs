@@ -62,7 +62,6 @@ struct Column {
     stage: Badge,
     count: usize,
     cards: Vec<Row>,
-    /// All of it.
     href: String,
 }
 
@@ -122,7 +121,6 @@ struct Field {
     link: Option<String>,
 }
 
-/// A tag.
 #[derive(Serialize)]
 struct Tag {
     tag: String,

@@ -28,7 +28,6 @@ pub(crate) struct View {
     pub part: &'static str,
     /// Whether it is shown to people who are not signed in.
     pub is_bare: bool,
-    /// The values.
     pub context: Context,
 }
 

@@ -1,13 +1,7 @@
 //! Each page over a seeded world: it is HTML that any browser reads the same way, hostile texts stay text, and large
 //! clusters make small pages. With `PAGES=DIR` the pages are written to a folder, to look at.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    missing_docs
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout)]
 
 mod html;
 mod world;

@@ -1,5 +1,5 @@
 //! From files and answers of registries to objects, markers and reasons.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod charts;
 mod places;

@@ -70,7 +70,6 @@ pub enum MasterKey {
         address: String,
         /// The mount path of the transit engine.
         engine_path: String,
-        /// The key's name.
         key_name: String,
         /// `vault:v1:…`.
         enc: String,

@@ -5,7 +5,6 @@ use serde::Deserialize;
 /// A layer of a manifest. Its blob should be fetched up to [`super::MAX_BLOB`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Its type.
     pub media_type: String,
     /// Digest: `sha256:` and hexadecimal digits.
     pub digest: String,

@@ -92,7 +92,6 @@ pub enum CosignError {
     Unproven {
         /// The image.
         reference: String,
-        /// Why.
         why: SigstoreError,
     },
 }

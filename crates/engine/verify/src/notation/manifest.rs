@@ -11,11 +11,9 @@ const MOST: usize = 16_384;
 /// A layer with an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeLayer {
-    /// Its digest.
     pub digest: String,
     /// Its size in bytes, according to the manifest.
     pub size: u64,
-    /// Its type.
     pub media_type: String,
 }
 

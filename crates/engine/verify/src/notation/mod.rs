@@ -62,7 +62,6 @@ pub enum NotationError {
     /// The Secret has too many.
     #[error("secret '{name}' has {count} certificates; {MAX_CERTIFICATES} at most are read")]
     TooManyCertificates {
-        /// Its name.
         name: String,
         /// How many it has.
         count: usize,
@@ -82,7 +81,6 @@ pub enum NotationError {
     /// The envelope is of another type.
     #[error("its envelope is of the type {0:?}, neither {JWS} nor {COSE}")]
     Format(String),
-    /// The envelope.
     #[error("the envelope is not one of Notation")]
     Envelope,
     /// The signed headers.
@@ -91,10 +89,8 @@ pub enum NotationError {
     /// A signed header that only a plugin understands.
     #[error("it has a critical header that needs a plugin")]
     Plugin,
-    /// The certificates.
     #[error("its certificates are no chain of a code signer, from its own to a root that signed itself")]
     Certificates,
-    /// The signature.
     #[error("the signature is not by the key of its certificate")]
     Signature,
     /// What was signed.
@@ -125,7 +121,6 @@ pub enum NotationError {
 /// What an artifact's signature comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is verified.
     Verified,
     /// It is let pass: the trust policy skips it, or only audits who signed.
     Ignored,
@@ -154,7 +149,6 @@ struct Target {
 pub struct Signature<'a> {
     /// The type of the layer.
     pub media_type: &'a str,
-    /// The envelope.
     pub envelope: &'a [u8],
 }
 

@@ -26,7 +26,6 @@ const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("parsing distinguished name (DN) {name:?} failed with err: {problem}")]
 pub struct NameError {
-    /// The name.
     pub name: String,
     /// What is wrong with it.
     #[source]

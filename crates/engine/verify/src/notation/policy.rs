@@ -64,9 +64,7 @@ pub enum StatementError {
     /// It does not say what is verified.
     #[error("trust policy statement {name:?} has invalid signatureVerification: {problem}")]
     Verification {
-        /// Its name.
         name: String,
-        /// Why.
         #[source]
         problem: VerificationError,
     },
@@ -111,7 +109,6 @@ pub enum StatementError {
         name: String,
         /// As it is written.
         identity: String,
-        /// Why.
         #[source]
         problem: NameError,
     },

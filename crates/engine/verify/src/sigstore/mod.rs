@@ -38,7 +38,6 @@ pub enum SigstoreError {
     /// It is by a key.
     #[error("it was made with a key, not with a certificate")]
     NoCertificate,
-    /// The certificate.
     #[error("its certificate cannot be read")]
     Certificate,
     /// The certificate's chain.
@@ -62,19 +61,16 @@ pub enum SigstoreError {
     /// The inclusion proof.
     #[error("the inclusion proof does not lead from the entry to the root of the transparency log")]
     Proof,
-    /// The checkpoint.
     #[error("the checkpoint is not signed by the key of the transparency log")]
     Checkpoint,
     /// Nobody has signed a time.
     #[error("nobody has signed the time: neither the transparency log nor a timestamp authority of the trusted root")]
     NoTime,
-    /// A timestamp.
     #[error("its timestamp is not of this signature, or not by a timestamp authority of the trusted root")]
     Timestamp,
     /// The certificate has no timestamp of a log.
     #[error("its certificate has no timestamp of a log of certificates (SCT)")]
     NoCertificateTimestamp,
-    /// The certificate's timestamp.
     #[error("the timestamp (SCT) of its certificate is not by a log of certificates of the trusted root")]
     CertificateTimestamp,
     /// The signature itself.

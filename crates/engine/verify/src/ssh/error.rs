@@ -64,7 +64,6 @@ pub enum KeyError {
     OtherCurve {
         /// The algorithm of the key.
         algorithm: String,
-        /// Its curve.
         curve: String,
     },
     /// The point is not on the curve.

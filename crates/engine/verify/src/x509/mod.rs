@@ -21,7 +21,6 @@ const USER_NAME: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01,
 /// A certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificate {
-    /// All of it.
     pub(crate) der: Vec<u8>,
     /// What its authority signed.
     pub(crate) signed: Vec<u8>,

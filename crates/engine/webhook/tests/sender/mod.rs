@@ -4,8 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    dead_code,
-    missing_docs
+    dead_code
 )]
 
 use std::path::Path;

@@ -43,11 +43,9 @@ impl Action {
 /// The action taken on one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The object.
     pub id: ObjectId,
     /// The version in which it was written.
     pub version: String,
-    /// The action.
     pub action: Action,
 }
 

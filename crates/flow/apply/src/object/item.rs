@@ -40,7 +40,6 @@ pub struct Desired {
 pub struct Dropped {
     /// The object, `Kind/namespace/name`.
     pub subject: String,
-    /// The field.
     pub path: String,
     /// The object's place in the source.
     pub origin: Option<String>,

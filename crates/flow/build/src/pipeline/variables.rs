@@ -65,7 +65,6 @@ impl Substitute for Substitution {
 pub enum Referred {
     /// A ConfigMap's `data`.
     ConfigMap(Value),
-    /// A Secret.
     Secret(Secret),
     /// Missing, with the error for entries that are not optional.
     Missing(String),

@@ -36,9 +36,7 @@ pub enum RemoteError {
     /// The credentials are unusable.
     #[error("secret '{name}': {error}")]
     Credentials {
-        /// The Secret.
         name: ObjectName,
-        /// The problem.
         error: Box<CredentialsError>,
     },
     /// The URL is not that of a server, in a cluster: local folders belong to others, and definitions do

@@ -22,7 +22,6 @@ pub struct ImageRegistry {
     pub insecure: bool,
     /// The source of the login.
     pub login: LoginSource,
-    /// Notes.
     pub notes: Vec<String>,
 }
 

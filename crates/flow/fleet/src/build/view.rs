@@ -63,7 +63,6 @@ pub struct Node {
 /// A HelmRelease of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseSummary {
-    /// Its name.
     pub name: ObjectName,
     /// The name of its chart; empty if it is not known.
     pub chart: String,
@@ -85,7 +84,6 @@ const WAITING: &str = "not built";
 pub struct MissingReference {
     /// `ConfigMap` or `Secret`.
     pub kind: String,
-    /// Its name.
     pub name: ObjectName,
     /// Whether it may be missing.
     pub optional: bool,

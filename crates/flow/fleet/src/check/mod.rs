@@ -40,7 +40,6 @@ pub struct CheckSettings {
     pub schemas: Schemas,
     /// How the repository is recognised among the sources.
     pub identity: Identity,
-    /// Threads.
     pub threads: usize,
     /// Whether an undefined variable fails the build in the cluster (gate `StrictPostBuildSubstitutions`). The builds
     /// that are checked leave it empty, so that all of them are found, each at its place.

@@ -26,8 +26,11 @@ const FLUX: [&str; 2] = [".toolkit.fluxcd.io", "fluxcd.controlplane.io"];
 
 /// What is wrong with an object.
 enum Fault {
-    /// A field.
-    Field { rule: Rule, pointer: String, text: String },
+    Field {
+        rule: Rule,
+        pointer: String,
+        text: String,
+    },
     /// Its kind is not known.
     Kind,
 }

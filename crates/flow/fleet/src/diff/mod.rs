@@ -17,7 +17,6 @@ pub(crate) use markdown::details;
 /// What differs between two states of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetDiff {
-    /// The entry.
     pub entry: String,
     /// The Kustomizations and HelmReleases that differ, in the order of the new state; removed ones last.
     pub kustomizations: Vec<KustomizationDiff>,
@@ -45,7 +44,6 @@ pub enum Presence {
     Added,
     /// Only in the old state.
     Removed,
-    /// In both.
     Both,
 }
 

@@ -16,9 +16,7 @@ pub struct ClusterChange<'r> {
     pub title: &'r str,
     /// The Kustomizations of the repository, and what they take variables from.
     pub cluster: &'r ClusterObjects,
-    /// Before.
     pub before: &'r SourceFiles,
-    /// After.
     pub after: &'r SourceFiles,
 }
 

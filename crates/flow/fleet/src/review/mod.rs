@@ -19,7 +19,6 @@ pub use cluster::{ClusterChange, review_cluster};
 pub struct State<'r> {
     /// The clusters.
     pub fleets: &'r [Fleet],
-    /// The files.
     pub repository: &'r dyn Repository,
 }
 

@@ -9,7 +9,6 @@ use bumpwright_api::{GitRef, Kustomization, ObjectName};
 pub struct SourceObject {
     /// `GitRepository`, `OCIRepository`, `Bucket` or `ExternalArtifact`.
     pub kind: String,
-    /// Its name.
     pub name: ObjectName,
     /// The object, when the fleet has it.
     pub object: Option<Value>,

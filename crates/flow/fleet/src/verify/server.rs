@@ -37,7 +37,6 @@ pub struct DryRun<'a> {
     pub kustomization: &'a Kustomization,
     /// The HelmRelease of it that has the objects, as the files have it; none for the Kustomization's own.
     pub release: Option<&'a ReleaseSummary>,
-    /// The objects.
     pub objects: Vec<Desired>,
     /// All objects of the same build.
     pub build: Vec<&'a Value>,

@@ -41,7 +41,6 @@ pub enum TagsError {
     /// The database is unusable.
     #[error("{}: {error}", path.display())]
     Unusable {
-        /// Its file.
         path: PathBuf,
         /// Why not.
         error: String,

@@ -56,9 +56,7 @@ pub(crate) const ITEM: usize = 400;
 /// A relevant child of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
-    /// Its name.
     pub name: Vec<u8>,
-    /// Its id.
     pub id: ObjectId,
     /// A folder, or a file to be read in this way.
     pub file: Option<FileKind>,

@@ -23,7 +23,6 @@ use bumpwright_signing::Signer;
 pub struct WorktreeCommit {
     /// Author and committer.
     pub author: Author,
-    /// The message.
     pub message: CommitMessage,
     /// The signer.
     pub signing: WorktreeSigning,

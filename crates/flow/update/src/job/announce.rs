@@ -19,7 +19,6 @@ pub trait Announce: fmt::Debug + Send + Sync {
 /// A commit that is about to be pushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Announced<'a> {
-    /// Its id.
     pub commit: ObjectId,
     /// The id of its parent.
     pub base: ObjectId,

@@ -33,7 +33,6 @@ pub enum DestinationError {
     UnknownSource {
         /// The refspec.
         text: String,
-        /// Its source.
         source_name: String,
         /// The references that it could have named.
         known: Vec<String>,

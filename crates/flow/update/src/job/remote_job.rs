@@ -33,15 +33,12 @@ impl std::fmt::Display for Author {
 pub enum Start {
     /// The remote's own default branch.
     Default,
-    /// A branch.
     Branch(String),
-    /// A tag.
     Tag(String),
     /// The highest tag in a range.
     Semver(String),
     /// A reference by its full name.
     Name(String),
-    /// A commit.
     Commit(String),
 }
 
@@ -58,7 +55,6 @@ pub struct RemoteJob {
     pub branch: Option<String>,
     /// Restrict the walk to the edits' path, so that no link outside leads into it (gate `GitSparseCheckout`).
     pub sparse: bool,
-    /// The push settings.
     pub push: PushSettings,
     /// The pull request for the pushed branch; none without.
     pub pull_request: Option<PullRequest>,
@@ -66,7 +62,6 @@ pub struct RemoteJob {
     pub agit: Option<Arc<Forge>>,
     /// Author and committer.
     pub author: Author,
-    /// The commit's message.
     pub message: CommitMessage,
     /// Signs the commit; unsigned without.
     pub signer: Option<Arc<dyn Signer>>,

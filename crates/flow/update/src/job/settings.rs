@@ -17,7 +17,6 @@ pub enum SettingsError {
     Semver {
         /// As written.
         range: String,
-        /// What is wrong.
         error: String,
     },
     /// `push.refspec`.

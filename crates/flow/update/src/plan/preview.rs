@@ -27,7 +27,6 @@ pub struct Preview {
     pub files: Vec<(usize, Plan)>,
     /// All fields that change.
     pub changes: Vec<Change>,
-    /// All skips.
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,

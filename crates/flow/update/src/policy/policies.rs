@@ -53,7 +53,6 @@ struct Order {
 /// A policy whose image has to be looked up in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The policy.
     pub policy: Arc<ImagePolicy>,
     /// The repository that it refers to.
     pub repository: Arc<ImageRepository>,

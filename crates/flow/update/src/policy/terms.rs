@@ -21,7 +21,6 @@ pub trait NamespaceLabels: fmt::Debug + Send + Sync {
     fn selected(&self, namespace: &str, selector: &LabelSelector) -> bool;
 }
 
-/// Labels by namespace.
 impl NamespaceLabels for BTreeMap<String, BTreeMap<String, String>> {
     fn selected(&self, namespace: &str, selector: &LabelSelector) -> bool {
         let labels = self.get(namespace);

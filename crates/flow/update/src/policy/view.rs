@@ -10,7 +10,6 @@ use bumpwright_policy::{GuardRefusal, InvalidImage, PolicyName};
 /// allow it to, as far as its selector matches.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// All policies.
     pub policies: &'a Policies,
     /// The automation's namespace; none for a plain run, which sees all.
     pub namespace: Option<&'a str>,

@@ -26,7 +26,6 @@ const LONGEST_LINK: usize = 2048;
 pub struct BumpedImage<'r> {
     /// The policy that chose it.
     pub policy: &'r PolicyName,
-    /// Its name.
     pub image: &'r str,
     /// The tag before; none where the field had no more than a digest.
     pub old: Option<&'r str>,

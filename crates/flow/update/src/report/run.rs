@@ -141,7 +141,6 @@ pub struct MarkedField {
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// The value.
     pub value: String,
 }
 
@@ -178,7 +177,6 @@ pub struct PushReport {
 /// The update of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushStatus {
-    /// Created.
     Created,
     /// Fast-forwarded.
     Updated,

@@ -5,7 +5,6 @@ use bumpwright_template::{Field, StructType, Type};
 /// A field in the JSON of a struct.
 #[derive(Debug)]
 pub(crate) struct JsonField {
-    /// Its key.
     pub name: &'static str,
     /// Indices of the embedded fields on the way to it, and its own.
     pub path: Vec<usize>,

@@ -10,7 +10,6 @@ pub struct NumError<T> {
     pub function: &'static str,
     /// Its input.
     pub text: Vec<u8>,
-    /// The problem.
     pub reason: Reason,
     /// Go's result beside the error: zero, or the nearest number when the input is out of range.
     pub value: T,

@@ -26,7 +26,6 @@ pub enum DurationError {
     /// A number has a unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote_for_time(.unit), quote_for_time(.text))]
     UnknownUnit {
-        /// The unit.
         unit: Vec<u8>,
         /// The whole text.
         text: Vec<u8>,

@@ -41,7 +41,6 @@ pub enum Zone {
 /// A date and a time of day in their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calendar {
-    /// The year.
     pub year: i64,
     /// From 1.
     pub month: u8,
@@ -62,7 +61,6 @@ pub struct Calendar {
 /// The fields of a time. Months, days and so on beyond their ranges are carried over, as in Go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The year.
     pub year: i64,
     /// From 1.
     pub month: i64,

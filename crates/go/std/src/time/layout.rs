@@ -56,7 +56,6 @@ pub(crate) struct Fraction {
 pub(crate) struct Piece<'l> {
     /// The text before it.
     pub before: &'l [u8],
-    /// Its spelling.
     pub spelling: &'l [u8],
     /// Its meaning; `None` at the end of the layout.
     pub element: Option<Element>,

@@ -13,9 +13,7 @@ pub enum TimeError {
     /// An element of the layout, or the text between two, is not there.
     #[error("parsing time {} as {}: cannot parse {} as {}", quote_for_time(.text), quote_for_time(.layout), quote_for_time(.rest), quote_for_time(.element))]
     Unreadable {
-        /// The text.
         text: Vec<u8>,
-        /// The layout.
         layout: Vec<u8>,
         /// The text that could not be read.
         rest: Vec<u8>,
@@ -25,7 +23,6 @@ pub enum TimeError {
     /// Something stands after all elements.
     #[error("parsing time {}: extra text: {}", quote_for_time(.text), quote_for_time(.rest))]
     ExtraText {
-        /// The text.
         text: Vec<u8>,
         /// What stands there.
         rest: Vec<u8>,
@@ -33,7 +30,6 @@ pub enum TimeError {
     /// A number is not one that its element can have.
     #[error("parsing time {}: {what} out of range", quote_for_time(.text))]
     OutOfRange {
-        /// The text.
         text: Vec<u8>,
         /// The element.
         what: &'static str,
@@ -41,7 +37,6 @@ pub enum TimeError {
     /// The day of the year is not that of the month and day.
     #[error("parsing time {}: day-of-year does not match {what}", quote_for_time(.text))]
     DayOfYear {
-        /// The text.
         text: Vec<u8>,
         /// `month` or `day`.
         what: &'static str,

@@ -13,7 +13,6 @@ pub struct Url {
     pub user: Option<UserInfo>,
     /// With the port, if there is one.
     pub host: Vec<u8>,
-    /// The path.
     pub path: Vec<u8>,
     /// As written, when the path would be escaped otherwise.
     pub raw_path: Vec<u8>,
@@ -32,9 +31,7 @@ pub struct Url {
 /// A user name and an optional password.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
-    /// The name.
     pub name: Vec<u8>,
-    /// The password.
     pub password: Option<Vec<u8>>,
 }
 

@@ -15,7 +15,6 @@ pub(crate) type Pos = usize;
 /// A sequence of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct List {
-    /// Its position.
     pub pos: Pos,
     /// The nodes in order.
     pub nodes: Vec<Node>,
@@ -45,7 +44,6 @@ pub(crate) enum Node {
 /// `if`, `range` or `with`.
 #[derive(Debug)]
 pub(crate) struct Branch {
-    /// Its position.
     pub pos: Pos,
     /// The condition, or the value to iterate over.
     pub pipe: Pipe,
@@ -58,7 +56,6 @@ pub(crate) struct Branch {
 /// `{{template "name" pipeline}}`
 #[derive(Debug)]
 pub(crate) struct TemplateCall {
-    /// Its position.
     pub pos: Pos,
     /// The name of the template.
     pub name: String,
@@ -69,7 +66,6 @@ pub(crate) struct TemplateCall {
 /// Commands, each of which gets the result of the one before it.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    /// Its position.
     pub pos: Pos,
     /// Whether the variables are assigned (`=`) and not declared (`:=`).
     pub is_assign: bool,
@@ -82,7 +78,6 @@ pub(crate) struct Pipe {
 /// A command: a value, or a function or method with its arguments.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// Its position.
     pub pos: Pos,
     /// The operands, at least one.
     pub args: Vec<Expr>,
@@ -91,7 +86,6 @@ pub(crate) struct Command {
 /// `$x.Field.Other`; `names` begins with the variable, dollar sign included.
 #[derive(Debug)]
 pub(crate) struct Variable {
-    /// Its position.
     pub pos: Pos,
     /// `$x`, `Field`, `Other`; as values, since maps are looked up by them.
     pub names: Vec<Name>,
@@ -100,7 +94,6 @@ pub(crate) struct Variable {
 /// A name of a field, a method or a key.
 #[derive(Debug)]
 pub(crate) struct Name {
-    /// Its text.
     pub text: String,
     /// Its text as a string value: the key for a lookup in a map.
     pub key: Value,
@@ -117,7 +110,6 @@ pub(crate) struct PlainField {
     pub addressable: bool,
     /// The path of the field.
     pub path: Path,
-    /// The field.
     pub field: &'static Field,
 }
 
@@ -149,7 +141,6 @@ pub(crate) enum Expr {
 /// A number literal with all values that it can stand for.
 #[derive(Debug)]
 pub(crate) struct Number {
-    /// Its position.
     pub pos: Pos,
     /// As written.
     pub text: String,
@@ -166,11 +157,9 @@ pub(crate) struct Number {
 /// A reference to any node: the place of an error, and how Go prints it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NodeRef<'t> {
-    /// A node.
     Node(&'t Node),
     /// A pipeline.
     Pipe(&'t Pipe),
-    /// A command.
     Command(&'t Command),
     /// An operand.
     Expr(&'t Expr),

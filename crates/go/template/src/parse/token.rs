@@ -7,11 +7,8 @@ use std::fmt;
 /// A token of the template.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'t> {
-    /// Its kind.
     pub(crate) kind: TokenKind,
-    /// Its position.
     pub(crate) pos: Pos,
-    /// Its text.
     pub(crate) text: &'t str,
     /// The line that it begins on.
     pub(crate) line: usize,

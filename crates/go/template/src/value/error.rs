@@ -43,7 +43,6 @@ pub enum Stage {
 /// A place in the text of a template, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
     pub line: usize,
     /// The column in characters. Go's texts count bytes, from 0, or leave it out.
     pub column: usize,
@@ -77,10 +76,7 @@ pub struct Missing {
 pub enum MissingKind {
     /// A field or method.
     Field,
-    /// A function.
     Function,
-    /// A variable.
     Variable,
-    /// A template.
     Template,
 }

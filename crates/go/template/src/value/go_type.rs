@@ -10,7 +10,6 @@ use crate::exec::host::Host;
 
 /// Go's `reflect.Kind`, grouped where templates do not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum TypeKind {
     Bool,
     Int,

@@ -29,7 +29,6 @@ pub(crate) const NIL_DEREFERENCE: &str = "runtime error: invalid memory address 
 /// A method of a type.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundMethod {
-    /// The method.
     pub method: &'static Method,
     /// The embedded fields on the way to its receiver.
     path: Path,

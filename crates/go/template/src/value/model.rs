@@ -30,11 +30,9 @@ pub enum Value {
     String(Text),
     /// A slice, perhaps nil.
     Slice(Slice),
-    /// An array.
     Array(Array),
     /// A map, perhaps nil.
     Map(Map),
-    /// A struct.
     Struct(Struct),
     /// A pointer, perhaps nil.
     Pointer(Pointer),
@@ -61,7 +59,6 @@ pub struct Array {
 /// A struct.
 #[derive(Clone, Debug)]
 pub struct Struct {
-    /// Its type.
     pub of: &'static StructType,
     pub(crate) fields: Items,
 }
@@ -180,7 +177,7 @@ pub enum Type {
 
 /// Signed integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // The names are Go's.
+// The names are Go's.
 pub enum IntKind {
     Int,
     Int8,
@@ -191,7 +188,6 @@ pub enum IntKind {
 
 /// Unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum UintKind {
     Uint,
     Uint8,
@@ -203,7 +199,6 @@ pub enum UintKind {
 
 /// Floating-point numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum FloatKind {
     Float32,
     Float64,
@@ -211,7 +206,6 @@ pub enum FloatKind {
 
 /// Complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum ComplexKind {
     Complex64,
     Complex128,
@@ -233,7 +227,6 @@ pub struct StructType {
 pub struct Field {
     /// For an embedded field the name of its type without the package.
     pub name: &'static str,
-    /// Its type.
     pub ty: &'static Type,
     /// Whether its fields and methods are promoted.
     pub embedded: bool,
@@ -248,7 +241,6 @@ pub struct NamedType {
     pub name: &'static str,
     /// The underlying type; never `Named` itself.
     pub underlying: &'static Type,
-    /// Its methods.
     pub methods: &'static [Method],
 }
 

@@ -21,7 +21,6 @@ pub struct AnnotatedDocument {
     pub head: String,
     /// At its end.
     pub foot: String,
-    /// The content.
     pub root: Annotated,
 }
 

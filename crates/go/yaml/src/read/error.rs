@@ -10,9 +10,7 @@ use crate::place::{Files, Place};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {problem}{}", .context.map(|context| format!(", {context}")).unwrap_or_default(), line = .place.line, column = .place.column)]
 pub struct ReadError {
-    /// The place.
     pub place: Place,
-    /// The problem.
     pub problem: String,
     /// What was being read, where that helps.
     pub context: Option<&'static str>,

@@ -10,7 +10,6 @@ use bumpwright_gostd::{parse_float, parse_int, parse_uint};
 /// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved<'a> {
-    /// Null.
     Null,
     /// A boolean.
     Bool(bool),
@@ -18,11 +17,9 @@ pub enum Resolved<'a> {
     Int(i64),
     /// An integer above all of [`Resolved::Int`].
     Uint(u64),
-    /// A float.
     Float(f64),
     /// A timestamp, as RFC 3339 with nanoseconds.
     Timestamp(String),
-    /// Text.
     Text(Cow<'a, str>),
     /// The bytes of `!!binary`.
     Bytes(Vec<u8>),
@@ -225,7 +222,6 @@ pub enum TagError {
     Mismatch {
         /// The type of the text.
         found: &'static str,
-        /// The text.
         text: String,
         /// The type of the tag.
         tag: &'static str,

@@ -55,7 +55,6 @@ pub(crate) struct Fault {
     pub(crate) context: &'static str,
     /// Where that began; the start of the text where go-yaml does not say.
     pub(crate) context_mark: Mark,
-    /// The problem.
     pub(crate) problem: Cow<'static, str>,
     /// The mark of the problem.
     pub(crate) mark: Mark,

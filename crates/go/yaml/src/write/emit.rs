@@ -15,7 +15,6 @@ const MAX_SIMPLE_KEY: usize = 128;
 pub(crate) enum Context {
     /// A document.
     Root,
-    /// An item.
     Item,
     /// A key without `?`.
     SimpleKey,

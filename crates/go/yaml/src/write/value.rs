@@ -19,7 +19,6 @@ use bumpwright_gostd::format_float;
 pub struct WriteError {
     /// The node that cannot be written.
     pub place: Place,
-    /// The problem.
     pub problem: String,
     go: Box<str>,
 }

@@ -15,7 +15,6 @@ use bumpwright_secret::Secret;
 pub struct AwsCredentials {
     /// The id of the key, which is not secret.
     pub access_key_id: String,
-    /// The key.
     pub secret_access_key: Secret,
     /// The token of a session, with temporary keys.
     pub session_token: Option<Secret>,

@@ -27,7 +27,6 @@ pub struct Unsigned<'a> {
     pub url: &'a Url,
     /// The signed headers besides those that signing adds.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The body.
     pub body: &'a [u8],
 }
 
@@ -54,7 +53,6 @@ pub struct Signed {
 /// The signer of requests to one service in one region.
 #[derive(Clone, Copy, Debug)]
 pub struct Signer<'a> {
-    /// The keys.
     pub credentials: &'a AwsCredentials,
     /// The region of the service: `eu-central-1`.
     pub region: &'a str,

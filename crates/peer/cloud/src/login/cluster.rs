@@ -49,7 +49,6 @@ impl fmt::Display for ClusterProvider {
 /// The location of a cluster. Missing parts are requested from the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClusterPlace {
-    /// Its provider.
     pub provider: ClusterProvider,
     /// Its name in the cloud's API; may be empty.
     pub cluster: String,
@@ -65,7 +64,6 @@ pub type ReadKubeconfig = fn(&Secret) -> Result<(String, Option<String>), String
 /// A login request.
 #[derive(Clone, Debug)]
 pub struct ClusterRequest {
-    /// The cluster.
     pub place: ClusterPlace,
     /// The ServiceAccount to log in as; without one the process logs in itself, at clouds.
     pub account: Option<WorkloadIdentity>,

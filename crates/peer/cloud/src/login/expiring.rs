@@ -15,9 +15,7 @@ pub(crate) struct ExpiringLogin {
 /// A temporary login at a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryLogin {
-    /// The name.
     pub username: String,
-    /// The password.
     pub password: Secret,
     /// When it expires, if known.
     pub expires: Option<SystemTime>,

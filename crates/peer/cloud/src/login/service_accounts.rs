@@ -13,7 +13,6 @@ pub struct ServiceAccounts {
     /// The default where an object names none (`--default-workload-service-account`; for key services
     /// `--default-decryption-service-account`, for clusters `--default-kubeconfig-service-account`).
     pub default: Option<String>,
-    /// Issues their tokens.
     pub issue: Arc<IssueToken>,
 }
 

@@ -39,11 +39,8 @@ impl Default for TokenCacheLimits {
 /// The object that a token is looked up for (`fluxcd/pkg/cache`, `InvolvedObject`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requester {
-    /// Its kind.
     pub kind: &'static str,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// What the token is for: [`RECONCILE`], or a key service.
     pub operation: &'static str,

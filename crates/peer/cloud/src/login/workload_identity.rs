@@ -21,7 +21,6 @@ use bumpwright_secret::Secret;
 pub struct TokenRequest<'a> {
     /// The ServiceAccount's namespace.
     pub namespace: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// The audiences of the token.
     pub audiences: &'a [&'a str],
@@ -38,15 +37,12 @@ pub type IssueToken = dyn Fn(&TokenRequest<'_>, Deadline) -> Result<Secret, Stri
 /// A ServiceAccount whose identity is used instead of this process' own.
 #[derive(Clone)]
 pub struct WorkloadIdentity {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its annotations, which name its identity at the cloud.
     pub annotations: BTreeMap<String, String>,
     /// What they say about its tokens.
     pub credential: CredentialSettings,
-    /// Issues its tokens.
     pub issue: Arc<IssueToken>,
 }
 

@@ -26,7 +26,6 @@ pub enum Checkout<'a> {
     Name(String),
     /// One commit, by its full hexadecimal id.
     Commit {
-        /// The id.
         id: String,
         /// The short name of a branch that holds it, for servers that send only the tips of references.
         branch: Option<String>,
@@ -60,7 +59,6 @@ pub struct Also {
 pub struct Tip {
     /// The full name of its reference; empty for a commit that was requested without a branch.
     pub reference: String,
-    /// The commit.
     pub commit: ObjectId,
     /// The commit's root tree.
     pub tree: ObjectId,

@@ -16,7 +16,6 @@ use crate::transport::remote::{Auth, KnownHosts, Remote, Ssh};
 use bumpwright_http::{Proxy, Tls};
 use bumpwright_secret::Secret;
 
-/// The key file.
 const FILE: &str = "identities.key";
 
 /// The key of the hash that names mirrors, so that names do not reveal credentials.

@@ -116,7 +116,6 @@ pub struct CommitInfo {
     pub seconds: i64,
     /// Whether it carries a signature, valid or not.
     pub signed: bool,
-    /// The message.
     pub message: Vec<u8>,
 }
 

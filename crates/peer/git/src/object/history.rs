@@ -37,9 +37,7 @@ pub struct History<'a> {
 /// One commit of a history.
 #[derive(Debug)]
 pub struct Visited {
-    /// Its id.
     pub id: ObjectId,
-    /// Its content.
     pub commit: CommitInfo,
     /// Its parents; none where the history at hand ends.
     pub parents: Vec<ObjectId>,

@@ -63,9 +63,7 @@ impl std::fmt::Debug for Objects {
 /// The file or folder at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundEntry {
-    /// What it is.
     pub kind: EntryKind,
-    /// The object.
     pub id: ObjectId,
 }
 

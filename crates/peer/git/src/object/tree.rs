@@ -46,7 +46,6 @@ impl EntryKind {
 pub struct Entry<'a> {
     /// The name, without a slash; not necessarily UTF-8.
     pub name: &'a [u8],
-    /// What it is.
     pub kind: EntryKind,
     /// The object (for a submodule: a commit elsewhere).
     pub id: ObjectId,

@@ -51,7 +51,6 @@ pub(crate) struct Workspace<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) hash: Hash,
     pub(crate) job: &'a Job,
-    /// The deadline.
     pub(crate) until: Option<Deadline>,
 }
 

@@ -57,7 +57,6 @@ pub(crate) struct PackStore<'a> {
     pub(crate) bases: Option<&'a Objects>,
     pub(crate) hash: Hash,
     pub(crate) job: &'a Job,
-    /// The deadline.
     pub(crate) until: Option<Deadline>,
 }
 
@@ -152,7 +151,6 @@ pub(crate) enum StoreError {
     /// The pack, or its bases.
     #[error(transparent)]
     Pack(UnpackError),
-    /// The folder.
     #[error(transparent)]
     Folder(GitError),
 }

@@ -36,12 +36,7 @@ pub(crate) enum UnpackError {
     MissingBase(ObjectId),
     /// A base of the pack in the mirror cannot be read.
     #[error("object {id}, on which a pack leans, cannot be read: {detail}")]
-    Base {
-        /// The object.
-        id: ObjectId,
-        /// Why.
-        detail: String,
-    },
+    Base { id: ObjectId, detail: String },
     /// The stream broke.
     #[error("a pack cannot be read: {0}")]
     Read(io::Error),

@@ -71,7 +71,6 @@ pub enum TransportError {
     /// Credentials are missing or were refused (HTTP 401, SSH authentication).
     #[error("{url}: authentication required: {detail}{hint}")]
     Unauthorized {
-        /// The remote.
         url: String,
         /// The server's words.
         detail: String,
@@ -81,7 +80,6 @@ pub enum TransportError {
     /// Credentials could not be fetched; Flux's words around the cause.
     #[error("{url}: failed to configure authentication options: {detail}")]
     Credentials {
-        /// The remote.
         url: String,
         /// The attempted action and why it failed.
         detail: String,
@@ -89,7 +87,6 @@ pub enum TransportError {
     /// The credentials are valid but do not allow this (HTTP 403).
     #[error("{url}: authorization failed: {detail}")]
     Forbidden {
-        /// The remote.
         url: String,
         /// The server's words.
         detail: String,
@@ -97,7 +94,6 @@ pub enum TransportError {
     /// No such repository (HTTP 404, or a local path that is not a repository).
     #[error("{url}: repository not found: {detail}")]
     NotFound {
-        /// The remote.
         url: String,
         /// The server's words.
         detail: String,
@@ -105,7 +101,6 @@ pub enum TransportError {
     /// Any other HTTP status.
     #[error("{url}: unexpected status {status}: {detail}")]
     Status {
-        /// The remote.
         url: String,
         /// The HTTP status code.
         status: u16,
@@ -114,16 +109,10 @@ pub enum TransportError {
     },
     /// The deadline of the run passed.
     #[error("{url}: no answer within {limit:?}")]
-    Timeout {
-        /// The remote.
-        url: String,
-        /// The limit.
-        limit: Duration,
-    },
+    Timeout { url: String, limit: Duration },
     /// Name resolution, connection, TLS, or the stream broke.
     #[error("{url}: {detail}")]
     Connect {
-        /// The remote.
         url: String,
         /// What failed.
         detail: String,
@@ -131,7 +120,6 @@ pub enum TransportError {
     /// The SSH host key is unknown or differs from known_hosts.
     #[error("{url}: {detail}")]
     HostKey {
-        /// The remote.
         url: String,
         /// The mismatch and how to fix it.
         detail: String,
@@ -139,7 +127,6 @@ pub enum TransportError {
     /// The program at the other side failed.
     #[error("{url}: {detail}")]
     Remote {
-        /// The remote.
         url: String,
         /// Its error text.
         detail: String,
@@ -147,7 +134,6 @@ pub enum TransportError {
     /// The configuration is not valid: an unknown scheme, an unreadable key.
     #[error("{url}: {detail}")]
     Config {
-        /// The remote.
         url: String,
         /// The mistake and its fix.
         detail: String,

@@ -11,7 +11,6 @@ use bumpwright_secret::Secret;
 pub struct Remote {
     /// The address.
     pub url: RemoteUrl,
-    /// The credentials.
     pub auth: Auth,
     /// Trust and client certificate for `https://`.
     pub tls: Tls,
@@ -87,10 +86,7 @@ pub enum Auth {
         password: Secret,
     },
     /// An HTTP bearer token.
-    Bearer {
-        /// The token.
-        token: Secret,
-    },
+    Bearer { token: Secret },
     /// A private key for SSH.
     SshKey {
         /// The key: OpenSSH, PKCS#1, PKCS#8 or SEC1, in PEM.

@@ -168,7 +168,6 @@ fn account_of(token: &Secret) -> Result<(String, String), JwtError> {
     }
 }
 
-/// One login.
 struct Login<'l> {
     server: &'l str,
     path: &'l str,

@@ -34,7 +34,6 @@ pub enum TransitLoginError {
 pub struct TransitLogin {
     /// Where to log in: `auth/kubernetes/login`, behind a namespace if there is one.
     pub(crate) path: String,
-    /// The role.
     pub(crate) role: String,
 }
 

@@ -19,7 +19,6 @@ const KEPT: Duration = Duration::from_secs(60);
 /// A token.
 #[derive(Clone, Debug)]
 pub struct ServerToken {
-    /// The token.
     pub token: Secret,
     /// When it expires, if known.
     pub expires: Option<SystemTime>,

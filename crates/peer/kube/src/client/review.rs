@@ -22,7 +22,6 @@ pub struct ServerVersion {
 /// An action that somebody may be allowed (`authorizationv1.ResourceAttributes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessQuestion<'a> {
-    /// The verb.
     pub verb: &'a str,
     /// API group; empty for the core group.
     pub group: &'a str,

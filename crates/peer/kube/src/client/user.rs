@@ -10,12 +10,10 @@ use bumpwright_api::ObjectName;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct User {
-    /// The name.
     #[serde(rename = "username")]
     pub name: String,
     /// The uid; may be empty.
     pub uid: String,
-    /// The groups.
     pub groups: Vec<String>,
     /// What authorizers may know besides.
     pub extra: BTreeMap<String, Vec<String>>,

@@ -15,7 +15,6 @@ pub struct Stamp {
     /// The namespace; empty for objects of the cluster.
     #[serde(default)]
     pub namespace: String,
-    /// The name.
     pub name: String,
     /// `metadata.uid`
     #[serde(default)]

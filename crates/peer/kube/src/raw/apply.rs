@@ -22,7 +22,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub struct StatusWriter {
     /// The field manager that wrote the status last; empty when the server does not say.
     pub manager: String,
-    /// The status.
     pub status: Value,
 }
 

@@ -56,7 +56,6 @@ impl fmt::Display for GroupVersionKind {
 /// A kind with its paths at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// The kind.
     pub gvk: GroupVersionKind,
     /// Its name in paths.
     pub plural: String,

@@ -16,7 +16,6 @@ pub struct ConfigFault {
     pub column: usize,
     /// As in `.auths["ghcr.io"].auth`; empty for the whole text.
     pub path: String,
-    /// The fault.
     pub what: AuthFault,
 }
 

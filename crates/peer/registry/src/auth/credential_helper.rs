@@ -35,12 +35,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelperLogin {
     /// A name and a password; either may be empty.
-    Password {
-        /// The name.
-        username: String,
-        /// The password.
-        password: Secret,
-    },
+    Password { username: String, password: Secret },
     /// A refresh token.
     IdentityToken(Secret),
 }
@@ -73,7 +68,6 @@ pub enum HelperError {
         /// The system's words.
         reason: String,
     },
-    /// The program failed.
     #[error(
         "the credential helper {program} failed for {server} ({status}); to see why, run \
          `echo {server} | {program} get`"
@@ -81,7 +75,6 @@ pub enum HelperError {
     Failed {
         /// `docker-credential-NAME`
         program: String,
-        /// The server.
         server: String,
         /// Its exit status.
         status: String,
@@ -91,7 +84,6 @@ pub enum HelperError {
     Late {
         /// `docker-credential-NAME`
         program: String,
-        /// The server.
         server: String,
         /// The time limit.
         seconds: u64,
@@ -101,7 +93,6 @@ pub enum HelperError {
     Long {
         /// `docker-credential-NAME`
         program: String,
-        /// The server.
         server: String,
     },
     /// The answer does not follow the protocol.
@@ -109,7 +100,6 @@ pub enum HelperError {
     Answer {
         /// `docker-credential-NAME`
         program: String,
-        /// The server.
         server: String,
         /// The fault and its location.
         fault: ConfigFault,

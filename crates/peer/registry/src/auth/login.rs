@@ -5,12 +5,10 @@ use bumpwright_secret::Secret;
 /// A login at a registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Login {
-    /// Anonymous.
     #[default]
     Anonymous,
     /// A name and a password, neither of them empty: RFC 7617, or in exchange for a token.
     Basic {
-        /// The name.
         username: String,
         /// The password, or a token in its place.
         password: Secret,

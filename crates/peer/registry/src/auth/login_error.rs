@@ -11,23 +11,16 @@ pub enum LoginError {
     /// A configuration cannot be read.
     #[error("{} cannot be read for registry logins: {reason}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// The system's words.
         reason: String,
     },
     /// A configuration is larger than any of docker's.
     #[error("{} is larger than {limit} bytes, too large for docker's configuration", path.display())]
-    Large {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        limit: u64,
-    },
+    Large { path: PathBuf, limit: u64 },
     /// A configuration is not valid.
     #[error("{}:{fault}; fix it, or log in again with `docker login`", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// The fault and its location.
         fault: ConfigFault,

@@ -27,7 +27,6 @@ const DEEPEST: usize = 8;
 /// An image or another artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// Its annotations.
     pub annotations: BTreeMap<String, String>,
     /// Its layers, in order.
     pub layers: Vec<Layer>,
@@ -36,7 +35,6 @@ pub struct Image {
 /// A layer of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer {
-    /// Its media type.
     pub media_type: String,
     /// `sha256:HEX`
     pub digest: String,

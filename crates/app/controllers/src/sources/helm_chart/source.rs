@@ -16,10 +16,11 @@ pub(super) enum Origin {
         repository: Box<HelmRepository>,
         artifact: Artifact,
     },
-    /// A registry.
     Registry(Box<HelmRepository>),
-    /// Files.
-    Files { kind: String, artifact: Artifact },
+    Files {
+        kind: String,
+        artifact: Artifact,
+    },
 }
 
 impl Origin {
