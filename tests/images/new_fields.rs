@@ -92,6 +92,7 @@ fn a_fleet_with_each_new_field_has_no_findings() {
         json!({ "spec": spec }),
     ));
     bench.write("clusters/prod/all.yaml", documents(&synced));
+    bench.write("apps/a.yaml", "image: registry.example.com/app:1.0.0\n");
     let (code, report) = bench.json(&["fleet", "check", "--offline", "clusters/prod"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])), "{report:#}");
 }
