@@ -1,4 +1,5 @@
-//! `bumpwright.dev/verify: build` with charts of other sources: a registry and a chart repository, both with a password.
+//! `bumpwright.dev/verify: build` with charts of other sources: a registry and a chart repository, both with a password;
+//! artifacts of other GitRepositories and Buckets.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::digests::sha256;
@@ -8,7 +9,10 @@ use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tarball::archive;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{AUTOMATION, EVENT, HELM_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, SECRET, World};
+use bumpwright_testkit::world::{
+    AUTOMATION, BUCKET, EVENT, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, SECRET,
+    World, git_repository,
+};
 use serde_json::{Value, json};
 
 use super::verify::{Folders, kustomization};
@@ -166,7 +170,7 @@ fn charts_are_fetched_with_the_logins_of_the_cluster_from_its_addresses() {
     };
     for note in [
         format!(
-            "HelmRelease {namespace}/foreign of Kustomization {namespace}/app: what it installs is not seen: chart: HelmRepository/{other}/http \
+            "HelmRelease {namespace}/foreign of Kustomization {namespace}/app: what it installs is not seen: chart web: HelmRepository/{other}/http \
              is in another namespace than the automation: its login is not used"
         ),
         format!("HelmRepository/{namespace}/moved has another spec.url in the cluster"),
@@ -179,4 +183,122 @@ fn charts_are_fetched_with_the_logins_of_the_cluster_from_its_addresses() {
     assert!(["http", "oci", "image"].iter().all(|name| !says(&unseen(name))));
     assert!(!says("hunter22"));
     assert_eq!(thief.requests().len(), 0);
+}
+
+/// An artifact with the chart in `charts/web`.
+fn artifact() -> Vec<u8> {
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {tag: {{ .Values.tag | quote }}}\n\
+                    {{ if eq .Values.tag \"1.2.0\" }}{{ fail \"not 1.2.0\" }}{{ end }}\n";
+    archive(&[
+        ("charts/web/Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}"),
+        ("charts/web/values.yaml", b"tag: none\n"),
+        ("charts/web/templates/map.yaml", template.as_bytes()),
+    ])
+}
+
+/// The status of a source that has this artifact at a server.
+pub fn status(server: &StubHttp, bytes: &[u8]) -> Value {
+    json!({"artifact": {
+        "path": "charts.tar.gz", "url": server.url("charts.tar.gz"), "revision": "main@sha1:0000000000000000000000000000000000000000",
+        "digest": sha256(bytes), "size": bytes.len(), "lastUpdateTime": "2026-01-02T03:04:05Z",
+    }})
+}
+
+/// A chart in the files of a source.
+fn in_files(kind: &str, name: &str, namespace: &str) -> Value {
+    let source = json!({"kind": kind, "name": name, "namespace": namespace});
+    json!({"chart": {"spec": {"chart": "./charts/web", "sourceRef": source}}})
+}
+
+/// Sources that only the cluster has, one that the files have as well, one that they would move, and one of a neighbour
+/// that takes a login.
+#[test]
+fn charts_in_the_files_of_other_sources_come_from_their_artifacts() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let (namespace, other) = ("verify-artifacts", "verify-artifacts-other");
+    let bytes = artifact();
+    let sent = bytes.clone();
+    let server = StubHttp::start(move |_| Reply::bytes(200, "application/gzip", sent.clone()));
+    let neighbour = World::new(cluster, other);
+    let marker = format!(" # {{\"$imagepolicy\": \"{namespace}:one:tag\"}}");
+    let releases = [
+        ("git", in_files("GitRepository", "charts", namespace)),
+        ("bucket", in_files("Bucket", "charts", namespace)),
+        ("chart", json!({"chartRef": {"kind": "HelmChart", "name": "web"}})),
+        ("foreign", in_files("GitRepository", "charts", other)),
+        ("moved", in_files("GitRepository", "moved", namespace)),
+        ("absent", in_files("GitRepository", "absent", namespace)),
+    ];
+    let releases: Vec<String> = releases
+        .iter()
+        .map(|(name, chart)| release(namespace, name, chart, &marker))
+        .collect();
+    let source = |kind: &str, name: &str, spec: &Value| {
+        json!({
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec,
+        })
+        .to_string()
+            + "\n"
+    };
+    let git = |name: &str| git_repository(&format!("https://git.example.com/{name}.git"));
+    let bucket = json!({"interval": "1h", "endpoint": "minio.example.com", "bucketName": "charts"});
+    let sources = [
+        source("Bucket", "charts", &bucket),
+        source("GitRepository", "moved", &git("elsewhere")),
+    ];
+    let all = [&releases[..], &sources].concat().join("---\n");
+    let files = [Change::File("app/all.yaml", all.as_bytes())];
+    let folders = Folders::with(
+        cluster,
+        namespace,
+        &json!({"bumpwright.dev/verify": "build"}),
+        &[],
+        &files,
+    );
+    let world = &folders.world;
+    let with_artifact = |world: &World<'_>, kind, name: &str, spec: Value| {
+        world.add(kind, name, spec);
+        world.patch_status(kind, name, &status(&server, &bytes));
+    };
+    with_artifact(world, GIT_REPOSITORY, "charts", git("charts"));
+    with_artifact(world, GIT_REPOSITORY, "moved", git("moved"));
+    with_artifact(world, BUCKET, "charts", bucket);
+    let mut private = git("charts");
+    private["secretRef"] = json!({"name": "basic"});
+    with_artifact(&neighbour, GIT_REPOSITORY, "charts", private);
+    let of_git = json!({"kind": "GitRepository", "name": "charts"});
+    world.add(
+        HELM_CHART,
+        "web",
+        json!({"interval": "1h", "chart": "charts/web", "sourceRef": of_git}),
+    );
+    let source = json!({"kind": "GitRepository", "name": "app"});
+    world.add(KUSTOMIZATION, "app", kustomization("./app", &source));
+    folders.choose("1.2.0");
+    let message = world.ready(AUTOMATION, "all", "False", |reason, _| reason == "VerifyFailed");
+    for name in ["git", "bucket", "chart"] {
+        let part = format!("HelmRelease {namespace}/{name} of Kustomization {namespace}/app would fail");
+        assert!(message.contains(&part), "{part}: {message}");
+    }
+    for name in ["foreign", "moved", "absent"] {
+        assert!(!message.contains(&format!("{namespace}/{name} ")), "{message}");
+    }
+    folders.choose("1.1.0");
+    let is_pushed = || String::from_utf8_lossy(&folders.repo.show("main", "app/all.yaml")).contains("tag: 1.1.0");
+    until("the commit is pushed", is_pushed);
+    let says = |text: &str| {
+        let events = world.list(EVENT);
+        events
+            .iter()
+            .any(|event| event["message"].as_str().is_some_and(|message| message.contains(text)))
+    };
+    for note in [
+        format!("GitRepository/{other}/charts is in another namespace than the automation: its login is not used"),
+        format!("GitRepository/{namespace}/moved has another spec.url in the cluster"),
+        format!("GitRepository/{namespace}/absent is not in the fleet"),
+    ] {
+        until(&note, || says(&note));
+    }
+    // Both sources have the same archive.
+    assert_eq!(server.requests().len(), 1);
 }

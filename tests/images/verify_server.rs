@@ -4,13 +4,18 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::image_world::add_choice;
+use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tarball::archive;
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
     AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT, World, automation,
     git_repository,
 };
 use serde_json::{Value, json};
+
+use super::verify_charts::status;
 
 /// A Git repository, its objects, and a controller of automations for them.
 struct Fleet<'a> {
@@ -545,40 +550,62 @@ fn objects_of_releases_are_asked_about_as_their_own_account() {
     let Some(()) = cluster.define_helm() else { return };
     let namespace = "server-helm";
     ghcr_only(cluster, namespace);
-    let release = |name: &str, image: &str| {
+    let of_source = |source: &str, name: &str, image: &str| {
         format!(
             "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  interval: 1h\n  \
-             serviceAccountName: helm\n  chart: {{spec: {{chart: ./chart, sourceRef: {{kind: GitRepository, name: app}}}}}}\n  values:\n    \
+             serviceAccountName: helm\n  chart: {{spec: {{chart: ./chart, sourceRef: {{kind: GitRepository, name: {source}}}}}}}\n  values:\n    \
              image: {image} # {{\"$imagepolicy\": \"{namespace}:one\"}}\n"
         )
     };
+    let release = |name: &str, image: &str| of_source("app", name, image);
     // Without the marker, which is in the values.
     let template = deployment(namespace, "{{ .Values.image }}").replace("name: web,", "name: '{{ .Release.Name }}',");
     let template = template.split(" # ").next().unwrap().to_owned();
     let files = [
         ("app/web.yaml", release("web", "ghcr.io/o/one:1.0.0")),
         ("app/new.yaml", release("new", "ghcr.io/o/one:1.0.0")),
+        ("app/far.yaml", of_source("charts", "far", "ghcr.io/o/one:1.0.0")),
         (
             "chart/Chart.yaml",
             "{apiVersion: v2, name: web, version: 1.0.0}".to_owned(),
         ),
-        ("chart/templates/web.yaml", template),
+        ("chart/templates/web.yaml", template.clone()),
     ];
     let fleet = Fleet::start(cluster, namespace, &files);
     let world = &fleet.world;
+    // A chart of another source is in the artifact of that.
+    let archive = archive(&[
+        ("chart/Chart.yaml", b"{apiVersion: v2, name: far, version: 1.0.0}"),
+        ("chart/templates/web.yaml", template.as_bytes()),
+    ]);
+    let sent = archive.clone();
+    let server = StubHttp::start(move |_| Reply::bytes(200, "application/gzip", sent.clone()));
+    world.add(
+        GIT_REPOSITORY,
+        "charts",
+        git_repository("https://git.example.com/charts.git"),
+    );
+    world.patch_status(GIT_REPOSITORY, "charts", &status(&server, &archive));
     account(world, "helm", &["apps"], &["deployments"]);
-    let mut live: Value = serde_saphyr::from_str(&release("web", "ghcr.io/o/one:1.0.0")).unwrap();
-    live["metadata"]["labels"] =
-        json!({"kustomize.toolkit.fluxcd.io/name": "app", "kustomize.toolkit.fluxcd.io/namespace": namespace});
-    world.apply(&live);
+    for live in [
+        release("web", "ghcr.io/o/one:1.0.0"),
+        of_source("charts", "far", "ghcr.io/o/one:1.0.0"),
+    ] {
+        let mut live: Value = serde_saphyr::from_str(&live).unwrap();
+        live["metadata"]["labels"] =
+            json!({"kustomize.toolkit.fluxcd.io/name": "app", "kustomize.toolkit.fluxcd.io/namespace": namespace});
+        world.apply(&live);
+    }
     fleet.kustomize("app", "./app", json!({}));
     add_choice(world, "one", "1.0.0");
     fleet.choose("one", "docker.io/evil/one", "1.1.0");
     fleet.automate();
     fleet.fails(&[
         "HelmRelease server-helm/web of Kustomization server-helm/app would be refused by the API server: Deployment/server-helm/web dry-run failed",
+        "HelmRelease server-helm/far of Kustomization server-helm/app would be refused by the API server: Deployment/server-helm/far dry-run failed",
         "images come from ghcr.io only",
-        "caused by app/web.yaml:9:12",
+        "app/far.yaml:9:12",
+        "app/web.yaml:9:12",
     ]);
     fleet.choose("one", "ghcr.io/o/one", "1.1.0");
     fleet.is_pushed("app/web.yaml", &release("web", "ghcr.io/o/one:1.1.0"));

@@ -17,6 +17,7 @@ use super::shards::{self, DealtKind, Shards};
 use super::start_error::StartError;
 use super::tidy::{self, Tidied};
 use super::tokens;
+use crate::artifact_trees::ArtifactTrees;
 use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::registered::Workers;
@@ -150,6 +151,12 @@ fn parts(
             request_metrics::GitCounters::of(&metrics),
             settings.fetches.clone(),
             settings.mirrors_size,
+        )),
+        trees: Arc::new(ArtifactTrees::new(
+            settings.kustomize.http_retry,
+            storage.clone(),
+            settings.kustomize.artifact_hosts.clone(),
+            settings.builds.clone(),
         )),
         storage,
         shared: Arc::new(Context {

@@ -1,28 +1,36 @@
-//! What a view has from elsewhere: the charts of HelmRepositories and OCIRepositories, and nothing else.
+//! What a view has from elsewhere: the charts of HelmRepositories and OCIRepositories, the artifacts of other sources,
+//! and nothing else.
 //!
 //! What a commit says is a tenant's. So a chart comes from the address that the object in the API server has, and with
-//! its logins, as its own controller fetches it; a commit chooses the chart and its version. Logins are used of objects
-//! in the tenant's namespace only.
+//! its logins, as its own controller fetches it; a commit chooses the chart and its version. Files of another source are
+//! those of its artifact, if the commit leaves the source as it is. Logins are used of objects in the tenant's namespace
+//! only, and so are artifacts that took one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
+use super::files::ArtifactFiles;
+use crate::artifact_trees::{ArtifactTrees, Requester};
 use crate::dereference;
+use crate::parts::Parts;
 use crate::parts::context::Context;
+use crate::sources::artifacts;
 use crate::sources::helm_chart::pull::{self, RemoteError, Wanted};
 use crate::sources::registries::Registries;
-use bumpwright_api::{HelmRepository, Objects, OciRepository};
+use bumpwright_api::{HelmRepository, ObjectName, Objects, OciRepository};
 use bumpwright_budget::Reservation;
 use bumpwright_connect::ConnectionSpec;
 use bumpwright_fleet::{ChartError, Outside, Repository, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_http::Job;
-use bumpwright_kube::{HELM_REPOSITORY, Kind, OCI_REPOSITORY, Object};
+use bumpwright_kube::{
+    BUCKET, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, Kind, OCI_REPOSITORY, Object,
+};
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_scan::Scanner;
 
@@ -45,40 +53,74 @@ const CONNECTION: [&str; 9] = [
     "serviceAccountName",
 ];
 
+/// The kinds that charts come from.
+const KINDS: [&Kind; 6] = [
+    &BUCKET,
+    &EXTERNAL_ARTIFACT,
+    &GIT_REPOSITORY,
+    &HELM_CHART,
+    &HELM_REPOSITORY,
+    &OCI_REPOSITORY,
+];
+
+/// The fields of a source that do not change its files.
+const TIMES: [&str; 3] = ["interval", "timeout", "suspend"];
+
 /// Those that say who asks.
-const LOGIN: [&str; 5] = [
+const LOGIN: [&str; 6] = [
     "provider",
     "secretRef",
     "certSecretRef",
     "proxySecretRef",
     "serviceAccountName",
+    "sts",
 ];
 
 /// A chart, and the memory that it holds.
 type Pulled = Result<(Arc<Chart>, Reservation), ChartError>;
 
+/// What the views of a process have from elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Providers {
+    pub(crate) shared: Arc<Context>,
+    /// For registries with charts.
+    pub(crate) scanner: Arc<Scanner>,
+    /// The files of artifacts.
+    pub(crate) trees: Arc<ArtifactTrees>,
+}
+
+impl Providers {
+    pub(crate) fn of(parts: &Parts) -> Self {
+        Self {
+            shared: Arc::clone(&parts.shared),
+            scanner: Arc::clone(&parts.scanner),
+            trees: Arc::clone(&parts.trees),
+        }
+    }
+}
+
 /// What comes from elsewhere. A chart is fetched once.
 pub(crate) struct Elsewhere {
-    context: Arc<Context>,
-    /// For registries with charts.
-    scanner: Arc<Scanner>,
+    of: Providers,
     /// The namespace that sees it, and pays.
     namespace: String,
     /// Whose namespace that is, for users.
     who: &'static str,
     runtime: Handle,
     pulled: Mutex<HashMap<String, Arc<OnceLock<Pulled>>>>,
+    /// Objects that the files do not have.
+    objects: Mutex<HashMap<(&'static str, ObjectName), Option<Value>>>,
 }
 
 impl Elsewhere {
-    pub(crate) fn new(context: &Arc<Context>, scanner: &Arc<Scanner>, namespace: &str, who: &'static str) -> Self {
+    pub(crate) fn new(of: Providers, namespace: &str, who: &'static str) -> Self {
         Self {
-            context: Arc::clone(context),
-            scanner: Arc::clone(scanner),
+            of,
             namespace: namespace.to_owned(),
             who,
             runtime: Handle::current(),
             pulled: Mutex::default(),
+            objects: Mutex::default(),
         }
     }
 
@@ -96,6 +138,12 @@ impl Elsewhere {
         pulled.map(|(chart, _)| Arc::clone(chart)).map_err(Clone::clone)
     }
 
+    /// Whether the namespace may name an object of another one.
+    fn may_name(&self, name: &ObjectName) -> bool {
+        let settings = &self.of.shared.settings;
+        name.namespace == self.namespace || !(settings.no_cross_namespace_refs || settings.scope.namespace.is_some())
+    }
+
     /// The object of a source as the API server has it.
     fn live(&self, kind: &'static Kind, source: &SourceObject) -> Result<Object, ChartError> {
         let shown = source.shown();
@@ -105,15 +153,13 @@ impl Elsewhere {
                 source.url().unwrap_or_default()
             )));
         }
-        let is_own = source.name.namespace == self.namespace;
-        let settings = &self.context.settings;
-        if !is_own && (settings.no_cross_namespace_refs || settings.scope.namespace.is_some()) {
+        if !self.may_name(&source.name) {
             return Err(unavailable(format!(
                 "{shown} is in another namespace than {}",
                 self.who
             )));
         }
-        let object = self.runtime.block_on(self.context.cluster.get(kind, &source.name));
+        let object = self.runtime.block_on(self.of.shared.cluster.get(kind, &source.name));
         let object = object.map_err(|error| {
             if error.is_not_found() {
                 unavailable(format!("{shown} is not in the cluster"))
@@ -123,22 +169,51 @@ impl Elsewhere {
         })?;
         let spec = object.field("spec");
         let names_login = LOGIN.iter().any(|field| set(&spec, field).is_some());
-        if !is_own && names_login {
+        if source.name.namespace != self.namespace && names_login {
             return Err(unavailable(format!(
                 "{shown} is in another namespace than {}: its login is not used",
                 self.who
             )));
         }
+        Ok(object)
+    }
+
+    /// The same, unless the files have another address or login for it.
+    fn connected(&self, kind: &'static Kind, source: &SourceObject) -> Result<Object, ChartError> {
+        let object = self.live(kind, source)?;
+        let spec = object.field("spec");
         let given = source.object.as_ref().and_then(|object| object.get("spec"));
         let differs = |field: &&str| given.is_some_and(|given| set(given, field) != set(&spec, field));
         match CONNECTION.iter().find(|field| differs(field)) {
-            Some(field) => Err(unavailable(format!("{shown} has another spec.{field} in the cluster"))),
+            Some(field) => Err(changed(source, field)),
             None => Ok(object),
         }
     }
 
+    /// The artifact of a source, unless the files would have another one.
+    fn artifact(&self, source: &SourceObject) -> Result<Arc<dyn Repository>, ChartError> {
+        let shown = source.shown();
+        let kind = KINDS.into_iter().find(|kind| kind.kind == source.kind);
+        let kind = kind.ok_or_else(|| unavailable(format!("{shown} is another source")))?;
+        let object = self.live(kind, source)?;
+        let spec = object.field("spec");
+        let given = source.object.as_ref().and_then(|object| object.get("spec"));
+        if let Some(field) = given.and_then(|given| differing(given, &spec)) {
+            return Err(changed(source, &field));
+        }
+        let artifact = object.status().get("artifact").and_then(artifacts::read);
+        let artifact = artifact.ok_or_else(|| unavailable(format!("{shown} has no artifact")))?;
+        let requester = Requester {
+            namespace: self.namespace.clone(),
+            timeout: LONGEST,
+        };
+        let files = self.of.trees.get(&artifact, &requester);
+        let files = files.map_err(|error| unavailable(format!("{shown}: {error}")))?;
+        Ok(Arc::new(ArtifactFiles(files)))
+    }
+
     fn secrets(&self, object: &impl ConnectionSpec) -> Result<Objects, ChartError> {
-        let found = self.runtime.block_on(dereference::of(&self.context, object));
+        let found = self.runtime.block_on(dereference::of(&self.of.shared, object));
         found.map_err(|error| unavailable(error.to_string()))
     }
 
@@ -150,7 +225,7 @@ impl Elsewhere {
         fetch: impl FnOnce(&mut Reservation) -> Result<Chart, E>,
         failed: impl FnOnce(E) -> ChartError,
     ) -> Pulled {
-        let account = self.context.settings.fetches.of(&self.namespace).memory;
+        let account = self.of.shared.settings.fetches.of(&self.namespace).memory;
         let left = until.map(|until| until.saturating_duration_since(Instant::now()) / 2);
         let limit = left.unwrap_or(LONGEST).min(LONGEST);
         let mut held = account.nothing();
@@ -160,20 +235,20 @@ impl Elsewhere {
 
     fn registries(&self) -> Registries<'_> {
         Registries {
-            shared: &self.context,
-            scanner: &self.scanner,
+            shared: &self.of.shared,
+            scanner: &self.of.scanner,
         }
     }
 
     fn of_repository(&self, chart: &RepositoryChart, until: Option<Instant>) -> Pulled {
-        let object = self.live(&HELM_REPOSITORY, &chart.repository)?;
+        let object = self.connected(&HELM_REPOSITORY, &chart.repository)?;
         let repository: HelmRepository = read(&object, &HELM_REPOSITORY)?;
         let secrets = self.secrets(&repository)?;
         let wanted = Wanted {
             name: &chart.name,
             version: &chart.version,
             url: &repository.spec.url,
-            sizes: self.context.settings.chart_sizes,
+            sizes: self.of.shared.settings.chart_sizes,
         };
         let fetch = |held: &mut Reservation| {
             if repository.is_oci() {
@@ -192,7 +267,7 @@ impl Elsewhere {
     }
 
     fn of_image(&self, source: &SourceObject, until: Option<Instant>) -> Pulled {
-        let object = self.live(&OCI_REPOSITORY, source)?;
+        let object = self.connected(&OCI_REPOSITORY, source)?;
         let mut repository: OciRepository = read(&object, &OCI_REPOSITORY)?;
         if let Some(given) = &source.object {
             let given: OciRepository = serde_json::from_value(given.clone())
@@ -206,6 +281,25 @@ impl Elsewhere {
             unavailable(format!("{}: {error}", source.shown()))
         })
     }
+}
+
+fn changed(source: &SourceObject, field: &str) -> ChartError {
+    unavailable(format!("{} has another spec.{field} in the cluster", source.shown()))
+}
+
+/// A field of a source in which two specs differ, so that their files may.
+fn differing(one: &Value, other: &Value) -> Option<String> {
+    let (one, other) = (one.as_object()?, other.as_object()?);
+    let fields = one
+        .keys()
+        .chain(other.keys())
+        .filter(|field| !TIMES.contains(&field.as_str()));
+    let is_default = |value: &Value| value.is_null() || *value == Value::Bool(false) || value == "generic";
+    let of = |spec: &Map<String, Value>, field: &str| spec.get(field).filter(|value| !is_default(value)).cloned();
+    fields
+        .into_iter()
+        .find(|field| of(one, field) != of(other, field))
+        .cloned()
 }
 
 fn unavailable(why: String) -> ChartError {
@@ -229,14 +323,36 @@ fn set<'s>(spec: &'s Value, field: &str) -> Option<&'s Value> {
     spec.get(field).filter(|value| !is_default(value))
 }
 
-/// A verification has the files of the repository, and charts. What needs others fails with the commit and without it.
 impl Outside for Elsewhere {
+    /// Remote bases are not fetched: what needs them fails with the commit and without it.
     fn world(&self) -> Box<dyn World + '_> {
         Box::new(Sealed)
     }
 
     fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is another source", source.shown()))
+        self.artifact(source).map_err(|error| error.to_string())
+    }
+
+    fn object(&self, kind: &str, name: &ObjectName) -> Option<Value> {
+        let kind = KINDS.into_iter().find(|known| known.kind == kind)?;
+        if !self.may_name(name) {
+            return None;
+        }
+        let key = (kind.kind, name.clone());
+        if let Some(known) = self.objects.lock().get(&key) {
+            return known.clone();
+        }
+        if self.objects.lock().len() >= CHARTS {
+            return None;
+        }
+        let object = self.runtime.block_on(self.of.shared.cluster.get(kind, name));
+        let object = object.ok().map(|object| object.value(kind));
+        self.objects.lock().insert(key, object.clone());
+        object
+    }
+
+    fn has_artifacts(&self) -> bool {
+        true
     }
 
     fn chart(&self, chart: &RepositoryChart, _: &[Value], until: Option<Instant>) -> Result<Arc<Chart>, ChartError> {

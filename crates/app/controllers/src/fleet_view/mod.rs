@@ -6,6 +6,7 @@
 //! variables from them stay as they are written.
 
 mod charts;
+mod files;
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_fleet::{ClusterObjects, FleetObject};
 use bumpwright_kube::{CONFIG_MAP, ClusterError, KUSTOMIZATION, Kind, SECRET};
 use bumpwright_sops::MASK;
-pub(crate) use charts::Elsewhere;
+pub(crate) use charts::{Elsewhere, Providers};
 
 /// The most Kustomizations that come out of those of the cluster.
 pub(crate) const KUSTOMIZATIONS: usize = 1000;

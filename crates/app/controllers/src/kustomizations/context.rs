@@ -25,17 +25,11 @@ pub(crate) struct KustomizationsContext {
 
 impl KustomizationsContext {
     pub(crate) fn of(parts: &Parts) -> Arc<Self> {
-        let settings = &parts.shared.settings;
         Arc::new(Self {
             shared: Arc::clone(&parts.shared),
             mirrors: Arc::clone(&parts.mirrors),
             sources: SOURCES.map(|kind| parts.caches.of(Watch::all(kind))),
-            trees: Arc::new(ArtifactTrees::new(
-                settings.kustomize.http_retry,
-                parts.storage.clone(),
-                settings.kustomize.artifact_hosts.clone(),
-                settings.builds.clone(),
-            )),
+            trees: Arc::clone(&parts.trees),
             build_slots: BuildSlots::default(),
             grace: Grace::default(),
         })

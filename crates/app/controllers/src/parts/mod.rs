@@ -8,6 +8,7 @@ pub(crate) mod watching;
 
 use std::sync::Arc;
 
+use crate::artifact_trees::ArtifactTrees;
 use crate::images::fields::FieldBook;
 use crate::mirrors::Mirrors;
 use bumpwright_scan::{Scanner, TagStore};
@@ -22,6 +23,8 @@ pub(crate) struct Parts {
     pub(crate) scanner: Arc<Scanner>,
     pub(crate) tags: Arc<TagStore>,
     pub(crate) mirrors: Arc<Mirrors>,
+    /// The files of artifacts, for builds of all kinds.
+    pub(crate) trees: Arc<ArtifactTrees>,
     /// Where marked fields were; none when nobody looks at them.
     pub(crate) fields: Option<Arc<FieldBook>>,
     /// Storage of artifacts; none when no source is reconciled.

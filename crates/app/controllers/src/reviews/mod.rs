@@ -26,6 +26,7 @@ use tokio::task::JoinSet;
 
 use super::mirrors::Mirrors;
 use super::settings::Settings;
+use crate::fleet_view::Providers;
 use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::registered::{Registration, Workers};
@@ -34,7 +35,6 @@ use bumpwright_api::{GitRepository, ObjectName, Reason, ReviewAnnotations};
 use bumpwright_kube::{Cache, GIT_REPOSITORY, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Action, EventType, Finish, Log, Queue, Services, Working, events};
-use bumpwright_scan::Scanner;
 use bumpwright_schemas::Schemas;
 use bumpwright_shards::Verdict;
 use known::Known;
@@ -81,7 +81,7 @@ fn triggers(caches: &Caches, queue: &Arc<Queue>) {
 fn workers(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Option<Workers> {
     let reviews = Arc::new(Reviews {
         context: Arc::clone(&parts.shared),
-        scanner: Arc::clone(&parts.scanner),
+        providers: Providers::of(parts),
         mirrors: Arc::clone(&parts.mirrors),
         cache: parts.caches.of(Watch::ours(&GIT_REPOSITORY)),
         services: Arc::clone(services),
@@ -100,7 +100,7 @@ fn workers(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Optio
 /// Reviews the requests of the GitRepositories in a queue.
 struct Reviews {
     context: Arc<Context>,
-    scanner: Arc<Scanner>,
+    providers: Providers,
     mirrors: Arc<Mirrors>,
     cache: Arc<Cache>,
     services: Arc<Services>,

@@ -293,8 +293,8 @@ impl<'a> Round<'a> {
         let outside: Box<dyn Outside + Send> = if one.is_fork {
             Box::new(Nothing)
         } else {
-            let (shared, scanner) = (context, &self.reviews.scanner);
-            Box::new(Elsewhere::new(shared, scanner, namespace, "the GitRepository"))
+            let providers = self.reviews.providers.clone();
+            Box::new(Elsewhere::new(providers, namespace, "the GitRepository"))
         };
         let memory = context.settings.builds.of(namespace).memory;
         let fetches = context.settings.fetches.of(namespace).memory;

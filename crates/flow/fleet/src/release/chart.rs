@@ -12,7 +12,7 @@ use super::spec::{ChartSpec, ReleaseSpec};
 use crate::build::memo::Digest;
 use crate::build::reads::{BuildFiles, Reads, Recorder};
 use crate::build::view::Fleet;
-use crate::source::fetched::{Plan, SOURCE_GROUP, SourceTree, Sources, credentials};
+use crate::source::fetched::{Plan, SourceTree, Sources, credentials};
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
 use crate::source::repository::{ChartError, Outside, RepositoryChart};
@@ -65,10 +65,10 @@ impl ChartPlan {
         let namespace = Some(reference.namespace.as_str());
         let referred = ObjectName::referred_from(&name.namespace, namespace, &reference.name);
         if reference.kind == "HelmChart" {
-            let Some(object) = fleet.object(SOURCE_GROUP, "HelmChart", &referred) else {
+            let Some(object) = sources.object(fleet, "HelmChart", referred.clone()).object else {
                 return Self::missing(format!("HelmChart/{referred} is not in the fleet"));
             };
-            let spec = object.value.get("spec").cloned().unwrap_or_default();
+            let spec = object.get("spec").cloned().unwrap_or_default();
             return match serde_json::from_value::<ChartSpec>(spec) {
                 Ok(spec) => Self::of_spec((fleet, sources, plans), &referred.namespace, &spec),
                 Err(error) => Self::missing(format!("HelmChart/{referred}: spec: {error}")),

@@ -238,7 +238,9 @@ impl Releases {
     /// Reads the charts that are not known yet, side by side.
     fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: Until<'_>, account: Option<&Share>) {
         let plans = jobs.iter().filter_map(|job| match &job.plan.from {
-            From::Files { plan, .. } | From::Image { plan, .. } => Some(plan),
+            From::Files { plan, .. } => Some(plan),
+            // With the login of its own controller, below.
+            From::Image { plan, .. } => (!outside.all.has_artifacts()).then_some(plan),
             _ => None,
         });
         sources.fetch(plans);

@@ -219,7 +219,7 @@ impl<'a> Sources<'a> {
             .as_ref()
             .and_then(|object| object.pointer("/spec/include"));
         match includes.and_then(Value::as_array) {
-            Some(includes) if source.kind == "GitRepository" && !includes.is_empty() => {
+            Some(includes) if source.kind == "GitRepository" && !includes.is_empty() && !self.is_artifact(&base) => {
                 let include = |include: &Value| self.include(fleet, source, include, depth);
                 Plan::Including {
                     base: Box::new(base),
@@ -229,6 +229,11 @@ impl<'a> Sources<'a> {
             }
             _ => base,
         }
+    }
+
+    /// Whether the files of a plan are those of an artifact, which has what it includes.
+    fn is_artifact(&self, plan: &Plan) -> bool {
+        matches!(plan, Plan::Outside { .. }) && self.outside.has_artifacts()
     }
 
     fn include(&self, fleet: &Fleet, of: &SourceObject, include: &Value, depth: usize) -> Include {
@@ -256,14 +261,21 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A source with its object, if the fleet has it.
+    /// A source with its object, if the fleet or the cluster has it.
     pub(crate) fn object(&self, fleet: &Fleet, kind: &str, name: ObjectName) -> SourceObject {
-        let object = fleet.object(SOURCE_GROUP, kind, &name);
-        SourceObject {
+        let object = fleet
+            .object(SOURCE_GROUP, kind, &name)
+            .map(|object| object.value.clone());
+        let mut source = SourceObject {
             kind: kind.to_owned(),
-            object: object.map(|object| object.value.clone()),
             name,
+            object,
+        };
+        // The source of the entry itself is the repository, whatever it is in the cluster.
+        if source.object.is_none() && !self.is_own(&source) {
+            source.object = self.outside.object(kind, &source.name);
         }
+        source
     }
 
     /// The plan of an ExternalArtifact: made by an ArtifactGenerator of its namespace.
@@ -274,6 +286,14 @@ impl<'a> Sources<'a> {
         let mut generators = generators.filter_map(|(_, object)| Some((object, Generator::of(&object.value)?)));
         let Some((object, generator)) = generators.find(|(_, generator)| generator.may_make(name)) else {
             let shown = source.shown();
+            let found = self.object(fleet, &source.kind, source.name.clone());
+            if found.object.is_some() && self.outside.has_artifacts() {
+                return Plan::Outside {
+                    source: Box::new(found),
+                    objects: Vec::new(),
+                    lacks: false,
+                };
+            }
             return Plan::Missing(format!(
                 "{shown}: no ArtifactGenerator in the fleet makes it; give its files with --source {shown}=DIR"
             ));

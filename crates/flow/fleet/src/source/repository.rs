@@ -8,10 +8,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::copied::Lent;
 use super::meant::SourceObject;
+use bumpwright_api::ObjectName;
 use bumpwright_build::FolderTree;
 use bumpwright_helm::Chart;
-use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World};
+use bumpwright_kustomize::tree::{MemoryTree, ResolvedPath, Tree, TreeError, World};
 
 /// Why a release has no chart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +75,18 @@ pub trait Outside: Sync {
     /// The source is not available; for users.
     fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, String>;
 
+    /// An object of `source.toolkit.fluxcd.io` that the fleet does not have, and the cluster has.
+    fn object(&self, kind: &str, name: &ObjectName) -> Option<Value> {
+        let _ = (kind, name);
+        None
+    }
+
+    /// Whether the files of a source are those of its artifact: with what it includes of others, and as an
+    /// ArtifactGenerator has made them.
+    fn has_artifacts(&self) -> bool {
+        false
+    }
+
     /// A chart of a HelmRepository, which the fleet need not have. `objects` are the Secrets of its namespace; nobody
     /// waits after `until`. As [`Outside::source`], it is called from several threads.
     ///
@@ -126,6 +140,17 @@ impl Repository for FolderTree {
     fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
         let files = Self::ignoring(self.root(), Some(ignore));
         Ok(Box::new(files.map_err(|error| error.to_string())?))
+    }
+}
+
+/// The files of an artifact: what its source ignores is not among them.
+impl Repository for MemoryTree {
+    fn tree(&self) -> Box<dyn Tree + '_> {
+        Box::new(Borrowed(self))
+    }
+
+    fn ignoring(&self, _: &str) -> Result<Box<dyn Repository + '_>, String> {
+        Ok(Box::new(Lent(self)))
     }
 }
 

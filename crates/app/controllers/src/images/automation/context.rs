@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::fleet_view::Providers;
 use crate::images::fields::FieldBook;
 use crate::images::policy::book::PolicyBook;
 use crate::images::readers::Readers;
@@ -11,7 +12,6 @@ use crate::parts::context::Context;
 use crate::parts::watching::Watch;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, KUSTOMIZATION};
-use bumpwright_scan::Scanner;
 use bumpwright_update::Run;
 
 /// For the reconciler of the kind.
@@ -27,8 +27,8 @@ pub(crate) struct AutomationContext {
     /// Empty as long as no automation follows a commit that changes some.
     pub(crate) releases: Arc<Cache>,
     pub(crate) readers: Arc<Readers>,
-    /// For registries with charts.
-    pub(crate) scanner: Arc<Scanner>,
+    /// For builds of what a commit changes.
+    pub(crate) providers: Providers,
     pub(crate) fields: Option<Arc<FieldBook>>,
 }
 
@@ -41,7 +41,7 @@ impl AutomationContext {
             policy_book: PolicyBook::new(&parts.shared, Arc::clone(&policies)),
             policies,
             readers: Arc::clone(&parts.caches.readers),
-            scanner: Arc::clone(&parts.scanner),
+            providers: Providers::of(parts),
             fields: parts.fields.clone(),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),

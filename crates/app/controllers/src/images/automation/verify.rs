@@ -75,12 +75,7 @@ async fn made(
     };
     let mut verifier = FleetVerifier::of_cluster(
         cluster,
-        Box::new(Elsewhere::new(
-            &context.shared,
-            &context.scanner,
-            namespace,
-            "the automation",
-        )),
+        Box::new(Elsewhere::new(context.providers.clone(), namespace, "the automation")),
         settings,
         verification,
     );
