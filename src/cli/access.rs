@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::AccessError;
 use bumpwright_connect::git::{self, GitConnection, GitIdentities, RemoteError};
@@ -65,7 +66,7 @@ const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
 /// # Errors
 ///
 /// A URL, file or pair of flags that is not valid, in words for the user.
-pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
+pub fn plain(url: &str, access: &Access) -> Result<Remote, CliError> {
     let mut remote = Remote::new(own_address(url)?);
     remote.timeout = PLAIN_TIMEOUT;
     remote.auth = Auth::User;
@@ -74,9 +75,9 @@ pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
 }
 
 /// An address as the user's own git takes it (`url.….insteadOf`).
-fn own_address(url: &str) -> Result<RemoteUrl, String> {
+fn own_address(url: &str) -> Result<RemoteUrl, CliError> {
     let address = instead_of(url);
-    RemoteUrl::parse(address.as_deref().unwrap_or(url)).map_err(|error| error.to_string())
+    RemoteUrl::parse(address.as_deref().unwrap_or(url)).map_err(CliError::from)
 }
 
 /// The sources of a remote's settings besides its GitRepository.
@@ -101,7 +102,7 @@ pub fn of_repository(
     repository: &GitRepository,
     known: Known<'_>,
     notes: &mut Vec<String>,
-) -> Result<Remote, String> {
+) -> Result<Remote, CliError> {
     let Known { objects, access, .. } = known;
     let spec = &repository.spec;
     if !same_server(url, &spec.url) {
@@ -161,20 +162,20 @@ pub(super) fn same_server(url: &str, known: &str) -> bool {
 }
 
 /// Only a cluster issues tokens of its ServiceAccounts; another identity in its place could have other rights.
-fn refuse_service_account(repository: &GitRepository) -> Result<(), String> {
+fn refuse_service_account(repository: &GitRepository) -> Result<(), CliError> {
     let name = repository.spec.service_account_name.as_deref().unwrap_or_default();
     if name.is_empty() {
         return Ok(());
     }
-    Err(format!(
-        "spec.serviceAccountName of GitRepository {}: only a cluster issues tokens of the ServiceAccount {name:?}; give \
-         credentials by flags, or take the field out to use your own identity",
+    Err(CliError::new(format!(
+        "spec.serviceAccountName of GitRepository {}: only a cluster issues tokens of the ServiceAccount {name:?}",
         repository.metadata.object_name()
     ))
+    .hint("give credentials by flags, or take the field out to use your own identity"))
 }
 
 /// Applies flags and environment to the settings; returns whether they have credentials.
-fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, String> {
+fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, CliError> {
     let Given { password, token } = given(access)?;
     let is_given = password.is_some() || token.is_some();
     if remote.url.scheme() == Scheme::Ssh {
@@ -195,9 +196,9 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, String> {
             }
             // An unused user name would cause a confusing answer of the server.
             None if matches!(remote.auth, Auth::User) && remote.url.scheme() != Scheme::Local => {
-                return Err(format!(
+                return Err(CliError::new(format!(
                     "--username {username:?} needs a secret: --password-file, --token-file, BUMPWRIGHT_GIT_PASSWORD or BUMPWRIGHT_GIT_TOKEN"
-                ));
+                )));
             }
             None => {}
         }
@@ -231,7 +232,7 @@ struct Given {
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn has_login(access: &Access) -> Result<bool, String> {
+pub(super) fn has_login(access: &Access) -> Result<bool, CliError> {
     given(access).map(|given| given.password.is_some() || given.token.is_some())
 }
 
@@ -247,7 +248,7 @@ pub(super) fn without_login(access: &Access) -> Access {
 }
 
 /// A flag takes precedence over environment variables.
-fn given(access: &Access) -> Result<Given, String> {
+fn given(access: &Access) -> Result<Given, CliError> {
     let file = |file: &Option<PathBuf>| file.as_deref().map(secret_file).transpose();
     let (password, token) = (file(&access.password_file)?, file(&access.token_file)?);
     if password.is_some() || token.is_some() || access.without_environment {
@@ -260,17 +261,18 @@ fn given(access: &Access) -> Result<Given, String> {
 }
 
 /// A secret from a file, without the final line feed that editors add.
-pub(super) fn secret_file(file: &Path) -> Result<Secret, String> {
+pub(super) fn secret_file(file: &Path) -> Result<Secret, CliError> {
     let text = text_of(file)?;
-    one_line(text.trim_end_matches(['\r', '\n'])).map_err(|why| format!("{}: the secret in it {why}", file.display()))
+    let secret = one_line(text.trim_end_matches(['\r', '\n']));
+    secret.map_err(|why| CliError::new(format!("the secret in it {why}")).at(file.display()))
 }
 
 /// A secret from the environment.
-pub(in crate::cli) fn variable(name: &str) -> Result<Option<Secret>, String> {
+pub(in crate::cli) fn variable(name: &str) -> Result<Option<Secret>, CliError> {
     match std::env::var(name) {
         Ok(value) if !value.is_empty() => one_line(&value)
             .map(Some)
-            .map_err(|why| format!("{name}: the secret in it {why}")),
+            .map_err(|why| CliError::new(format!("the secret in it {why}")).at(name)),
         _ => Ok(None),
     }
 }
@@ -286,8 +288,8 @@ pub(super) fn one_line(text: &str) -> Result<Secret, &'static str> {
     Ok(Secret::new(text))
 }
 
-fn text_of(file: &Path) -> Result<String, String> {
-    std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
+fn text_of(file: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(file).at(file.display())
 }
 
 /// The host of a URL; none for local paths and invalid URLs.

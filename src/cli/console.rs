@@ -4,10 +4,11 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::cli::error::CliError;
 use crate::cli::words;
 
 /// The exit code of a failed command.
-const FAILED: u8 = 2;
+pub(super) const FAILED: u8 = 2;
 
 /// Prints bytes to standard output.
 ///
@@ -45,14 +46,14 @@ fn to(stream: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The message for an error of [`print`].
-pub(super) fn cannot_print(error: io::Error) -> String {
-    format!("standard output: {error}")
+/// An error of [`print`].
+pub(super) fn cannot_print(error: io::Error) -> CliError {
+    CliError::from(error).at("standard output")
 }
 
 /// Prints an error to standard error.
-pub(super) fn complain(error: &str) {
-    say("error", error);
+pub(super) fn complain(error: impl Display) {
+    say("error", &error.to_string());
 }
 
 /// Prints a note to standard error.
@@ -61,12 +62,14 @@ pub(super) fn say(what: &str, text: &str) {
 }
 
 /// The exit code for the result of a command; an error is printed.
-pub(super) fn end(done: Result<(), impl Display>) -> ExitCode {
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error.to_string());
-            ExitCode::from(FAILED)
-        }
-    }
+pub(super) fn end(done: Result<(), impl Into<CliError>>) -> ExitCode {
+    end_with(done.map(|()| 0))
+}
+
+/// The exit code of a command that has several; an error is printed.
+pub(super) fn end_with(done: Result<u8, impl Into<CliError>>) -> ExitCode {
+    ExitCode::from(done.unwrap_or_else(|error| {
+        complain(error.into());
+        FAILED
+    }))
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::cli::error::CliError;
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
 use bumpwright_edit::{YAML_LIMIT, unified};
@@ -74,26 +75,25 @@ fn root(paths: &[PathBuf], file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The new file is there already, or one cannot be written.
-pub fn write_all(new: Option<(&Path, &[u8])>, changes: &[FileChange]) -> Result<(), String> {
+pub fn write_all(new: Option<(&Path, &[u8])>, changes: &[FileChange]) -> Result<(), CliError> {
     if let Some((path, bytes)) = new {
-        let mut file = fs::File::create_new(path).map_err(|error| unwritable(path, &error))?;
+        let mut file = fs::File::create_new(path).map_err(|error| unwritable(path, error))?;
         let written = file.write_all(bytes);
         if let Err(error) = written.and_then(|()| file.sync_all()) {
             drop(fs::remove_file(path));
-            return Err(unwritable(path, &error));
+            return Err(unwritable(path, error));
         }
     }
     replace_files(changes).map_err(|error| {
         if let Some((path, _)) = new {
             drop(fs::remove_file(path));
         }
-        error.to_string()
+        error.into()
     })
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> String {
-    let path = path.display().to_string();
-    format!("{}: {error}", words::inline(&path))
+fn unwritable(path: &Path, error: std::io::Error) -> CliError {
+    CliError::from(error).at(words::inline(&path.display().to_string()))
 }
 
 /// Finds and reads all files; those of folders if they are `wanted` by their paths.
@@ -116,11 +116,13 @@ pub fn find<'a>(paths: &[PathBuf], wanted: &'a dyn Fn(&str) -> bool) -> FoundFil
 pub(super) fn meant<'p>(
     paths: impl IntoIterator<Item = &'p Path>,
     subcommands: &'static [&'static str],
-) -> Option<String> {
+) -> Option<CliError> {
     let missing = paths.into_iter().find(|path| fs::symlink_metadata(path).is_err())?;
     let name = missing.to_str().filter(|name| !name.contains(['/', '.']))?;
     let near = nearest(name, subcommands.iter().copied())?;
-    Some(format!("{name} is neither a file nor a command: did you mean {near}?"))
+    Some(CliError::new(format!(
+        "{name} is neither a file nor a command: did you mean {near}?"
+    )))
 }
 
 impl FoundFiles<'_> {

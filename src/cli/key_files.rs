@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::cli::error::{Attempt as _, CliError};
 use zeroize::Zeroizing;
 
 use bumpwright_sops::LocalKeys;
@@ -11,19 +12,19 @@ use bumpwright_sops::LocalKeys;
 ///
 /// # Errors
 /// A file cannot be read, or has no key; for users.
-pub(super) fn import(age: &[PathBuf], pgp: &[PathBuf], keys: &mut LocalKeys) -> Result<(), String> {
+pub(super) fn import(age: &[PathBuf], pgp: &[PathBuf], keys: &mut LocalKeys) -> Result<(), CliError> {
     for file in age {
         let read = keys.age.import(&bytes(file)?);
-        read.map_err(|error| format!("{}: no age key: {error}", file.display()))?;
+        read.at(format_args!("{}: no age key", file.display()))?;
     }
     for file in pgp {
         let read = keys.pgp.import(&bytes(file)?);
-        read.map_err(|error| format!("{}: no OpenPGP key: {error}", file.display()))?;
+        read.at(format_args!("{}: no OpenPGP key", file.display()))?;
     }
     Ok(())
 }
 
-fn bytes(file: &PathBuf) -> Result<Zeroizing<Vec<u8>>, String> {
+fn bytes(file: &PathBuf) -> Result<Zeroizing<Vec<u8>>, CliError> {
     let bytes = fs::read(file).map(Zeroizing::new);
-    bytes.map_err(|error| format!("{}: {error}", file.display()))
+    bytes.at(file.display())
 }

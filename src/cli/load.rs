@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{Document, ManifestErrors, Objects, UnknownFields, read, read_in_folder};
 
 /// Suffix of the groups of all kinds but Secret.
@@ -15,21 +16,19 @@ const FLUX: &str = ".toolkit.fluxcd.io";
 ///
 /// A file that cannot be read or does not match the schema, or two different objects of one name: in
 /// words for the user.
-pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, String> {
+pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, CliError> {
     let mut objects = Objects::default();
     for filename in filenames {
         if filename.as_os_str() == "-" {
             let mut text = Vec::new();
-            std::io::stdin()
-                .read_to_end(&mut text)
-                .map_err(|e| format!("standard input: {e}"))?;
+            std::io::stdin().read_to_end(&mut text).at("standard input")?;
             add(&mut objects, read("standard input", &text, unknown))?;
             continue;
         }
         let mut files = Vec::new();
         list(filename, true, &mut files)?;
         for file in files {
-            let text = fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            let text = fs::read(&file).at(file.display())?;
             if file != *filename && is_none_of_ours(&text) {
                 continue;
             }
@@ -53,9 +52,8 @@ fn is_none_of_ours(text: &[u8]) -> bool {
     !holds(FLUX) && (!core || read("", text, UnknownFields::Allow).is_err())
 }
 
-fn add(objects: &mut Objects, documents: Result<Vec<Document>, ManifestErrors>) -> Result<(), String> {
-    let documents = documents.map_err(|e| e.to_string())?;
-    objects.insert_all(documents).map_err(|e| e.to_string())
+fn add(objects: &mut Objects, documents: Result<Vec<Document>, ManifestErrors>) -> Result<(), CliError> {
+    Ok(objects.insert_all(documents?)?)
 }
 
 /// The effect of `--allow-unknown-fields`.
@@ -68,9 +66,8 @@ pub(super) const fn unknown_fields(allowed: bool) -> UnknownFields {
 }
 
 /// A file by its name, or the YAML and JSON files of a folder.
-pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-    if !fs::metadata(path).map_err(failed)?.is_dir() {
+pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    if !fs::metadata(path).at(path.display())?.is_dir() {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         if named || matches!(extension, "yaml" | "yml" | "json") {
             files.push(path.to_owned());
@@ -78,8 +75,8 @@ pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result
         return Ok(());
     }
     let mut below = Vec::new();
-    for entry in fs::read_dir(path).map_err(failed)? {
-        below.push(entry.map_err(failed)?.path());
+    for entry in fs::read_dir(path).at(path.display())? {
+        below.push(entry.at(path.display())?.path());
     }
     below.sort();
     // Links to folders may form cycles; their files are found at their real place.

@@ -10,6 +10,7 @@ mod controller;
 mod crds;
 mod demo;
 mod envsubst;
+mod error;
 mod events;
 mod explain;
 mod fetch_bounds;
@@ -49,6 +50,7 @@ use std::process::ExitCode;
 
 use clap::{FromArgMatches as _, Parser as _};
 
+use crate::cli::error::CliError;
 use args::{Cli, Command};
 
 /// Runs the command line of this process.
@@ -65,10 +67,10 @@ pub fn main() -> ExitCode {
 }
 
 /// The arguments of a typed command line of `update`.
-fn typed_update(line: &[&str]) -> Result<Box<update::args::Update>, String> {
-    match Cli::try_parse_from(line).map_err(|e| e.to_string())?.command {
+fn typed_update(line: &[&str]) -> Result<Box<update::args::Update>, CliError> {
+    match Cli::try_parse_from(line)?.command {
         Command::Update(args) => Ok(args),
-        _ => Err("demo runs update".to_owned()),
+        _ => Err(CliError::new("demo runs update")),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_forge::{GitAddress, Repository};
 use bumpwright_git::{RemoteUrl, Scheme};
 use bumpwright_update::git_without_fetches;
@@ -21,7 +22,7 @@ impl OwnServers {
     ///
     /// # Errors
     /// One that is given is no address.
-    pub fn of(given: &[String], target: Option<&str>) -> Result<Self, String> {
+    pub fn of(given: &[String], target: Option<&str>) -> Result<Self, CliError> {
         let mut own = Self::default();
         for text in given {
             match text.as_str() {
@@ -98,7 +99,7 @@ fn of_ssh(host: &str) -> Option<Url> {
 }
 
 /// A server as it is given: a URL, or the name of a host.
-fn server(text: &str) -> Result<RemoteUrl, String> {
+fn server(text: &str) -> Result<RemoteUrl, CliError> {
     let url = if text.contains("://") {
         text.to_owned()
     } else {
@@ -111,11 +112,11 @@ fn server(text: &str) -> Result<RemoteUrl, String> {
         }
         _ => url,
     };
-    let parsed = RemoteUrl::parse(&url).map_err(|error| format!("--git-server {text:?}: {error}"))?;
+    let parsed = RemoteUrl::parse(&url).at(format_args!("--git-server {text:?}"))?;
     match parsed.scheme() {
-        Scheme::Local => Err(format!(
+        Scheme::Local => Err(CliError::new(format!(
             "--git-server {text:?}: give the address of a server, such as https://git.example.com, or file:// for all folders"
-        )),
+        ))),
         Scheme::Http | Scheme::Https | Scheme::Ssh => Ok(parsed),
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_budget::Budget;
 use bumpwright_git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
 use bumpwright_gostd::Time;
@@ -41,7 +42,7 @@ impl Places {
     /// # Errors
     ///
     /// Invalid settings or an unusable cache folder, in words for the user.
-    pub fn place(&mut self, remote: &Remote) -> Result<Place, String> {
+    pub fn place(&mut self, remote: &Remote) -> Result<Place, CliError> {
         let name = remote.mirror_name(&IdentityKey::of_one_user());
         let same = self.open.get(&name).map_or(&[][..], Vec::as_slice);
         if let Some((_, place)) = same.iter().find(|(other, _)| other == remote) {
@@ -52,16 +53,12 @@ impl Places {
             others => format!("{name}-{others}"),
         };
         let storage = self.cache.clone().map_or_else(cache, Ok)?.join("mirrors");
-        private_folder(&storage).map_err(|e| {
-            format!(
-                "{}: {e}; set BUMPWRIGHT_CACHE to a folder that can be written",
-                storage.display()
-            )
-        })?;
+        private_folder(&storage)
+            .at(storage.display())
+            .hint("set BUMPWRIGHT_CACHE to a folder that can be written")?;
         remove_shared(&storage);
-        let transport = open(remote).map_err(|e| e.to_string())?;
-        let mirror =
-            Mirror::open(&storage, &key, Arc::from(transport), MirrorOptions::default()).map_err(|e| e.to_string())?;
+        let transport = open(remote)?;
+        let mirror = Mirror::open(&storage, &key, Arc::from(transport), MirrorOptions::default())?;
         let place = Place {
             mirror: Arc::new(mirror.within(self.budget.clone())),
             index: Arc::new(Index::open(&storage.join(format!("{key}.index")))),
@@ -83,7 +80,7 @@ fn remove_shared(storage: &Path) {
 }
 
 /// `BUMPWRIGHT_CACHE`, or `bumpwright` in the user's cache folder.
-pub(super) fn cache() -> Result<PathBuf, String> {
+pub(super) fn cache() -> Result<PathBuf, CliError> {
     let variable = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -93,7 +90,7 @@ pub(super) fn cache() -> Result<PathBuf, String> {
         // The XDG base directory specification: a relative path is to be ignored.
         .or_else(|| variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()).map(|folder| folder.join("bumpwright")))
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/bumpwright")))
-        .ok_or_else(|| "no cache folder: set BUMPWRIGHT_CACHE".to_owned())
+        .ok_or_else(|| CliError::new("no cache folder: set BUMPWRIGHT_CACHE"))
 }
 
 /// The clock, in seconds since 1970-01-01 UTC.

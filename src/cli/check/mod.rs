@@ -10,6 +10,7 @@ mod rights;
 
 use std::process::ExitCode;
 
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::Manifest;
 use crate::cli::process::waits::Wait;
@@ -24,33 +25,27 @@ const OLDEST: (u32, u32) = (1, 33);
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Check) -> ExitCode {
-    match try_run(args) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => console::end(Err(error)),
-    }
+    console::end_with(try_run(args))
 }
 
-fn try_run(args: &Check) -> Result<u8, String> {
+fn try_run(args: &Check) -> Result<u8, CliError> {
     // Whether Flux is there is found out, not typed.
-    let components = Components::named(&args.components).and_then(|named| named.checked(true));
-    let components = components.map_err(|error| error.to_string())?;
-    let planned = before::planned(&args.target.namespace, components, args.shards);
-    let planned = planned.map_err(|error| error.to_string())?;
-    let runtime = cluster::runtime().map_err(|error| format!("cannot start: {error}"))?;
+    let components = Components::named(&args.components).and_then(|named| named.checked(true))?;
+    let planned = before::planned(&args.target.namespace, components, args.shards)?;
+    let runtime = cluster::runtime().at("cannot start")?;
     let findings = runtime.block_on(check(args, components, &planned))?;
     console::print(findings.shown(args.output).as_bytes()).map_err(console::cannot_print)?;
     Ok(findings.code())
 }
 
-async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Result<Findings, String> {
+async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Result<Findings, CliError> {
     let target = &args.target;
-    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone());
-    let cluster = cluster.await.map_err(|error| error.to_string())?;
+    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone()).await?;
     let _wait = Wait::new(format!("asking {}", cluster.identity()));
     let mut findings = Findings::default();
     // Without an answer there is nothing to find.
     let asked = server(&cluster, &mut findings).await;
-    asked.map_err(|error| format!("cannot ask the API server of the kubeconfig for its version: {error}"))?;
+    asked.at("cannot ask the API server of the kubeconfig for its version")?;
     if args.pre {
         before::check(&cluster, &target.namespace, (components, planned), &mut findings).await
     } else {

@@ -7,6 +7,7 @@ use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 
 use crate::cli::byte_size::ByteSize;
+use crate::cli::error::CliError;
 use crate::cli::ui::args::Ui;
 
 use bumpwright_api::GoDuration;
@@ -244,7 +245,7 @@ impl Spiffe {
     ///
     /// # Errors
     /// In words for the user.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CliError> {
         let endpoint = std::slice::from_ref(&self.spiffe_broker_endpoint);
         let flags: [(&str, &[String]); 5] = [
             (
@@ -266,9 +267,8 @@ impl Spiffe {
             .into_iter()
             .find(|(_, values)| values.iter().any(|value| !value.is_empty()));
         match given {
-            Some((flag, _)) => Err(format!(
-                "{flag}: SPIFFE is not supported; remove the flag, or keep Flux's controllers where connections rely on it"
-            )),
+            Some((flag, _)) => Err(CliError::new(format!("{flag}: SPIFFE is not supported"))
+                .hint("remove the flag, or keep Flux's controllers where connections rely on it")),
             None => Ok(()),
         }
     }

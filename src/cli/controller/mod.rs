@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::cli::byte_size::ByteSize;
 use crate::cli::console;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::confined;
 use crate::cli::ui;
 use args::{Bounds, Controller, Kustomize};
@@ -19,7 +20,7 @@ use bumpwright_controllers::{
     ShardSettings, TokenCacheLimits, WebhookSettings,
 };
 use bumpwright_kube::{Connect, Pace, Scope};
-use bumpwright_runtime::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
+use bumpwright_runtime::{ListenAddress, LogOptions, Redaction, host_name};
 use bumpwright_storage as storage;
 
 /// Runs until a signal ends the process.
@@ -29,7 +30,7 @@ pub(super) fn run(args: &Controller) -> ExitCode {
     console::end(try_run(args))
 }
 
-fn try_run(args: &Controller) -> Result<(), String> {
+fn try_run(args: &Controller) -> Result<(), CliError> {
     let settings = settings(args)?;
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
@@ -41,8 +42,7 @@ fn try_run(args: &Controller) -> Result<(), String> {
         .max_blocking_threads(controllers::threads(args.concurrent))
         .thread_keep_alive(Duration::from_secs(2))
         .enable_all()
-        .build()
-        .map_err(|e| e.to_string())?;
+        .build()?;
     let done = runtime.block_on(controllers::run(settings, &connect, asked_to_end()));
     match done {
         // A scan without waiters may not keep the process alive.
@@ -50,7 +50,7 @@ fn try_run(args: &Controller) -> Result<(), String> {
         // Nothing may continue without the lease.
         Err(_) => runtime.shutdown_background(),
     }
-    done.map_err(|e| e.to_string())
+    done.map_err(CliError::from)
 }
 
 /// Resolves on Ctrl-C or SIGTERM.
@@ -66,11 +66,11 @@ async fn asked_to_end() {
     }
 }
 
-fn settings(args: &Controller) -> Result<Settings, String> {
+fn settings(args: &Controller) -> Result<Settings, CliError> {
     args.spiffe.check()?;
     let mut gates = Gates::default();
     for text in &args.feature_gates {
-        gates.set(text).map_err(|e| e.to_string())?;
+        gates.set(text)?;
     }
     // An empty list, which Flux's flags allow.
     let is_named = |name: &&String| !name.is_empty();
@@ -102,24 +102,12 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         election: election(args)?,
         shards: shards(args)?,
         log: LogOptions {
-            level: args
-                .log_level
-                .parse()
-                .map_err(|e: UnknownName| format!("--log-level: {e}"))?,
-            encoding: args
-                .log_encoding
-                .parse()
-                .map_err(|e: UnknownName| format!("--log-encoding: {e}"))?,
+            level: args.log_level.parse().at("--log-level")?,
+            encoding: args.log_encoding.parse().at("--log-encoding")?,
             redaction: Redaction::none(),
         },
-        metrics_addr: args
-            .metrics_addr
-            .parse()
-            .map_err(|e: ListenAddressError| format!("--metrics-addr: {e}"))?,
-        health_addr: args
-            .health_addr
-            .parse()
-            .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
+        metrics_addr: args.metrics_addr.parse().at("--metrics-addr")?,
+        health_addr: args.health_addr.parse().at("--health-addr")?,
         fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY)
             .spooling(Memory::on_disk(args.bounds.spool_size.bytes())),
         mirrors_size: args.bounds.mirrors_size.bytes(),
@@ -148,10 +136,10 @@ fn budgets(bounds: &Bounds, memory: ByteSize, flag: &'static str) -> Budgets {
 }
 
 /// The client-side rate limit: as client-go reads the two flags, where 0 stands for its default.
-fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
+fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, CliError> {
     let always = qps.is_some() || burst.is_some();
     let per_second = match qps {
-        Some(qps) if qps.is_nan() => return Err("--kube-api-qps: NaN is not a number of requests".to_owned()),
+        Some(qps) if qps.is_nan() => return Err(CliError::new("--kube-api-qps: NaN is not a number of requests")),
         // No limit.
         Some(qps) if qps < 0.0 || qps.is_infinite() => return Ok(None),
         Some(0.0) => Pace::GO.per_second,
@@ -160,9 +148,8 @@ fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
     let burst = match burst {
         Some(0) => Pace::GO.burst,
         Some(burst) if burst < 0 => {
-            return Err(format!(
-                "--kube-api-burst: {burst} lets no request pass; for no limit give --kube-api-qps=-1"
-            ));
+            return Err(CliError::new(format!("--kube-api-burst: {burst} lets no request pass"))
+                .hint("for no limit give --kube-api-qps=-1"));
         }
         Some(burst) => u32::try_from(burst).unwrap_or(u32::MAX),
         None => Pace::FLUX.burst,
@@ -174,9 +161,8 @@ fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
     }))
 }
 
-fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
-    let address = args.webhook_addr.parse();
-    let address: ListenAddress = address.map_err(|e: ListenAddressError| format!("--webhook-addr: {e}"))?;
+fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, CliError> {
+    let address: ListenAddress = args.webhook_addr.parse().at("--webhook-addr")?;
     if address == ListenAddress::Off {
         return Ok(None);
     }
@@ -193,10 +179,11 @@ fn named(name: &str) -> Option<String> {
 }
 
 /// The settings of Kustomizations.
-fn kustomize(args: &Kustomize) -> Result<KustomizeSettings, String> {
-    let beside = |flag: &str, name: &str| -> Result<Option<ObjectName>, String> {
+fn kustomize(args: &Kustomize) -> Result<KustomizeSettings, CliError> {
+    let beside = |flag: &str, name: &str| -> Result<Option<ObjectName>, CliError> {
         let Some(name) = named(name) else { return Ok(None) };
-        let namespace = own_namespace().ok_or_else(|| format!("{flag} needs RUNTIME_NAMESPACE, the namespace of it"));
+        let namespace = own_namespace()
+            .ok_or_else(|| CliError::new(format!("{flag} needs RUNTIME_NAMESPACE, the namespace of it")));
         Ok(Some(ObjectName::new(namespace?, name)))
     };
     Ok(KustomizeSettings {
@@ -227,7 +214,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// The settings of artifacts, if any are made.
-fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
+fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, CliError> {
     if !kinds(&args.controllers)?.source {
         return Ok(None);
     }
@@ -235,40 +222,44 @@ fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
     let algorithm = args.artifact_digest_algo.parse();
     Ok(Some(ArtifactSettings {
         listen: args.storage_addr.clone(),
-        host: host.map_err(|error| error.to_string())?,
+        host: host?,
         retention: storage::Retention {
             ttl: args.artifact_retention_ttl.as_std(),
             records: args.artifact_retention_records,
         },
-        algorithm: algorithm.map_err(|error| format!("--artifact-digest-algo: {error}"))?,
+        algorithm: algorithm.at("--artifact-digest-algo")?,
         max_size: args.max_artifact_size.map(ByteSize::bytes),
         room: args.artifacts_size.bytes(),
     }))
 }
 
 /// The kinds named by `--controllers`.
-fn kinds(names: &[String]) -> Result<Kinds, String> {
+fn kinds(names: &[String]) -> Result<Kinds, CliError> {
     let mut kinds = Kinds::NONE;
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         let name = name.strip_suffix("-controller").unwrap_or(name);
         if !kinds.add(name) {
-            return Err(format!(
+            return Err(CliError::new(format!(
                 "--controllers: {name:?} is none of image-reflector, image-automation, source, kustomize, helm"
-            ));
+            )));
         }
     }
     if kinds.helm && !kinds.source {
-        return Err("--controllers: helm needs source, which serves its artifacts".to_owned());
+        return Err(CliError::new(
+            "--controllers: helm needs source, which serves its artifacts",
+        ));
     }
     Ok(kinds)
 }
 
-fn scope(args: &Controller) -> Result<Scope, String> {
+fn scope(args: &Controller) -> Result<Scope, CliError> {
     let namespace = match (args.watch_all_namespaces, std::env::var("RUNTIME_NAMESPACE")) {
         (true, _) => None,
         (false, Ok(namespace)) if !namespace.is_empty() => Some(namespace),
         (false, _) => {
-            return Err("--watch-all-namespaces=false needs RUNTIME_NAMESPACE, the namespace to watch".to_owned());
+            return Err(CliError::new(
+                "--watch-all-namespaces=false needs RUNTIME_NAMESPACE, the namespace to watch",
+            ));
         }
     };
     Ok(Scope {
@@ -285,7 +276,7 @@ fn own_namespace() -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn election(args: &Controller) -> Result<Option<Election>, String> {
+fn election(args: &Controller) -> Result<Option<Election>, CliError> {
     let given = &args.election;
     if !given.enable_leader_election {
         return Ok(None);
@@ -297,10 +288,12 @@ fn election(args: &Controller) -> Result<Option<Election>, String> {
         given.leader_election_renew_deadline.as_std(),
     );
     if duration <= renew_deadline {
-        return Err("--leader-election-lease-duration must be longer than --leader-election-renew-deadline".to_owned());
+        return Err(CliError::new(
+            "--leader-election-lease-duration must be longer than --leader-election-renew-deadline",
+        ));
     }
     let mut random = [0_u8; 8];
-    getrandom::fill(&mut random).map_err(|e| e.to_string())?;
+    getrandom::fill(&mut random)?;
     Ok(Some(Election {
         namespace,
         identity: format!(
@@ -316,11 +309,13 @@ fn election(args: &Controller) -> Result<Option<Election>, String> {
     }))
 }
 
-fn shards(args: &Controller) -> Result<Option<ShardSettings>, String> {
+fn shards(args: &Controller) -> Result<Option<ShardSettings>, CliError> {
     match args.shards {
         None => Ok(None),
-        Some(_) if !args.election.enable_leader_election => Err("--shards needs --enable-leader-election".to_owned()),
-        Some(0) => Err("--shards=0: give the number of processes, or none".to_owned()),
+        Some(_) if !args.election.enable_leader_election => {
+            Err(CliError::new("--shards needs --enable-leader-election"))
+        }
+        Some(0) => Err(CliError::new("--shards=0: give the number of processes, or none")),
         Some(expected) => Ok(Some(ShardSettings { expected })),
     }
 }
@@ -343,6 +338,11 @@ mod tests {
         assert_eq!(of(Some(-1.0), Some(-1)), None);
         assert_eq!(of(Some(f32::INFINITY), None), None);
         assert!(pace(Some(f32::NAN), None).is_err());
-        assert!(pace(None, Some(-1)).unwrap_err().contains("--kube-api-qps=-1"));
+        assert!(
+            pace(None, Some(-1))
+                .unwrap_err()
+                .to_string()
+                .contains("--kube-api-qps=-1")
+        );
     }
 }

@@ -9,27 +9,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::cli::console;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::places::Places;
 use crate::cli::update::{self, args::Update};
 use args::Demo;
 use fleet::FILES;
 
 /// Reads a command line of `update`.
-type Typed = fn(&[&str]) -> Result<Box<Update>, String>;
+type Typed = fn(&[&str]) -> Result<Box<Update>, CliError>;
 
 /// Runs the command.
 #[must_use]
 pub fn run(args: &Demo, typed: Typed) -> ExitCode {
-    match demo(args, typed) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            console::complain(&error);
-            ExitCode::from(2)
-        }
-    }
+    console::end_with(demo(args, typed))
 }
 
-fn demo(args: &Demo, typed: Typed) -> Result<u8, String> {
+fn demo(args: &Demo, typed: Typed) -> Result<u8, CliError> {
     let (folder, temporary) = folder(args)?;
     let fleet = folder.join("fleet");
     let remote = folder.join("fleet.git");
@@ -61,7 +56,7 @@ fn demo(args: &Demo, typed: Typed) -> Result<u8, String> {
 }
 
 /// Prints a command line and runs it.
-fn step(arguments: &[&str], cache: &Path, typed: Typed) -> Result<u8, String> {
+fn step(arguments: &[&str], cache: &Path, typed: Typed) -> Result<u8, CliError> {
     tell(&format!("$ bumpwright {}", arguments.join(" ")));
     // A demo does not use the user's keys.
     let line = [&["bumpwright"], arguments, &["--no-sign"]].concat();
@@ -70,28 +65,29 @@ fn step(arguments: &[&str], cache: &Path, typed: Typed) -> Result<u8, String> {
 }
 
 /// The working folder, and a guard that removes a temporary one.
-fn folder(args: &Demo) -> Result<(PathBuf, Option<tempfile::TempDir>), String> {
+fn folder(args: &Demo) -> Result<(PathBuf, Option<tempfile::TempDir>), CliError> {
     let Some(keep) = &args.keep else {
-        let temporary = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
+        let temporary = tempfile::tempdir().at("cannot make a temporary folder")?;
         return Ok((temporary.path().to_owned(), Some(temporary)));
     };
-    let failed = |e: std::io::Error| format!("{}: {e}", keep.display());
-    fs::create_dir_all(keep).map_err(failed)?;
-    if fs::read_dir(keep).map_err(failed)?.next().is_some() {
-        return Err(format!("{} is not empty: give --keep a new folder", keep.display()));
+    fs::create_dir_all(keep).at(keep.display())?;
+    if fs::read_dir(keep).at(keep.display())?.next().is_some() {
+        return Err(CliError::new(format!(
+            "{} is not empty: give --keep a new folder",
+            keep.display()
+        )));
     }
-    Ok((fs::canonicalize(keep).map_err(failed)?, None))
+    Ok((fs::canonicalize(keep).at(keep.display())?, None))
 }
 
 /// Writes the fleet, and creates a bare repository with it.
-fn make(fleet: &Path, remote: &Path) -> Result<(), String> {
+fn make(fleet: &Path, remote: &Path) -> Result<(), CliError> {
     for (name, content) in FILES {
         let path = fleet.join(name);
-        let failed = |e: std::io::Error| format!("{}: {e}", path.display());
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
+            fs::create_dir_all(parent).at(path.display())?;
         }
-        fs::write(&path, content).map_err(failed)?;
+        fs::write(&path, content).at(path.display())?;
     }
     git(fleet, &["init", "--quiet", "--initial-branch=main"])?;
     git(fleet, &["add", "--all"])?;
@@ -104,7 +100,7 @@ fn make(fleet: &Path, remote: &Path) -> Result<(), String> {
 }
 
 /// Runs git without the user's settings, so that the demo is the same for everybody.
-fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, CliError> {
     let mut command = Command::new("git");
     command
         .current_dir(folder)
@@ -130,10 +126,11 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     }
     let out = command
         .output()
-        .map_err(|e| format!("cannot run git: {e}; the demo needs it on the PATH"))?;
+        .at("cannot run git")
+        .hint("the demo needs it on the PATH")?;
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
-        return Err(format!("git {}: {}", arguments.join(" "), said.trim()));
+        return Err(CliError::new(format!("git {}: {}", arguments.join(" "), said.trim())));
     }
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, end, print};
+use crate::cli::error::{Attempt as _, CliError};
 use args::Envsubst;
 use bumpwright_substitute::{EvalError, MAX_BYTES, eval};
 
@@ -17,20 +18,20 @@ pub fn run(args: &Envsubst) -> ExitCode {
     end(substituted(args).and_then(|text| print(&text).map_err(cannot_print)))
 }
 
-fn substituted(args: &Envsubst) -> Result<Vec<u8>, String> {
+fn substituted(args: &Envsubst) -> Result<Vec<u8>, CliError> {
     let shown = args
         .file
         .as_deref()
         .map_or("standard input".to_owned(), |file| file.display().to_string());
-    let text = read(args).map_err(|error| format!("{shown}: {error}"))?;
+    let text = read(args).at(&shown)?;
     let variables: BTreeMap<String, Vec<u8>> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_vec())))
         .collect();
     let lookup = |name: &str| variables.get(name).map(Vec::as_slice);
     let evaluated = eval(&text, lookup, args.strict);
     evaluated.map_err(|error| match line_of(&text, lookup, args.strict, &error) {
-        Some(line) => format!("{shown}:{line}: {error}"),
-        None => format!("{shown}: {error}"),
+        Some(line) => CliError::from(error).at(format_args!("{shown}:{line}")),
+        None => CliError::from(error).at(shown),
     })
 }
 

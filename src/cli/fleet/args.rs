@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
 use crate::cli::byte_size::ByteSize;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::flag_values::folder;
 use bumpwright_api::GoDuration;
@@ -248,9 +249,9 @@ pub struct Reading {
 
 impl Reading {
     /// The kinds of Kubernetes.
-    pub(super) fn schemas(&self) -> Result<Schemas, String> {
+    pub(super) fn schemas(&self) -> Result<Schemas, CliError> {
         let schemas = Schemas::bundled(self.kubernetes_version.as_deref());
-        schemas.map_err(|error| format!("--kubernetes-version: {error}"))
+        schemas.at("--kubernetes-version")
     }
 
     /// The shared memory limit of the builds.

@@ -22,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::network::Network;
+use crate::cli::error::Attempt as _;
 use crate::cli::places;
 
 /// Where charts come from.
@@ -79,7 +80,7 @@ impl Charts {
 
     fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<Vec<u8>, ChartError> {
         let address = text(spec, "url");
-        let parsed = Url::parse(address).map_err(|error| format!("{address:?} is not a URL: {error}"));
+        let parsed = Url::parse(address).at(format_args!("{address:?} is not a URL"));
         let url = parsed.map_err(|error| ChartError::Broken(error.to_string()))?;
         if !matches!(url.scheme(), "https" | "http") {
             let wrong = format!("{address:?}: a chart repository is at an https:// URL");

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use super::args::{Check, CheckOutput, FailOn};
 use super::open::Opened;
 use super::sync;
-use crate::cli::console::{cannot_print, end, print, print_styled};
+use crate::cli::console::{cannot_print, end_with, print, print_styled};
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_findings::{Baseline, Report, Severity};
 use bumpwright_fleet::{check, checked};
 
@@ -15,29 +16,22 @@ const FOUND: u8 = 1;
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> ExitCode {
-    let report = match report(args) {
-        Ok(report) => report,
-        Err(error) => return end(Err(error)),
-    };
-    let printed = match args.output {
+    end_with(checked_code(args))
+}
+
+/// Prints the findings; returns the exit code.
+fn checked_code(args: &Check) -> Result<u8, CliError> {
+    let report = report(args)?;
+    match args.output {
         CheckOutput::Text => print_styled(&report.text()),
         CheckOutput::Json => print(report.json().as_bytes()),
         CheckOutput::Sarif => print(report.sarif().as_bytes()),
         CheckOutput::Junit => print(report.junit().as_bytes()),
         CheckOutput::Github => print(report.github().as_bytes()),
-        CheckOutput::Html => match report.html() {
-            Ok(html) => print(html.as_bytes()),
-            Err(error) => return end(Err(error.to_string())),
-        },
-    };
-    if let Err(error) = printed {
-        return end(Err(cannot_print(error)));
+        CheckOutput::Html => print(report.html()?.as_bytes()),
     }
-    if is_as_bad(&report, args.fail_on) {
-        ExitCode::from(FOUND)
-    } else {
-        ExitCode::SUCCESS
-    }
+    .map_err(cannot_print)?;
+    Ok(if is_as_bad(&report, args.fail_on) { FOUND } else { 0 })
 }
 
 /// Whether something is found that makes the exit code 1.
@@ -50,7 +44,7 @@ pub(super) fn is_as_bad(report: &Report, least: FailOn) -> bool {
     report.worst().is_some_and(|worst| worst >= least)
 }
 
-fn report(args: &Check) -> Result<Report, String> {
+fn report(args: &Check) -> Result<Report, CliError> {
     let mut opened = Opened::new(&args.reading)?;
     let settings = opened.check_settings(&args.reading)?;
     let fleets = opened.fleets()?;
@@ -62,17 +56,17 @@ fn report(args: &Check) -> Result<Report, String> {
 }
 
 /// Accepts what a baseline has, or writes one.
-fn with_baseline(args: &Check, report: Report) -> Result<Report, String> {
+fn with_baseline(args: &Check, report: Report) -> Result<Report, CliError> {
     if let Some(path) = &args.baseline {
-        let failed = |error: String| format!("--baseline {}: {error}", path.display());
-        let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-        let baseline = Baseline::read(&bytes).map_err(|error| failed(error.to_string()))?;
+        let place = || format!("--baseline {}", path.display());
+        let bytes = fs::read(path).at(place())?;
+        let baseline = Baseline::read(&bytes).at(place())?;
         return Ok(report.accepting(&baseline, &path.display().to_string()));
     }
     let Some(path) = &args.write_baseline else {
         return Ok(report);
     };
     let baseline = Baseline::of(report.open());
-    fs::write(path, baseline.json()).map_err(|error| format!("--write-baseline {}: {error}", path.display()))?;
+    fs::write(path, baseline.json()).at(format_args!("--write-baseline {}", path.display()))?;
     Ok(report.accepting(&baseline, &path.display().to_string()))
 }

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use super::args::{Diff, FleetDiffOutput};
 use super::states::States;
-use crate::cli::console::{cannot_print, end, print, print_styled};
+use crate::cli::console::{cannot_print, end_with, print, print_styled};
+use crate::cli::error::CliError;
 use bumpwright_fleet::diff::{self, FleetDiff};
 
 /// Something differs.
@@ -12,15 +13,12 @@ const DIFFERENT: u8 = 1;
 
 /// Runs the command.
 pub(super) fn run(args: &Diff) -> ExitCode {
-    match differences(args) {
-        Ok(false) => ExitCode::SUCCESS,
-        Ok(true) => ExitCode::from(DIFFERENT),
-        Err(error) => end(Err(error)),
-    }
+    let differs = differences(args);
+    end_with(differs.map(|differs| if differs { DIFFERENT } else { 0 }))
 }
 
 /// Prints the differences; returns whether there are any.
-fn differences(args: &Diff) -> Result<bool, String> {
+fn differences(args: &Diff) -> Result<bool, CliError> {
     let (before, after) = States::open(&args.reading, &args.from, args.to.as_deref())?.differing()?;
     let both = before.iter().zip(&after);
     let all: Vec<FleetDiff> = both.map(|(before, after)| diff::compare(before, after)).collect();
@@ -29,7 +27,7 @@ fn differences(args: &Diff) -> Result<bool, String> {
         FleetDiffOutput::Markdown => print_styled(&diff::to_markdown(&all)),
         FleetDiffOutput::Json => print(diff::to_json(&all).as_bytes()),
         FleetDiffOutput::Html => {
-            let html = diff::to_html(&all, env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
+            let html = diff::to_html(&all, env!("CARGO_PKG_VERSION"))?;
             print(html.as_bytes())
         }
     }

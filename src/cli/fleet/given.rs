@@ -8,6 +8,7 @@ use super::network::Network;
 use super::objects::{Collected, collect};
 use super::open;
 use super::outside::UserOutside;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_api::Objects;
 use bumpwright_budget::{self as budget, Memory};
@@ -63,14 +64,14 @@ impl Given {
     ///
     /// # Errors
     /// A folder that cannot be read, or an entry outside of the repository.
-    pub(in crate::cli) fn on_disk(folder: &Path, entries: &[String], limits: Limits) -> Result<Self, String> {
-        let real = fs::canonicalize(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    pub(in crate::cli) fn on_disk(folder: &Path, entries: &[String], limits: Limits) -> Result<Self, CliError> {
+        let real = fs::canonicalize(folder).at(folder.display())?;
         let root = open::root_above(&real).unwrap_or(real);
         let entries = entries.iter().map(|entry| open::below(&root, entry));
         let entries = entries
-            .collect::<Result<Vec<String>, String>>()
+            .collect::<Result<Vec<String>, CliError>>()
             .map_err(|error| format!("--fleet {error}"))?;
-        let tree = FolderTree::new(&root).map_err(|error| error.to_string())?;
+        let tree = FolderTree::new(&root)?;
         let identity = open::identity(&root);
         Ok(Self {
             settings: settings(identity.clone()),
@@ -87,7 +88,7 @@ impl Given {
     ///
     /// # Errors
     /// As [`Given::on_disk`].
-    pub(in crate::cli) fn of_entries(entries: &[String], limits: Limits) -> Result<Self, String> {
+    pub(in crate::cli) fn of_entries(entries: &[String], limits: Limits) -> Result<Self, CliError> {
         let first = entries.first().and_then(|entry| fs::canonicalize(entry).ok());
         let root = first.and_then(|first| open::root_above(&first));
         Self::on_disk(root.as_deref().unwrap_or(Path::new(".")), entries, limits)
@@ -102,7 +103,7 @@ impl Given {
         url: &str,
         entries: &[String],
         limits: Limits,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CliError> {
         let tree = fetched.tip.tree;
         let identity = Identity {
             urls: vec![url.to_owned()],
@@ -167,10 +168,10 @@ impl Given {
     ///
     /// # Errors
     /// An entry does not exist.
-    fn fleets(&self) -> Result<Vec<Fleet>, String> {
+    fn fleets(&self) -> Result<Vec<Fleet>, CliError> {
         let view = |entry: &String| {
             let fleet = fleet::view(&*self.repository, entry, &self.outside, &self.settings, &self.memo);
-            fleet.map_err(|error| format!("--fleet {entry}: {error}"))
+            fleet.at(format_args!("--fleet {entry}"))
         };
         self.entries.iter().map(view).collect()
     }
@@ -180,7 +181,7 @@ impl Given {
     ///
     /// # Errors
     /// An entry does not exist, or two clusters differ in an object.
-    pub(in crate::cli) fn objects(&self, given: &Objects) -> Result<Known, String> {
+    pub(in crate::cli) fn objects(&self, given: &Objects) -> Result<Known, CliError> {
         let fleets = self.fleets()?;
         let collected = collect(&fleets, given, &self.settings.identity)?;
         let Collected {
@@ -208,9 +209,9 @@ impl Given {
         verification: Verification,
         helm: bool,
         kubernetes: Option<&str>,
-    ) -> Result<FleetVerifier, String> {
+    ) -> Result<FleetVerifier, CliError> {
         if helm {
-            let schemas = Schemas::bundled(kubernetes).map_err(|error| format!("--kubernetes-version: {error}"))?;
+            let schemas = Schemas::bundled(kubernetes).at("--kubernetes-version")?;
             self.settings.charts = Some(Charts::new(kubernetes.unwrap_or_default().to_owned(), schemas));
         }
         let verifier = FleetVerifier::new(

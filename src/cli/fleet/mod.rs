@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
+use crate::cli::console::{cannot_print, complain, end_with, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::files::meant;
 use crate::cli::words;
 use args::{FleetCommand, FleetOutput, Show};
@@ -48,15 +49,12 @@ pub fn run(args: &args::Fleet) -> ExitCode {
         Some(FleetCommand::Review(args)) => return review::run(args),
         None => {}
     }
-    match show(&args.show) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(INCOMPLETE),
-        Err(error) => end(Err(error)),
-    }
+    let is_whole = show(&args.show);
+    end_with(is_whole.map(|is_whole| if is_whole { 0 } else { INCOMPLETE }))
 }
 
 /// Prints the fleets; returns whether all of it was built.
-fn show(args: &Show) -> Result<bool, String> {
+fn show(args: &Show) -> Result<bool, CliError> {
     let entries = args.reading.entries.iter().map(Path::new);
     let meant = meant(entries, &["check", "diff", "review", "help"]);
     if let Some(error) = meant.filter(|_| args.reading.path.is_none()) {
@@ -71,7 +69,7 @@ fn show(args: &Show) -> Result<bool, String> {
         .collect::<Result<Vec<_>, _>>()?;
     for name in &wanted {
         if fleets.iter().all(|fleet| fleet.kustomization(name).is_none()) {
-            return Err(format!("the fleet has no Kustomization {name}"));
+            return Err(CliError::new(format!("the fleet has no Kustomization {name}")));
         }
     }
     // A release belongs to the Kustomization that gives it.
@@ -133,14 +131,14 @@ fn host(url: &str) -> &str {
 /// Says on standard error what an output for programs does not have.
 fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
     for fleet in fleets {
-        fleet.problems.iter().for_each(|problem| complain(problem));
+        fleet.problems.iter().for_each(complain);
         for node in fleet.nodes.iter().filter(|node| is_wanted(node)) {
             match &node.product {
                 Ok(product) => {
                     let warnings = warnings(product).cloned().chain(product.refusals());
                     warnings.for_each(|warning| say("warning", &format!("{}: {warning}", node.title())));
                 }
-                Err(problem) if node.is_failed() => complain(&format!("{}: {problem}", node.title())),
+                Err(problem) if node.is_failed() => complain(format!("{}: {problem}", node.title())),
                 Err(problem) => say("warning", &format!("{}: {problem}", node.title())),
             }
         }
@@ -180,6 +178,6 @@ fn patches<'f>(fleets: &'f [Fleet], is_wanted: &'f dyn Fn(&Node) -> bool) -> imp
 }
 
 /// `NAMESPACE/NAME`.
-fn name(text: &str) -> Result<ObjectName, String> {
-    ObjectName::parse(text).ok_or_else(|| format!("--kustomization {text:?}: expected NAMESPACE/NAME"))
+fn name(text: &str) -> Result<ObjectName, CliError> {
+    ObjectName::parse(text).ok_or_else(|| CliError::new(format!("--kustomization {text:?}: expected NAMESPACE/NAME")))
 }

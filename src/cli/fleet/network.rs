@@ -1,11 +1,13 @@
 //! The network of a command, as its user has it: mirrors, registries, logins. Both sides of a comparison share it.
 
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::cli::access;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
 use crate::cli::render::building::UserMirrors;
@@ -67,21 +69,24 @@ impl Network {
     }
 
     /// The files of a repository at a reference that `git fetch` understands.
-    pub(super) fn files_at(&self, url: &str, reference: &str, timeout: Duration) -> Result<Files, String> {
+    pub(super) fn files_at(&self, url: &str, reference: &str, timeout: Duration) -> Result<Files, CliError> {
         Job::within(timeout, || {
             let mirror = self.mirrors.mirror(url, timeout)?;
-            let fetched = fetch_reference(&mirror, reference).map_err(|error| error.to_string())?;
-            source::of_commit(&fetched.objects, fetched.tip.tree, &[]).map_err(|error| error.to_string())
+            let fetched = fetch_reference(&mirror, reference)?;
+            source::of_commit(&fetched.objects, fetched.tip.tree, &[]).map_err(CliError::from)
         })
     }
 
     /// The files of a GitRepository, without what it includes.
-    pub(super) fn git(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, String> {
-        let repository: GitRepository = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    pub(super) fn git(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, CliError> {
+        let repository: GitRepository = serde_json::from_value(object.clone())?;
         let spec = &repository.spec;
-        let scheme = RemoteUrl::parse(&spec.url).map_err(|error| error.to_string())?.scheme();
+        let scheme = RemoteUrl::parse(&spec.url)?.scheme();
         if !matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ssh) {
-            return Err(format!("url '{}' is none of http://, https:// and ssh://", spec.url));
+            return Err(CliError::new(format!(
+                "url '{}' is none of http://, https:// and ssh://",
+                spec.url
+            )));
         }
         let known = access::Known {
             objects: &manifests(objects),
@@ -94,16 +99,16 @@ impl Network {
             .map_or(self.timeout, |timeout| timeout.as_std().min(self.timeout));
         remote.timeout = limit;
         let files = Job::within(limit, || self.checked_out(&remote, spec))?;
-        SourceFiles::new(files, spec.ignore.as_deref(), None)
+        Ok(SourceFiles::new(files, spec.ignore.as_deref(), None)?)
     }
 
-    fn checked_out(&self, remote: &Remote, spec: &GitRepositorySpec) -> Result<Files, String> {
+    fn checked_out(&self, remote: &Remote, spec: &GitRepositorySpec) -> Result<Files, CliError> {
         let until = Deadline::after(remote.timeout);
         let mut job = None;
         let mirror = |remote: &Remote, job: &mut Option<Arc<bumpwright_budget::Job>>| {
             let mirror: Arc<Mirror> = self.mirrors.of(remote)?;
             let job = job.get_or_insert_with(|| Arc::new(mirror.budget().job()));
-            Ok::<_, String>(Arc::new(mirror.part_of(job, Some(until))))
+            Ok::<_, CliError>(Arc::new(mirror.part_of(job, Some(until))))
         };
         let url = remote.url.to_string();
         let wanted = Wanted {
@@ -111,20 +116,21 @@ impl Network {
             reference: &Reference::of(spec.reference.as_ref()),
             observed: None,
         };
-        let seen = source::checkout(&*mirror(remote, &mut job)?, &wanted).map_err(|error| error.to_string())?;
+        let seen = source::checkout(&*mirror(remote, &mut job)?, &wanted)?;
         let Seen::Commit(commit) = seen else {
-            return Err("the reference has no commit".to_owned());
+            return Err(CliError::new("the reference has no commit"));
         };
-        let mut files = commit.files(&spec.sparse_checkout).map_err(|error| error.to_string())?;
+        let mut files = commit.files(&spec.sparse_checkout)?;
         if spec.recurse_submodules && spec.sparse_checkout.is_empty() {
             let job = Mutex::new(job);
             let module = |address: &str| {
                 let mut job = job.lock();
-                mirror(&git::of_submodule(remote, address)?, &mut job)
+                let module = git::of_submodule(remote, address)?;
+                mirror(&module, &mut job).map_err(|error| error.to_string())
             };
             commit.fill_modules(&mut files, &url, &module)?;
         }
-        source::check_sparse(&files, &spec.sparse_checkout).map_err(|error| error.to_string())?;
+        source::check_sparse(&files, &spec.sparse_checkout)?;
         Ok(files)
     }
 
@@ -133,14 +139,13 @@ impl Network {
     /// # Errors
     /// [`Unresolved::Absent`] where the registry does not have it.
     pub(super) fn oci(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, Unresolved> {
-        let repository: OciRepository =
-            serde_json::from_value(object.clone()).map_err(|error| Unresolved::Unknown(error.to_string()))?;
+        let repository: OciRepository = serde_json::from_value(object.clone()).map_err(unknown)?;
         let objects = manifests(objects);
         let settings = OciRegistry::of(&repository, &objects);
         let limit = settings.timeout().min(self.timeout);
         Job::within(limit, || {
             let remote = self.oci_remote(&repository, settings, limit);
-            self.pulled(&repository, &remote.map_err(Unresolved::Unknown)?)
+            self.pulled(&repository, &remote.map_err(unknown)?)
         })
     }
 
@@ -157,7 +162,7 @@ impl Network {
         let limit = settings.timeout().min(self.timeout);
         Job::within(limit, || {
             let remote = self.oci_remote(&repository, settings, limit);
-            let remote = remote.map_err(PullError::Unreachable)?;
+            let remote = remote.map_err(|error| PullError::Unreachable(error.to_string()))?;
             chart.pull(
                 version,
                 Pull {
@@ -174,10 +179,10 @@ impl Network {
         repository: &OciRepository,
         settings: OciRegistry<'_>,
         limit: Duration,
-    ) -> Result<OciRemote, String> {
+    ) -> Result<OciRemote, CliError> {
         let spec = &repository.spec;
         let deadline = Deadline::after(limit);
-        let name = source::oci_repository(&spec.url).map_err(|error| error.to_string())?;
+        let name = source::oci_repository(&spec.url)?;
         let failed = |error: bumpwright_connect::ConnectError| error.to_string();
         let peer = Peer {
             tls: settings.tls().map_err(failed)?,
@@ -205,22 +210,20 @@ impl Network {
         name: &ImageReference,
         peer: &Peer,
         deadline: Deadline,
-    ) -> Result<Login, String> {
+    ) -> Result<Login, CliError> {
         let logins = self
             .logins
             .get_or_init(|| UserKeychain::load(&LoginLocations::from_environment()));
         let login = logins.as_ref().map_err(ToString::to_string)?.login(name);
-        let login = login.map_err(|error| error.to_string())?;
+        let login = login?;
         match repository.cloud() {
             Some(provider) if login == Login::Anonymous => {
-                let provider = provider
-                    .parse()
-                    .map_err(|error: bumpwright_cloud::CloudError| error.to_string())?;
+                let provider = provider.parse()?;
                 let requester = requester("OCIRepository", &repository.metadata);
                 let login =
                     self.registries
                         .cloud_login((provider, name), None, peer.proxy.as_ref(), requester, deadline);
-                login.map_err(|error| error.to_string())
+                login.map_err(CliError::from)
             }
             _ => Ok(login),
         }
@@ -233,25 +236,29 @@ impl Network {
             .unwrap_or_default();
         let chosen = remote.chosen(&OciPick::of(repository.spec.reference.as_ref()), media_type)?;
         let revision = remote.revision(&chosen)?;
-        self.pulled_of(repository, remote, &revision)
-            .map_err(Unresolved::Unknown)
+        self.pulled_of(repository, remote, &revision).map_err(unknown)
     }
 
     /// The files of a revision.
-    fn pulled_of(&self, repository: &OciRepository, remote: &OciRemote, revision: &str) -> Result<SourceFiles, String> {
+    fn pulled_of(
+        &self,
+        repository: &OciRepository,
+        remote: &OciRemote,
+        revision: &str,
+    ) -> Result<SourceFiles, CliError> {
         let spec = &repository.spec;
         let selector = spec.layer_selector.as_ref();
         let digest = bumpwright_artifact::revision::digest_text(revision);
-        let image = remote.image(digest).map_err(|error| error.to_string())?;
+        let image = remote.image(digest)?;
         let layer = source::select_layer(&image, selector)?;
         if layer.size > self.budget.bytes.most {
-            return Err(format!(
+            return Err(CliError::new(format!(
                 "the layer has {} bytes: {}",
                 layer.size,
                 self.budget.bytes.exceeded()
-            ));
+            )));
         }
-        let blob = remote.layer(layer).map_err(|error| error.to_string())?;
+        let blob = remote.layer(layer)?;
         let is_copied = selector.is_some_and(|selector| selector.operation == "copy");
         let fault = |error: &ReadError| {
             if is_copied {
@@ -265,7 +272,7 @@ impl Network {
             // The layer is the artifact, as it is.
             Ok(SourceFiles::whole(files, Some(held)))
         } else {
-            SourceFiles::new(files, spec.ignore.as_deref(), Some(held))
+            Ok(SourceFiles::new(files, spec.ignore.as_deref(), Some(held))?)
         }
     }
 
@@ -273,16 +280,20 @@ impl Network {
         &self,
         layer: impl std::io::Read,
         fault: impl Fn(&ReadError) -> String,
-    ) -> Result<(Files, Reservation), String> {
-        let failed = |error: &dyn std::fmt::Display| format!("failed to extract layer contents from artifact: {error}");
-        let file = tempfile::tempfile().map_err(|error| failed(&error))?;
+    ) -> Result<(Files, Reservation), CliError> {
+        let what = "failed to extract layer contents from artifact";
+        let file = tempfile::tempfile().at(what)?;
         let mut keeping = keeping(file, &self.budget.spool);
         let layer = std::io::BufReader::with_capacity(128 << 10, layer);
         let unpacked = source::unpack_layer(layer, &self.budget, &mut keeping);
-        let (root, held) = unpacked.map_err(|error| failed(&fault(&error)))?;
-        let kept = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
+        let (root, held) = unpacked.map_err(|error| fault(&error)).at(what)?;
+        let kept = Spooled::of(keeping.out).at(what)?;
         Ok((Files::kept_in(root, Arc::new(kept)), held))
     }
+}
+
+fn unknown(error: impl Display) -> Unresolved {
+    Unresolved::Unknown(error.to_string())
 }
 
 /// Secrets and ServiceAccounts as manifests; invalid ones count as missing.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cli::error::CliError;
 use serde_json::Value;
 
 use bumpwright_api::{Cause, Document, ImageUpdateAutomation, Object, ObjectName, Objects, Place, UnknownFields, read};
@@ -43,7 +44,7 @@ pub(super) struct Collected {
 ///
 /// # Errors
 /// Two clusters have different objects of one kind and name.
-pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) -> Result<Collected, String> {
+pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) -> Result<Collected, CliError> {
     let given: BTreeSet<(&str, ObjectName)> = given.documents().map(|document| key(&document.object)).collect();
     let has_automations = given.iter().any(|(kind, _)| *kind == "ImageUpdateAutomation");
     let mut collected = Collected::default();
@@ -102,7 +103,7 @@ pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) ->
     collected.notes.extend(differing.into_iter().map(|(_, note)| note));
     let documents = seen.into_values().map(|seen| seen.document);
     let added = collected.objects.insert_all(documents);
-    added.map_err(|error| error.to_string())?;
+    added?;
     collected.notes.sort();
     collected.notes.dedup();
     Ok(collected)
@@ -118,7 +119,7 @@ struct Seen<'f> {
 impl Seen<'_> {
     /// The same object in another cluster. Of credentials that differ the first ones are used, with a note for their
     /// namespace; anything else that differs is an error.
-    fn meet(&self, other: &Self) -> Result<Option<(String, String)>, String> {
+    fn meet(&self, other: &Self) -> Result<Option<(String, String)>, CliError> {
         let object = &self.document.object;
         let (kind, name) = (object.kind(), object.metadata().object_name());
         let is_same = if is_credential(kind) {
@@ -136,9 +137,9 @@ impl Seen<'_> {
                 format!("{kind} {name} differs: {places}; that of the first is used"),
             )))
         } else {
-            Err(format!(
+            Err(CliError::new(format!(
                 "{kind} {name} differs: {places}; name one of these clusters in --fleet, or give the {kind} with -f"
-            ))
+            )))
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::args::Reading;
 use super::network::Network;
 use super::outside::UserOutside;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use crate::cli::process::progress::Line;
@@ -53,7 +54,7 @@ impl Opened {
     ///
     /// # Errors
     /// A folder, a file, a revision or a key that cannot be read; for users.
-    pub(super) fn new(reading: &Reading) -> Result<Self, String> {
+    pub(super) fn new(reading: &Reading) -> Result<Self, CliError> {
         let opened = Self::at(reading, reading.revision.as_deref())?;
         if opened.entries.is_empty() {
             Err(opened.no_entry())
@@ -63,18 +64,17 @@ impl Opened {
     }
 
     /// That no folder is found which a cluster reconciles.
-    pub(super) fn no_entry(&self) -> String {
-        let place = self.place.shown();
-        format!(
-            "{place}: no folder here has a Kustomization that reconciles it; name the folder that the cluster reconciles"
-        )
+    pub(super) fn no_entry(&self) -> CliError {
+        CliError::new("no folder here has a Kustomization that reconciles it")
+            .at(self.place.shown())
+            .hint("name the folder that the cluster reconciles")
     }
 
     /// Opens a revision of the repository that the arguments name; its files on disk without one. It may have no entry.
     ///
     /// # Errors
     /// As [`Opened::new`]
-    pub(super) fn at(reading: &Reading, revision: Option<&str>) -> Result<Self, String> {
+    pub(super) fn at(reading: &Reading, revision: Option<&str>) -> Result<Self, CliError> {
         let place = place(reading)?;
         let (identity, clone) = match &place {
             Place::Disk(root) => (identity(root), Some(root.clone())),
@@ -94,7 +94,7 @@ impl Opened {
     ///
     /// # Errors
     /// As [`Opened::new`]
-    pub(super) fn other(&self, reading: &Reading, revision: Option<&str>) -> Result<Self, String> {
+    pub(super) fn other(&self, reading: &Reading, revision: Option<&str>) -> Result<Self, CliError> {
         Self::in_place(reading, self.place.clone(), revision, Arc::clone(&self.outside))
     }
 
@@ -103,20 +103,20 @@ impl Opened {
         place: Place,
         revision: Option<&str>,
         outside: Arc<UserOutside>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CliError> {
         let limit = limit(reading, PATIENCE);
         let commit = commit(&place, revision, &outside.network, limit)?;
         let repository: Arc<dyn Repository> = match (&commit, &place) {
             (Some(files), _) => Arc::clone(files) as Arc<dyn Repository>,
-            (None, Place::Disk(root)) => Arc::new(FolderTree::new(root).map_err(|error| error.to_string())?),
-            (None, Place::Remote(url)) => return Err(format!("{}: its files are not on disk", url.clone_url())),
+            (None, Place::Disk(root)) => Arc::new(FolderTree::new(root)?),
+            (None, Place::Remote(url)) => return Err(CliError::new("its files are not on disk").at(url.clone_url())),
         };
         let mut entries = match &place {
             Place::Disk(root) => {
                 let entries = reading.entries.iter();
                 entries
                     .map(|entry| below(root, entry))
-                    .collect::<Result<Vec<String>, String>>()?
+                    .collect::<Result<Vec<String>, CliError>>()?
             }
             Place::Remote(_) => {
                 let urls = reading.entries.iter().filter_map(|entry| RepoUrl::parse(entry).ok());
@@ -140,7 +140,7 @@ impl Opened {
             .sources
             .iter()
             .map(|text| given(text, &place))
-            .collect::<Result<_, String>>()?;
+            .collect::<Result<_, CliError>>()?;
         Ok(Self {
             repository,
             entries,
@@ -155,7 +155,7 @@ impl Opened {
     ///
     /// # Errors
     /// A version of Kubernetes that has no schemas.
-    pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, String> {
+    pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, CliError> {
         Ok(CheckSettings {
             schemas: reading.schemas()?,
             identity: self.settings.identity.clone(),
@@ -168,7 +168,7 @@ impl Opened {
     ///
     /// # Errors
     /// An entry does not exist.
-    pub(super) fn fleets(&self) -> Result<Vec<Fleet>, String> {
+    pub(super) fn fleets(&self) -> Result<Vec<Fleet>, CliError> {
         self.fleets_with(&Memo::default())
     }
 
@@ -176,9 +176,9 @@ impl Opened {
     ///
     /// # Errors
     /// As [`Opened::fleets`]
-    pub(super) fn fleets_with(&self, memo: &Memo) -> Result<Vec<Fleet>, String> {
+    pub(super) fn fleets_with(&self, memo: &Memo) -> Result<Vec<Fleet>, CliError> {
         let view = |entry: &String| fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo);
-        self.entries.iter().map(view).collect()
+        Ok(self.entries.iter().map(view).collect::<Result<_, _>>()?)
     }
 
     /// Whether the files have an entry.
@@ -195,7 +195,7 @@ impl Opened {
         &self,
         memo: &Memo,
         releases: &dyn Fn(&str) -> RenderedReleases,
-    ) -> Result<Vec<Fleet>, String> {
+    ) -> Result<Vec<Fleet>, CliError> {
         let tree = self.repository.tree();
         let view = |entry: &String| match tree.canonical(&format!("/{entry}")) {
             Err(TreeError::Missing(_) | TreeError::File(_)) => {
@@ -211,7 +211,7 @@ impl Opened {
                 fleet::view(&*self.repository, entry, &*self.outside, &settings, memo)
             }
         };
-        self.entries.iter().map(view).collect()
+        Ok(self.entries.iter().map(view).collect::<Result<_, _>>()?)
     }
 
     /// The same with the Kustomizations built and the releases compared only; none if an entry does not exist.
@@ -222,12 +222,12 @@ impl Opened {
         &'w self,
         memo: &'w Memo,
         settings: &'w Settings,
-    ) -> Result<Option<Vec<Walked<'w>>>, String> {
+    ) -> Result<Option<Vec<Walked<'w>>>, CliError> {
         if !self.entries.iter().all(|entry| self.has(entry)) {
             return Ok(None);
         }
         let walk = |entry: &String| fleet::walked(&*self.repository, entry, &*self.outside, settings, memo);
-        self.entries.iter().map(walk).collect::<Result<_, _>>().map(Some)
+        Ok(Some(self.entries.iter().map(walk).collect::<Result<_, _>>()?))
     }
 
     /// The builds of this state that may be those of another one, too.
@@ -254,7 +254,7 @@ impl Place {
 ///
 /// # Errors
 /// As [`Opened::new`]
-pub(super) fn disk(reading: &Reading) -> Result<Option<String>, String> {
+pub(super) fn disk(reading: &Reading) -> Result<Option<String>, CliError> {
     match place(reading)? {
         Place::Disk(root) => Ok(root.to_str().map(str::to_owned)),
         Place::Remote(_) => Ok(None),
@@ -262,7 +262,7 @@ pub(super) fn disk(reading: &Reading) -> Result<Option<String>, String> {
 }
 
 /// The repository of the arguments: behind a URL, or the folder with `.git` above the first entry.
-fn place(reading: &Reading) -> Result<Place, String> {
+fn place(reading: &Reading) -> Result<Place, CliError> {
     let url = |entry: &String| RepoUrl::parse(entry).ok().filter(|_| !Path::new(entry).exists());
     let urls: Vec<Option<RepoUrl>> = reading.entries.iter().map(url).collect();
     let Some(Some(first)) = urls.first() else {
@@ -278,9 +278,10 @@ fn place(reading: &Reading) -> Result<Place, String> {
     }
 }
 
-fn not_one(entry: Option<&String>) -> String {
-    let entry = public_url(entry.map(String::as_str).unwrap_or_default());
-    format!("{entry}: not of the same repository and revision as the entries before; run the command for each")
+fn not_one(entry: Option<&String>) -> CliError {
+    CliError::new("not of the same repository and revision as the entries before")
+        .at(public_url(entry.map(String::as_str).unwrap_or_default()))
+        .hint("run the command for each")
 }
 
 /// The typed time limit, or another one.
@@ -294,12 +295,12 @@ fn commit(
     revision: Option<&str>,
     network: &Network,
     limit: Duration,
-) -> Result<Option<Arc<SourceFiles>>, String> {
+) -> Result<Option<Arc<SourceFiles>>, CliError> {
     let (url, folder) = match (place, revision) {
         (Place::Disk(_), None) => return Ok(None),
         (Place::Disk(root), Some(revision)) => {
             let root = root.to_str();
-            let root = root.ok_or_else(|| format!("{}: its name is not UTF-8", place.shown()))?;
+            let root = root.ok_or_else(|| CliError::new("its name is not UTF-8").at(place.shown()))?;
             let url = building::of_folder(root, revision)?;
             // The root may be a folder of the repository.
             (url.clone(), url.directory)
@@ -314,17 +315,23 @@ fn commit(
     let files = network.files_at(&address, &url.reference, limit);
     drop(line);
     let mut files = files.map_err(|error| {
-        if error.starts_with(&*shown) {
+        if error.to_string().starts_with(&*shown) {
             error
         } else {
-            format!("{shown}: {error}")
+            error.at(shown)
         }
     })?;
     if !folder.is_empty() {
         let names: Vec<Vec<u8>> = folder.split('/').map(|name| name.as_bytes().to_vec()).collect();
         files.root = match files.root.at(&names) {
             Some(Resolved::Directory(below)) => below.clone(),
-            _ => return Err(format!("{}: {} has no such folder", place.shown(), url.reference)),
+            _ => {
+                return Err(CliError::new(format!(
+                    "{}: {} has no such folder",
+                    place.shown(),
+                    url.reference
+                )));
+            }
         };
     }
     let files = SourceFiles::new(files, None, None)?;
@@ -332,15 +339,16 @@ fn commit(
 }
 
 /// `KIND/NAMESPACE/NAME=DIR`.
-fn given(text: &str, place: &Place) -> Result<(String, GivenSource), String> {
+fn given(text: &str, place: &Place) -> Result<(String, GivenSource), CliError> {
     let parsed = text.split_once('=').filter(|(source, folder)| {
         let parts: Vec<&str> = source.split('/').collect();
         parts.len() == 3 && parts.iter().all(|part| !part.is_empty()) && !folder.is_empty()
     });
     let Some((source, folder)) = parsed else {
-        return Err(format!("--source {text:?}: expected KIND/NAMESPACE/NAME=DIR"));
+        return Err(CliError::new(format!(
+            "--source {text:?}: expected KIND/NAMESPACE/NAME=DIR"
+        )));
     };
-    let failed = |error: String| format!("--source {text}: {error}");
     if let Place::Disk(root) = place {
         // Another revision may not have it on disk.
         if let Ok(folder) = below(root, folder) {
@@ -350,21 +358,21 @@ fn given(text: &str, place: &Place) -> Result<(String, GivenSource), String> {
     if !Path::new(folder).is_dir() {
         return match place {
             Place::Remote(_) => Ok((source.to_owned(), GivenSource::Folder(folder.to_owned()))),
-            Place::Disk(_) => Err(failed("no such folder".to_owned())),
+            Place::Disk(_) => Err(CliError::new("no such folder").at(format_args!("--source {text}"))),
         };
     }
-    let files = FolderTree::new(Path::new(folder)).map_err(|error| failed(error.to_string()))?;
+    let files = FolderTree::new(Path::new(folder)).at(format_args!("--source {text}"))?;
     Ok((source.to_owned(), GivenSource::Files(Arc::new(files))))
 }
 
 /// The root of the repository: `--path`, or the folder with `.git` above the first entry.
-fn root(reading: &Reading) -> Result<PathBuf, String> {
-    let real = |path: &Path| fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
+fn root(reading: &Reading) -> Result<PathBuf, CliError> {
+    let real = |path: &Path| fs::canonicalize(path).at(path.display());
     if let Some(path) = &reading.path {
         return real(path);
     }
     let first = reading.entries.first().map_or(Path::new("."), |entry| Path::new(entry));
-    let there = std::path::absolute(first).map_err(|error| format!("{}: {error}", first.display()))?;
+    let there = std::path::absolute(first).at(first.display())?;
     // An entry of another revision need not be on disk.
     let there = match reading.revision {
         Some(_) => there.ancestors().find(|folder| folder.exists()).unwrap_or(&there),
@@ -372,10 +380,9 @@ fn root(reading: &Reading) -> Result<PathBuf, String> {
     };
     let first = real(there)?;
     root_above(&first).ok_or_else(|| {
-        format!(
-            "{}: not in a Git repository; --path names the root of the files",
-            first.display()
-        )
+        CliError::new("not in a Git repository")
+            .at(first.display())
+            .hint("--path names the root of the files")
     })
 }
 
@@ -387,7 +394,7 @@ pub(super) fn root_above(path: &Path) -> Option<PathBuf> {
 
 /// An entry as a path from the root. The part of it that exists is resolved; a bare repository has no files, so paths
 /// begin at its root.
-pub(super) fn below(root: &Path, entry: &str) -> Result<String, String> {
+pub(super) fn below(root: &Path, entry: &str) -> Result<String, CliError> {
     let is_bare = !root.join(".git").exists() && root.join("HEAD").is_file() && root.join("objects").is_dir();
     if is_bare {
         return Ok(fleet::clean(entry));
@@ -395,19 +402,21 @@ pub(super) fn below(root: &Path, entry: &str) -> Result<String, String> {
     let real = match fs::canonicalize(entry) {
         Ok(real) => real,
         Err(error) => {
-            let path = std::path::absolute(entry).map_err(|error| format!("{entry}: {error}"))?;
+            let path = std::path::absolute(entry).at(entry)?;
             let there = path
                 .ancestors()
                 .find_map(|folder| Some((folder, fs::canonicalize(folder).ok()?)));
-            let (folder, real) = there.ok_or_else(|| format!("{entry}: {error}"))?;
+            let (folder, real) = there.ok_or_else(|| CliError::from(error).at(entry))?;
             real.join(path.strip_prefix(folder).unwrap_or(&path))
         }
     };
-    let below = real.to_str().ok_or_else(|| format!("{entry}: its name is not UTF-8"))?;
+    let below = real
+        .to_str()
+        .ok_or_else(|| CliError::new("its name is not UTF-8").at(entry))?;
     let below = path::clean(below);
     let below = Path::new(&below)
         .strip_prefix(root)
-        .map_err(|_| format!("{entry}: not below {}", root.display()))?;
+        .map_err(|_| CliError::new(format!("not below {}", root.display())).at(entry))?;
     Ok(below.to_string_lossy().into_owned())
 }
 
@@ -416,7 +425,7 @@ pub(super) fn identity(root: &Path) -> Identity {
     Identity { urls: remotes(root) }
 }
 
-fn keys(reading: &Reading) -> Result<Option<Arc<dyn KeyService + Send + Sync>>, String> {
+fn keys(reading: &Reading) -> Result<Option<Arc<dyn KeyService + Send + Sync>>, CliError> {
     if reading.age_key_files.is_empty() && reading.pgp_key_files.is_empty() {
         return Ok(None);
     }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::charts::{self, Charts};
 use super::network::Network;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::progress::Line;
 use crate::cli::render::building;
 use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
@@ -62,16 +63,16 @@ impl UserOutside {
         }
     }
 
-    fn fetch(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
+    fn fetch(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, CliError> {
         let shown = source.shown();
         let object = source.object.as_ref();
-        let object = object.ok_or_else(|| format!("{shown} is not in the fleet"))?;
+        let object = object.ok_or_else(|| CliError::new(format!("{shown} is not in the fleet")))?;
         if let Some(files) = self.of_clone(source) {
-            let files = files.map_err(|error| format!("{shown}: {error}"))?;
+            let files = files.at(shown)?;
             return Ok(Arc::new(files));
         }
         if self.offline {
-            return Err(format!("{shown} is unknown (offline)"));
+            return Err(CliError::new(format!("{shown} is unknown (offline)")));
         }
         let _line = Line::spinner(Some(format!("fetching {shown} …")));
         let files = match source.kind.as_str() {
@@ -82,16 +83,13 @@ impl UserOutside {
                     let mut absent = self.absent.lock();
                     absent.insert(key_of(source), format!("{shown}: {error}"));
                 }
-                files.map_err(String::from)
+                files.map_err(CliError::from)
             }
-            _ => Err(format!(
+            _ => Err(CliError::new(format!(
                 "the files of this kind are not fetched; give them with --source {shown}=DIR"
-            )),
+            ))),
         };
-        match files {
-            Ok(files) => Ok(Arc::new(files)),
-            Err(error) => Err(format!("{shown}: {error}")),
-        }
+        Ok(Arc::new(files.at(shown)?))
     }
 
     /// A chart of `--charts`, which sources share.
@@ -105,7 +103,7 @@ impl UserOutside {
     }
 
     /// The files of another revision of the repository, if the local clone has it.
-    fn of_clone(&self, source: &SourceObject) -> Option<Result<SourceFiles, String>> {
+    fn of_clone(&self, source: &SourceObject) -> Option<Result<SourceFiles, CliError>> {
         let clone = self.clone.as_deref()?;
         if source.kind != "GitRepository" || !source.url().is_some_and(|url| self.identity.has(url)) {
             return None;
@@ -122,7 +120,7 @@ impl UserOutside {
             .as_ref()
             .and_then(|object| object.pointer("/spec/ignore")?.as_str());
         let files = self.network.files_at(&url.clone_url(), &url.reference, url.timeout);
-        Some(files.and_then(|files| SourceFiles::new(files, ignore, None)))
+        Some(files.and_then(|files| Ok(SourceFiles::new(files, ignore, None)?)))
     }
 }
 
@@ -178,7 +176,8 @@ impl Outside for UserOutside {
             let mut fetched = self.fetched.lock();
             Arc::clone(fetched.entry(key).or_default())
         };
-        slot.get_or_init(|| self.fetch(source, objects)).clone()
+        let fetch = || self.fetch(source, objects).map_err(|error| error.to_string());
+        slot.get_or_init(fetch).clone()
     }
 
     fn chart(

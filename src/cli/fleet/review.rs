@@ -6,7 +6,8 @@ use super::args::{Review, ReviewOutput};
 use super::check::is_as_bad;
 use super::open;
 use super::states::States;
-use crate::cli::console::{cannot_print, end, print, print_styled, say};
+use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::render::building;
 use crate::cli::update::{impact_block, impact_lines};
 use bumpwright_fleet::{self as fleet, State, diff};
@@ -19,16 +20,16 @@ const FOUND: u8 = 1;
 pub(super) fn run(args: &Review) -> ExitCode {
     let printed = review(args).and_then(|review| {
         print_review(args, &review)?;
-        Ok(review)
+        Ok(if is_as_bad(&review.report, args.fail_on) {
+            FOUND
+        } else {
+            0
+        })
     });
-    match printed {
-        Ok(review) if is_as_bad(&review.report, args.fail_on) => ExitCode::from(FOUND),
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => end(Err(error)),
-    }
+    end_with(printed)
 }
 
-fn review(args: &Review) -> Result<fleet::Review, String> {
+fn review(args: &Review) -> Result<fleet::Review, CliError> {
     let mut states = States::open(&args.reading, &base(args)?, args.to.as_deref())?;
     let settings = states.check_settings(&args.reading)?;
     let (before, after) = states.fleets()?;
@@ -45,7 +46,7 @@ fn review(args: &Review) -> Result<fleet::Review, String> {
 
 /// The revision to compare from: the last commit that it and the other one have in common, so that what was merged
 /// meanwhile is no change.
-fn base(args: &Review) -> Result<String, String> {
+fn base(args: &Review) -> Result<String, CliError> {
     let Some(root) = open::disk(&args.reading)? else {
         return Ok(args.from.clone());
     };
@@ -70,7 +71,7 @@ fn base(args: &Review) -> Result<String, String> {
     }
 }
 
-fn print_review(args: &Review, review: &fleet::Review) -> Result<(), String> {
+fn print_review(args: &Review, review: &fleet::Review) -> Result<(), CliError> {
     match args.output {
         ReviewOutput::Text => print_styled(&text(review)),
         ReviewOutput::Markdown => print(review.markdown().as_bytes()),
@@ -97,7 +98,7 @@ fn text(review: &fleet::Review) -> String {
     out
 }
 
-fn html(review: &fleet::Review) -> Result<String, String> {
+fn html(review: &fleet::Review) -> Result<String, CliError> {
     let mut findings = review.report.section();
     findings.title = "New findings".to_owned();
     findings
@@ -115,5 +116,5 @@ fn html(review: &fleet::Review) -> Result<String, String> {
             .chain(diff::to_sections(&review.clusters))
             .collect(),
     };
-    page.html().map_err(|error| error.to_string())
+    page.html().map_err(CliError::from)
 }

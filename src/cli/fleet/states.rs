@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::args::Reading;
 use super::open::Opened;
 use crate::cli::console::complain;
+use crate::cli::error::CliError;
 use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, both, differing};
 
 /// The clusters of two states, in the same order.
@@ -21,9 +22,11 @@ impl States {
     ///
     /// # Errors
     /// A revision or entry that does not exist, or that cannot be read; for users.
-    pub(super) fn open(reading: &Reading, from: &str, to: Option<&str>) -> Result<Self, String> {
+    pub(super) fn open(reading: &Reading, from: &str, to: Option<&str>) -> Result<Self, CliError> {
         if reading.revision.is_some() {
-            return Err("--ref is for one state: --from and --to name the two that are compared".to_owned());
+            return Err(CliError::new(
+                "--ref is for one state: --from and --to name the two that are compared",
+            ));
         }
         let old = Opened::at(reading, Some(from))?;
         let new = old.other(reading, to)?;
@@ -33,7 +36,7 @@ impl States {
         // Of a misspelt one nothing would differ.
         let is_nowhere = |entry: &&String| !old.has(entry) && !new.has(entry);
         if let Some(entry) = old.entries.iter().chain(&new.entries).find(is_nowhere) {
-            return Err(format!("{entry}: neither of the two states has such a file or folder"));
+            return Err(CliError::new("neither of the two states has such a file or folder").at(entry));
         }
         Ok(Self { old, new })
     }
@@ -42,7 +45,7 @@ impl States {
     ///
     /// # Errors
     /// As [`Opened::check_settings`]
-    pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, String> {
+    pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, CliError> {
         self.old.check_settings(reading)?;
         self.new.check_settings(reading)
     }
@@ -51,7 +54,7 @@ impl States {
     ///
     /// # Errors
     /// An entry that cannot be read; for users.
-    pub(super) fn fleets(&self) -> Result<Both, String> {
+    pub(super) fn fleets(&self) -> Result<Both, CliError> {
         let all = |_: &str| RenderedReleases::All;
         let memo = Memo::default();
         let before = self.old.fleets_or_none(&memo, &all)?;
@@ -64,7 +67,7 @@ impl States {
     ///
     /// # Errors
     /// As [`States::fleets`]
-    pub(super) fn differing(&self) -> Result<Both, String> {
+    pub(super) fn differing(&self) -> Result<Both, CliError> {
         if self.old.settings.charts.is_none() {
             return self.fleets();
         }
@@ -94,7 +97,7 @@ impl States {
 impl States {
     /// The same where both states have the same entries, which are walked once each; none if they do not, or if
     /// that is not enough.
-    fn side_by_side(&self) -> Result<Option<Both>, String> {
+    fn side_by_side(&self) -> Result<Option<Both>, CliError> {
         if self.old.entries != self.new.entries {
             return Ok(None);
         }
@@ -122,7 +125,7 @@ impl States {
 /// Tells what cannot be read, and brings both states into the same order.
 fn told(before: Vec<Fleet>, after: Vec<Fleet>) -> Both {
     for fleet in before.iter().chain(&after) {
-        fleet.problems.iter().for_each(|problem| complain(problem));
+        fleet.problems.iter().for_each(complain);
     }
     aligned(before, after)
 }

@@ -2,6 +2,7 @@
 
 use super::open::Opened;
 use crate::cli::console::say;
+use crate::cli::error::CliError;
 use crate::cli::words;
 use bumpwright_fleet::{Fleet, Node, Problem};
 
@@ -23,7 +24,7 @@ pub(super) fn tell(opened: &Opened, fleets: &[Fleet]) {
 ///
 /// # Errors
 /// For users.
-pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), String> {
+pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), CliError> {
     let is_cluster = |fleet: &Fleet| fleet.nodes.first().is_some_and(|root| root.kustomization.is_some());
     let others: Vec<&Fleet> = fleets.iter().filter(|fleet| !is_cluster(fleet)).collect();
     if others.is_empty() {
@@ -46,11 +47,12 @@ pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), St
         let below: Vec<String> = entries.iter().filter(below).cloned().collect();
         if !below.is_empty() {
             let entry = if fleet.entry.is_empty() { "." } else { &fleet.entry };
-            return Err(format!(
-                "{}: no Kustomization reconciles this folder, but those below it are reconciled: {}; name them",
+            return Err(CliError::new(format!(
+                "{}: no Kustomization reconciles this folder, but those below it are reconciled: {}",
                 words::inline(entry),
                 words::inline(&words::some(&below))
-            ));
+            ))
+            .hint("name them"));
         }
     }
     Ok(())

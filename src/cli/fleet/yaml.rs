@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::cli::error::CliError;
 use bumpwright_fleet::{Fleet, Node};
 use bumpwright_yaml::{node_of_json, write_sigs};
 
@@ -9,7 +10,7 @@ use bumpwright_yaml::{node_of_json, write_sigs};
 ///
 /// # Errors
 /// An object has no form as YAML.
-pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> Result<String, String> {
+pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> Result<String, CliError> {
     let mut out = String::new();
     for fleet in fleets {
         for node in fleet.nodes.iter().filter(|node| is_wanted(node)) {

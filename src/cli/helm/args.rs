@@ -1,5 +1,6 @@
 //! The flags of `helm`, as typed.
 
+use crate::cli::error::CliError;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -240,7 +241,7 @@ pub struct Unsupported {
 impl Unsupported {
     /// # Errors
     /// The first flag that this command cannot do, with the reason and the way out.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CliError> {
         let refused = [
             (
                 self.validate,
@@ -272,7 +273,7 @@ impl Unsupported {
             ),
         ];
         match refused.iter().find(|(is_set, _)| *is_set) {
-            Some((_, why)) => Err((*why).to_owned()),
+            Some((_, why)) => Err(CliError::new(*why)),
             None => Ok(()),
         }
     }

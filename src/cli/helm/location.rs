@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::RemoteArgs;
-use bumpwright_chart::{Located, OciChart, Pull, PullError, Repository, read_chart};
+use crate::cli::error::{Attempt as _, CliError};
+use bumpwright_chart::{Located, OciChart, Pull, Repository, read_chart};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
 use bumpwright_registry::{LoginLocations, Registry, UserKeychain};
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 ///
 /// # Errors
 /// Helm's, in its words where it has the same.
-pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, String> {
+pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, CliError> {
     let name = chart.trim();
     let path = Path::new(name);
     let deadline = Deadline::after(PATIENCE);
@@ -28,22 +29,22 @@ pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, String> {
         return of_archive(&from_repository(repository, name, remote, deadline)?);
     }
     if path.exists() {
-        return read_chart(path).map_err(|error| error.to_string());
+        return read_chart(path).map_err(CliError::from);
     }
     let quoted = bumpwright_gostd::quote(name);
     match name.split_once("://") {
         Some(("oci", _)) => of_archive(&from_registry(name, range(remote), remote, deadline)?),
         Some(("https" | "http", _)) => of_archive(&from_url(name, remote, deadline)?),
-        Some((scheme, _)) => Err(format!(
+        Some((scheme, _)) => Err(CliError::new(format!(
             "{scheme}:// is no scheme of charts: use oci://, https:// or --repo"
-        )),
-        None if path.is_absolute() || name.starts_with('.') => Err(format!("path {quoted} not found")),
-        None if name.contains('/') => Err(format!(
+        ))),
+        None if path.is_absolute() || name.starts_with('.') => Err(CliError::new(format!("path {quoted} not found"))),
+        None if name.contains('/') => Err(CliError::new(format!(
             "path {quoted} not found. The list of repositories that `helm repo add` makes is not read: name the repository with --repo URL"
-        )),
-        None => Err(format!(
-            "path {quoted} not found; for the chart of a repository add --repo URL"
-        )),
+        ))),
+        None => {
+            Err(CliError::new(format!("path {quoted} not found")).hint("for the chart of a repository add --repo URL"))
+        }
     }
 }
 
@@ -51,7 +52,7 @@ pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, String> {
 ///
 /// # Errors
 /// In words for the user.
-pub(in crate::cli) fn archive(repository: &str, name: &str, remote: &RemoteArgs) -> Result<Vec<u8>, String> {
+pub(in crate::cli) fn archive(repository: &str, name: &str, remote: &RemoteArgs) -> Result<Vec<u8>, CliError> {
     let deadline = Deadline::after(PATIENCE);
     if repository.starts_with("oci://") {
         let url = format!("{}/{name}", repository.trim_end_matches('/'));
@@ -61,20 +62,20 @@ pub(in crate::cli) fn archive(repository: &str, name: &str, remote: &RemoteArgs)
     }
 }
 
-fn of_archive(archive: &[u8]) -> Result<Chart, String> {
-    Chart::from_archive(archive).map_err(|error| error.to_string())
+fn of_archive(archive: &[u8]) -> Result<Chart, CliError> {
+    Chart::from_archive(archive).map_err(CliError::from)
 }
 
-fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
-    let chart = OciChart::parse(url).map_err(|error| error.to_string())?;
-    let keychain = UserKeychain::load(&LoginLocations::from_environment()).map_err(|error| error.to_string())?;
-    let login = keychain.login(chart.repository()).map_err(|error| error.to_string())?;
+fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, CliError> {
+    let chart = OciChart::parse(url)?;
+    let keychain = UserKeychain::load(&LoginLocations::from_environment())?;
+    let login = keychain.login(chart.repository())?;
     let from = Pull {
         registry: Arc::new(Registry::new(peer(remote)?, remote.plain_http)),
         login,
         deadline,
     };
-    chart.pull(version, from).map_err(text)
+    chart.pull(version, from).map_err(CliError::from)
 }
 
 /// The wanted version; with --devel a range that has prereleases too.
@@ -86,11 +87,11 @@ fn range(remote: &RemoteArgs) -> &str {
     }
 }
 
-fn from_repository(address: &str, name: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
+fn from_repository(address: &str, name: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, CliError> {
     let repository = repository(address, remote, deadline)?;
-    let located = repository.locate(name, range(remote)).map_err(text)?;
+    let located = repository.locate(name, range(remote)).map_err(CliError::from)?;
     if located.url.scheme() != "oci" {
-        return repository.archive(&located).map_err(text);
+        return repository.archive(&located).map_err(CliError::from);
     }
     let url = located.url.as_str();
     let is_complete = url.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
@@ -98,24 +99,22 @@ fn from_repository(address: &str, name: &str, remote: &RemoteArgs, deadline: Dea
     from_registry(url, version, remote, deadline)
 }
 
-fn from_url(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
+fn from_url(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, CliError> {
     let repository = repository(address, remote, deadline)?;
     let located = Located {
         url: repository.url.clone(),
         version: String::new(),
         digest: String::new(),
     };
-    repository.archive(&located).map_err(text)
+    repository.archive(&located).map_err(CliError::from)
 }
 
-fn text(error: PullError) -> String {
-    error.to_string()
-}
-
-fn repository(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Repository, String> {
-    let url = Url::parse(address).map_err(|error| format!("{address:?} is not a URL: {error}"))?;
+fn repository(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Repository, CliError> {
+    let url = Url::parse(address).at(format_args!("{address:?} is not a URL"))?;
     if !matches!(url.scheme(), "https" | "http") {
-        return Err(format!("{address:?}: a chart repository is at an https:// URL"));
+        return Err(CliError::new(format!(
+            "{address:?}: a chart repository is at an https:// URL"
+        )));
     }
     Ok(Repository {
         url,
@@ -126,18 +125,18 @@ fn repository(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<
     })
 }
 
-fn authorization(remote: &RemoteArgs) -> Result<Option<Secret>, String> {
+fn authorization(remote: &RemoteArgs) -> Result<Option<Secret>, CliError> {
     let (Some(name), Some(file)) = (&remote.username, &remote.password_file) else {
         return Ok(None);
     };
-    let password = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let password = fs::read_to_string(file).at(file.display())?;
     let password = Secret::from(password.trim_end_matches(['\r', '\n']).to_owned());
     Ok(Some(basic_header(name, &password)))
 }
 
 /// Who is talked to: with the CA certificates that the user gives.
-pub(super) fn peer(remote: &RemoteArgs) -> Result<Peer, String> {
-    let read = |file: &PathBuf| fs::read(file).map_err(|error| format!("{}: {error}", file.display()));
+pub(super) fn peer(remote: &RemoteArgs) -> Result<Peer, CliError> {
+    let read = |file: &PathBuf| fs::read(file).at(file.display());
     let ca = remote.ca_file.as_ref().map(read).transpose()?;
     Ok(Peer {
         tls: Tls { ca, ..Tls::default() },

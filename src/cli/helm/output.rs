@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::args::OutputArgs;
+use crate::cli::error::CliError;
 use bumpwright_chart::go_error;
 use bumpwright_helm::{Rendered, Selection};
 
@@ -24,7 +25,7 @@ pub(super) fn selection(args: &OutputArgs) -> Selection {
 ///
 /// # Errors
 /// A file cannot be written, or the path of a template leads out of the folder.
-pub(super) fn write(folder: &Path, rendered: &Rendered, release: &str, args: &OutputArgs) -> Result<String, String> {
+pub(super) fn write(folder: &Path, rendered: &Rendered, release: &str, args: &OutputArgs) -> Result<String, CliError> {
     let below = if args.release_name {
         folder.join(release)
     } else {
@@ -53,10 +54,10 @@ struct Files {
 }
 
 impl Files {
-    fn add(&mut self, folder: &Path, path: &str, content: &str) -> Result<(), String> {
+    fn add(&mut self, folder: &Path, path: &str, content: &str) -> Result<(), CliError> {
         let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         if !Path::new(path).components().all(is_plain) {
-            return Err(format!("{path}: the path of this template leads out of its chart"));
+            return Err(CliError::new("the path of this template leads out of its chart").at(path));
         }
         let file = folder.join(path);
         if let Some(parent) = file.parent() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::args::RemoteArgs;
 use super::location::peer;
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_helm::{Chart, HelmError, SchemaDocuments, missing_schema};
 use bumpwright_http::{Client, Deadline, Request, RetryPolicy};
 use serde_json::Value;
@@ -23,7 +24,7 @@ const MAX_BYTES: usize = 4 << 20;
 ///
 /// # Errors
 /// A schema cannot be fetched, or is not JSON.
-pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) -> Result<(), String> {
+pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) -> Result<(), CliError> {
     if hosts.is_empty() {
         return Ok(());
     }
@@ -32,10 +33,12 @@ pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) ->
     let mut known = Arc::new(SchemaDocuments::new());
     while let Some(missing) = Missing::of(chart, &known).filter(|missing| hosts.contains(&missing.host)) {
         if known.len() >= MOST {
-            return Err(format!("schemas of the values refer to more than {MOST} others"));
+            return Err(CliError::new(format!(
+                "schemas of the values refer to more than {MOST} others"
+            )));
         }
-        let failed = |why: String| format!("failed to fetch the schema {}: {why}", missing.url);
-        let document = fetched(&missing.url, &client, deadline).map_err(failed)?;
+        let document = fetched(&missing.url, &client, deadline);
+        let document = document.at(format_args!("failed to fetch the schema {}", missing.url))?;
         // As the schema has it: as a URL it may be another text.
         Arc::make_mut(&mut known).insert(missing.address, Arc::new(document));
     }
@@ -44,14 +47,14 @@ pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) ->
 }
 
 /// An error about values; says how to allow a schema that is elsewhere.
-pub(super) fn explained(error: &HelmError, chart: &Chart) -> String {
+pub(super) fn explained(error: HelmError, chart: &Chart) -> CliError {
     match Missing::of(chart, &chart.schemas_elsewhere) {
-        Some(missing) => format!(
+        Some(missing) => CliError::new(format!(
             "{}\nto fetch it from there: --schema-host {}",
             error.to_string().trim_end(),
             missing.host
-        ),
-        None => error.to_string(),
+        )),
+        None => error.into(),
     }
 }
 
@@ -77,12 +80,12 @@ impl Missing {
     }
 }
 
-fn fetched(url: &Url, client: &Client, deadline: Deadline) -> Result<Value, String> {
+fn fetched(url: &Url, client: &Client, deadline: Deadline) -> Result<Value, CliError> {
     let request = Request::get(url.clone()).limit(MAX_BYTES);
-    let answer = client.send(&request, deadline).map_err(|error| error.to_string())?;
+    let answer = client.send(&request, deadline)?;
     if answer.status.is_success() {
-        serde_json::from_slice(&answer.into_body()).map_err(|error| error.to_string())
+        serde_json::from_slice(&answer.into_body()).map_err(CliError::from)
     } else {
-        Err(answer.status.to_string())
+        Err(CliError::new(answer.status.to_string()))
     }
 }

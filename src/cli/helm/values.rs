@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use super::args::ValueArgs;
+use crate::cli::error::CliError;
 use bumpwright_chart::go_error;
 use bumpwright_helm::{MAX_CHART_BYTES, Override, Overrides};
 
@@ -11,7 +12,7 @@ use bumpwright_helm::{MAX_CHART_BYTES, Override, Overrides};
 ///
 /// # Errors
 /// A file cannot be read: in Helm's words.
-pub(super) fn overrides(args: &ValueArgs) -> Result<Overrides, String> {
+pub(super) fn overrides(args: &ValueArgs) -> Result<Overrides, CliError> {
     let files = args.values.iter().map(|name| Ok((name.clone(), bytes(name)?)));
     let of = |make: fn(String) -> Override, texts: &[String]| texts.iter().cloned().map(make).collect::<Vec<_>>();
     let arguments = [
@@ -22,7 +23,7 @@ pub(super) fn overrides(args: &ValueArgs) -> Result<Overrides, String> {
         of(Override::Literal, &args.set_literal),
     ];
     Ok(Overrides {
-        files: files.collect::<Result<_, String>>()?,
+        files: files.collect::<Result<_, CliError>>()?,
         arguments: arguments.concat(),
     })
 }
@@ -31,13 +32,15 @@ pub(super) fn overrides(args: &ValueArgs) -> Result<Overrides, String> {
 ///
 /// # Errors
 /// It cannot be read: in Helm's words.
-pub(super) fn content(name: &str) -> Result<String, String> {
+pub(super) fn content(name: &str) -> Result<String, CliError> {
     bytes(name).map(|bytes| bumpwright_gostd::lossy(&bytes).into_owned())
 }
 
-fn bytes(name: &str) -> Result<Vec<u8>, String> {
+fn bytes(name: &str) -> Result<Vec<u8>, CliError> {
     if let Some((scheme, _)) = name.split_once("://") {
-        return Err(format!("{name}: files are not fetched by {scheme}: download it before"));
+        return Err(CliError::new(format!(
+            "{name}: files are not fetched by {scheme}: download it before"
+        )));
     }
     let path = Path::new(name);
     let mut bytes = Vec::new();
@@ -51,7 +54,7 @@ fn bytes(name: &str) -> Result<Vec<u8>, String> {
     };
     read.map_err(|error| go_error("read", path, &error))?;
     if bytes.len() as u64 == most {
-        Err(format!("{name}: larger than {MAX_CHART_BYTES} bytes"))
+        Err(CliError::new(format!("{name}: larger than {MAX_CHART_BYTES} bytes")))
     } else {
         Ok(bytes)
     }

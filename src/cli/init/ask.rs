@@ -34,11 +34,7 @@ pub(super) fn tags(repositories: BTreeMap<Listing, ImageRepository>, objects: &O
     registries.scan(&repositories);
     let answer = |repository: &ImageRepository| match registries.batch().tags(repository) {
         Some(Ok(tags)) => Ok(tags.tags.clone()),
-        Some(Err(error)) => Err(format!(
-            "{}{}",
-            said(&error, repository),
-            without_secret(repository, objects)
-        )),
+        Some(Err(error)) => Err(said(&error, repository) + &without_secret(repository, objects)),
         None => Err("its registry was not asked".to_owned()),
     };
     let logs_in = |repository: &&Arc<ImageRepository>| {

@@ -13,7 +13,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::console::complain;
+use crate::cli::console::{FAILED, complain, end_with};
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::files::{FoundFiles, find, in_repositories};
 use crate::cli::load;
 use crate::cli::update::author;
@@ -28,28 +29,20 @@ use bumpwright_rules::Rules;
 use bumpwright_update::rules_above;
 use output::Outcome;
 
-const FAILED: u8 = 2;
-
 /// Runs the command. What could not be looked at is a failure; what was left with a reason is not.
 #[must_use]
 pub fn run(args: &Init) -> ExitCode {
-    match proposed(args) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(FAILED),
-        Err(error) => {
-            complain(&error);
-            ExitCode::from(FAILED)
-        }
-    }
+    let is_whole = proposed(args);
+    end_with(is_whole.map(|is_whole| if is_whole { 0 } else { FAILED }))
 }
 
 /// Whether all was looked at.
-fn proposed(args: &Init) -> Result<bool, String> {
+fn proposed(args: &Init) -> Result<bool, CliError> {
     let options = options(args)?;
     let hidden = Cell::new(0_usize);
     let is_wanted = |path: &str| is_wanted(&args.path, path, &hidden);
     let FoundFiles { files, faults, .. } = find(std::slice::from_ref(&args.path), &is_wanted);
-    faults.iter().for_each(|fault| complain(fault));
+    faults.iter().for_each(complain);
     let sources = in_repositories(std::slice::from_ref(&args.path), files, Path::new(""));
     let files = Files::read(&sources);
     let rendered = charts::rendered(args, &files);
@@ -89,7 +82,7 @@ fn proposed(args: &Init) -> Result<bool, String> {
     Ok(is_whole)
 }
 
-fn options(args: &Init) -> Result<Options, String> {
+fn options(args: &Init) -> Result<Options, CliError> {
     let source = args.source.as_deref().map(|text| match text.split_once('/') {
         Some((namespace, name)) => PolicyName::new(namespace, name),
         None => PolicyName::new("", text),
@@ -105,11 +98,11 @@ fn options(args: &Init) -> Result<Options, String> {
     let source_name = source.as_ref().map(|source| source.name.as_str());
     for (flag, name) in named.into_iter().chain([("--source", source_name)]) {
         if let Some(name) = name.filter(|name| !is_label(name)) {
-            return Err(format!("{flag}: {name:?} is not the name of an object"));
+            return Err(CliError::new(format!("{flag}: {name:?} is not the name of an object")));
         }
     }
     for image in &args.image {
-        Reference::parse(image, Validation::Weak).map_err(|error| format!("--image: {error}"))?;
+        Reference::parse(image, Validation::Weak).at("--image")?;
     }
     let author = author::parse(&args.author)?;
     Ok(Options {
@@ -136,7 +129,7 @@ fn is_wanted(root: &Path, path: &str, hidden: &Cell<usize>) -> bool {
 }
 
 /// The fields of each file that have a marker, or that a rule names.
-fn scans(args: &Init, sources: &[SourceFile]) -> Result<Vec<Scan>, String> {
+fn scans(args: &Init, sources: &[SourceFile]) -> Result<Vec<Scan>, CliError> {
     let folder = if args.path.is_dir() {
         args.path.as_path()
     } else {
@@ -150,8 +143,7 @@ fn scans(args: &Init, sources: &[SourceFile]) -> Result<Vec<Scan>, String> {
         bumpwright_update::fields(path, file_kind(path), rules.as_ref(), &source.bytes)
     };
     let scans = sources.iter().map(fields).collect();
-    let checked = rules.as_ref().map_or(Ok(()), Rules::check);
-    checked.map_err(|error| error.to_string())?;
+    rules.as_ref().map_or(Ok(()), Rules::check)?;
     Ok(scans)
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::Init;
 use crate::cli::console::{cannot_print, print, print_styled, say};
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::files::{diff, write_all};
 use crate::cli::flag_values::Format;
 use crate::cli::words;
@@ -30,7 +31,7 @@ pub(super) struct Outcome<'a> {
 ///
 /// # Errors
 /// The file for the objects is there already, or something cannot be written.
-pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), String> {
+pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), CliError> {
     let &Outcome {
         args,
         sources,
@@ -47,16 +48,17 @@ pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), String> {
     if new.is_some() && std::fs::symlink_metadata(place).is_ok() {
         let path = place.display().to_string();
         let path = words::inline(&path);
-        return Err(format!(
-            "{path} is there already, and is not overwritten; name another file with --export-to"
-        ));
+        return Err(
+            CliError::new(format!("{path} is there already, and is not overwritten"))
+                .hint("name another file with --export-to"),
+        );
     }
     if args.write {
         let own = place
             .parent()
             .filter(|folder| folder.ends_with(OWN_FOLDER) && new.is_some());
         if let Some(folder) = own {
-            std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            std::fs::create_dir_all(folder).at(folder.display())?;
         }
         write_all(new, &changes)?;
     }
@@ -172,7 +174,7 @@ fn tell_policy(sources: &[SourceFile], policy: &Proposed) {
 }
 
 /// One document, as docs/reference/init.schema.json says.
-fn print_json(outcome: &Outcome<'_>) -> Result<(), String> {
+fn print_json(outcome: &Outcome<'_>) -> Result<(), CliError> {
     let &Outcome {
         args,
         sources,

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::args::Create;
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_edit::{YAML_LIMIT, scalar};
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::resource::read_resources;
@@ -11,14 +12,14 @@ use bumpwright_kustomize::schema::SchemaChoice;
 use bumpwright_yaml::FileId;
 
 /// Makes the file.
-pub(super) fn create(args: &Create) -> Result<(), String> {
+pub(super) fn create(args: &Create) -> Result<(), CliError> {
     if let Some(name) = NAMES.into_iter().find(|name| fs::symlink_metadata(name).is_ok()) {
-        return Err(format!("kustomization file already exists: {name}"));
+        return Err(CliError::new(format!("kustomization file already exists: {name}")));
     }
     let mut resources = Vec::new();
     for given in &args.resources {
         if !given.contains("://") && fs::metadata(given).is_err() {
-            return Err(format!("--resources: there is no {given}"));
+            return Err(CliError::new(format!("--resources: there is no {given}")));
         }
         resources.push(given.clone());
     }
@@ -34,25 +35,25 @@ pub(super) fn create(args: &Create) -> Result<(), String> {
         text.push_str(&format!("- {}\n", scalar("", resource)));
     }
     let name = NAMES[0];
-    fs::write(name, text).map_err(|error| format!("{name}: {error}"))
+    fs::write(name, text).at(name)
 }
 
 /// Adds the manifests of a folder, by their names.
-fn detect(folder: &Path, recursive: bool, resources: &mut Vec<String>) -> Result<(), String> {
-    let shown = if folder.as_os_str().is_empty() {
+fn detect(folder: &Path, recursive: bool, resources: &mut Vec<String>) -> Result<(), CliError> {
+    let place = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {
         folder
     };
-    let failed = |error: std::io::Error| format!("{}: {error}", shown.display());
+    let shown = place.display();
     let mut names = Vec::new();
-    for entry in fs::read_dir(shown).map_err(failed)? {
-        names.push(entry.map_err(failed)?.file_name());
+    for entry in fs::read_dir(place).at(&shown)? {
+        names.push(entry.at(&shown)?.file_name());
     }
     names.sort();
     for name in names {
         let path = folder.join(&name);
-        let meta = fs::symlink_metadata(&path).map_err(failed)?;
+        let meta = fs::symlink_metadata(&path).at(&shown)?;
         if meta.is_dir() && recursive && name != ".git" {
             if NAMES.iter().any(|name| path.join(name).is_file()) {
                 resources.push(path.display().to_string())

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::files::{diff, find};
 use crate::cli::words;
 use args::{Command, Edited, Fix, Kustomize, SetImage, SetWhat};
@@ -30,7 +31,7 @@ pub fn run(args: &Kustomize) -> ExitCode {
     })
 }
 
-fn fix_all(args: &Fix) -> Result<(), String> {
+fn fix_all(args: &Fix) -> Result<(), CliError> {
     let paths = if args.paths.is_empty() {
         vec![PathBuf::from(".")]
     } else {
@@ -39,16 +40,16 @@ fn fix_all(args: &Fix) -> Result<(), String> {
     let is_wanted = |path: &str| path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name));
     let found = find(&paths, &is_wanted);
     let mut is_whole = found.faults.is_empty();
-    found.faults.iter().for_each(|fault| complain(fault));
+    found.faults.iter().for_each(complain);
     let mut changes = Vec::new();
     let mut prover = Prover::new(found.files.iter().map(|(path, _)| path.as_path()));
     for (path, old) in found.files {
         let shown = words::inline(&path.display().to_string()).into_owned();
-        let fixed = std::str::from_utf8(&old).map_err(|_| ": it is not UTF-8".to_owned());
+        let fixed = std::str::from_utf8(&old).map_err(|_| CliError::new(": it is not UTF-8"));
         match fixed.and_then(|text| prover.fix(&path, text)) {
             Ok(fixed) => {
                 for kept in &fixed.kept {
-                    complain(&format!("{shown}:{kept}"));
+                    complain(format!("{shown}:{kept}"));
                     is_whole = false;
                 }
                 if let Some(why) = fixed.unproven {
@@ -57,13 +58,13 @@ fn fix_all(args: &Fix) -> Result<(), String> {
                 changes.extend(fixed.text.map(|new| change(&path, old, new)));
             }
             Err(why) => {
-                complain(&format!("{shown}{why}"));
+                complain(format!("{shown}{why}"));
                 is_whole = false;
             }
         }
     }
     if args.write {
-        replace_files(&changes).map_err(|error| error.to_string())?;
+        replace_files(&changes)?;
         let told = match changes.len() {
             0 => "nothing to change\n".to_owned(),
             files => format!("rewrote {}\n", words::count(files, "file")),
@@ -75,7 +76,7 @@ fn fix_all(args: &Fix) -> Result<(), String> {
     if is_whole {
         Ok(())
     } else {
-        Err("some files or fields were not rewritten".to_owned())
+        Err(CliError::new("some files or fields were not rewritten"))
     }
 }
 
@@ -87,15 +88,16 @@ fn change(path: &Path, old: Vec<u8>, new: String) -> FileChange {
     }
 }
 
-fn set_image(args: &SetImage) -> Result<(), String> {
+fn set_image(args: &SetImage) -> Result<(), CliError> {
     let images = args.images.iter().map(|image| ImageChange::read(image));
     let images = images.collect::<Result<Vec<_>, _>>()?;
     let path = NAMES.map(Path::new).into_iter().find(|path| path.is_file());
-    let path =
-        path.ok_or("there is no kustomization in the current folder; `bumpwright kustomize create` makes one")?;
+    let path = path.ok_or_else(|| {
+        CliError::new("there is no kustomization in the current folder").hint("`bumpwright kustomize create` makes one")
+    })?;
     let shown = path.display();
-    let old = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
-    let new = set_images(&old, &images).map_err(|refused| format!("{shown}:{refused}"))?;
+    let old = std::fs::read_to_string(path).at(&shown)?;
+    let new = set_images(&old, &images).map_err(|refused| CliError::new(format!("{shown}:{refused}")))?;
     let changes: Vec<FileChange> = new.map(|new| change(path, old.into_bytes(), new)).into_iter().collect();
-    replace_files(&changes).map_err(|error| error.to_string())
+    replace_files(&changes).map_err(CliError::from)
 }

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::cli::error::CliError;
 use crate::cli::words;
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_build::DiskTree;
@@ -27,10 +28,10 @@ pub(super) struct Fixed {
 const RENAMED: [&str; 3] = ["imageTags", "bases", "env"];
 
 /// What a folder builds to: the objects, or why it fails.
-type Output = Result<Vec<(String, String)>, String>;
+type Output = Result<Vec<(String, String)>, CliError>;
 
 /// Rewrites a file but for some of its fields.
-type Fixing<'f> = dyn Fn(&[&str]) -> Result<Option<String>, String> + 'f;
+type Fixing<'f> = dyn Fn(&[&str]) -> Result<Option<String>, CliError> + 'f;
 
 /// Builds folders before and after changes. Nothing is fetched, and no program runs.
 pub(super) struct Prover {
@@ -56,11 +57,11 @@ impl Prover {
     ///
     /// # Errors
     /// It cannot be rewritten; what to add to its path.
-    pub(super) fn fix(&mut self, path: &Path, text: &str) -> Result<Fixed, String> {
+    pub(super) fn fix(&mut self, path: &Path, text: &str) -> Result<Fixed, CliError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         // What spans lines is no path.
         let is_file = |name: &str| !name.contains('\n') && folder.join(name).is_file();
-        let fixed = |kept: &[&str]| fix(text, &is_file, kept).map_err(|refused| format!(":{refused}"));
+        let fixed = |kept: &[&str]| fix(text, &is_file, kept).map_err(|refused| CliError::new(format!(":{refused}")));
         let Some(whole) = fixed(&[])? else {
             return Ok(Fixed {
                 text: None,
@@ -68,7 +69,7 @@ impl Prover {
                 unproven: None,
             });
         };
-        let fields = deprecated(text).map_err(|refused| format!(":{refused}"))?;
+        let fields = deprecated(text).map_err(|refused| CliError::new(format!(":{refused}")))?;
         if fields.iter().all(|field| RENAMED.contains(&field.field)) {
             return Ok(Fixed {
                 text: Some(whole),
@@ -77,7 +78,7 @@ impl Prover {
             });
         }
         let Some(file) = real(path) else {
-            return Err(": its name is not UTF-8".to_owned());
+            return Err(CliError::new(": its name is not UTF-8"));
         };
         let users = self.users(&file);
         if users.is_empty() {
@@ -100,7 +101,7 @@ impl Prover {
             new = fixed(&without(&fields, &wanted))?;
             let is_same = self.difference(&file, new.as_deref().unwrap_or(text), &users).is_none();
             if !is_same {
-                return Err(format!(": rewritten, {difference}"));
+                return Err(CliError::new(format!(": rewritten, {difference}")));
             }
         }
         if let Some(new) = &new {
@@ -135,8 +136,10 @@ impl Prover {
     fn failure(&mut self, file: &str) -> String {
         let own = Path::new(file).parent().and_then(real).unwrap_or_default();
         let output = &self.built(&own).0;
-        let nothing = || "there are no objects in it".to_owned();
-        output.as_ref().err().cloned().unwrap_or_else(nothing)
+        match output {
+            Ok(_) => "there are no objects in it".to_owned(),
+            Err(error) => error.to_string(),
+        }
     }
 
     fn built(&mut self, folder: &str) -> &(Output, BTreeSet<String>) {
@@ -175,8 +178,8 @@ fn told(field: &Deprecated, why: &str) -> String {
 }
 
 /// A file that nothing here builds: only what may change nothing is rewritten.
-fn unproven(text: &str, fields: &[Deprecated], why: String, fixed: &Fixing<'_>) -> Result<Fixed, String> {
-    let is_risky = changes_metadata(text).map_err(|refused| format!(":{refused}"))?;
+fn unproven(text: &str, fields: &[Deprecated], why: String, fixed: &Fixing<'_>) -> Result<Fixed, CliError> {
+    let is_risky = changes_metadata(text).map_err(|refused| CliError::new(format!(":{refused}")))?;
     let kept: Vec<&Deprecated> = fields
         .iter()
         .filter(|field| is_risky && field.field == "patchesJson6902")
@@ -226,10 +229,10 @@ fn output(tree: &Patched<'_>, folder: &str) -> Output {
         memory: Some(Memory::single(SINGLE, BUILD_MEMORY).of("")),
         ..Options::default()
     };
-    let built = build(tree, folder, &options, &Sealed).map_err(|error| error.to_string())?;
+    let built = build(tree, folder, &options, &Sealed)?;
     let objects = built.objects.iter().map(|object| {
         let mut text = String::new();
-        built.write(object, &mut text).map_err(|error| error.to_string())?;
+        built.write(object, &mut text)?;
         let name = [object.namespace(), object.name()].join("/");
         let title = format!("{} {}", object.id().gvk.kind, name.trim_start_matches('/'));
         Ok((words::inline(&title).into_owned(), text))

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::args::Add;
-use super::{paths, unmarked};
+use super::paths;
+use crate::cli::error::CliError;
 use crate::cli::files::{FoundFiles, in_repositories};
 use crate::cli::fleet::values::{ChartPlaces, image_values};
 use crate::cli::init::charts;
@@ -54,7 +55,7 @@ impl Charts {
         path: &Path,
         marking: Marking,
         (kind, text, policy): (FileKind, &str, &PolicyName),
-    ) -> Result<Marking, String> {
+    ) -> Result<Marking, CliError> {
         let Some(known) = self.files.get(&*path.to_string_lossy()) else {
             return Ok(marking);
         };
@@ -63,7 +64,7 @@ impl Charts {
         }
         let (mut wanted, mut left) = (BTreeMap::new(), marking.left.clone());
         for field in &marking.changed {
-            let start = field_in(kind, text, field.line, Some(field.column)).map_err(unmarked)?;
+            let start = field_in(kind, text, field.line, Some(field.column))?;
             match known.left.get(&start) {
                 None => drop(wanted.insert(start, field.setter.clone())),
                 Some(why) => left.push(LeftField {
@@ -88,7 +89,7 @@ impl Charts {
         let mut marking = if wanted.is_empty() {
             Marking::default()
         } else {
-            mark_at_in(kind, text, &wanted).map_err(unmarked)?
+            mark_at_in(kind, text, &wanted)?
         };
         marking.left.extend(left);
         marking.left.sort_by_key(|field| (field.line, field.column));

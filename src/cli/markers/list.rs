@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::paths;
 use crate::cli::console::{cannot_print, complain, print, print_styled};
+use crate::cli::error::CliError;
 use crate::cli::files::find;
 use crate::cli::flag_values::Format;
 use crate::cli::markers::args::PlaceFlags;
@@ -37,7 +38,7 @@ struct Row {
 }
 
 /// Prints all markers, and the comments that only look like one.
-pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
+pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), CliError> {
     let mut rows = Vec::new();
     let rules = rules_above(Path::new(".")).unwrap_or_else(|fault| {
         rows.push(Row::skipped(
@@ -50,17 +51,14 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
     let are_for = |path: &str| rules.as_ref().is_some_and(|rules| rules.are_for(shown(path)));
     let is_wanted = |path: &str| any_kind(path).is_edited() || are_for(path);
     let found = find(&paths(place), &is_wanted);
-    found.faults.iter().for_each(|fault| complain(fault));
+    found.faults.iter().for_each(complain);
     for (path, bytes) in &found.files {
         rows.extend(of_file(&path.display().to_string(), bytes, rules.as_ref()));
     }
-    rules
-        .as_ref()
-        .map_or(Ok(()), Rules::check)
-        .map_err(|error| error.to_string())?;
+    rules.as_ref().map_or(Ok(()), Rules::check)?;
     match output {
         Format::Json => {
-            let text = serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())?;
+            let text = serde_json::to_string_pretty(&rows)?;
             print(format!("{text}\n").as_bytes()).map_err(cannot_print)?;
         }
         Format::Text => print_styled(&text(&rows)).map_err(cannot_print)?,
@@ -68,7 +66,7 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
     if found.faults.is_empty() {
         Ok(())
     } else {
-        Err("some files were not read".to_owned())
+        Err(CliError::new("some files were not read"))
     }
 }
 

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::files::{FoundFiles, diff, find, meant};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
-    FileKind, Format, Formats, LeftField, MarkError, Marking, OTHER_POLICY, Part, Setter, Site, field_in, kind_of,
-    mark_at_in, mark_in, scan, unmark, unmark_if,
+    FileKind, Format, Formats, LeftField, Marking, OTHER_POLICY, Part, Setter, Site, field_in, kind_of, mark_at_in,
+    mark_in, scan, unmark, unmark_if,
 };
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
@@ -47,9 +48,9 @@ fn paths(place: &PlaceFlags) -> Vec<PathBuf> {
 }
 
 /// A file with other markers, or why it was not read.
-type Marked = (String, Vec<u8>, Result<Marking, String>);
+type Marked = (String, Vec<u8>, Result<Marking, CliError>);
 
-fn add(args: &Add) -> Result<(), String> {
+fn add(args: &Add) -> Result<(), CliError> {
     let policy = policy(&args.policy)?;
     let formats = args.formats.unwrap_or_default();
     let is_wanted = |path: &str| kind_of(path, formats).is_edited();
@@ -65,7 +66,7 @@ fn add(args: &Add) -> Result<(), String> {
         let marking = kind.and_then(|kind| {
             let mut marking = charts.corrected(
                 path,
-                mark_in(kind, text(&bytes)?, image, &policy).map_err(unmarked)?,
+                mark_in(kind, text(&bytes)?, image, &policy)?,
                 (kind, text(&bytes)?, &policy),
             )?;
             let known = own_or_others(kind, text(&bytes)?, image, &policy)?;
@@ -96,14 +97,14 @@ struct Known {
 }
 
 /// The fields of an image that have a marker: those that would get one if there were none.
-fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Known, String> {
+fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Known, CliError> {
     let mut known = Known::default();
-    let Some(bare) = unmark(kind, text, None).map_err(unmarked)?.new else {
+    let Some(bare) = unmark(kind, text, None)?.new else {
         return Ok(known);
     };
-    let bare = String::from_utf8(bare).map_err(|_| "it is not UTF-8".to_owned())?;
+    let bare = String::from_utf8(bare).map_err(|_| CliError::new("it is not UTF-8"))?;
     let sites = scan(kind, text.as_bytes()).sites;
-    for field in mark_in(kind, &bare, image, policy).map_err(unmarked)?.changed {
+    for field in mark_in(kind, &bare, image, policy)?.changed {
         let site = sites
             .iter()
             .find(|site| (site.line, site.value.as_str()) == (field.line, field.value.as_str()));
@@ -133,7 +134,7 @@ struct Look {
 }
 
 impl Look {
-    fn add(&mut self, path: &str, bytes: &[u8], image: &str, marking: &Result<Marking, String>) {
+    fn add(&mut self, path: &str, bytes: &[u8], image: &str, marking: &Result<Marking, CliError>) {
         self.files += 1;
         self.told += match marking {
             Ok(marking) => marking.changed.len() + marking.left.len(),
@@ -171,12 +172,14 @@ impl Look {
 }
 
 /// How a file is marked. One that the user names is YAML, unless its name is one of another format.
-fn kind(path: &str, formats: Formats) -> Result<FileKind, String> {
+fn kind(path: &str, formats: Formats) -> Result<FileKind, CliError> {
     match (kind_of(path, formats), kind_of(path, Formats::all())) {
         (FileKind::Other, FileKind::Text(format)) => {
             let name = Format::ALL.iter().find(|(known, _)| *known == format);
             let name = name.map_or("all", |(_, name)| *name);
-            Err(format!("it is no YAML; its fields are marked with --formats {name}"))
+            Err(CliError::new(format!(
+                "it is no YAML; its fields are marked with --formats {name}"
+            )))
         }
         (FileKind::Other | FileKind::Prose, _) => Ok(FileKind::Yaml),
         (kind, _) => Ok(kind),
@@ -184,7 +187,7 @@ fn kind(path: &str, formats: Formats) -> Result<FileKind, String> {
 }
 
 /// Marks single fields.
-fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> Result<(), String> {
+fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> Result<(), CliError> {
     let setter = Setter {
         policy: policy.clone(),
         part: Part::of_word(&args.part).unwrap_or(Part::Reference),
@@ -198,9 +201,9 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
         let marking = kind(&shown, args.formats.unwrap_or_default()).and_then(|kind| {
             let text = text(&bytes)?;
             let starts = wanted.iter().map(|(line, column)| field_in(kind, text, *line, *column));
-            let starts = starts.collect::<Result<Vec<_>, _>>().map_err(unmarked)?;
+            let starts = starts.collect::<Result<Vec<_>, _>>()?;
             let wanted = starts.into_iter().map(|start| (start, setter.clone())).collect();
-            mark_at_in(kind, text, &wanted).map_err(unmarked)
+            mark_at_in(kind, text, &wanted).map_err(CliError::from)
         });
         is_whole.set(is_whole.get() && marking.as_ref().is_ok_and(|marking| marking.left.is_empty()));
         (shown, bytes, marking)
@@ -209,7 +212,7 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
     if is_whole.get() {
         Ok(())
     } else {
-        Err("not every field was marked".to_owned())
+        Err(CliError::new("not every field was marked"))
     }
 }
 
@@ -222,11 +225,11 @@ fn is_at((line, column): &Place, of_line: usize, of_column: usize) -> bool {
 }
 
 /// The places of `--field`, by their files.
-fn places(fields: &[String]) -> Result<BTreeMap<PathBuf, Vec<Place>>, String> {
+fn places(fields: &[String]) -> Result<BTreeMap<PathBuf, Vec<Place>>, CliError> {
     let mut places: BTreeMap<PathBuf, Vec<Place>> = BTreeMap::new();
     for field in fields {
-        let (path, place) =
-            place(field).ok_or_else(|| format!("--field {field:?}: expected FILE:LINE or FILE:LINE:COLUMN"))?;
+        let (path, place) = place(field)
+            .ok_or_else(|| CliError::new(format!("--field {field:?}: expected FILE:LINE or FILE:LINE:COLUMN")))?;
         places.entry(PathBuf::from(path)).or_default().push(place);
     }
     Ok(places)
@@ -245,7 +248,7 @@ fn place(text: &str) -> Option<(&str, Place)> {
     }
 }
 
-fn remove(args: &Remove) -> Result<(), String> {
+fn remove(args: &Remove) -> Result<(), CliError> {
     let only = args.policy.as_deref().map(policy).transpose()?;
     let formats = args.formats.unwrap_or_default();
     let kind = |path: &str| kind_of(path, formats);
@@ -264,7 +267,7 @@ fn remove(args: &Remove) -> Result<(), String> {
             let is_of = only.as_ref().is_none_or(|policy| *policy == site.setter.policy);
             is_of && (places.is_empty() || wanted.iter().any(|place| is_at(place, site.line, site.column)))
         };
-        let marking = text(&bytes).and_then(|text| unmark_if(kind(&shown), text, is_meant).map_err(unmarked));
+        let marking = text(&bytes).and_then(|text| unmark_if(kind(&shown), text, is_meant).map_err(CliError::from));
         let are_gone = |marking: &Marking| {
             let is_gone = |place: &Place| {
                 marking
@@ -281,23 +284,19 @@ fn remove(args: &Remove) -> Result<(), String> {
     if places.is_empty() || is_whole.get() {
         return Ok(());
     }
-    Err(format!(
-        "not every field of {} has a marker; `bumpwright markers` lists them",
-        words::some(&args.field)
-    ))
+    Err(
+        CliError::new(format!("not every field of {} has a marker", words::some(&args.field)))
+            .hint("`bumpwright markers` lists them"),
+    )
 }
 
 /// `namespace:name`
-fn policy(text: &str) -> Result<PolicyName, String> {
-    PolicyName::of_marker(text).ok_or_else(|| format!("--policy: {text:?} is not NAMESPACE:NAME"))
+fn policy(text: &str) -> Result<PolicyName, CliError> {
+    PolicyName::of_marker(text).ok_or_else(|| CliError::new(format!("--policy: {text:?} is not NAMESPACE:NAME")))
 }
 
-fn unmarked(error: MarkError) -> String {
-    error.to_string()
-}
-
-fn text(bytes: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+fn text(bytes: &[u8]) -> Result<&str, CliError> {
+    std::str::from_utf8(bytes).map_err(|_| CliError::new("it is not UTF-8"))
 }
 
 /// Prints the changes of all files, or writes them.
@@ -306,8 +305,8 @@ fn change(
     write: bool,
     done: &str,
     marked: impl Fn(&Path, Vec<u8>) -> Marked,
-) -> Result<(), String> {
-    found.faults.iter().for_each(|fault| complain(fault));
+) -> Result<(), CliError> {
+    found.faults.iter().for_each(complain);
     let files: Vec<Marked> = found
         .files
         .into_iter()
@@ -315,7 +314,7 @@ fn change(
         .collect();
     let changes: Vec<FileChange> = files.iter().filter_map(changed).collect();
     if write {
-        replace_files(&changes).map_err(|error| error.to_string())?;
+        replace_files(&changes)?;
         print_styled(&told(&files, changes.len(), done)).map_err(cannot_print)?;
     } else {
         print(&diff(&changes)).map_err(cannot_print)?;
@@ -344,7 +343,7 @@ fn change(
     if found.faults.is_empty() {
         Ok(())
     } else {
-        Err("some files were not read".to_owned())
+        Err(CliError::new("some files were not read"))
     }
 }
 

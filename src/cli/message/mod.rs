@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, end, say};
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::load;
 use crate::cli::words;
 use args::Message;
@@ -32,16 +33,18 @@ pub fn run(args: &Message) -> ExitCode {
 }
 
 /// The messages that the arguments ask for.
-fn items(args: &Message) -> Result<Vec<Item>, String> {
+fn items(args: &Message) -> Result<Vec<Item>, CliError> {
     let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
     let automations: Vec<&ImageUpdateAutomation> = objects.automations().collect();
     if !args.filenames.is_empty() && automations.is_empty() && args.template.is_none() {
-        return Err("there is no ImageUpdateAutomation in -f: give one, or --template".to_owned());
+        return Err(CliError::new(
+            "there is no ImageUpdateAutomation in -f: give one, or --template",
+        ));
     }
     let template = args.template.as_deref().map(text_or_file).transpose()?;
     let mut items = match &args.from_json {
         Some(file) => {
-            let recorded = changes::read(&text_of(file)?).map_err(|e| format!("{}: {e}", shown(file)))?;
+            let recorded = changes::read(&text_of(file)?).at(shown(file))?;
             of_runs(recorded, &automations, &objects, template.as_deref())?
         }
         None => of_data(args, &automations)?,
@@ -55,9 +58,9 @@ fn items(args: &Message) -> Result<Vec<Item>, String> {
 }
 
 /// One message for each automation, or one without any.
-fn of_data(args: &Message, automations: &[&ImageUpdateAutomation]) -> Result<Vec<Item>, String> {
+fn of_data(args: &Message, automations: &[&ImageUpdateAutomation]) -> Result<Vec<Item>, CliError> {
     let data = match &args.data {
-        Some(file) => message::read(&text_of(file)?).map_err(|e| format!("{}: {e}", shown(file)))?,
+        Some(file) => message::read(&text_of(file)?).at(shown(file))?,
         None => {
             say("note", "no --data or --from-json: these are the changes of an example");
             message::EXAMPLE.clone()
@@ -88,7 +91,7 @@ fn of_runs(
     automations: &[&ImageUpdateAutomation],
     objects: &bumpwright_api::Objects,
     template: Option<&str>,
-) -> Result<Vec<Item>, String> {
+) -> Result<Vec<Item>, CliError> {
     let mut items = Vec::new();
     for run in recorded.into_iter().filter(|run| !run.changes.is_empty()) {
         let name = run.automation.clone().unwrap_or_default();
@@ -133,7 +136,9 @@ fn of_runs(
         });
     }
     if items.is_empty() {
-        Err("--from-json: no run in it changed anything (for the automations in -f)".to_owned())
+        Err(CliError::new(
+            "--from-json: no run in it changed anything (for the automations in -f)",
+        ))
     } else {
         Ok(items)
     }
@@ -162,7 +167,7 @@ fn name_of(automation: &ImageUpdateAutomation) -> ObjectName {
 }
 
 /// Prints the messages, up to the first that cannot be rendered.
-fn show(items: &[Item]) -> Result<(), String> {
+fn show(items: &[Item]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     for item in items {
         let template = &item.message.template;
@@ -188,7 +193,7 @@ fn show(items: &[Item]) -> Result<(), String> {
 }
 
 /// The error with the template line that it is about.
-fn pointed(template: &str, error: &MessageError) -> String {
+fn pointed(template: &str, error: &MessageError) -> CliError {
     let place = error.place();
     let line = template
         .split('\n')
@@ -207,7 +212,7 @@ fn pointed(template: &str, error: &MessageError) -> String {
     if let Some(hint) = error.hint() {
         text.push_str(&format!("\n{margin} = {hint}"));
     }
-    text
+    CliError::new(text)
 }
 
 /// The part of a line around a column, and the column in it. Lines of templates can be very long.
@@ -224,7 +229,7 @@ fn window(line: &str, column: usize) -> (String, usize) {
     }
 }
 
-fn text_or_file(text: &str) -> Result<String, String> {
+fn text_or_file(text: &str) -> Result<String, CliError> {
     match text.strip_prefix('@') {
         Some(file) => text_of(Path::new(file)),
         None => Ok(text.to_owned()),
@@ -240,11 +245,11 @@ fn shown(file: &Path) -> String {
 }
 
 /// The text of a file; `-` is standard input.
-fn text_of(file: &Path) -> Result<String, String> {
+fn text_of(file: &Path) -> Result<String, CliError> {
     if file.as_os_str() == "-" {
         let mut text = String::new();
         let read = std::io::stdin().read_to_string(&mut text);
-        return read.map(|_| text).map_err(|e| format!("{}: {e}", shown(file)));
+        return read.map(|_| text).at(shown(file));
     }
-    std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", shown(file)))
+    std::fs::read_to_string(file).at(shown(file))
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{Migrate, Program};
-use super::{BOLD, DIM, FAILED, is_manifest, renovate};
-use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use super::{BOLD, DIM, is_manifest, renovate};
+use crate::cli::console::{FAILED, cannot_print, complain, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::files::{FoundFiles, diff, find, in_repositories, write_all};
 use crate::cli::words;
 use bumpwright_adopt::{Adoption, Files, Options, SourceFile, Weight, argocd_image_updater, flux_v1};
@@ -17,7 +18,7 @@ use bumpwright_update::FileChange;
 /// Runs the command. What was left is a failure: a script that continues would assume that all is said.
 pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
-    faults.iter().for_each(|fault| complain(fault));
+    faults.iter().for_each(complain);
     let mut sources = in_repositories(&args.paths, files, &args.manifests);
     let there = match there(&args.manifests) {
         Ok(there) => there,
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
 }
 
 /// The file for the objects, if it is there already; it has to be one of manifests for others to be added.
-fn there(path: &Path) -> Result<Option<SourceFile>, String> {
+fn there(path: &Path) -> Result<Option<SourceFile>, CliError> {
     if path.as_os_str() == "-" {
         return Ok(None);
     }
@@ -71,7 +72,7 @@ fn there(path: &Path) -> Result<Option<SourceFile>, String> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: {error}", words::inline(&name))),
+        Err(error) => return Err(CliError::from(error).at(words::inline(&name))),
     };
     let source = SourceFile {
         path: path
@@ -91,10 +92,11 @@ fn there(path: &Path) -> Result<Option<SourceFile>, String> {
     if are_manifests {
         Ok(Some(source))
     } else {
-        Err(format!(
-            "{} is there already, and is no file of manifests that others could be added to; name another file with --manifests",
+        Err(CliError::new(format!(
+            "{} is there already, and is no file of manifests that others could be added to",
             words::inline(&source.name)
         ))
+        .hint("name another file with --manifests"))
     }
 }
 
@@ -141,7 +143,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn give(&self, write: bool) -> Result<(), String> {
+    fn give(&self, write: bool) -> Result<(), CliError> {
         if write {
             let new = self.new.map(|path| (path, self.adoption.manifests.as_bytes()));
             write_all(new, &self.changes)?;

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::console::{FAILED, cannot_print, complain, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::files::{FoundFiles, diff, find};
 use crate::cli::words;
 use args::Migrate;
@@ -24,8 +25,6 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
-
-const FAILED: u8 = 2;
 
 /// The result for a file.
 struct File {
@@ -42,7 +41,7 @@ pub fn run(args: &Migrate) -> ExitCode {
     }
     let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
     let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
-    faults.iter().for_each(|fault| complain(fault));
+    faults.iter().for_each(complain);
     let written = if args.write { write(&files) } else { print_diff(&files) };
     if let Err(error) = &written {
         complain(error);
@@ -74,7 +73,7 @@ fn look_at(path: &Path, old: Vec<u8>) -> File {
 }
 
 /// Prints a diff to standard output, and notes to standard error.
-fn print_diff(files: &[File]) -> Result<(), String> {
+fn print_diff(files: &[File]) -> Result<(), CliError> {
     let changes = files.iter().filter_map(|file| file.change.as_ref());
     print(&diff(changes)).map_err(cannot_print)?;
     for file in files {
@@ -92,9 +91,9 @@ fn print_diff(files: &[File]) -> Result<(), String> {
 }
 
 /// Replaces all files or none, and reports the changed objects.
-fn write(files: &[File]) -> Result<(), String> {
+fn write(files: &[File]) -> Result<(), CliError> {
     let changes: Vec<FileChange> = files.iter().filter_map(|file| file.change.clone()).collect();
-    replace_files(&changes).map_err(|e| e.to_string())?;
+    replace_files(&changes)?;
     let (mut out, mut count) = (String::new(), 0);
     for file in files {
         if !file.migration.migrated.is_empty() {

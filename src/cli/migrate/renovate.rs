@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::args::Migrate;
+use crate::cli::error::CliError;
 use bumpwright_adopt::{Adoption, Edited, Files, Remark, SourceFile, Weight};
 use bumpwright_api::Place;
 use bumpwright_edit::file_kind;
@@ -20,23 +21,25 @@ const NOT_ASKED: &str = "no registry was asked: `bumpwright update --dry-run` sh
 ///
 /// # Errors
 /// There are no settings of Renovate and no comments for it, or settings cannot be read.
-pub(super) fn adopt(args: &Migrate, sources: &[SourceFile]) -> Result<(Adoption, Vec<String>), String> {
+pub(super) fn adopt(args: &Migrate, sources: &[SourceFile]) -> Result<(Adoption, Vec<String>), CliError> {
     let settings = settings(&args.paths)?;
     let mut told = Vec::new();
     let mut renovate = None;
     match &settings {
         Some(source) => {
-            let read = Renovate::read(source)
-                .map_err(|(place, why)| format!("{}:{}:{}: {why}", source.name, place.line, place.column))?;
+            let read = Renovate::read(source).map_err(|(place, why)| {
+                CliError::new(why).at(format_args!("{}:{}:{}", source.name, place.line, place.column))
+            })?;
             told.extend(remarks(source, &read));
             renovate = Some(read);
         }
         None if sources.iter().any(has_comments) => {}
         None => {
-            return Err(format!(
-                "no settings of Renovate were found ({} and the like), and no comment `# renovate:`; name the folder that has them",
+            return Err(CliError::new(format!(
+                "no settings of Renovate were found ({} and the like), and no comment `# renovate:`",
                 SETTINGS_FILES[0]
-            ));
+            ))
+            .hint("name the folder that has them"));
         }
     }
     let files = Files::read(sources);
@@ -131,7 +134,7 @@ fn has_comments(source: &SourceFile) -> bool {
 }
 
 /// The settings of the first of these folders, or of one above them up to its repository, that has some.
-fn settings(paths: &[PathBuf]) -> Result<Option<SourceFile>, String> {
+fn settings(paths: &[PathBuf]) -> Result<Option<SourceFile>, CliError> {
     for path in paths {
         let Ok(real) = fs::canonicalize(path) else { continue };
         for folder in real.ancestors().filter(|above| above.is_dir()) {
@@ -149,7 +152,7 @@ fn settings(paths: &[PathBuf]) -> Result<Option<SourceFile>, String> {
 }
 
 /// A file of settings, named as the user named the folder where that is the one.
-fn read(path: &Path, real: &Path, folder: &Path, name: &str) -> Result<Option<SourceFile>, String> {
+fn read(path: &Path, real: &Path, folder: &Path, name: &str) -> Result<Option<SourceFile>, CliError> {
     let file = folder.join(name);
     let shown = if real == folder { path.join(name) } else { file.clone() };
     let shown = shown.strip_prefix(".").unwrap_or(&shown).display().to_string();
@@ -161,6 +164,6 @@ fn read(path: &Path, real: &Path, folder: &Path, name: &str) -> Result<Option<So
             bytes,
         })),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("{shown}: {error}")),
+        Err(error) => Err(CliError::from(error).at(shown)),
     }
 }

@@ -1,6 +1,7 @@
 //! A policy from the flags of `bumpwright policy --image`, with a repository.
 
 use super::args::{Order, Policy};
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImageRepository,
     ImageRepositorySpec, Metadata, NumericalPolicy, SemverPolicy,
@@ -11,15 +12,15 @@ use bumpwright_scan::repository_reference;
 ///
 /// # Errors
 /// An invalid image, range or pattern, in words for the user.
-pub fn made_of(args: &Policy, image: &str) -> Result<(ImagePolicy, ImageRepository), String> {
-    repository_reference(image).map_err(|error| format!("--image: {error}"))?;
+pub fn made_of(args: &Policy, image: &str) -> Result<(ImagePolicy, ImageRepository), CliError> {
+    repository_reference(image).at("--image")?;
     let policy = ImagePolicy {
         metadata: Metadata::default(),
         spec: Some(spec(args)),
         status: None,
     };
     // Checked before the registry is asked.
-    policy.chooser().map_err(|error| error.to_string())?;
+    policy.chooser()?;
     Ok((policy, repository(image)))
 }
 

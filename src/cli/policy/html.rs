@@ -2,13 +2,14 @@
 
 use super::find::Finding;
 use super::table::{choice, notes, tags};
+use crate::cli::error::CliError;
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
 
 /// The page.
 ///
 /// # Errors
 /// A fault of a template.
-pub(super) fn render(findings: &[Finding]) -> Result<String, String> {
+pub(super) fn render(findings: &[Finding]) -> Result<String, CliError> {
     let mut blocks = vec![Block::Table(
         vec!["Policy", "Image", "Choice", "Runner-ups", "Tags"],
         findings.iter().map(row).collect(),
@@ -27,7 +28,7 @@ pub(super) fn render(findings: &[Finding]) -> Result<String, String> {
             blocks,
         }],
     };
-    report.html().map_err(|error| error.to_string())
+    report.html().map_err(CliError::from)
 }
 
 fn name(finding: &Finding) -> String {

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::console::{FAILED, cannot_print, end_with, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::fleet::given::{Given, Limits};
 use crate::cli::images::{Images, now};
@@ -33,16 +34,10 @@ pub fn run(args: &Policy) -> ExitCode {
     }
     let shown = findings(args).and_then(|findings| {
         show(args, &findings)?;
-        Ok(findings.iter().any(|finding| finding.problem.is_some()))
+        let is_whole = findings.iter().all(|finding| finding.problem.is_none());
+        Ok(if is_whole { 0 } else { FAILED })
     });
-    match shown {
-        Ok(false) => ExitCode::SUCCESS,
-        Ok(true) => ExitCode::from(2),
-        Err(error) => {
-            complain(&error);
-            ExitCode::from(2)
-        }
-    }
+    end_with(shown)
 }
 
 /// For somebody who typed no more than the command, in a folder without policies.
@@ -53,7 +48,7 @@ const NO_SOURCE: &str = "there is no ImagePolicy in this folder: `-f FILE|DIR` n
 const HERE: &str = ".";
 
 /// The findings for all policies that the arguments name, by namespace and name.
-fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
+fn findings(args: &Policy) -> Result<Vec<Finding>, CliError> {
     let (objects, subjects) = match &args.image {
         Some(image) => {
             let (policy, repository) = flags::made_of(args, image)?;
@@ -68,7 +63,7 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
                 load::load(&args.filenames, unknown)?
             };
             if is_here && objects.image_policies().next().is_none() {
-                return Err(NO_SOURCE.to_owned());
+                return Err(CliError::new(NO_SOURCE));
             }
             let (objects, unbuilt) = with_fleet(args, objects)?;
             let subjects = subjects(&objects, args, unbuilt.as_deref())?;
@@ -89,7 +84,7 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
 }
 
 /// Adds the objects of the clusters in `--fleet`; says which of their Kustomizations could not be built.
-fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String>), String> {
+fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String>), CliError> {
     if args.fleet.is_empty() {
         return Ok((objects, None));
     }
@@ -104,15 +99,15 @@ fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String
 }
 
 /// The policies of manifests with their repositories; with names, only those.
-fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<Vec<Subject>, String> {
+fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<Vec<Subject>, CliError> {
     let names = args.names.as_slice();
     let policies: Vec<&ImagePolicy> = objects.image_policies().collect();
     if policies.is_empty() {
-        return Err(format!(
+        return Err(CliError::new(format!(
             "there is no ImagePolicy in {}{}",
             given(args),
             in_built(unbuilt)
-        ));
+        )));
     }
     let is_meant = |policy: &ImagePolicy, name: &str| match name.split_once('/') {
         Some(_) => policy.policy_name().to_string() == name,
@@ -125,12 +120,12 @@ fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<V
             .flat_map(|policy| [policy.metadata.name.clone(), policy.policy_name().to_string()]);
         let known: Vec<String> = known.collect();
         let near = nearest(unknown, known.iter().map(String::as_str));
-        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        return Err(format!(
-            "there is no ImagePolicy {unknown} in {}{}{near}",
+        let text = format!(
+            "there is no ImagePolicy {unknown} in {}{}",
             given(args),
             in_built(unbuilt)
-        ));
+        );
+        return Err(CliError::new(text).meant(near));
     }
     let meant = |policy: &ImagePolicy| names.is_empty() || names.iter().any(|name| is_meant(policy, name));
     let chosen = policies.into_iter().filter(|policy| meant(policy));
@@ -158,7 +153,7 @@ fn given(args: &Policy) -> String {
     }
 }
 
-fn show(args: &Policy, findings: &[Finding]) -> Result<(), String> {
+fn show(args: &Policy, findings: &[Finding]) -> Result<(), CliError> {
     let written = match args.output {
         Output::Text => {
             let text = match &args.explain {

@@ -6,42 +6,30 @@ use serde_json::json;
 
 use super::args::Policy;
 use crate::cli::cluster;
-use crate::cli::console::{complain, say};
+use crate::cli::console::{end, say};
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::IMAGE_POLICY;
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions};
 
 /// Runs the command.
 pub(super) fn run(args: &Policy, version: &str) -> ExitCode {
-    match released(args, version) {
-        Ok(message) => {
-            say("released", &message);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            complain(&error);
-            ExitCode::from(2)
-        }
-    }
+    end(released(args, version).map(|message| say("released", &message)))
 }
 
-fn released(args: &Policy, version: &str) -> Result<String, String> {
+fn released(args: &Policy, version: &str) -> Result<String, CliError> {
     let name = match args.names.as_slice() {
         [name] => ObjectName::parse(name),
         _ => None,
     };
     let name = name.ok_or("--release needs one policy, as NAMESPACE/NAME")?;
-    let runtime = cluster::runtime().map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    let runtime = cluster::runtime().at("cannot start asking the cluster")?;
     runtime.block_on(release(args, &name, version))
 }
 
-async fn release(args: &Policy, name: &ObjectName, version: &str) -> Result<String, String> {
-    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone()).await;
-    let cluster = cluster.map_err(|error| error.to_string())?;
-    let policy = cluster
-        .get(&IMAGE_POLICY, name)
-        .await
-        .map_err(|error| error.to_string())?;
+async fn release(args: &Policy, name: &ObjectName, version: &str) -> Result<String, CliError> {
+    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone()).await?;
+    let policy = cluster.get(&IMAGE_POLICY, name).await?;
     let held = FailedVersions::of(&policy.annotations);
     let kept = held.without(&[version.to_owned()]);
     if kept == held {
@@ -50,13 +38,14 @@ async fn release(args: &Policy, name: &ObjectName, version: &str) -> Result<Stri
             [] => "it holds none".to_owned(),
             known => format!("it holds {}", known.join(", ")),
         };
-        return Err(format!("ImagePolicy {name} does not hold {version}: {known}"));
+        return Err(CliError::new(format!(
+            "ImagePolicy {name} does not hold {version}: {known}"
+        )));
     }
     let patch = json!({"metadata": {
         "resourceVersion": policy.resource_version,
         "annotations": {FAILED_VERSIONS: kept.text()},
     }});
-    let patched = cluster.patch(&IMAGE_POLICY, name, "bumpwright", &patch).await;
-    patched.map_err(|error| error.to_string())?;
+    cluster.patch(&IMAGE_POLICY, name, "bumpwright", &patch).await?;
     Ok(format!("{version} of ImagePolicy {name}"))
 }

@@ -76,7 +76,7 @@ pub(crate) fn within(limit: Option<Duration>, run: impl FnOnce() -> ExitCode + S
         let _ = done.send(run());
     });
     if let Err(error) = started {
-        complain(&format!("cannot start the command: {error}"));
+        complain(format!("cannot start the command: {error}"));
         return ExitCode::from(FAILED);
     }
     match ended.recv_timeout(limit) {

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::console;
+use crate::cli::error::CliError;
 use crate::cli::flag_values::Format;
 
 /// Arguments of `version`.
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Version) -> ExitCode {
         Format::Json => serde_json::to_string_pretty(&facts).map(|text| text + "\n"),
     };
     let printed = text
-        .map_err(|error| error.to_string())
+        .map_err(CliError::from)
         .and_then(|text| console::print(text.as_bytes()).map_err(console::cannot_print));
     console::end(printed)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::cli::byte_size::ByteSize;
+use crate::cli::error::CliError;
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_budget::{self as budget, Memory, Share};
 
@@ -116,7 +117,7 @@ impl Flux {
     ///
     /// # Errors
     /// In words for the user.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CliError> {
         let given = self.path.is_some()
             || self.name.is_some()
             || self.allow_unknown_fields
@@ -125,7 +126,9 @@ impl Flux {
             || !self.age_key_files.is_empty()
             || !self.pgp_key_files.is_empty();
         if given && self.kustomization.is_none() {
-            Err("--name, --allow-unknown-fields, --path, -f, --strict-substitute and the key files need --kustomization (-k)".to_owned())
+            Err(CliError::new(
+                "--name, --allow-unknown-fields, --path, -f, --strict-substitute and the key files need --kustomization (-k)",
+            ))
         } else {
             Ok(())
         }

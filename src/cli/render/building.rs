@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::args::{Building, Reorder};
 use crate::cli::access;
 use crate::cli::access::Access;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
 use bumpwright_build::{DiskTree, Mirrors, RealWorld};
@@ -35,9 +36,10 @@ pub(in crate::cli) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
 ///
 /// # Errors
 /// Errors of the build, in words for the user.
-pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
+pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result<Build, CliError> {
     if target.is_empty() {
-        return Err("the folder's name is empty; leave it out, or give a folder or the URL of a repository".to_owned());
+        return Err(CliError::new("the folder's name is empty")
+            .hint("leave it out, or give a folder or the URL of a repository"));
     }
     let is_folder = Path::new(target).exists();
     let target = if !is_folder && RepoUrl::parse(target).is_ok() {
@@ -52,38 +54,44 @@ pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result
 ///
 /// # Errors
 /// As [`build`], and a missing repository or revision.
-pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
+pub(super) fn at_revision(
+    target: &str,
+    revision: &str,
+    flags: &Building,
+    world: &dyn World,
+) -> Result<Build, CliError> {
     let url = match RepoUrl::parse(target) {
         Ok(url) if !Path::new(target).exists() => of_remote(url, revision)?,
         _ => of_folder(target, revision)?,
     };
-    let tree = world.repository(&url).map_err(|error| error.to_string())?;
+    let tree = world.repository(&url)?;
     let options = Options {
         // Paths are relative to the root of the repository; files on disk are not read.
         shown_from: None,
         ..options(flags)
     };
     let built = build_in(&*tree, &format!("/{}", url.directory), &options, world);
-    built.map_err(|error| format!("{revision}: {error}"))
+    built.at(revision)
 }
 
 /// A remote repository: revisions are branches, tags and whole commit ids.
-pub(in crate::cli) fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
+pub(in crate::cli) fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, CliError> {
     match url.reference.as_str() {
         "" => Ok(RepoUrl {
             reference: revision.to_owned(),
             ..url
         }),
-        reference => Err(format!(
-            "{}: the URL asks for {reference:?}, and a flag for {revision:?}; leave out its ?ref=",
+        reference => Err(CliError::new(format!(
+            "{}: the URL asks for {reference:?}, and a flag for {revision:?}",
             public_url(&url.raw)
-        )),
+        ))
+        .hint("leave out its ?ref=")),
     }
 }
 
 /// The repository of a folder on disk: revisions are all that git understands.
-pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
-    std::fs::metadata(folder).map_err(|error| format!("{folder}: {error}"))?;
+pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, CliError> {
+    std::fs::metadata(folder).at(folder)?;
     // A bare repository is the folder itself.
     let work_tree = git(folder, &["rev-parse", "--show-toplevel", "--show-prefix"]);
     let (root, directory) = match work_tree
@@ -97,7 +105,7 @@ pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl,
         folder,
         &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")],
     )
-    .map_err(|_| format!("{folder}: no revision {revision:?} in the repository {root}"))?;
+    .map_err(|_| CliError::new(format!("{folder}: no revision {revision:?} in the repository {root}")))?;
     Ok(RepoUrl {
         raw: format!("file://{root}"),
         host: "file://".to_owned(),
@@ -125,26 +133,31 @@ pub(in crate::cli) fn has_commit(folder: &str, revision: &str) -> bool {
     .is_ok()
 }
 
-fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, String> {
-    kustomize::build(tree, target, options, world).map_err(|error| error.to_string())
+fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, CliError> {
+    kustomize::build(tree, target, options, world).map_err(CliError::from)
 }
 
 /// Output of git about the repository of a folder.
-fn git(folder: &str, args: &[&str]) -> Result<String, String> {
+fn git(folder: &str, args: &[&str]) -> Result<String, CliError> {
     let output = git_without_fetches(Path::new(folder)).args(args).output();
-    let output = output.map_err(|error| format!("cannot run git: {error}; --from and --to need it on the PATH"))?;
+    let output = output
+        .at("cannot run git")
+        .hint("--from and --to need it on the PATH")?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
     } else {
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{folder}: {}", said.trim().trim_start_matches("fatal: ")))
+        Err(CliError::new(format!(
+            "{folder}: {}",
+            said.trim().trim_start_matches("fatal: ")
+        )))
     }
 }
 
-fn absolute(folder: &str) -> Result<String, String> {
-    let path = std::path::absolute(folder).map_err(|error| format!("{folder}: {error}"))?;
+fn absolute(folder: &str) -> Result<String, CliError> {
+    let path = std::path::absolute(folder).at(folder)?;
     let path = path.into_os_string().into_string();
-    path.map_err(|path| format!("{}: its name is not UTF-8", path.to_string_lossy()))
+    path.map_err(|path| CliError::new("its name is not UTF-8").at(path.to_string_lossy()))
 }
 
 fn options(flags: &Building) -> Options {
@@ -200,7 +213,7 @@ impl UserMirrors {
     ///
     /// # Errors
     /// As [`Places::place`]
-    pub(in crate::cli) fn of(&self, remote: &Remote) -> Result<Arc<Mirror>, String> {
+    pub(in crate::cli) fn of(&self, remote: &Remote) -> Result<Arc<Mirror>, CliError> {
         let mut places = self.places.lock();
         Ok(places.place(remote)?.mirror)
     }
@@ -208,8 +221,11 @@ impl UserMirrors {
 
 impl Mirrors for UserMirrors {
     fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
-        let mut remote = access::plain(url, &self.access(url))?;
-        remote.timeout = timeout;
-        self.of(&remote)
+        let of_remote = |mut remote: Remote| {
+            remote.timeout = timeout;
+            self.of(&remote)
+        };
+        let mirror = access::plain(url, &self.access(url)).and_then(of_remote);
+        mirror.map_err(|error| error.to_string())
     }
 }

@@ -46,7 +46,7 @@ impl<W: World> World for WithCharts<W> {
             devel: chart.devel,
             ..RemoteArgs::default()
         };
-        archive(chart.repository, chart.name, &remote).map_err(WorldError::Other)
+        archive(chart.repository, chart.name, &remote).map_err(|error| WorldError::Other(error.to_string()))
     }
 
     fn chance(&self) -> Option<&dyn Chance> {

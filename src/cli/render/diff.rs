@@ -6,7 +6,8 @@ use super::args::{Diff, DiffOutput};
 use super::building;
 use super::charts::WithCharts;
 use super::kustomization;
-use crate::cli::console::{cannot_print, end, print, say};
+use crate::cli::console::{cannot_print, end_with, print, say};
+use crate::cli::error::CliError;
 use bumpwright_diff::{Named, compare, to_json, to_text};
 use bumpwright_kustomize::Build;
 use bumpwright_kustomize::resource::Resource;
@@ -22,14 +23,10 @@ pub fn run(args: &Diff) -> ExitCode {
         Some(_) => kustomization::diff::differences(args),
         None => args.flux.check().and_then(|()| differences(args)),
     };
-    match differences {
-        Ok(false) => ExitCode::SUCCESS,
-        Ok(true) => ExitCode::from(1),
-        Err(error) => end(Err(error)),
-    }
+    end_with(differences.map(u8::from))
 }
 
-fn differences(args: &Diff) -> Result<bool, String> {
+fn differences(args: &Diff) -> Result<bool, CliError> {
     let (old, new) = both(args)?;
     for warning in old.warnings.iter().chain(&new.warnings) {
         say("warning", warning);
@@ -44,7 +41,7 @@ fn differences(args: &Diff) -> Result<bool, String> {
 }
 
 /// Builds both sides; errors of both are reported in one run.
-fn both(args: &Diff) -> Result<(Build, Build), String> {
+fn both(args: &Diff) -> Result<(Build, Build), CliError> {
     let world = WithCharts::repeatable(building::world(&args.flux.bounds));
     let (old, new) = match (args.targets.as_slice(), &args.from, &args.to) {
         ([old, new], None, None) => (
@@ -58,12 +55,16 @@ fn both(args: &Diff) -> Result<(Build, Build), String> {
                 building::at_revision(folder, to, &args.building, &world),
             )
         }
-        ([_, _], Some(_), Some(_)) => return Err("--from and --to compare one folder with itself: give one".to_owned()),
-        _ => return Err("expected two folders, or --from REV --to REV and one".to_owned()),
+        ([_, _], Some(_), Some(_)) => {
+            return Err(CliError::new(
+                "--from and --to compare one folder with itself: give one",
+            ));
+        }
+        _ => return Err(CliError::new("expected two folders, or --from REV --to REV and one")),
     };
     match (old, new) {
         (Ok(old), Ok(new)) => Ok((old, new)),
-        (Err(old), Err(new)) if old != new => Err(format!("{old}\n{new}")),
+        (Err(old), Err(new)) if old.to_string() != new.to_string() => Err(CliError::new(format!("{old}\n{new}"))),
         (Err(error), _) | (_, Err(error)) => Err(error),
     }
 }

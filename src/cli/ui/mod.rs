@@ -10,11 +10,12 @@ use tokio::runtime::Builder;
 
 use crate::cli::cluster;
 use crate::cli::console;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::explain;
 use crate::cli::process::confined;
 use args::{Ui, UiAuth, UiCommand};
 use bumpwright_kube::{Cluster, EVENT, Scope};
-use bumpwright_runtime::{ClusterEvent, Event, ListenAddress, ListenAddressError, Log, LogOptions, Server};
+use bumpwright_runtime::{ClusterEvent, Event, ListenAddress, Log, LogOptions, Server};
 use bumpwright_ui::{Auth, ProxyAuth, Start, TagReader, UiSettings, Watches, serve};
 
 /// Runs the command.
@@ -24,7 +25,7 @@ pub(super) fn run(args: &UiCommand) -> ExitCode {
     console::end(try_run(args))
 }
 
-fn try_run(args: &UiCommand) -> Result<(), String> {
+fn try_run(args: &UiCommand) -> Result<(), CliError> {
     let settings = UiSettings {
         address: address(&args.ui_addr)?,
         auth: Auth::None,
@@ -33,30 +34,28 @@ fn try_run(args: &UiCommand) -> Result<(), String> {
         advice: explain::advice,
     };
     if !settings.is_local() || settings.address == ListenAddress::Off {
-        return Err(format!(
-            "--ui-addr: {} is not an address of this machine alone, as in 127.0.0.1:9393; to serve others: bumpwright controller --ui-addr",
+        return Err(CliError::new(format!(
+            "--ui-addr: {} is not an address of this machine alone, as in 127.0.0.1:9393",
             args.ui_addr
-        ));
+        ))
+        .hint("to serve others: bumpwright controller --ui-addr"));
     }
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(8)
         .enable_all()
         .build();
-    runtime
-        .map_err(|error| format!("cannot start: {error}"))?
-        .block_on(look(args, settings))
+    runtime.at("cannot start")?.block_on(look(args, settings))
 }
 
-async fn look(args: &UiCommand, settings: UiSettings) -> Result<(), String> {
-    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone());
-    let cluster = cluster.await.map_err(|error| error.to_string())?;
+async fn look(args: &UiCommand, settings: UiSettings) -> Result<(), CliError> {
+    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone()).await?;
     // One answer before anything is served: a wrong address or a login that is over is told here.
-    cluster.version().await.map_err(|error| error.to_string())?;
+    cluster.version().await?;
     let server = Server::bind(&settings.address, "pages", "--ui-addr").await;
-    let server = server.map_err(|error| error.to_string())?.ok_or("--ui-addr is empty")?;
-    let address = server.address().map_err(|error| error.to_string())?;
-    let log = Log::stderr(LogOptions::default()).map_err(|error| format!("cannot write a log: {error}"))?;
+    let server = server?.ok_or("--ui-addr is empty")?;
+    let address = server.address()?;
+    let log = Log::stderr(LogOptions::default()).at("cannot write a log")?;
     let start = Start {
         settings,
         watches: Watches::new(cluster.clone(), scopes(&args.namespace), Vec::new(), log.clone()),
@@ -108,7 +107,7 @@ fn announce(cluster: Cluster, log: Log) -> Box<dyn Fn(Event) + Send + Sync> {
 ///
 /// # Errors
 /// A flag that is missing or not valid.
-pub(super) fn settings(args: &Ui) -> Result<Option<UiSettings>, String> {
+pub(super) fn settings(args: &Ui) -> Result<Option<UiSettings>, CliError> {
     let address = address(&args.ui_addr)?;
     if address == ListenAddress::Off {
         return Ok(None);
@@ -131,18 +130,18 @@ pub(super) fn settings(args: &Ui) -> Result<Option<UiSettings>, String> {
         UiAuth::None => Auth::None,
     };
     if settings.actions && matches!(settings.auth, Auth::None) {
-        return Err(
-            "--ui-actions needs --ui-auth=token or header: actions are made with the rights of a person".to_owned(),
-        );
+        return Err(CliError::new(
+            "--ui-actions needs --ui-auth=token or header: actions are made with the rights of a person",
+        ));
     }
     Ok(Some(settings))
 }
 
-fn proxy(args: &Ui) -> Result<ProxyAuth, String> {
+fn proxy(args: &Ui) -> Result<ProxyAuth, CliError> {
     let secret_file = args.ui_secret_file.clone();
     let header = |flag: &str, name: &str| match HeaderName::try_from(name) {
         Ok(name) => Ok(name.as_str().to_owned()),
-        Err(_) => Err(format!("{flag}: {name:?} is not the name of a header")),
+        Err(_) => Err(CliError::new(format!("{flag}: {name:?} is not the name of a header"))),
     };
     let proxy = ProxyAuth {
         user: header("--ui-user-header", &args.ui_user_header)?,
@@ -156,7 +155,6 @@ fn proxy(args: &Ui) -> Result<ProxyAuth, String> {
     Ok(proxy)
 }
 
-fn address(text: &str) -> Result<ListenAddress, String> {
-    text.parse()
-        .map_err(|error: ListenAddressError| format!("--ui-addr: {error}"))
+fn address(text: &str) -> Result<ListenAddress, CliError> {
+    text.parse::<ListenAddress>().at("--ui-addr")
 }

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 
+use crate::cli::error::CliError;
 use crate::cli::install::manifests::Manifest;
 use crate::cli::install::{MANAGER, shown};
 use crate::cli::installed::leases;
@@ -127,10 +128,8 @@ pub(super) async fn left_over(
     cluster: &Cluster,
     namespace: &str,
     wanted: &[Manifest],
-) -> Result<Vec<Manifest>, String> {
-    let plan = Plan::make(cluster, namespace, false)
-        .await
-        .map_err(|error| error.to_string())?;
+) -> Result<Vec<Manifest>, CliError> {
+    let plan = Plan::make(cluster, namespace, false).await?;
     let left = plan.objects.into_iter().filter(|one| !is_among(one, wanted));
     Ok(left.collect())
 }

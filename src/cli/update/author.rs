@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::cli::error::CliError;
 use bumpwright_update::Author;
 
 /// Reads `Name <mail>`.
@@ -10,8 +11,8 @@ use bumpwright_update::Author;
 /// # Errors
 ///
 /// It does not end with an address in angle brackets.
-pub fn parse(text: &str) -> Result<Author, String> {
-    let usage = || format!("--author {text:?}: expected 'Name <mail>'");
+pub fn parse(text: &str) -> Result<Author, CliError> {
+    let usage = || CliError::new(format!("--author {text:?}: expected 'Name <mail>'"));
     let (name, rest) = text.split_once('<').ok_or_else(usage)?;
     let email = rest.trim_end().strip_suffix('>').ok_or_else(usage)?;
     if email.is_empty() || email.contains(['<', '>', '\n']) || name.contains('\n') {
@@ -65,7 +66,7 @@ mod tests {
         );
         assert_eq!(parse("<a@b>").unwrap().name, "");
         for bad in ["nobody", "a <>", "a <b", "a <b> c", "a <b<c>", "a\nb <c>"] {
-            assert!(parse(bad).unwrap_err().contains("expected"), "{bad}");
+            assert!(parse(bad).unwrap_err().to_string().contains("expected"), "{bad}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::author;
 use super::typed::Typed;
+use crate::cli::error::CliError;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_update::{Author, CommitMessage};
 
@@ -13,7 +14,7 @@ impl Typed<'_> {
         &self,
         automation: Option<&ImageUpdateAutomation>,
         folder: Option<&Path>,
-    ) -> Result<Author, String> {
+    ) -> Result<Author, CliError> {
         if let Some(author) = &self.author {
             return Ok(author.clone());
         }
@@ -33,8 +34,9 @@ impl Typed<'_> {
                 email: "nobody@localhost".to_owned(),
             }),
             found => found.ok_or_else(|| {
-                "no author for the commit: give --author 'Name <mail>', or set git's user.name and user.email"
-                    .to_owned()
+                CliError::new(
+                    "no author for the commit: give --author 'Name <mail>', or set git's user.name and user.email",
+                )
             }),
         }
     }

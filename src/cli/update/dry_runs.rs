@@ -6,6 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::args::Update;
 use crate::cli::cluster;
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::ObjectName;
 use bumpwright_apply::{Refusal, Settings, refusals};
 use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
@@ -22,13 +23,13 @@ struct AsUser {
 ///
 /// # Errors
 /// There is no usable kubeconfig.
-pub(super) fn connect(args: &Update) -> Result<Box<dyn DryRuns>, String> {
+pub(super) fn connect(args: &Update) -> Result<Box<dyn DryRuns>, CliError> {
     // Verifications run on several threads.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    let runtime = runtime.at("cannot start asking the cluster")?;
     let connecting = cluster::connect(args.kubeconfig.clone(), args.context.clone());
     let cluster = runtime.block_on(connecting);
-    let cluster = cluster.map_err(|error| format!("--verify server: {error}"))?;
+    let cluster = cluster.at("--verify server")?;
     Ok(Box::new(AsUser { runtime, cluster }))
 }
 

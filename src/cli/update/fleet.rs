@@ -8,6 +8,7 @@ use super::args::{Update, Verify};
 use super::dry_runs;
 use super::target::{Target, classify};
 use crate::cli::access;
+use crate::cli::error::CliError;
 use crate::cli::fleet::given::{Given, Known, Limits};
 use crate::cli::fleet::hint as hint_of;
 use crate::cli::places::Places;
@@ -31,30 +32,30 @@ pub(super) struct Clusters {
 ///
 /// # Errors
 /// A cluster that TARGET does not have, or a remote that cannot be fetched.
-pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Result<Clusters, String> {
+pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Result<Clusters, CliError> {
     let is_unused = args.verify != Verify::Server && (args.kubeconfig.is_some() || args.context.is_some());
     if is_unused {
-        return Err("--kubeconfig and --context are for --verify server".to_owned());
+        return Err(CliError::new("--kubeconfig and --context are for --verify server"));
     }
     if args.fleet.is_empty() {
         return match args.verify {
             Verify::None => Ok(Clusters::default()),
-            Verify::Build | Verify::Server => Err(format!(
+            Verify::Build | Verify::Server => Err(CliError::new(format!(
                 "--verify {} needs --fleet PATH: the folders of TARGET that clusters reconcile",
                 if args.verify == Verify::Build {
                     "build"
                 } else {
                     "server"
                 }
-            )),
+            ))),
         };
     }
     let server = match args.verify {
         Verify::None | Verify::Build => None,
         Verify::Server if args.fleet.len() > 1 => {
-            return Err(
-                "--verify server asks one cluster, that of the kubeconfig: name only its folder by --fleet".to_owned(),
-            );
+            return Err(CliError::new(
+                "--verify server asks one cluster, that of the kubeconfig: name only its folder by --fleet",
+            ));
         }
         Verify::Server => Some(dry_runs::connect(args)?),
     };
@@ -68,9 +69,9 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
     // What it says about branch, author and path would be lost.
     let is_without = objects.automations().chain(given.automations()).next().is_none();
     if let Some(why) = unusable.first().filter(|_| is_without) {
-        return Err(format!(
-            "--fleet: {why}; correct it, or give the automation that counts with -f"
-        ));
+        return Err(
+            CliError::new(format!("--fleet: {why}")).hint("correct it, or give the automation that counts with -f")
+        );
     }
     let verification = Verification {
         must_build: args.verify != Verify::None,
@@ -91,7 +92,7 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
 }
 
 /// The repository of TARGET. A remote is fetched: the clusters are those of its commit.
-fn open(args: &Update, entries: &[String], places: &mut Places) -> Result<Given, String> {
+fn open(args: &Update, entries: &[String], places: &mut Places) -> Result<Given, CliError> {
     let limits = Limits {
         bounds: args.bounds,
         offline: args.offline,
@@ -107,7 +108,7 @@ fn open(args: &Update, entries: &[String], places: &mut Places) -> Result<Given,
             let remote = access::plain(&url, &args.access)?;
             let checkout = args.branch.clone().map_or(Checkout::Default, Checkout::Branch);
             let fetched = places.place(&remote)?.mirror.fetch(&checkout, &[]);
-            let fetched = fetched.map_err(|error| error.to_string())?;
+            let fetched = fetched?;
             Given::in_commit(&fetched, &remote.url.to_string(), entries, limits)
         }
     }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use super::author::setting;
+use crate::cli::error::CliError;
 use bumpwright_signing::{Signer, SigningError};
 use bumpwright_update::Author;
 
@@ -28,7 +29,7 @@ impl GitSigner {
     ///
     /// # Errors
     /// Settings that are not supported.
-    pub(super) fn of_settings(author: &Author) -> Result<Option<Self>, String> {
+    pub(super) fn of_settings(author: &Author) -> Result<Option<Self>, CliError> {
         let read = |key: &[&str]| setting(None, key);
         if read(&["--type=bool", "commit.gpgsign"]).as_deref() != Some("true") {
             return Ok(None);
@@ -42,7 +43,11 @@ impl GitSigner {
             "openpgp" => (Format::Gpg, program(&["gpg.openpgp.program", "gpg.program"], "gpg")),
             "x509" => (Format::Gpg, program(&["gpg.x509.program"], "gpgsm")),
             "ssh" => (Format::Ssh, program(&["gpg.ssh.program"], "ssh-keygen")),
-            other => return Err(format!("git's gpg.format is {other:?}: expected openpgp, x509 or ssh")),
+            other => {
+                return Err(CliError::new(format!(
+                    "git's gpg.format is {other:?}: expected openpgp, x509 or ssh"
+                )));
+            }
         };
         let key = match (read(&["user.signingkey"]), format) {
             (Some(key), Format::Ssh) if !is_literal(&key) => read(&["--type=path", "user.signingkey"]).unwrap_or(key),
@@ -50,10 +55,9 @@ impl GitSigner {
             // As git does: gpg finds the key by the committer's name.
             (None, Format::Gpg) => author.to_string(),
             (None, Format::Ssh) => {
-                return Err(
-                    "git's commit.gpgsign asks for signed commits with SSH: set user.signingkey, or give --sign-key or --no-sign"
-                        .to_owned(),
-                );
+                return Err(CliError::new(
+                    "git's commit.gpgsign asks for signed commits with SSH: set user.signingkey, or give --sign-key or --no-sign",
+                ));
             }
         };
         Ok(Some(Self { format, program, key }))

@@ -26,6 +26,7 @@ use std::io::{IsTerminal as _, Write, stderr};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::places::Places;
 use crate::cli::process::progress::{self, Line};
 use crate::cli::words;
@@ -62,7 +63,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     places.bound(args.bounds.budget());
     let Planned { steps, images, notes } = match plan(args, places) {
         Ok(planned) => planned,
-        Err(error) => return refuse(args, error),
+        Err(error) => return refuse(args, &error),
     };
     let has_remotes = steps.iter().any(|step| matches!(step, Step::Remote(..)));
     let runs = run_steps(args, steps);
@@ -136,10 +137,10 @@ fn say_explain(args: &Update, runs: &[Run]) {
 }
 
 /// Nothing was run. Programs that read the output still get their one document (docs/cli.md, *Output*).
-fn refuse(args: &Update, error: String) -> u8 {
+fn refuse(args: &Update, error: &CliError) -> u8 {
     let run = Run {
         target: words::public(args.target.as_deref().unwrap_or(".")),
-        error: Some(error),
+        error: Some(error.to_string()),
         ..Run::default()
     };
     if let Err(error) = show(args, &[run]) {
@@ -245,17 +246,17 @@ fn is_refused(args: &Update, skip: &Skip) -> bool {
 }
 
 /// Appends the summary to the file of `--summary`.
-fn append_summary(args: &Update, runs: &[Run]) -> Result<(), String> {
+fn append_summary(args: &Update, runs: &[Run]) -> Result<(), CliError> {
     let Some(file) = &args.summary else { return Ok(()) };
     let text = output::markdown::render(&as_told(args, false, runs.to_vec()));
     let opened = OpenOptions::new().append(true).create(true).open(file);
     opened
         .and_then(|mut out| out.write_all(text.as_bytes()))
-        .map_err(|e| format!("--summary {}: {e}", file.display()))
+        .at(format_args!("--summary {}", file.display()))
 }
 
 /// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
-fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
+fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
     match args.output {
         Output::Text => print_styled(&output::text::render(runs)).map_err(cannot_print)?,
         Output::Json => {
@@ -279,7 +280,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
     for run in runs {
         for error in run.error.clone().into_iter().chain(unasked(run)) {
             match &run.automation {
-                Some(name) => complain(&format!("{name}: {error}")),
+                Some(name) => complain(format!("{name}: {error}")),
                 None => complain(&error),
             }
         }

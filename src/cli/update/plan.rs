@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::args::Update;
 use super::target::{Target, classify};
 use super::typed::Typed;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::images::Images;
 use crate::cli::places::Places;
 use crate::cli::words;
@@ -38,7 +39,7 @@ pub struct Planned {
 /// # Errors
 ///
 /// Usage errors and unreadable manifests, in words for the user; nothing has been done then.
-pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
+pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, CliError> {
     let typed = Typed::read(args, places)?;
     Ok(Planned {
         steps: steps(&typed, places)?,
@@ -47,7 +48,7 @@ pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
     })
 }
 
-fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
+fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, CliError> {
     typed.refuse_both()?;
     let automations: Vec<&ImageUpdateAutomation> = typed.objects.automations().collect();
     let target = match (&typed.args.target, automations.is_empty()) {
@@ -78,16 +79,16 @@ fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
 }
 
 /// Rule 4: TARGET replaces the address of one GitRepository.
-fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), CliError> {
     let mut sources: Vec<String> = automations.iter().map(|a| a.source_name().to_string()).collect();
     sources.sort();
     sources.dedup();
     match sources.as_slice() {
         [] | [_] => Ok(()),
-        several => Err(format!(
+        several => Err(CliError::new(format!(
             "TARGET would replace several GitRepositories ({}): leave TARGET out, or give automations of one source",
             words::some(several)
-        )),
+        ))),
     }
 }
 
@@ -104,19 +105,17 @@ impl Typed<'_> {
         Vec::from_iter((self.is_dry(automation) && !self.args.dry_run).then(note))
     }
 
-    pub(super) fn edits(&self, automation: Option<&ImageUpdateAutomation>) -> Result<Edits, String> {
+    pub(super) fn edits(&self, automation: Option<&ImageUpdateAutomation>) -> Result<Edits, CliError> {
         let spec = automation.map(|a| &a.spec);
         let selector = spec.and_then(|spec| spec.policy_selector.clone());
         if let Some(selector) = &selector {
-            selector
-                .validate()
-                .map_err(|e| format!("failed to parse policy selector: {e}"))?;
+            selector.validate().at("failed to parse policy selector")?;
         }
         let mut said = AutomationAnnotations::default();
         if let Some(automation) = automation {
             // An annotation that does not parse closes the automation, in previews too.
-            said = AutomationAnnotations::read(&automation.metadata.annotations).map_err(|e| e.to_string())?;
-            automation.pull_request().map_err(|e| e.to_string())?;
+            said = AutomationAnnotations::read(&automation.metadata.annotations)?;
+            automation.pull_request()?;
         }
         Ok(Edits {
             automation: automation.map(|a| a.metadata.object_name().to_string()),
@@ -142,13 +141,17 @@ impl Typed<'_> {
     }
 
     /// The rules of the ConfigMap that an annotation names.
-    fn rules(&self, automation: &ImageUpdateAutomation, said: &AutomationAnnotations) -> Result<Option<Rules>, String> {
+    fn rules(
+        &self,
+        automation: &ImageUpdateAutomation,
+        said: &AutomationAnnotations,
+    ) -> Result<Option<Rules>, CliError> {
         let Some(name) = &said.rules else { return Ok(None) };
         let name = ObjectName::new(automation.metadata.namespace_or_default(), name.as_str());
         let found = self.objects.config_map(&name);
         let entry = found.and_then(|found| found.data.get(bumpwright_rules::FILE));
         let rules = bumpwright_rules::of_config_map(&name.to_string(), entry);
-        rules.map(Some).map_err(|error| error.to_string())
+        rules.map(Some).map_err(CliError::from)
     }
 
     /// `--respect-reverts`, or the automation's annotation. Commits are known by the author that is given, not by the
@@ -167,9 +170,9 @@ impl Typed<'_> {
         })
     }
 
-    fn in_file(&self, automations: &[&ImageUpdateAutomation], file: &Path) -> Result<Vec<Step>, String> {
+    fn in_file(&self, automations: &[&ImageUpdateAutomation], file: &Path) -> Result<Vec<Step>, CliError> {
         if self.args.path.is_some() {
-            return Err("--path cannot be used when TARGET is a file".to_owned());
+            return Err(CliError::new("--path cannot be used when TARGET is a file"));
         }
         let name = file
             .file_name()
@@ -187,14 +190,14 @@ impl Typed<'_> {
         automations: &[&ImageUpdateAutomation],
         root: &Path,
         only: Option<&str>,
-    ) -> Result<Vec<Step>, String> {
+    ) -> Result<Vec<Step>, CliError> {
         self.refuse_in_folder()?;
         if automations.is_empty() {
             return Ok(vec![self.folder(None, root, only)?]);
         }
         let step = |automation: &&ImageUpdateAutomation| {
             let step = self.folder(Some(automation), root, only);
-            step.unwrap_or_else(|error| failed(Some(automation), &root.display().to_string(), error))
+            step.unwrap_or_else(|error| failed(Some(automation), &root.display().to_string(), &error))
         };
         Ok(automations.iter().map(step).collect())
     }
@@ -204,7 +207,7 @@ impl Typed<'_> {
         automation: Option<&ImageUpdateAutomation>,
         root: &Path,
         only: Option<&str>,
-    ) -> Result<Step, String> {
+    ) -> Result<Step, CliError> {
         if let Some(step) = suspended(automation, &root.display().to_string()) {
             return Ok(step);
         }
@@ -217,7 +220,7 @@ impl Typed<'_> {
             .args
             .commit
             .then(|| {
-                Ok::<_, String>(WorktreeCommit {
+                Ok::<_, CliError>(WorktreeCommit {
                     author: self.author(automation, Some(root))?,
                     message: self.message_of(automation),
                     signing: self.signing_in_folder(automation, &mut notes)?,
@@ -254,9 +257,9 @@ pub(super) fn suspended(automation: Option<&ImageUpdateAutomation>, target: &str
     })
 }
 
-pub(super) fn failed(automation: Option<&ImageUpdateAutomation>, target: &str, error: String) -> Step {
+pub(super) fn failed(automation: Option<&ImageUpdateAutomation>, target: &str, error: &CliError) -> Step {
     Step::Done(Box::new(Run {
-        error: Some(error),
+        error: Some(error.to_string()),
         ..empty(automation, target)
     }))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::request_args;
 use super::typed::Typed;
 use crate::cli::access;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::words;
 use bumpwright_api::{
     API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, PullRequestName,
@@ -34,9 +35,9 @@ impl Typed<'_> {
         automation: Option<&ImageUpdateAutomation>,
         remote: &Remote,
         notes: &mut Vec<String>,
-    ) -> Result<Option<PullRequest>, String> {
+    ) -> Result<Option<PullRequest>, CliError> {
         let said = match automation {
-            Some(automation) => automation.pull_request().map_err(|e| e.to_string())?,
+            Some(automation) => automation.pull_request()?,
             None => PullRequestAnnotations::default(),
         };
         let Some(kind) = self.forge_kind(&said, remote)? else {
@@ -51,18 +52,20 @@ impl Typed<'_> {
         };
         let git = connect::git_address(remote)?;
         let api = match &self.args.request.pull_request_api {
-            Some(text) => {
-                Some(api_url(text).ok_or_else(|| format!("--pull-request-api {text:?}: expected {API_URL}"))?)
-            }
+            Some(text) => Some(
+                api_url(text)
+                    .ok_or_else(|| CliError::new(format!("--pull-request-api {text:?}: expected {API_URL}")))?,
+            ),
             None => said.api.clone(),
         };
         let base = match &self.args.request.pull_request_base {
-            Some(text) => {
-                Some(branch_name(text).ok_or_else(|| format!("--pull-request-base {text:?}: expected {BRANCH}"))?)
-            }
+            Some(text) => Some(
+                branch_name(text)
+                    .ok_or_else(|| CliError::new(format!("--pull-request-base {text:?}: expected {BRANCH}")))?,
+            ),
             None => said.base.clone(),
         };
-        let repository = Repository::locate(kind, git, api.as_ref()).map_err(|e| format!("pull request: {e}"))?;
+        let repository = Repository::locate(kind, git, api.as_ref()).at("pull request")?;
         let login = match self.named_login(automation, &said, (remote, &repository), notes)? {
             Some(login) => login,
             None if self.is_dry(automation) => Login::Nobody,
@@ -92,7 +95,7 @@ impl Typed<'_> {
     }
 
     /// The API of the forge, if a request is wanted.
-    fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<ForgeApi>, String> {
+    fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<ForgeApi>, CliError> {
         let host = remote.url.host().unwrap_or_default();
         match (self.args.request.pull_request, said.kind) {
             (None, None) => Ok(None),
@@ -100,26 +103,27 @@ impl Typed<'_> {
             (_, Some(kind)) => Ok(Some(forge_kind(kind))),
             (Some(None), None) => match ForgeApi::of_host(host) {
                 Some(kind) => Ok(Some(kind)),
-                None if host.contains("gitlab") => Err(format!(
+                None if host.contains("gitlab") => Err(CliError::new(format!(
                     "--pull-request: {} seems to be GitLab, which opens merge requests by push options: leave the flag out and give \
                      --push-branch B --push-option merge_request.create; for another forge write --pull-request=github or --pull-request=gitea",
                     remote.url
-                )),
-                None => Err(format!(
-                    "--pull-request: {} does not tell which API it speaks; write --pull-request=github or --pull-request=gitea",
+                ))),
+                None => Err(CliError::new(format!(
+                    "--pull-request: {} does not tell which API it speaks",
                     remote.url
-                )),
+                ))
+                .hint("write --pull-request=github or --pull-request=gitea")),
             },
         }
     }
 
     /// Flags that only configure a request that is not asked for.
-    fn refuse_lone_flags(&self) -> Result<(), String> {
+    fn refuse_lone_flags(&self) -> Result<(), CliError> {
         let given = self.args.request.given();
         match given.iter().skip(1).find(|(_, given)| *given) {
-            Some((flag, _)) => Err(format!(
+            Some((flag, _)) => Err(CliError::new(format!(
                 "{flag} needs --pull-request, or the annotation bumpwright.dev/pull-request"
-            )),
+            ))),
             None => Ok(()),
         }
     }
@@ -131,7 +135,7 @@ impl Typed<'_> {
         said: &PullRequestAnnotations,
         (remote, repository): (&Remote, &Repository),
         notes: &mut Vec<String>,
-    ) -> Result<Option<Login>, String> {
+    ) -> Result<Option<Login>, CliError> {
         let is_own = self.is_own_forge(automation, repository);
         if let Some(file) = self.args.request.pull_request_token_file.as_ref().filter(|_| is_own) {
             return access::secret_file(file).map(|token| Some(Login::Token(token)));
@@ -144,7 +148,7 @@ impl Typed<'_> {
                     "the secret '{name}' is not sent to another server: using flags, {TOKEN} or your own Git credentials"
                 )),
                 Some(secret) => {
-                    let token = secret.text("token").map_err(|e| e.to_string())?.unwrap_or_default();
+                    let token = secret.text("token")?.unwrap_or_default();
                     let token = access::one_line(token.trim_end_matches(['\r', '\n']))
                         .map_err(|why| format!("secret '{name}': the value of token, for pull requests, {why}"))?;
                     return Ok(Some(Login::Token(token)));
@@ -156,14 +160,14 @@ impl Typed<'_> {
         }
         let token = access::variable(TOKEN)?;
         if !is_own && (token.is_some() || self.args.request.pull_request_token_file.is_some()) {
-            let why = format!(
+            let why = CliError::new(format!(
                 "the token of flags or {TOKEN} is not sent to {repository}, which only a manifest names: name the API with --pull-request-api, or \
                  its server with --git-server (BUMPWRIGHT_GIT_SERVER)"
-            );
+            ));
             if !self.is_dry(automation) {
                 return Err(why);
             }
-            notes.push(why);
+            notes.push(why.to_string());
             return Ok(None);
         }
         Ok(token.map(Login::Token))
@@ -181,7 +185,7 @@ impl Typed<'_> {
     }
 
     /// A token from the environment is for one host only.
-    pub(super) fn refuse_spread_token(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+    pub(super) fn refuse_spread_token(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), CliError> {
         if access::variable(TOKEN)?.is_none() {
             return Ok(());
         }
@@ -203,17 +207,17 @@ impl Typed<'_> {
         hosts.dedup();
         match hosts.len() {
             0 | 1 => Ok(()),
-            _ => Err(format!(
+            _ => Err(CliError::new(format!(
                 "{TOKEN} would go to several hosts ({}): run the automations one by one, or give Secrets",
                 words::some(&hosts)
-            )),
+            ))),
         }
     }
 }
 
-fn no_token(repository: &Repository) -> String {
-    format!(
+fn no_token(repository: &Repository) -> CliError {
+    CliError::new(format!(
         "no token for the pull requests of {repository}: give --pull-request-token-file, {TOKEN}, or a Secret by the \
          annotation bumpwright.dev/pull-request-secret"
-    )
+    ))
 }

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::args::{Output, Update};
 use crate::cli::console::say;
+use crate::cli::error::CliError;
 use crate::cli::process::progress;
 use crate::cli::words;
 use bumpwright_kustomize::tree::public_url;
@@ -52,7 +53,7 @@ impl Pushes {
     }
 
     /// Asks whether to push.
-    fn may_push(&self) -> Result<(), String> {
+    fn may_push(&self) -> Result<(), CliError> {
         let mut asks = self.asks.lock();
         if !*asks {
             return Ok(());
@@ -68,7 +69,7 @@ impl Pushes {
                 *asks = false;
                 Ok(())
             }
-            _ => Err("not pushed, as answered; --dry-run shows what would be pushed".to_owned()),
+            _ => Err(CliError::new("not pushed, as answered").hint("--dry-run shows what would be pushed")),
         }
     }
 }
@@ -90,7 +91,7 @@ impl Announce for Push {
         if self.of.tells {
             progress::aside(|| say("pushing", &line(commit, &self.url)));
         }
-        self.of.may_push()?;
+        self.of.may_push().map_err(|error| error.to_string())?;
         self.of.begun.store(true, Ordering::SeqCst);
         match interrupted() {
             None => Ok(()),

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use url::Url;
 
 use crate::cli::access;
+use crate::cli::error::CliError;
 use crate::cli::images::Images;
 use crate::cli::words;
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
@@ -86,20 +87,19 @@ impl ReleaseNotes {
     }
 
     /// What the labels of a tag say.
-    fn origin(&self, image: &BumpedImage<'_>, tag: &str) -> Result<Origin, String> {
+    fn origin(&self, image: &BumpedImage<'_>, tag: &str) -> Result<Origin, CliError> {
         let key = (image.image.to_owned(), tag.to_owned());
         if let Some(known) = self.origins.lock().get(&key) {
             return Ok(known.clone());
         }
         let (policy, repository) = self.described(image)?;
-        let found = self.images.batch().origin(&policy, &repository, tag);
-        let found = found.map_err(|error| error.to_string())?;
+        let found = self.images.batch().origin(&policy, &repository, tag)?;
         self.origins.lock().insert(key, found.clone());
         Ok(found)
     }
 
     /// The policy and repository that know the login, or plain ones of the image's name.
-    fn described(&self, image: &BumpedImage<'_>) -> Result<(ImagePolicy, ImageRepository), String> {
+    fn described(&self, image: &BumpedImage<'_>) -> Result<(ImagePolicy, ImageRepository), CliError> {
         let (namespace, name) = (image.policy.namespace.as_str(), image.policy.name.as_str());
         let policy = self.objects.image_policy(&ObjectName::new(namespace, name));
         let repository = policy.and_then(|policy| self.objects.image_repository(&policy.repository()?));
@@ -110,14 +110,11 @@ impl ReleaseNotes {
         let policy = serde_json::from_value(serde_json::json!({"metadata": metadata}));
         let repository = serde_json::json!({"metadata": metadata, "spec": {"image": image.image}});
         let repository = serde_json::from_value(repository);
-        Ok((
-            policy.map_err(|error| error.to_string())?,
-            repository.map_err(|error| error.to_string())?,
-        ))
+        Ok((policy?, repository?))
     }
 
     /// The release of one of these tags of a source.
-    fn release(&self, source: &Url, tags: &[String]) -> Result<Option<Release>, String> {
+    fn release(&self, source: &Url, tags: &[String]) -> Result<Option<Release>, CliError> {
         let Some(forge) = self.forge(source) else {
             return Ok(None);
         };
@@ -127,7 +124,7 @@ impl ReleaseNotes {
             let found = match known {
                 Some(known) => known,
                 None => {
-                    let found = forge.release(tag).map_err(|error| error.to_string())?;
+                    let found = forge.release(tag)?;
                     self.releases.lock().insert(key, found.clone());
                     found
                 }
@@ -180,9 +177,9 @@ impl ReleaseNotes {
             new: image.new.to_owned(),
             ..ImageRelease::default()
         };
-        let mut told = |error: String| {
+        let mut told = |error: CliError| {
             let name = words::inline(image.image);
-            notes.push(format!("releases of {name}: {}", words::printable(&error)));
+            notes.push(format!("releases of {name}: {}", words::printable(&error.to_string())));
         };
         let new = match self.origin(image, image.new) {
             Ok(new) => new,

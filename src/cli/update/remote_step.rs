@@ -8,6 +8,7 @@ use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
 use crate::cli::access::Access;
 use crate::cli::access::{self, Known};
+use crate::cli::error::CliError;
 use crate::cli::own_servers::OwnServers;
 use crate::cli::places::Places;
 use crate::cli::words;
@@ -17,7 +18,7 @@ use bumpwright_git::{Remote, RemoteUrl};
 use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
 
 impl Typed<'_> {
-    pub(super) fn plain_remote(&self, url: &str, places: &mut Places) -> Result<Step, String> {
+    pub(super) fn plain_remote(&self, url: &str, places: &mut Places) -> Result<Step, CliError> {
         let remote = access::plain(url, &self.args.access)?;
         // A change for a branch is made of what that branch has.
         let reviewed = self.review().and_then(|review| review.branch);
@@ -63,7 +64,7 @@ impl Typed<'_> {
         let step = self.try_automation(automation, url, places, &mut notes);
         step.unwrap_or_else(|error| {
             let source = automation.source_name().to_string();
-            failed(Some(automation), &words::public(url.unwrap_or(&source)), error)
+            failed(Some(automation), &words::public(url.unwrap_or(&source)), &error)
         })
     }
 
@@ -73,21 +74,22 @@ impl Typed<'_> {
         url: Option<&str>,
         places: &mut Places,
         notes: &mut Vec<String>,
-    ) -> Result<Step, String> {
+    ) -> Result<Step, CliError> {
         if let Some(step) = suspended(Some(automation), &words::public(url.unwrap_or_default())) {
             return Ok(step);
         }
         if automation.spec.git.is_none() {
-            return Err(
-                "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration".to_owned(),
-            );
+            return Err(CliError::new(
+                "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration",
+            ));
         }
         let source = automation.source_name();
         let repository = self.objects.git_repository(&source);
         let remote = self.remote(repository, url, notes).map_err(|e| match repository {
-            None if url.is_none() => format!("{e}: GitRepository {source} is not among the manifests in -f"),
-            None => e,
-            Some(_) => e,
+            None if url.is_none() => {
+                CliError::new(format!("{e}: GitRepository {source} is not among the manifests in -f"))
+            }
+            None | Some(_) => e,
         })?;
         let reference = automation.checkout_ref(repository.and_then(|r| r.spec.reference.as_ref()));
         let (start, branch) = self.start(reference, repository.is_some())?;
@@ -95,7 +97,7 @@ impl Typed<'_> {
         let no_branch = settings::names_no_branch(reference, &push);
         if no_branch && repository.is_some() && self.args.branch.is_none() {
             // `master` is the default for reading, but not for writing (IUA-074).
-            return Err(DestinationError::NoBranch.to_string());
+            return Err(DestinationError::NoBranch.into());
         }
         let author = self.author(Some(automation), None)?;
         let job = RemoteJob {
@@ -123,7 +125,7 @@ impl Typed<'_> {
         repository: Option<&GitRepository>,
         url: Option<&str>,
         notes: &mut Vec<String>,
-    ) -> Result<Remote, String> {
+    ) -> Result<Remote, CliError> {
         match (repository, url) {
             (Some(repository), Some(url)) => {
                 let known = self.known(&self.args.access);
@@ -134,7 +136,7 @@ impl Typed<'_> {
                 access::of_repository(&repository.spec.url, repository, self.known(&access), notes)
             }
             (None, Some(url)) => access::plain(url, &self.args.access),
-            (None, None) => Err("referenced git repository does not exist".to_owned()),
+            (None, None) => Err(CliError::new("referenced git repository does not exist")),
         }
     }
 
@@ -148,15 +150,15 @@ impl Typed<'_> {
 
     /// The settings for a server that only a manifest names: without credentials that are not for it, and no
     /// folder of this machine.
-    fn bound(&self, repository: &GitRepository, notes: &mut Vec<String>) -> Result<Access, String> {
+    fn bound(&self, repository: &GitRepository, notes: &mut Vec<String>) -> Result<Access, CliError> {
         let access = &self.args.access;
-        let url = RemoteUrl::parse(&repository.spec.url).map_err(|error| error.to_string())?;
+        let url = RemoteUrl::parse(&repository.spec.url)?;
         if !self.own_servers.have_folder(&url) {
-            return Err(format!(
+            return Err(CliError::new(format!(
                 "url '{url}' of GitRepository {} is none of http://, https:// and ssh://: manifests name no folders of this machine; give it as \
                  TARGET, or allow all with --git-server=file://",
                 repository.metadata.object_name()
-            ));
+            )));
         }
         if self.own_servers.have(&url) || !access::has_login(access)? {
             return Ok(access.clone());
@@ -170,7 +172,7 @@ impl Typed<'_> {
     }
 
     /// Commit before name before range before tag before branch (GitRepository v1, *Reference*); `--branch` before all.
-    fn start(&self, reference: Option<&GitRef>, has_repository: bool) -> Result<(Start, Option<String>), String> {
+    fn start(&self, reference: Option<&GitRef>, has_repository: bool) -> Result<(Start, Option<String>), CliError> {
         if let Some(branch) = &self.args.branch {
             return Ok((Start::Branch(branch.clone()), None));
         }
@@ -178,12 +180,12 @@ impl Typed<'_> {
             // Without a GitRepository there are no Flux defaults.
             return Ok((Start::Default, None));
         }
-        settings::start(reference).map_err(|e| e.to_string())
+        settings::start(reference).map_err(CliError::from)
     }
 
     /// The automation's push section, overridden by flags.
-    fn push_of(&self, automation: &ImageUpdateAutomation) -> Result<PushSettings, String> {
-        let mut push = settings::push(automation).map_err(|e| e.to_string())?;
+    fn push_of(&self, automation: &ImageUpdateAutomation) -> Result<PushSettings, CliError> {
+        let mut push = settings::push(automation)?;
         if !self.refspecs.is_empty() || self.args.gerrit.is_some() {
             push.refspecs.clone_from(&self.refspecs);
         }

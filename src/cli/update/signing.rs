@@ -11,6 +11,7 @@ use super::args::Update;
 use super::git_signer::GitSigner;
 use super::typed::Typed;
 use crate::cli::access;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::images::now;
 use crate::cli::words;
 use bumpwright_api::{ImageUpdateAutomation, ObjectName, SigningKey, SigningKeyType};
@@ -35,7 +36,7 @@ pub(super) struct Signers {
 
 impl Signers {
     /// Unlocks the key of the command line.
-    pub(super) fn read(args: &Update) -> Result<Self, String> {
+    pub(super) fn read(args: &Update) -> Result<Self, CliError> {
         let passphrase = args
             .sign_passphrase_file
             .as_deref()
@@ -56,7 +57,7 @@ impl Typed<'_> {
         automation: Option<&ImageUpdateAutomation>,
         author: &Author,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Arc<dyn Signer>>, String> {
+    ) -> Result<Option<Arc<dyn Signer>>, CliError> {
         if let Some(key) = self.key(automation, notes)? {
             return Ok(Some(key));
         }
@@ -79,7 +80,7 @@ impl Typed<'_> {
         &self,
         automation: Option<&ImageUpdateAutomation>,
         notes: &mut Vec<String>,
-    ) -> Result<WorktreeSigning, String> {
+    ) -> Result<WorktreeSigning, CliError> {
         Ok(match self.key(automation, notes)? {
             Some(key) => WorktreeSigning::With(key),
             None if self.args.no_sign => WorktreeSigning::Unsigned,
@@ -92,12 +93,12 @@ impl Typed<'_> {
         &self,
         automation: Option<&ImageUpdateAutomation>,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Arc<dyn Signer>>, String> {
+    ) -> Result<Option<Arc<dyn Signer>>, CliError> {
         let git = automation.and_then(|automation| automation.spec.git.as_ref());
         let wanted = automation.zip(git.and_then(|git| git.commit.signing_key.as_ref()));
         let key = match (&self.signers.given, wanted) {
             (Some(given), _) => given.clone(),
-            (None, Some((automation, wanted))) => self.of_secret(automation, wanted).map_err(|e| e.to_string())?,
+            (None, Some((automation, wanted))) => self.of_secret(automation, wanted)?,
             (None, None) => return Ok(None),
         };
         if self.is_dry(automation) {
@@ -131,23 +132,23 @@ impl Typed<'_> {
 }
 
 /// The key in a file: its first line shows its kind.
-fn of_file(file: &Path, passphrase: Option<&Secret>) -> Result<Arc<dyn Signer>, String> {
-    let failed = |why: String| format!("--sign-key {}: {why}", words::inline(&file.display().to_string()));
+fn of_file(file: &Path, passphrase: Option<&Secret>) -> Result<Arc<dyn Signer>, CliError> {
+    let shown = file.display().to_string();
+    let place = format!("--sign-key {}", words::inline(&shown));
     let mut text = String::new();
     std::fs::File::open(file)
         .and_then(|opened| opened.take(LONGEST + 1).read_to_string(&mut text))
-        .map_err(|e| failed(e.to_string()))?;
+        .at(&place)?;
     let text = Secret::new(text);
     let opened = if signing::is_openpgp(&text) {
         signing::openpgp(&text, passphrase, now().unix_seconds())
     } else {
         signing::ssh(&text, passphrase)
     };
-    opened.map_err(|reason| {
-        failed(match reason {
-            SigningError::PassphraseMissing => format!("{reason}: --sign-passphrase-file FILE"),
-            SigningError::NoPem => "it holds no private key, neither of OpenPGP (armoured) nor of SSH".to_owned(),
-            other => other.to_string(),
-        })
-    })
+    let opened = opened.map_err(|reason| match reason {
+        SigningError::PassphraseMissing => CliError::new(format!("{reason}: --sign-passphrase-file FILE")),
+        SigningError::NoPem => CliError::new("it holds no private key, neither of OpenPGP (armoured) nor of SSH"),
+        other => other.into(),
+    });
+    opened.at(place)
 }

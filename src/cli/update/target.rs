@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::words;
 use bumpwright_git::instead_of;
 
@@ -22,11 +23,10 @@ pub enum Target {
 /// # Errors
 /// Any other text, in words for the user.
 /// Anything else, in words for the user.
-pub fn classify(text: &str) -> Result<Target, String> {
+pub fn classify(text: &str) -> Result<Target, CliError> {
     if text.is_empty() {
-        return Err(
-            "TARGET is empty; leave it out, or give a folder, a file, a bare repository, or a Git URL".to_owned(),
-        );
+        return Err(CliError::new("TARGET is empty")
+            .hint("leave it out, or give a folder, a file, a bare repository, or a Git URL"));
     }
     if text.contains("://") || is_scp_like(text) || is_short(text) {
         return Ok(Target::Remote(text.to_owned()));
@@ -34,24 +34,24 @@ pub fn classify(text: &str) -> Result<Target, String> {
     let path = Path::new(text);
     let shown = words::public(text);
     if let Some(working) = inside_git_folder(path) {
-        return Err(format!(
+        return Err(CliError::new(format!(
             "{shown} belongs to Git itself; give the working folder, {}",
             working.display()
-        ));
+        )));
     }
     if is_bare_repository(path) {
-        let absolute = std::path::absolute(path).map_err(|e| format!("{shown}: {e}"))?;
+        let absolute = std::path::absolute(path).at(&shown)?;
         // File names may contain characters with a meaning in URLs: `%`, `?`, `#`.
-        let url = url::Url::from_file_path(&absolute).map_err(|()| format!("{shown}: not a local path"))?;
+        let url = url::Url::from_file_path(&absolute).map_err(|()| CliError::new("not a local path").at(&shown))?;
         return Ok(Target::Remote(url.to_string()));
     }
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Ok(Target::Folder(path.to_owned())),
         Ok(meta) if meta.is_file() => Ok(Target::File(path.to_owned())),
-        Ok(_) => Err(format!("{shown}: neither a folder nor a file")),
-        Err(e) => Err(format!(
-            "{shown}: {e}; TARGET is a folder, a file, a bare repository, or a Git URL (scheme://… or host:path)"
-        )),
+        Ok(_) => Err(CliError::new("neither a folder nor a file").at(shown)),
+        Err(e) => Err(CliError::from(e)
+            .at(shown)
+            .hint("TARGET is a folder, a file, a bare repository, or a Git URL (scheme://… or host:path)")),
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         std::fs::write(git.join("HEAD"), "ref: refs/heads/main").unwrap();
         std::fs::write(git.join("config"), "[core]\n\tbare = false\n").unwrap();
         for name in [git.clone(), git.join("hooks")] {
-            let error = classify(name.to_str().unwrap()).unwrap_err();
+            let error = classify(name.to_str().unwrap()).unwrap_err().to_string();
             assert!(
                 error.contains("give the working folder, ") && error.ends_with("app"),
                 "{error}"
@@ -152,8 +152,13 @@ mod tests {
         };
         let read = bumpwright_git::RemoteUrl::parse(&url).unwrap();
         assert_eq!(read.local_path(), Some(odd.as_path()));
-        assert!(classify("").unwrap_err().contains("TARGET is empty"));
-        assert!(classify(&name(&at("none"))).unwrap_err().contains("Git URL"));
+        assert!(classify("").unwrap_err().to_string().contains("TARGET is empty"));
+        assert!(
+            classify(&name(&at("none")))
+                .unwrap_err()
+                .to_string()
+                .contains("Git URL")
+        );
         assert!(classify("folder/host:path").is_err());
     }
 }

@@ -10,6 +10,7 @@ use super::fleet;
 use super::releases::ReleaseNotes;
 use super::signing::Signers;
 use crate::cli::access;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::images::{Images, now};
 use crate::cli::load;
 use crate::cli::own_servers::OwnServers;
@@ -45,7 +46,7 @@ pub(super) struct Typed<'a> {
 
 impl<'a> Typed<'a> {
     /// Reads the files that the arguments name, and opens the clusters of `--fleet` in TARGET.
-    pub(super) fn read(args: &'a Update, places: &mut Places) -> Result<Self, String> {
+    pub(super) fn read(args: &'a Update, places: &mut Places) -> Result<Self, CliError> {
         let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
         let clusters = fleet::read(args, &objects, places)?;
         let objects = objects.overlay(clusters.objects);
@@ -67,11 +68,7 @@ impl<'a> Typed<'a> {
         for (name, image) in chosen(&args.set, &objects)? {
             policies.set(name, image);
         }
-        let refspecs = args
-            .refspecs
-            .iter()
-            .map(|text| Refspec::parse(text))
-            .collect::<Result<_, _>>();
+        let refspecs = args.refspecs.iter().map(|text| Refspec::parse(text));
         let message = args.message.as_deref().map(message).transpose()?;
         let images = (!args.offline).then(|| Arc::new(Images::new(&objects)));
         let releases = images.clone().filter(|_| args.release_notes);
@@ -82,7 +79,7 @@ impl<'a> Typed<'a> {
             images,
             objects,
             policies: Arc::new(policies),
-            refspecs: refspecs.map_err(|e| e.to_string())?,
+            refspecs: refspecs.collect::<Result<_, _>>()?,
             options: args
                 .push_options
                 .iter()
@@ -113,13 +110,12 @@ impl<'a> Typed<'a> {
     }
 
     /// A change for review takes the place of a branch.
-    pub(super) fn refuse_both(&self) -> Result<(), String> {
+    pub(super) fn refuse_both(&self) -> Result<(), CliError> {
         if self.args.gerrit.is_some() && self.args.push_branch.is_some() {
-            Err(
+            Err(CliError::new(
                 "--gerrit pushes a change in the place of a branch: leave out --push-branch, or give the branch that the change is for as \
-                 --gerrit=BRANCH"
-                    .to_owned(),
-            )
+                 --gerrit=BRANCH",
+            ))
         } else {
             Ok(())
         }
@@ -132,12 +128,13 @@ impl<'a> Typed<'a> {
     }
 
     /// Flags that need a remote.
-    pub(super) fn refuse_in_folder(&self) -> Result<(), String> {
+    pub(super) fn refuse_in_folder(&self) -> Result<(), CliError> {
         let args = self.args;
         if let Some(flag) = self.push_flag() {
-            return Err(format!(
-                "{flag} needs a remote: a folder is edited in place and never pushed; give the URL of the repository in its place"
-            ));
+            return Err(CliError::new(format!(
+                "{flag} needs a remote: a folder is edited in place and never pushed"
+            ))
+            .hint("give the URL of the repository in its place"));
         }
         let given = [
             ("--author", args.author.is_some() && args.respect_reverts.is_none()),
@@ -146,24 +143,26 @@ impl<'a> Typed<'a> {
             ("--no-sign", args.no_sign),
         ];
         match given.iter().find(|(_, given)| *given && !args.commit) {
-            Some((flag, _)) => Err(format!("{flag} needs --commit when a folder is edited in place")),
+            Some((flag, _)) => Err(CliError::new(format!(
+                "{flag} needs --commit when a folder is edited in place"
+            ))),
             None => Ok(()),
         }
     }
 
     /// Rule 6: flags about one push cannot be used for several automations.
-    pub(super) fn refuse_many(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+    pub(super) fn refuse_many(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), CliError> {
         match self.push_flag() {
-            Some(flag) if automations.len() > 1 => Err(format!(
+            Some(flag) if automations.len() > 1 => Err(CliError::new(format!(
                 "{flag} cannot be used with {} automations: give one, or set it in their manifests",
                 automations.len()
-            )),
+            ))),
             _ => Ok(()),
         }
     }
 
     /// Credentials from flags or the environment are for one host only.
-    pub(super) fn refuse_spread(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+    pub(super) fn refuse_spread(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), CliError> {
         self.refuse_spread_token(automations)?;
         let urls = automations
             .iter()
@@ -173,40 +172,41 @@ impl<'a> Typed<'a> {
         hosts.sort();
         hosts.dedup();
         if hosts.len() > 1 && access::holds_secret(&self.args.access) {
-            return Err(format!(
+            return Err(CliError::new(format!(
                 "credentials from flags or the environment would go to several hosts ({}): run them one by one, or give Secrets",
                 words::some(&hosts)
-            ));
+            )));
         }
         Ok(())
     }
 }
 
 /// All `--set` values. As in manifests, two that differ are an error (docs/cli.md, *TARGET*, rule 5).
-fn chosen(texts: &[String], objects: &Objects) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
+fn chosen(texts: &[String], objects: &Objects) -> Result<BTreeMap<PolicyName, LatestRef>, CliError> {
     let mut all = BTreeMap::new();
     for text in texts {
         let (name, image) = set(text, objects)?;
         if let Some(other) = all.insert(name, image.clone())
             && other != image
         {
-            return Err(format!(
-                "--set {text:?}: the policy was set to {other} before; give it one image"
-            ));
+            return Err(
+                CliError::new(format!("--set {text:?}: the policy was set to {other} before"))
+                    .hint("give it one image"),
+            );
         }
     }
     Ok(all)
 }
 
 /// `NS:POLICY=IMAGE[:TAG][@DIGEST]`.
-fn set(text: &str, objects: &Objects) -> Result<(PolicyName, LatestRef), String> {
+fn set(text: &str, objects: &Objects) -> Result<(PolicyName, LatestRef), CliError> {
     const FORM: &str = "NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3";
-    let usage = || format!("--set {text:?}: expected {FORM}");
+    let usage = || CliError::new(format!("--set {text:?}: expected {FORM}"));
     let (policy, image) = text.split_once('=').ok_or_else(usage)?;
     let policy = PolicyName::of_marker(policy).ok_or_else(usage)?;
     let found = image_reference(image).or_else(|why| match version(&policy, image, objects) {
         Some(version) => Ok(version),
-        None => Err(format!("--set {text:?}: {why}; expected {FORM}")),
+        None => Err(why.at(format_args!("--set {text:?}")).hint(format!("expected {FORM}"))),
     });
     Ok((policy, found?))
 }
@@ -225,15 +225,15 @@ fn version(policy: &PolicyName, text: &str, objects: &Objects) -> Option<LatestR
 
 /// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are.
 /// The grammar is that of the OCI distribution specification, *Pulling manifests*, as far as it catches mistakes.
-fn image_reference(text: &str) -> Result<LatestRef, String> {
+fn image_reference(text: &str) -> Result<LatestRef, CliError> {
     let (name, tag, digest) = LatestRef::split(text);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     if name.is_empty() || name.ends_with('/') || !name.chars().all(|c| plain(c) || matches!(c, '/' | ':' | '[' | ']')) {
-        return Err(format!("{name:?} is not the name of an image"));
+        return Err(CliError::new(format!("{name:?} is not the name of an image")));
     }
     let fits = |tag: &str| tag.len() <= 128 && !tag.starts_with(['.', '-']) && tag.chars().all(plain);
     if let Some(tag) = tag.filter(|tag| tag.is_empty() || !fits(tag)) {
-        return Err(format!("{tag:?} is not a tag"));
+        return Err(CliError::new(format!("{tag:?} is not a tag")));
     }
     let hex = |hex: &str| !hex.is_empty() && hex.chars().all(|c| c.is_ascii_hexdigit());
     if let Some(digest) = digest.filter(|digest| {
@@ -241,14 +241,16 @@ fn image_reference(text: &str) -> Result<LatestRef, String> {
             .split_once(':')
             .is_some_and(|(kind, rest)| !kind.is_empty() && hex(rest))
     }) {
-        return Err(format!("{digest:?} is not a digest, which is ALGORITHM:HEX"));
+        return Err(CliError::new(format!(
+            "{digest:?} is not a digest, which is ALGORITHM:HEX"
+        )));
     }
     if tag.is_none() && digest.is_none() {
         let is_version = name.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit()) && !name.contains('/');
         return Err(if is_version {
-            format!("{name} is taken for the name of an image: write IMAGE:{name}")
+            CliError::new(format!("{name} is taken for the name of an image: write IMAGE:{name}"))
         } else {
-            "which one? give a tag, a digest or both".to_owned()
+            CliError::new("which one? give a tag, a digest or both")
         });
     }
     let image = LatestRef {
@@ -258,7 +260,10 @@ fn image_reference(text: &str) -> Result<LatestRef, String> {
     };
     match image.check() {
         Ok(()) => Ok(image),
-        Err(_) => Err(format!("{text:?} is not an image: {}", flaw(name, digest))),
+        Err(_) => Err(CliError::new(format!(
+            "{text:?} is not an image: {}",
+            flaw(name, digest)
+        ))),
     }
 }
 
@@ -279,19 +284,21 @@ fn flaw(name: &str, digest: Option<&str>) -> &'static str {
 }
 
 /// `K=V`; the value may be empty, and so may be the `=` (IUA-085).
-fn option(text: &str) -> Result<(String, String), String> {
+fn option(text: &str) -> Result<(String, String), CliError> {
     let (key, value) = text.split_once('=').unwrap_or((text, ""));
     if key.is_empty() || text.contains(['\n', '\0']) {
-        return Err(format!("--push-option {text:?}: expected KEY=VALUE on one line"));
+        return Err(CliError::new(format!(
+            "--push-option {text:?}: expected KEY=VALUE on one line"
+        )));
     }
     Ok((key.to_owned(), value.to_owned()))
 }
 
 /// The text, or the content of `@FILE`.
-fn message(text: &str) -> Result<String, String> {
+fn message(text: &str) -> Result<String, CliError> {
     match text.strip_prefix('@') {
         None => Ok(text.to_owned()),
-        Some(file) => std::fs::read_to_string(PathBuf::from(file)).map_err(|e| format!("--message {text}: {e}")),
+        Some(file) => std::fs::read_to_string(PathBuf::from(file)).at(format_args!("--message {text}")),
     }
 }
 
@@ -333,7 +340,7 @@ mod tests {
             ("o/app:1@sha256:xyz", "not a digest"),
             ("o/app:1@abc", "not a digest"),
         ] {
-            let error = image_reference(text).unwrap_err();
+            let error = image_reference(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }
@@ -348,7 +355,9 @@ mod tests {
             ("o/app:1@md5:0a", "a digest is sha256: and 64 hexadecimal digits"),
             ("ghcr.io:x/o/app:1", "the registry is HOST or HOST:PORT"),
         ] {
-            let error = set(&format!("fs:a={text}"), &Objects::default()).unwrap_err();
+            let error = set(&format!("fs:a={text}"), &Objects::default())
+                .unwrap_err()
+                .to_string();
             assert!(
                 error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why),
                 "{error}"
@@ -404,6 +413,7 @@ mod tests {
         assert!(
             all(&["fs:a=o/x:1", "fs:a=o/x:2"])
                 .unwrap_err()
+                .to_string()
                 .contains("set to o/x:1 before")
         );
     }

@@ -11,6 +11,7 @@ use super::super::args::Build;
 use super::super::files::{self, BuiltObject};
 use super::super::kustomization;
 use crate::cli::console::{cannot_print, end, print, say};
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_apply::{Desired, as_applied};
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_sops::MASK;
@@ -21,7 +22,7 @@ pub(in crate::cli) fn run(args: &Build) -> ExitCode {
     end(build(args))
 }
 
-fn build(args: &Build) -> Result<(), String> {
+fn build(args: &Build) -> Result<(), CliError> {
     let Some(built) = kustomization::build(&args.flux, &args.building, args.redact)? else {
         return Ok(());
     };
@@ -32,8 +33,8 @@ fn build(args: &Build) -> Result<(), String> {
     let mut objects = Vec::new();
     for Desired { mut object, origin } in built.into_desired() {
         as_applied(&mut object, &settings).map_err(|error| match origin {
-            Some(place) => format!("{place}: {error}"),
-            None => error.to_string(),
+            Some(place) => CliError::from(error).at(place),
+            None => error.into(),
         })?;
         if args.redact {
             show_masks(&mut object);
@@ -43,7 +44,7 @@ fn build(args: &Build) -> Result<(), String> {
     write(&objects, args.output.as_deref())
 }
 
-fn printed(object: &Value) -> Result<BuiltObject, String> {
+fn printed(object: &Value) -> Result<BuiltObject, CliError> {
     let mut text = String::new();
     write_sigs(&node_of_json(object), &mut text).map_err(|error| error.go().to_owned())?;
     let gvk = GroupVersionKind::of(object);
@@ -60,14 +61,14 @@ fn printed(object: &Value) -> Result<BuiltObject, String> {
     })
 }
 
-fn write(objects: &[BuiltObject], path: Option<&Path>) -> Result<(), String> {
+fn write(objects: &[BuiltObject], path: Option<&Path>) -> Result<(), CliError> {
     if let Some(folder) = path.filter(|path| path.is_dir()) {
-        return files::write(objects, folder).map_err(|error| error.to_string());
+        return files::write(objects, folder).map_err(CliError::from);
     }
     let texts: Vec<&str> = objects.iter().map(|object| object.text.as_str()).collect();
     let text = texts.join("---\n");
     match path {
-        Some(path) => std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display())),
+        Some(path) => std::fs::write(path, text).at(path.display()),
         None => print(text.as_bytes()).map_err(cannot_print),
     }
 }

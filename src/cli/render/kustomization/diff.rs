@@ -5,6 +5,7 @@ use super::super::kustomization;
 use super::BuiltKustomization;
 use crate::cli::cluster;
 use crate::cli::console::{cannot_print, print, say};
+use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::ObjectId;
 use bumpwright_apply::{Inventory, Preview, preview};
 use bumpwright_diff::{to_json, to_text};
@@ -16,14 +17,14 @@ use bumpwright_overlay::may_lack;
 /// # Errors
 /// The Kustomization cannot be built, the cluster cannot be reached, or it would refuse objects. Results for the other
 /// objects are printed before.
-pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, String> {
+pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, CliError> {
     let Some(built) = kustomization::build(&args.flux, &args.building, false)? else {
         return Ok(false);
     };
     for warning in &built.built.warnings {
         say("warning", warning);
     }
-    let runtime = cluster::runtime().map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    let runtime = cluster::runtime().at("cannot start asking the cluster")?;
     let seen = runtime.block_on(asked(args, built))?;
     let text = match args.output {
         DiffOutput::Text => to_text(&seen.differences),
@@ -37,13 +38,13 @@ pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, String> {
             Some(origin) => format!("{origin}: {}", refusal.message),
             None => refusal.message,
         });
-        Err(lines.collect::<Vec<_>>().join("\n"))
+        Err(CliError::new(lines.collect::<Vec<_>>().join("\n")))
     }
 }
 
-async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String> {
+async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, CliError> {
     let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone());
-    let cluster = cluster.await.map_err(|error| error.to_string())?;
+    let cluster = cluster.await?;
     let mut inventory = inventory(&cluster, &built).await?;
     // As in the controller: objects that may only have lost their name are not deleted.
     let may_be_left_out = |id: &ObjectId| may_lack(&built.built.left_out, &id.group, &id.kind);
@@ -51,21 +52,21 @@ async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String
     let (prunes, settings) = (built.kustomization.spec.prune, built.settings());
     let objects = built.into_desired().collect();
     let seen = preview(&cluster, objects, &settings, &inventory, prunes).await;
-    seen.map_err(|error| error.to_string())
+    seen.map_err(CliError::from)
 }
 
 /// The Kustomization's inventory in the cluster, if it exists there.
-async fn inventory(cluster: &Cluster, built: &BuiltKustomization) -> Result<Inventory, String> {
+async fn inventory(cluster: &Cluster, built: &BuiltKustomization) -> Result<Inventory, CliError> {
     let name = built.kustomization.metadata.object_name();
     match cluster.get(&KUSTOMIZATION, &name).await {
         Ok(object) => {
             let status = object.status();
             let inventory = status.get("inventory").map(Inventory::of_status).transpose();
-            let inventory = inventory.map_err(|error| format!("Kustomization {name}: status.inventory: {error}"))?;
+            let inventory = inventory.at(format_args!("Kustomization {name}: status.inventory"))?;
             Ok(inventory.unwrap_or_default())
         }
         // Also when the kind itself does not exist.
         Err(error) if error.is_not_found() => Ok(Inventory::default()),
-        Err(error) => Err(format!("Kustomization {name}: {error}")),
+        Err(error) => Err(CliError::from(error).at(format_args!("Kustomization {name}"))),
     }
 }

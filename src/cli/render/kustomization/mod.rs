@@ -7,6 +7,7 @@ mod objects;
 use std::path::Path;
 
 use super::args::{Building, Flux};
+use crate::cli::error::CliError;
 use crate::cli::{key_files, load};
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
 use bumpwright_apply::{Desired, Settings};
@@ -48,16 +49,16 @@ impl BuiltKustomization {
 ///
 /// # Errors
 /// Errors of the build, in the controller's words where it has some.
-pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<Option<BuiltKustomization>, String> {
+pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<Option<BuiltKustomization>, CliError> {
     let Some(file) = &flags.kustomization else {
         return Ok(None);
     };
     let unknown = load::unknown_fields(flags.allow_unknown_fields);
     let kustomization = objects::kustomization(file, flags.name.as_deref(), unknown)?;
-    KustomizationAnnotations::read(&kustomization.metadata.annotations).map_err(|error| error.to_string())?;
+    KustomizationAnnotations::read(&kustomization.metadata.annotations)?;
     let configs = Configs::load(&flags.filenames)?;
     let root = flags.path.as_deref().unwrap_or(Path::new("."));
-    let tree = FolderTree::new(root).map_err(|error| error.to_string())?;
+    let tree = FolderTree::new(root)?;
     let spec = &kustomization.spec;
     let substitution = spec.post_build.as_ref().map(|post_build| {
         let variables = variables(&kustomization, post_build, &configs);
@@ -77,12 +78,9 @@ pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<O
         substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
     };
     let overlay = pipeline::overlay(spec, false);
-    let prepared =
-        overlay::prepare_within(&tree, &overlay, Some(&building.memory())).map_err(|error| error.to_string())?;
+    let prepared = overlay::prepare_within(&tree, &overlay, Some(&building.memory()))?;
     let built = prepared.build(&super::building::world(&flags.bounds), &stages);
-    let built = built
-        .and_then(|built| built.without(|_| true))
-        .map_err(|error| error.to_string())?;
+    let built = built.and_then(|built| built.without(|_| true))?;
     Ok(Some(BuiltKustomization { kustomization, built }))
 }
 
@@ -92,16 +90,15 @@ fn variables(kustomization: &Kustomization, post_build: &PostBuild, configs: &Co
     let mut variables = Variables::default();
     for reference in &post_build.substitute_from {
         let name = ObjectName::new(namespace, &reference.name);
-        pipeline::add_referred(&mut variables, reference, find(reference, &name, configs))?;
+        let found = find(reference, &name, configs).map_err(|error| error.to_string());
+        pipeline::add_referred(&mut variables, reference, found)?;
     }
     Ok(variables)
 }
 
-fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -> Result<Referred, String> {
+fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -> Result<Referred, CliError> {
     Ok(match configs.get(&reference.kind, name) {
-        Some(secret) if reference.kind == "Secret" => {
-            Referred::Secret(serde_json::from_value(secret.clone()).map_err(|error| error.to_string())?)
-        }
+        Some(secret) if reference.kind == "Secret" => Referred::Secret(serde_json::from_value(secret.clone())?),
         Some(map) => Referred::ConfigMap(map.get("data").cloned().unwrap_or_default()),
         None => {
             let missing = ClusterError::NotFound {
@@ -120,7 +117,7 @@ fn decryption(
     flags: &Flux,
     kustomization: &Kustomization,
     configs: &Configs,
-) -> Result<(Option<Decryption>, bool), String> {
+) -> Result<(Option<Decryption>, bool), CliError> {
     let wanted = kustomization.spec.decryption.as_ref();
     let mut keys = LocalKeys::default();
     let mut has_keys = !flags.age_key_files.is_empty() || !flags.pgp_key_files.is_empty();
@@ -136,8 +133,8 @@ fn decryption(
     Ok((wanted.map(|_| Decryption::new(keys)), has_keys))
 }
 
-fn keys_of(secret: &serde_json::Value, name: &ObjectName) -> Result<LocalKeys, String> {
-    let secret: Secret = serde_json::from_value(secret.clone()).map_err(|error| error.to_string())?;
-    let entries = secret.entries().map_err(|error| error.to_string())?;
-    read_secret(entries, &name.to_string()).map_err(|error| error.to_string())
+fn keys_of(secret: &serde_json::Value, name: &ObjectName) -> Result<LocalKeys, CliError> {
+    let secret: Secret = serde_json::from_value(secret.clone())?;
+    let entries = secret.entries()?;
+    read_secret(entries, &name.to_string()).map_err(CliError::from)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::load;
 use bumpwright_api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
 use bumpwright_yaml::{FileId, json_of_node, read_resources};
@@ -17,7 +18,11 @@ const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 ///
 /// # Errors
 /// The file cannot be read, or has none or several (their names are in the error), or it does not match the schema.
-pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFields) -> Result<Kustomization, String> {
+pub(super) fn kustomization(
+    file: &Path,
+    name: Option<&str>,
+    unknown: UnknownFields,
+) -> Result<Kustomization, CliError> {
     let shown = name_of(file);
     let bytes = bytes(file)?;
     let wanted = |namespace: &str, own: &str| match name.map(|name| name.split_once('/').ok_or(name)) {
@@ -27,7 +32,7 @@ pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFie
     };
     let mut found = Vec::new();
     let mut all = Vec::new();
-    for object in documents(&bytes).map_err(|error| format!("{shown}: {error}"))? {
+    for object in documents(&bytes).at(&shown)? {
         all.push(title(&object));
         let is_ours = group(&object) == GROUP && text(&object, "/kind") == "Kustomization";
         let is_wanted = || wanted(text(&object, "/metadata/namespace"), text(&object, "/metadata/name"));
@@ -42,22 +47,24 @@ pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFie
         wanted(namespace.unwrap_or_default(), own)
     });
     if !faults.is_empty() {
-        return Err(ManifestErrors(faults).to_string());
+        return Err(ManifestErrors(faults).into());
     }
     let title = title(&object);
-    serde_json::from_value(object).map_err(|error| format!("{shown}: {title}: {error}"))
+    serde_json::from_value(object).at(format_args!("{shown}: {title}"))
 }
 
 /// The error for a file without the requested Kustomization.
-fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> String {
+fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> CliError {
     let there = match all {
         [] => "nothing".to_owned(),
         all => all.join(", "),
     };
     match name {
-        Some(name) => format!("{shown}: expected one Kustomization {name} of {GROUP}, found {there}"),
-        None => format!("{shown}: expected one Kustomization of {GROUP}, found {there}; --name takes one of several"),
+        Some(name) => CliError::new(format!("expected one Kustomization {name} of {GROUP}, found {there}")),
+        None => CliError::new(format!("expected one Kustomization of {GROUP}, found {there}"))
+            .hint("--name takes one of several"),
     }
+    .at(shown)
 }
 
 /// ConfigMaps and Secrets by kind and name.
@@ -69,7 +76,7 @@ impl Configs {
     ///
     /// # Errors
     /// A file cannot be read, a named one is not YAML, or two objects of one name differ.
-    pub(super) fn load(filenames: &[PathBuf]) -> Result<Self, String> {
+    pub(super) fn load(filenames: &[PathBuf]) -> Result<Self, CliError> {
         let mut configs = Self::default();
         for filename in filenames {
             let mut files = Vec::new();
@@ -81,7 +88,7 @@ impl Configs {
             for file in files {
                 match documents(&bytes(&file)?) {
                     Ok(objects) => objects.into_iter().try_for_each(|object| configs.add(object, &file))?,
-                    Err(error) if file == *filename => return Err(format!("{}: {error}", name_of(&file))),
+                    Err(error) if file == *filename => return Err(error.at(name_of(&file))),
                     // Folders have more than manifests: charts with templates, values, pipelines.
                     Err(_) => {}
                 }
@@ -95,7 +102,7 @@ impl Configs {
         self.0.get(&(kind.to_owned(), name.clone()))
     }
 
-    fn add(&mut self, object: Value, file: &Path) -> Result<(), String> {
+    fn add(&mut self, object: Value, file: &Path) -> Result<(), CliError> {
         let kind = text(&object, "/kind");
         if text(&object, "/apiVersion") != "v1" || !matches!(kind, "ConfigMap" | "Secret") {
             return Ok(());
@@ -109,11 +116,12 @@ impl Configs {
             ObjectName::new(namespace, text(&object, "/metadata/name")),
         );
         match self.0.get(&key) {
-            Some(known) if *known != object => Err(format!(
-                "{}: {kind} {} stands twice and differs; leave one of them out",
-                name_of(file),
-                key.1
-            )),
+            Some(known) if *known != object => {
+                Err(
+                    CliError::new(format!("{}: {kind} {} stands twice and differs", name_of(file), key.1))
+                        .hint("leave one of them out"),
+                )
+            }
             _ => {
                 self.0.insert(key, object);
                 Ok(())
@@ -131,20 +139,20 @@ fn name_of(file: &Path) -> String {
     }
 }
 
-fn bytes(file: &Path) -> Result<Vec<u8>, String> {
+fn bytes(file: &Path) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let read = if file.as_os_str() == "-" {
         std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
         fs::read(file)
     };
-    read.map_err(|error| format!("{}: {error}", name_of(file)))
+    read.at(name_of(file))
 }
 
 /// The objects of a text, with lists expanded.
-fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
+fn documents(bytes: &[u8]) -> Result<Vec<Value>, CliError> {
     let mut objects = Vec::new();
-    for node in read_resources(bytes, FileId::NONE).map_err(|error| error.to_string())? {
+    for node in read_resources(bytes, FileId::NONE)? {
         let mut value = json_of_node(&node).map_err(|error| error.go().to_owned())?;
         match value.get_mut("items").and_then(Value::as_array_mut) {
             Some(items) => objects.append(items),

@@ -1,5 +1,6 @@
 //! `--output html`: a page of its own, for the artifacts of a CI job.
 
+use crate::cli::error::CliError;
 use crate::cli::update::output::links::Links;
 use crate::cli::update::output::markdown;
 use crate::cli::words;
@@ -11,13 +12,13 @@ use bumpwright_update::{ChangedWorkload, CommitReport, ImageRelease, Impact, Pul
 ///
 /// # Errors
 /// A fault of a template.
-pub(crate) fn render(runs: &[Run]) -> Result<String, String> {
+pub(crate) fn render(runs: &[Run]) -> Result<String, CliError> {
     let report = Report {
         title: "bumpwright update".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sections: runs.iter().map(section).collect(),
     };
-    report.html().map_err(|error| error.to_string())
+    report.html().map_err(CliError::from)
 }
 
 fn section(run: &Run) -> Section {
