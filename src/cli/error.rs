@@ -37,6 +37,11 @@ impl CliError {
         self
     }
 
+    /// The error below it, if it is one of this type.
+    pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
+        self.why.as_ref()?.downcast_ref()
+    }
+
     /// The error with the name that may be meant, if there is one.
     #[must_use]
     pub fn meant(self, near: Option<&str>) -> Self {

@@ -12,12 +12,11 @@ use bumpwright_edit::{YAML_LIMIT, unified};
 use bumpwright_nearest::nearest;
 use bumpwright_update::{FileChange, replace_files};
 
-/// Files in the order of their names, each once; and read errors, in words for the user.
+/// Files in the order of their names, each once; and read errors.
 pub struct FoundFiles<'a> {
     /// Path as named, and content.
     pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// Read errors.
-    pub faults: Vec<String>,
+    pub faults: Vec<CliError>,
     seen: HashSet<PathBuf>,
     /// Which paths of a folder are read.
     wanted: &'a dyn Fn(&str) -> bool,
@@ -106,7 +105,7 @@ pub fn find<'a>(paths: &[PathBuf], wanted: &'a dyn Fn(&str) -> bool) -> FoundFil
     };
     for path in paths {
         if let Err(error) = found.named(path) {
-            found.fault(path, &error.to_string());
+            found.fault(path, error);
         }
     }
     found
@@ -126,8 +125,8 @@ pub(super) fn meant<'p>(
 }
 
 impl FoundFiles<'_> {
-    fn fault(&mut self, path: &Path, why: &str) {
-        self.faults.push(format!("{}: {why}", path.display()));
+    fn fault(&mut self, path: &Path, why: impl Into<CliError>) {
+        self.faults.push(why.into().at(path.display()));
     }
 
     /// A path named by the user: links are followed.
@@ -153,7 +152,7 @@ impl FoundFiles<'_> {
                 folder => folder.join(name),
             };
             if let Err(error) = self.below(&child) {
-                self.fault(&child, &error.to_string());
+                self.fault(&child, error);
             }
         }
         Ok(())

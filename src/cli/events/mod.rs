@@ -7,13 +7,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::cli::console::{print, print_styled};
+use crate::cli::console::{cannot_print, end_with, print, print_styled};
+use crate::cli::error::CliError;
 use crate::cli::images::now;
 use crate::cli::view::args::Shape;
 use crate::cli::view::events::{of_kinds, of_object};
 use crate::cli::view::table::{Cell, Table};
 use crate::cli::view::text::{WARN, age, columns};
-use crate::cli::view::{ViewError, at, document, end, kinds};
+use crate::cli::view::{at, document, kinds};
 use crate::cli::words;
 use args::{EventType, Events};
 use bumpwright_kube::Cluster;
@@ -51,10 +52,10 @@ struct Document<'a> {
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Events) -> ExitCode {
-    end(at(&args.places.place, async |cluster| show(args, &cluster).await))
+    end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
 }
 
-async fn show(args: &Events, cluster: &Cluster) -> Result<u8, ViewError> {
+async fn show(args: &Events, cluster: &Cluster) -> Result<u8, CliError> {
     let namespace = args.places.namespace();
     let found = match &args.object {
         Some(object) => {
@@ -82,15 +83,15 @@ async fn show(args: &Events, cluster: &Cluster) -> Result<u8, ViewError> {
         }
         Shape::Text => print_styled(&table(&events, args).render(!args.no_header, 0, columns())),
     };
-    printed.map_err(ViewError::Print)?;
+    printed.map_err(cannot_print)?;
     Ok(0)
 }
 
 /// The kind and the name of `--for`.
-fn object_of(object: &str) -> Result<(&'static str, String), ViewError> {
+fn object_of(object: &str) -> Result<(&'static str, String), CliError> {
     match kinds::typed(&[object.to_owned()])?.objects.as_slice() {
         [(kind, name)] => Ok((kind.kind, name.clone())),
-        _ => Err(ViewError::Typed(format!("--for: {object:?} is not KIND/NAME"))),
+        _ => Err(CliError::new(format!("--for: {object:?} is not KIND/NAME"))),
     }
 }
 

@@ -11,21 +11,13 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::console;
+use crate::cli::error::{Attempt as _, CliError};
 use args::{Explain, Output};
 use bumpwright_nearest::nearest;
 use groups::{Group, Section};
 
 /// The most suggestions for an unknown code.
 const SUGGESTED: usize = 5;
-
-/// Why nothing is explained.
-#[derive(Debug, thiserror::Error)]
-enum ExplainError {
-    #[error("there is no code {code:?}: `bumpwright explain` lists all{hint}")]
-    Unknown { code: String, hint: String },
-    #[error("cannot print the explanation: {0}")]
-    Print(std::io::Error),
-}
 
 /// Runs the command.
 #[must_use]
@@ -38,7 +30,7 @@ pub(super) fn knows(code: &str) -> bool {
     find(&groups::all(), code).is_some()
 }
 
-fn explain(args: &Explain) -> Result<(), ExplainError> {
+fn explain(args: &Explain) -> Result<(), CliError> {
     let groups = groups::all();
     let text = match (&args.code, args.output) {
         (None, Output::Text) => text::list(&groups),
@@ -53,11 +45,11 @@ fn explain(args: &Explain) -> Result<(), ExplainError> {
             }
         }
     };
-    console::print_styled(&text).map_err(ExplainError::Print)
+    console::print_styled(&text).at("cannot print the explanation")
 }
 
 /// A document of explanations.
-fn print_json<'g>(all: impl Iterator<Item = (&'g Group, &'g Section)>) -> Result<(), ExplainError> {
+fn print_json<'g>(all: impl Iterator<Item = (&'g Group, &'g Section)>) -> Result<(), CliError> {
     let codes = all.map(|(group, section)| {
         let Section {
             code,
@@ -68,7 +60,7 @@ fn print_json<'g>(all: impl Iterator<Item = (&'g Group, &'g Section)>) -> Result
         json!({"code": code, "group": group.title, "where": place, "summary": summary, "more": rest})
     });
     let document = json!({"version": 1, "codes": codes.collect::<Vec<_>>()});
-    console::print(format!("{document:#}\n").as_bytes()).map_err(ExplainError::Print)
+    console::print(format!("{document:#}\n").as_bytes()).at("cannot print the explanation")
 }
 
 /// The explanations of a code, one for each group that has it.
@@ -97,7 +89,7 @@ fn sections(groups: &[Group]) -> impl Iterator<Item = (&Group, &Section)> {
 }
 
 /// Codes that contain the unknown one are suggested, or else the nearest.
-fn unknown(groups: &[Group], code: &str) -> ExplainError {
+fn unknown(groups: &[Group], code: &str) -> CliError {
     let lower = code.to_lowercase();
     let known = || sections(groups).map(|(_, section)| section.code);
     let mut near: Vec<&str> = known()
@@ -109,11 +101,6 @@ fn unknown(groups: &[Group], code: &str) -> ExplainError {
     if near.is_empty() {
         near.extend(nearest(code, known()));
     }
-    let hint = if near.is_empty() {
-        String::new()
-    } else {
-        format!("; did you mean {}?", near.join(" or "))
-    };
-    let code = code.to_owned();
-    ExplainError::Unknown { code, hint }
+    let near = (!near.is_empty()).then(|| near.join(" or "));
+    CliError::new(format!("there is no code {code:?}: `bumpwright explain` lists all")).meant(near.as_deref())
 }

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::args::{Asked, Get, Output, What};
 use super::rows;
-use crate::cli::view::ViewError;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::view::document;
 use crate::cli::view::read::Seen;
 use crate::cli::view::table::{Cell, Table};
+use crate::cli::view::{no_kinds, not_found};
 use bumpwright_overview::Id;
 
 /// The objects of one sort.
@@ -56,7 +57,7 @@ pub(super) struct Manner {
 ///
 /// # Errors
 /// A name is not there, or the cluster does not have the kinds.
-pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -> Result<Vec<Listing>, ViewError> {
+pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -> Result<Vec<Listing>, CliError> {
     let asked = args.asked();
     check_kinds(asked, seen)?;
     let names = asked.names;
@@ -77,17 +78,16 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
         .map(|id| id.name.name.as_str())
         .collect();
     match names.iter().find(|name| !ids.contains(name.as_str())) {
-        Some(name) => Err(ViewError::NotFound {
-            kind: kinds(asked).join(" or "),
-            name: name.clone(),
-            namespace: args.places.namespace().unwrap_or_default().to_owned(),
-            hint: String::new(),
-        }),
+        Some(name) => Err(not_found(
+            &kinds(asked).join(" or "),
+            name,
+            args.places.namespace().unwrap_or_default(),
+        )),
         None => Ok(found),
     }
 }
 
-fn all(args: &Get, seen: &Seen, manner: Manner, is_wanted: &dyn Fn(&Id) -> bool) -> Result<Vec<Listing>, ViewError> {
+fn all(args: &Get, seen: &Seen, manner: Manner, is_wanted: &dyn Fn(&Id) -> bool) -> Result<Vec<Listing>, CliError> {
     let what = args.asked().what;
     let has = |one: What| what == one || what == What::All;
     let (namespace, namespaced) = (args.places.namespace(), args.places.all_namespaces);
@@ -138,7 +138,7 @@ fn listing<'a, T: Serialize + 'a>(
     headings: Vec<&'static str>,
     namespaced: bool,
     all: impl Iterator<Item = (&'a Id, &'a T, Vec<Cell>)>,
-) -> Result<Listing, ViewError> {
+) -> Result<Listing, CliError> {
     let mut listing = Listing {
         name,
         ids: Vec::new(),
@@ -149,7 +149,7 @@ fn listing<'a, T: Serialize + 'a>(
         },
     };
     for (id, facts, cells) in all {
-        let facts = serde_json::to_value(facts).map_err(|error| ViewError::Document(error.to_string()))?;
+        let facts = serde_json::to_value(facts).at("cannot write the document")?;
         let namespace = namespaced.then(|| Cell::new(&id.name.namespace));
         listing.ids.push(id.clone());
         listing.facts.push(facts);
@@ -182,11 +182,11 @@ fn kinds(asked: Asked<'_>) -> Vec<&'static str> {
 }
 
 /// It is an error only if the cluster has none of the kinds.
-fn check_kinds(asked: Asked<'_>, seen: &Seen) -> Result<(), ViewError> {
+fn check_kinds(asked: Asked<'_>, seen: &Seen) -> Result<(), CliError> {
     let kinds = kinds(asked);
     let is_absent = |name: &&str| seen.absent.iter().any(|kind| kind.kind == *name);
     if kinds.iter().all(is_absent) {
-        Err(ViewError::NoKinds(kinds.into_iter().map(str::to_owned).collect()))
+        Err(no_kinds(&kinds))
     } else {
         Ok(())
     }

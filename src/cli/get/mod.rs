@@ -8,11 +8,12 @@ mod rows;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use crate::cli::console::{print_on, print_styled, say};
+use crate::cli::console::{cannot_print, end_with, print_on, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::view::read::{Seen, labelled, objects};
 use crate::cli::view::table::{Cell, line};
 use crate::cli::view::watch::Watch;
-use crate::cli::view::{ViewError, at, document, end, text};
+use crate::cli::view::{at, document, text};
 use crate::cli::words;
 use args::{Get, Output};
 use bumpwright_kube::Cluster;
@@ -22,10 +23,10 @@ use listing::{Listing, ListingDocument, listings};
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Get) -> ExitCode {
-    end(at(&args.places.place, async |cluster| show(args, &cluster).await))
+    end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
 }
 
-async fn show(args: &Get, cluster: &Cluster) -> Result<u8, ViewError> {
+async fn show(args: &Get, cluster: &Cluster) -> Result<u8, CliError> {
     let seen = objects(cluster, args.places.namespace()).await?;
     seen.notes.iter().for_each(|note| say("note", note));
     let found = find(args, cluster, &seen).await?;
@@ -33,7 +34,7 @@ async fn show(args: &Get, cluster: &Cluster) -> Result<u8, ViewError> {
     if !is_document && found.iter().all(|listing| listing.ids.is_empty()) {
         say_nothing(args);
     }
-    print_styled(&rendered(args, &found)?).map_err(ViewError::Print)?;
+    print_styled(&rendered(args, &found)?).map_err(cannot_print)?;
     if args.watch {
         follow(args, cluster, &seen, found).await?;
     }
@@ -41,7 +42,7 @@ async fn show(args: &Get, cluster: &Cluster) -> Result<u8, ViewError> {
 }
 
 /// The listings of what is asked for.
-async fn find(args: &Get, cluster: &Cluster, seen: &Seen) -> Result<Vec<Listing>, ViewError> {
+async fn find(args: &Get, cluster: &Cluster, seen: &Seen) -> Result<Vec<Listing>, CliError> {
     let namespace = args.places.namespace();
     let chosen = match args.selector.as_str() {
         "" => None,
@@ -51,7 +52,7 @@ async fn find(args: &Get, cluster: &Cluster, seen: &Seen) -> Result<Vec<Listing>
 }
 
 /// All of it, in the format that is asked for.
-fn rendered(args: &Get, found: &[Listing]) -> Result<String, ViewError> {
+fn rendered(args: &Get, found: &[Listing]) -> Result<String, CliError> {
     let shown: Vec<&Listing> = found.iter().filter(|listing| !listing.ids.is_empty()).collect();
     match args.output {
         Some(Output::Json) => document::json(&ListingDocument::of(found)),
@@ -88,7 +89,7 @@ fn name(id: &Id) -> String {
 }
 
 /// Prints the rows that change, in the columns of those before, or whole documents, until the reader is gone.
-async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listing>) -> Result<(), ViewError> {
+async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listing>) -> Result<(), CliError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, seen, namespace);
     let widths: Vec<Vec<usize>> = found.iter().map(|listing| listing.table.widths()).collect();
@@ -109,7 +110,7 @@ async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listi
             Some(Output::Yaml) => format!("---\n{}", rendered(args, &next)?),
             _ => changed(args, &found, &next, &widths),
         };
-        if !print_on(&text).map_err(ViewError::Print)? {
+        if !print_on(&text).map_err(cannot_print)? {
             return Ok(());
         }
         found = next;

@@ -11,72 +11,26 @@ pub(super) mod rollout;
 pub(super) mod shards;
 mod switch;
 
-use std::io;
 use std::process::ExitCode;
 
 use tokio::time::{Duration, Instant};
 
 use crate::cli::cluster;
 use crate::cli::console;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::installed::is_workload;
 use crate::cli::uninstall;
 use args::Install;
 use bumpwright_api::GoDuration;
 use bumpwright_kube::{Apply, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError};
-use bumpwright_runtime::{Level, UnknownName};
-use components::{Components, ComponentsError};
+use bumpwright_runtime::Level;
+use components::Components;
 use manifests::{Installation, Manifest};
 use rollout::Rollout;
-use shards::{ShardsError, manifests};
+use shards::manifests;
 
 /// The field manager of an installation.
 pub(super) const MANAGER: &str = "bumpwright";
-
-/// Why the installation failed, or is incomplete.
-#[derive(Debug, thiserror::Error)]
-enum InstallError {
-    #[error(
-        "--namespace: {0:?} is not a valid namespace name: lower case letters, digits and inner dashes, 63 at most"
-    )]
-    Namespace(String),
-    #[error("--image: {0:?} is not an image with a tag or a digest, as in ghcr.io/acme/bumpwright:v1.0.0")]
-    Image(String),
-    #[error("--log-level: {0}")]
-    LogLevel(UnknownName),
-    #[error(transparent)]
-    Components(ComponentsError),
-    #[error(transparent)]
-    Shards(ShardsError),
-    #[error("cannot print the manifests: {0}")]
-    Print(io::Error),
-    #[error("cannot start: {0}")]
-    Runtime(io::Error),
-    #[error(transparent)]
-    Connect(ClusterError),
-    #[error("cannot apply {object}: {error}; what came before it is applied, and the command can be run again")]
-    Apply { object: String, error: ClusterError },
-    #[error("all is applied, but {object} of an earlier installation cannot be deleted: {error}")]
-    Prune { object: String, error: ClusterError },
-    #[error("{object} was not made by `bumpwright install` but by {who}: remove it with that tool; nothing is applied")]
-    Foreign { object: String, who: String },
-    #[error("cannot find out whether {object} is there, which would have to end first: {error}; nothing is applied")]
-    Former { object: String, error: ClusterError },
-    #[error("{object} cannot be ended, whose place this installation takes: {error}; the command can be run again")]
-    Stop { object: String, error: ClusterError },
-    #[error(
-        "the pods of {object}, whose place this installation takes, have not ended in {timeout}: {pods}; once they have, run the command \
-         again (kubectl delete pod --force if their node is lost)"
-    )]
-    Running {
-        object: String,
-        timeout: GoDuration,
-        pods: String,
-    },
-    #[error("all is applied, but {object} cannot be read: {error}; --wait=false does not look")]
-    Unseen { object: String, error: ClusterError },
-    #[error("all is applied, but {object} {why}; once that is fixed, the command can be run again")]
-    NotReady { object: String, why: String },
-}
 
 /// Runs the command.
 #[must_use]
@@ -84,13 +38,13 @@ pub(super) fn run(args: &Install) -> ExitCode {
     console::end(try_run(args))
 }
 
-fn try_run(args: &Install) -> Result<(), InstallError> {
+fn try_run(args: &Install) -> Result<(), CliError> {
     let components = Components::named(&args.components).and_then(|named| named.checked(args.beside_flux));
     let wanted = Installation {
         namespace: namespace(&args.namespace)?,
         image: image(&args.image)?,
         beside_flux: args.beside_flux,
-        components: components.map_err(InstallError::Components)?,
+        components: components?,
         watch_all_namespaces: args.watch_all_namespaces,
         network_policy: args.network_policy,
         workload_identity: args.workload_identity,
@@ -100,20 +54,19 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         reviews: args.reviews,
         log_level: log_level(&args.log_level)?,
     };
-    let manifests = manifests(&wanted, args.shards).map_err(InstallError::Shards)?;
+    let manifests = manifests(&wanted, args.shards)?;
     if args.export {
         let documents = manifests.iter().map(|one| format!("---\n{}", one.text));
         return print(&documents.collect::<String>());
     }
-    let runtime = cluster::runtime().map_err(InstallError::Runtime)?;
+    let runtime = cluster::runtime().at("cannot start")?;
     runtime.block_on(apply(&manifests, args))
 }
 
 /// Definitions first, since objects of a kind need it to be established; then the rest.
-async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallError> {
+async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), CliError> {
     let limit = args.timeout.as_std();
-    let cluster = cluster::connect_within(limit, args.kubeconfig.clone(), args.context.clone());
-    let cluster = cluster.await.map_err(InstallError::Connect)?;
+    let cluster = cluster::connect_within(limit, args.kubeconfig.clone(), args.context.clone()).await?;
     let end = Instant::now() + limit;
     let (definitions, others): (Vec<_>, Vec<_>) = manifests
         .iter()
@@ -158,7 +111,7 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
 }
 
 /// Deletes the objects of an earlier installation that this one does not have: rights above all.
-async fn prune(cluster: &Cluster, wanted: &[Manifest], namespace: &str) -> Result<(), InstallError> {
+async fn prune(cluster: &Cluster, wanted: &[Manifest], namespace: &str) -> Result<(), CliError> {
     let left_over = match uninstall::left_over(cluster, namespace, wanted).await {
         Ok(left_over) => left_over,
         Err(error) => {
@@ -168,12 +121,11 @@ async fn prune(cluster: &Cluster, wanted: &[Manifest], namespace: &str) -> Resul
         }
     };
     for one in left_over {
-        uninstall::delete(cluster, &one)
-            .await
-            .map_err(|error| InstallError::Prune {
-                object: shown(&one),
-                error,
-            })?;
+        let is_left = format!(
+            "all is applied, but {} of an earlier installation cannot be deleted",
+            shown(&one)
+        );
+        uninstall::delete(cluster, &one).await.at(is_left)?;
         print(&format!(
             "{}: it is not part of this installation\n",
             uninstall::deleted(&one)
@@ -191,19 +143,22 @@ async fn await_ready(
     workload: &Manifest,
     timeout: GoDuration,
     end: Instant,
-) -> Result<(), InstallError> {
+) -> Result<(), CliError> {
     let object = shown(workload);
     let mut reported = String::new();
     loop {
         let why = match rollout::look(cluster, workload.kind, &workload.name).await {
             Ok(Rollout::Done) => return Ok(()),
-            Ok(Rollout::Failed(why)) => return Err(InstallError::NotReady { object, why }),
+            Ok(Rollout::Failed(why)) => return Err(not_ready(&object, &why)),
             Ok(Rollout::NotYet(why)) => why,
-            Err(error) => return Err(InstallError::Unseen { object, error }),
+            Err(error) => {
+                return Err(CliError::from(error)
+                    .at(format_args!("all is applied, but {object} cannot be read"))
+                    .hint("--wait=false does not look"));
+            }
         };
         if Instant::now() >= end {
-            let why = format!("is not ready after {timeout}: {why}");
-            return Err(InstallError::NotReady { object, why });
+            return Err(not_ready(&object, &format!("is not ready after {timeout}: {why}")));
         }
         if why != reported {
             console::say("waiting", &format!("{object}: {why}"));
@@ -213,13 +168,17 @@ async fn await_ready(
     }
 }
 
-async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
-    let failed = |error| InstallError::Apply {
-        object: shown(one),
-        error,
-    };
+fn not_ready(object: &str, why: &str) -> CliError {
+    CliError::new(format!("all is applied, but {object} {why}"))
+        .hint("once that is fixed, the command can be run again")
+}
+
+async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), CliError> {
     if one.shared {
-        let managers = cluster.managers(one.kind, &one.name).await.map_err(failed)?;
+        let managers = cluster
+            .managers(one.kind, &one.name)
+            .await
+            .map_err(|error| not_applied(one, error))?;
         if managers.is_some_and(|managers| !managers.iter().any(|manager| manager == MANAGER)) {
             return print(&format!(
                 "{} left as it is: `bumpwright install` did not make it\n",
@@ -232,16 +191,19 @@ async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
         dry_run: false,
     };
     let applied = cluster.apply(one.kind, &one.name, how, &one.text).await;
-    applied.map_err(failed)?;
+    applied.map_err(|error| not_applied(one, error))?;
     print(&format!("{} applied\n", shown(one)))
 }
 
-async fn await_established(cluster: &Cluster, one: &Manifest, timeout: Duration) -> Result<(), InstallError> {
+async fn await_established(cluster: &Cluster, one: &Manifest, timeout: Duration) -> Result<(), CliError> {
     let established = cluster.established(&one.name, timeout).await;
-    established.map_err(|error| InstallError::Apply {
-        object: shown(one),
-        error,
-    })
+    established.map_err(|error| not_applied(one, error))
+}
+
+fn not_applied(one: &Manifest, error: ClusterError) -> CliError {
+    CliError::from(error)
+        .at(format_args!("cannot apply {}", shown(one)))
+        .hint("what came before it is applied, and the command can be run again")
 }
 
 /// Formats an object's name as kubectl does: `deployment.apps/bumpwright`.
@@ -249,23 +211,25 @@ pub(super) fn shown(one: &Manifest) -> String {
     format!("{}/{}", cluster::kind(one.kind), one.name.name)
 }
 
-fn print(text: &str) -> Result<(), InstallError> {
-    console::print(text.as_bytes()).map_err(InstallError::Print)
+fn print(text: &str) -> Result<(), CliError> {
+    console::print(text.as_bytes()).at("cannot print the manifests")
 }
 
 /// Checks for an RFC 1123 label, as the API server does. No line break can get into a manifest.
-fn namespace(name: &str) -> Result<&str, InstallError> {
+fn namespace(name: &str) -> Result<&str, CliError> {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     let fits = (1..=63).contains(&name.len()) && name.bytes().all(inner);
     if fits && !name.starts_with('-') && !name.ends_with('-') {
         Ok(name)
     } else {
-        Err(InstallError::Namespace(name.to_owned()))
+        Err(CliError::new(format!(
+            "--namespace: {name:?} is not a valid namespace name: lower case letters, digits and inner dashes, 63 at most"
+        )))
     }
 }
 
 /// `flux version` needs a tag or a digest, and it must fit a plain scalar.
-fn image(image: &str) -> Result<&str, InstallError> {
+fn image(image: &str) -> Result<&str, CliError> {
     let fits = |c: u8| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c);
     let last = image.rsplit('/').next().unwrap_or_default();
     let named = last.split_once([':', '@']);
@@ -273,11 +237,13 @@ fn image(image: &str) -> Result<&str, InstallError> {
     if whole && image.bytes().all(fits) && image.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         Ok(image)
     } else {
-        Err(InstallError::Image(image.to_owned()))
+        Err(CliError::new(format!(
+            "--image: {image:?} is not an image with a tag or a digest, as in ghcr.io/acme/bumpwright:v1.0.0"
+        )))
     }
 }
 
-fn log_level(level: &str) -> Result<&str, InstallError> {
-    level.parse::<Level>().map_err(InstallError::LogLevel)?;
+fn log_level(level: &str) -> Result<&str, CliError> {
+    level.parse::<Level>().at("--log-level")?;
     Ok(level)
 }

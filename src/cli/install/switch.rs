@@ -7,7 +7,8 @@ use tokio::time::Instant;
 use super::args::Install;
 use super::manifests::Manifest;
 use super::shards::is_role_of_leases;
-use super::{InstallError, MANAGER, print, put, shown};
+use super::{MANAGER, not_applied, print, put, shown};
+use crate::cli::error::CliError;
 use crate::cli::installed::stopping::{self, StopError};
 use crate::cli::installed::volumes;
 use crate::cli::installed::{self, WORKLOADS};
@@ -19,7 +20,7 @@ use bumpwright_kube::{Apply, Cluster, Kind, Resource};
 ///
 /// # Errors
 /// Somebody else made it, or it cannot be read. Nothing is changed then.
-pub(super) async fn former(cluster: &Cluster, wanted: &Manifest) -> Result<Option<Manifest>, InstallError> {
+pub(super) async fn former(cluster: &Cluster, wanted: &Manifest) -> Result<Option<Manifest>, CliError> {
     let Some(kind) = WORKLOADS.into_iter().find(|kind| **kind != *wanted.kind) else {
         return Ok(None);
     };
@@ -31,10 +32,14 @@ pub(super) async fn former(cluster: &Cluster, wanted: &Manifest) -> Result<Optio
                 text: String::new(),
                 ..wanted.clone()
             })),
-            Owner::Other(who) => Err(InstallError::Foreign { object, who }),
+            Owner::Other(who) => Err(owner::foreign(&object, &who).hint("nothing is applied")),
         },
         Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(InstallError::Former { object, error }),
+        Err(error) => Err(CliError::from(error)
+            .at(format_args!(
+                "cannot find out whether {object} is there, which would have to end first"
+            ))
+            .hint("nothing is applied")),
     }
 }
 
@@ -44,7 +49,7 @@ pub(super) async fn put_over(
     (former, wanted): (&Manifest, &[&Manifest]),
     args: &Install,
     end: Instant,
-) -> Result<(), InstallError> {
+) -> Result<(), CliError> {
     // The processes of before need their rights until they have ended.
     let is_late = |one: &&Manifest| installed::is_workload(one.kind) || is_role_of_leases(one);
     let (late, early): (Vec<&Manifest>, Vec<&Manifest>) = wanted.iter().copied().partition(is_late);
@@ -62,30 +67,27 @@ pub(super) async fn put_over(
 }
 
 /// What the server refuses it refuses before anything is stopped.
-async fn ask(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
+async fn ask(cluster: &Cluster, one: &Manifest) -> Result<(), CliError> {
     let how = Apply {
         manager: MANAGER,
         dry_run: true,
     };
     let taken = cluster.apply(one.kind, &one.name, how, &one.text).await;
-    taken.map_err(|error| InstallError::Apply {
-        object: shown(one),
-        error,
-    })
+    taken.map_err(|error| not_applied(one, error))
 }
 
-async fn stop(cluster: &Cluster, former: &Manifest, args: &Install, end: Instant) -> Result<(), InstallError> {
+async fn stop(cluster: &Cluster, former: &Manifest, args: &Install, end: Instant) -> Result<(), CliError> {
     let object = shown(former);
     let failed = |error| match error {
-        StopError::Refused(error) => InstallError::Stop {
-            object: object.clone(),
-            error,
-        },
-        StopError::Running(pods) => InstallError::Running {
-            object: object.clone(),
-            timeout: args.timeout,
-            pods: words::some(&pods),
-        },
+        StopError::Refused(error) => CliError::from(error)
+            .at(format_args!(
+                "{object} cannot be ended, whose place this installation takes"
+            ))
+            .hint("the command can be run again"),
+        StopError::Running(pods) => {
+            let object = format!("{object}, whose place this installation takes,");
+            stopping::not_ended(&object, args.timeout, &pods)
+        }
     };
     let namespace = &former.name.namespace;
     stopping::scale_down(cluster, former.kind, namespace)
@@ -105,7 +107,7 @@ async fn stop(cluster: &Cluster, former: &Manifest, args: &Install, end: Instant
 }
 
 /// Tells of volumes that no process has any more.
-pub(super) async fn tell_volumes(cluster: &Cluster, namespace: &str, members: u32) -> Result<(), InstallError> {
+pub(super) async fn tell_volumes(cluster: &Cluster, namespace: &str, members: u32) -> Result<(), CliError> {
     match volumes::from_member(cluster, namespace, members).await {
         Ok(names) => match volumes::told(namespace, &names) {
             Some(line) => print(&format!("{line}\n")),

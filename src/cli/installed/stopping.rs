@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
+use crate::cli::error::CliError;
 use crate::cli::install::MANAGER;
 use crate::cli::install::rollout::SELECTOR;
 use crate::cli::installed::{at, items};
-use bumpwright_api::ObjectName;
+use crate::cli::words;
+use bumpwright_api::{GoDuration, ObjectName};
 use bumpwright_kube::{Cluster, ClusterError, Kind, POD, Resource, STATEFUL_SET};
 
 /// The pause between two looks.
@@ -19,6 +21,15 @@ pub(crate) enum StopError {
     Refused(ClusterError),
     /// These pods have not ended in time.
     Running(Vec<String>),
+}
+
+/// That pods have not ended in time.
+pub(crate) fn not_ended(object: &str, timeout: GoDuration, pods: &[String]) -> CliError {
+    CliError::new(format!(
+        "the pods of {object} have not ended in {timeout}: {}",
+        words::some(pods)
+    ))
+    .hint("once they have, run the command again (kubectl delete pod --force if their node is lost)")
 }
 
 /// Scales a Deployment or StatefulSet of bumpwright to nothing.

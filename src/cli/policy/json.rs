@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::explain::Explained;
 use super::find::{Counts, Finding, Problem};
-use crate::cli::words;
+use crate::cli::error::CliError;
+use crate::cli::view::document;
 use bumpwright_edit::Reason;
 use bumpwright_policy::{GuardRefusal, LatestRef};
 
@@ -104,16 +105,15 @@ struct ErrorView<'a> {
 /// - `explanation` is null without `--explain`, and where the tags are not known. Its `listed` and `verdict` are null
 ///   for a tag that the exclusion list leaves out; `value` is what is compared; `place` counts from 1.
 /// - `error` has a reason of `update`'s skips: `PolicyNotReady` or `ScanFailed`. Another reason may come to be.
-#[must_use]
-pub fn render(findings: &[Finding]) -> String {
+///
+/// # Errors
+/// A value has no form as JSON.
+pub fn render(findings: &[Finding]) -> Result<String, CliError> {
     let document = Document {
         version: 1,
         policies: findings.iter().map(view).collect(),
     };
-    // Serialising strings and numbers into a string cannot fail; an empty document would be seen at once.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
-    words::json(&text).into_owned()
+    document::json(&document)
 }
 
 fn view(finding: &Finding) -> PolicyView<'_> {

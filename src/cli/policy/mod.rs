@@ -162,7 +162,7 @@ fn show(args: &Policy, findings: &[Finding]) -> Result<(), CliError> {
             };
             print_styled(&text)
         }
-        Output::Json => print(json::render(findings).as_bytes()),
+        Output::Json => print(json::render(findings)?.as_bytes()),
         Output::Html => print(html::render(findings)?.as_bytes()),
     };
     if args.output == Output::Json {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use crate::cli::console::complain;
+use crate::cli::console::{FAILED, complain};
 use crate::cli::process::{progress, waits};
 use crate::cli::words;
 use bumpwright_api::GoDuration;
@@ -33,9 +33,6 @@ const WITHOUT: [&str; 8] = [
 
 /// What the main thread of a process usually has.
 const STACK: usize = 8 << 20;
-
-/// An error, as everywhere.
-const FAILED: u8 = 2;
 
 /// Adds the flag to a command and those below it.
 pub(crate) fn everywhere(command: Command) -> Command {

@@ -9,6 +9,7 @@ use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
 use crate::cli::console;
+use crate::cli::error::{Attempt as _, CliError};
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
@@ -34,19 +35,6 @@ Exit codes:
 
 Documentation: docs/reference/commands.md";
 
-/// Why pages cannot be written.
-#[derive(Debug, thiserror::Error)]
-enum ManError {
-    #[error("there is no command {0}; `bumpwright --help` lists them")]
-    NoCommand(String),
-    #[error("cannot make the folder {0}: {1}")]
-    Folder(PathBuf, io::Error),
-    #[error("cannot write {0}: {1}")]
-    File(PathBuf, io::Error),
-    #[error("cannot print the page: {0}")]
-    Print(io::Error),
-}
-
 /// Runs the command, for the commands of this command line.
 #[must_use]
 pub(crate) fn run(args: &Man, command_line: Command) -> ExitCode {
@@ -59,25 +47,25 @@ pub(crate) fn run(args: &Man, command_line: Command) -> ExitCode {
 }
 
 /// Writes a page for the command, and for each command below it.
-fn export(command: &clap::Command, folder: &Path) -> Result<(), ManError> {
-    fs::create_dir_all(folder).map_err(|error| ManError::Folder(folder.to_owned(), error))?;
+fn export(command: &clap::Command, folder: &Path) -> Result<(), CliError> {
+    fs::create_dir_all(folder).at(format_args!("cannot make the folder {}", folder.display()))?;
     let page = Page::new(command.clone());
     let path = folder.join(page.get_filename());
-    let text = render(&page, command).map_err(ManError::Print)?;
-    fs::write(&path, text).map_err(|error| ManError::File(path.clone(), error))?;
+    let text = render(&page, command).at("cannot print the page")?;
+    fs::write(&path, text).at(format_args!("cannot write {}", path.display()))?;
     let below = command.get_subcommands().filter(|command| !command.is_hide_set());
     below.into_iter().try_for_each(|command| export(command, folder))
 }
 
-fn print(root: &clap::Command, name: Option<&str>) -> Result<(), ManError> {
+fn print(root: &clap::Command, name: Option<&str>) -> Result<(), CliError> {
     let command = match name {
         None => root,
-        Some(name) => root
-            .find_subcommand(name)
-            .ok_or_else(|| ManError::NoCommand(name.to_owned()))?,
+        Some(name) => root.find_subcommand(name).ok_or_else(|| {
+            CliError::new(format!("there is no command {name}")).hint("`bumpwright --help` lists them")
+        })?,
     };
-    let text = render(&Page::new(command.clone()), command).map_err(ManError::Print)?;
-    console::print(&text).map_err(ManError::Print)
+    let text = render(&Page::new(command.clone()), command).at("cannot print the page")?;
+    console::print(&text).at("cannot print the page")
 }
 
 /// The page: the sections of `clap_mangen`, and those of the text after the flags.

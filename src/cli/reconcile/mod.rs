@@ -6,8 +6,10 @@ pub(super) mod waiting;
 
 use std::process::ExitCode;
 
+use crate::cli::console::end_with;
+use crate::cli::error::CliError;
 use crate::cli::suspend::is_suspended;
-use crate::cli::view::{ViewError, at_within, end, kinds};
+use crate::cli::view::{at_within, kinds};
 use args::Reconcile;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, HELM_RELEASE, Kind};
@@ -22,15 +24,15 @@ const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 #[must_use]
 pub(super) fn run(args: &Reconcile) -> ExitCode {
     let limit = args.timeout.as_std();
-    end(at_within(limit, &args.place, async |cluster| {
+    end_with(at_within(limit, &args.place, async |cluster| {
         reconcile(args, &cluster).await
     }))
 }
 
-async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, ViewError> {
+async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, CliError> {
     let typed = kinds::typed(&args.words)?;
     let [(kind, name)] = typed.objects.as_slice() else {
-        return Err(ViewError::Typed("give one object: KIND NAME, or KIND/NAME".to_owned()));
+        return Err(CliError::new("give one object: KIND NAME, or KIND/NAME"));
     };
     let target = Target::find(cluster, kind, ObjectName::new(&args.place.namespace, name)).await?;
     checked(&target)?;
@@ -47,14 +49,14 @@ async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, ViewError>
 }
 
 /// The annotations of helm-controller that are asked for.
-fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, ViewError> {
+fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, CliError> {
     let flags = [(args.force, "--force", FORCE_AT), (args.reset, "--reset", RESET_AT)];
     let asked = flags.into_iter().filter(|(is_asked, ..)| *is_asked);
     let asked = asked.map(|(_, flag, annotation)| {
         if kind.is(&HELM_RELEASE) {
             Ok(annotation)
         } else {
-            Err(ViewError::Typed(format!(
+            Err(CliError::new(format!(
                 "{flag} is for HelmReleases, not for a {}",
                 kind.kind
             )))
@@ -64,8 +66,8 @@ fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, ViewError> {
 }
 
 /// What it is made of, the first to reconcile first: of a chart its repository, too.
-async fn sources(cluster: &Cluster, target: &Target) -> Result<Vec<Target>, ViewError> {
-    let none = || ViewError::Typed(format!("--with-source: a {} has no source", target.resource.gvk.kind));
+async fn sources(cluster: &Cluster, target: &Target) -> Result<Vec<Target>, CliError> {
+    let none = || CliError::new(format!("--with-source: a {} has no source", target.resource.gvk.kind));
     let (mut next, mut found) = (Some(target.source().ok_or_else(none)?), Vec::new());
     while let Some((kind, name)) = next.take() {
         let source = Target::find(cluster, kind, name).await?;
@@ -80,20 +82,20 @@ async fn sources(cluster: &Cluster, target: &Target) -> Result<Vec<Target>, View
     Ok(found)
 }
 
-async fn one(cluster: &Cluster, target: &Target, also: &[&str], args: &Reconcile) -> Result<u8, ViewError> {
+async fn one(cluster: &Cluster, target: &Target, also: &[&str], args: &Reconcile) -> Result<u8, CliError> {
     let request = waiting::request(cluster, target, also).await?;
     waiting::until_ready(cluster, target, Some(&request), args.timeout.as_std()).await
 }
 
 /// Whether it can be reconciled.
-fn checked(target: &Target) -> Result<(), ViewError> {
+fn checked(target: &Target) -> Result<(), CliError> {
     if target.is_static() {
         let text = format!("{target} cannot be reconciled: it is of the type oci, which is read with each chart");
-        return Err(ViewError::Refused(text));
+        return Err(CliError::new(text));
     }
     if target.resource.gvk.kind == EXTERNAL_ARTIFACT.kind {
         let text = format!("{target} cannot be reconciled: another controller makes it");
-        return Err(ViewError::Refused(text));
+        return Err(CliError::new(text));
     }
     if is_suspended(&target.object) {
         let command = format!(
@@ -102,7 +104,7 @@ fn checked(target: &Target) -> Result<(), ViewError> {
             target.name.name
         );
         let text = format!("{target} is suspended: `{command} -n {}`", target.name.namespace);
-        Err(ViewError::Refused(text))
+        Err(CliError::new(text))
     } else {
         Ok(())
     }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::cli::error::CliError;
 use crate::cli::installed::at;
-use crate::cli::view::{ViewError, kinds};
+use crate::cli::view::{kinds, no_kinds, not_found};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
     Cluster, ClusterError, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_REPOSITORY, Kind, Resource,
@@ -33,7 +34,7 @@ impl Target {
     ///
     /// # Errors
     /// It is not there, or its kind is not; or another error of the server.
-    pub(in crate::cli) async fn find(cluster: &Cluster, kind: &Kind, name: ObjectName) -> Result<Self, ViewError> {
+    pub(in crate::cli) async fn find(cluster: &Cluster, kind: &Kind, name: ObjectName) -> Result<Self, CliError> {
         let resource = served(cluster, kind).await?;
         let object = cluster.fetch(&resource, &name).await;
         let mut object = object.map_err(|error| found(&resource, &name, error))?;
@@ -48,7 +49,7 @@ impl Target {
     ///
     /// # Errors
     /// The kind is not there; or another error of the server.
-    pub(in crate::cli) async fn all(cluster: &Cluster, kind: &Kind, namespace: &str) -> Result<Vec<Self>, ViewError> {
+    pub(in crate::cli) async fn all(cluster: &Cluster, kind: &Kind, namespace: &str) -> Result<Vec<Self>, CliError> {
         let resource = served(cluster, kind).await?;
         let mut objects = cluster.list(&resource, namespace, "").await?;
         let objects = std::mem::take(&mut *objects).into_iter();
@@ -99,22 +100,17 @@ impl Target {
 }
 
 /// The kind at the version that the server has.
-async fn served(cluster: &Cluster, kind: &Kind) -> Result<Resource, ViewError> {
+async fn served(cluster: &Cluster, kind: &Kind) -> Result<Resource, CliError> {
     let wanted = Resource::of(kind, true);
     let found = cluster.resource_at_any_version(&wanted.gvk).await?;
-    let found = found.ok_or_else(|| ViewError::NoKinds(vec![kind.kind.to_owned()]))?;
+    let found = found.ok_or_else(|| no_kinds(&[kind.kind]))?;
     Ok((*found).clone())
 }
 
 /// That an object is not there, in words; or another error as it is.
-pub(in crate::cli) fn found(resource: &Resource, name: &ObjectName, error: ClusterError) -> ViewError {
+pub(in crate::cli) fn found(resource: &Resource, name: &ObjectName, error: ClusterError) -> CliError {
     if error.is_not_found() {
-        ViewError::NotFound {
-            kind: resource.gvk.kind.clone(),
-            name: name.name.clone(),
-            namespace: name.namespace.clone(),
-            hint: String::new(),
-        }
+        not_found(&resource.gvk.kind, &name.name, &name.namespace)
     } else {
         error.into()
     }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::object::{Target, found};
+use crate::cli::error::CliError;
 use crate::cli::images::now;
 use crate::cli::installed::{at, items};
-use crate::cli::view::ViewError;
 use crate::cli::words;
 use bumpwright_gostd::RFC_3339_NANO;
 use bumpwright_kube::Cluster;
@@ -30,7 +30,7 @@ pub(in crate::cli) fn say(text: &str) {
 ///
 /// # Errors
 /// Whatever the server says.
-pub(in crate::cli) async fn request(cluster: &Cluster, target: &Target, also: &[&str]) -> Result<String, ViewError> {
+pub(in crate::cli) async fn request(cluster: &Cluster, target: &Target, also: &[&str]) -> Result<String, CliError> {
     let Target { resource, name, .. } = target;
     let request = now().written(RFC_3339_NANO);
     let keys = [REQUESTED_AT].into_iter().chain(also.iter().copied());
@@ -62,7 +62,7 @@ pub(in crate::cli) async fn until_ready(
     target: &Target,
     request: Option<&str>,
     limit: Duration,
-) -> Result<u8, ViewError> {
+) -> Result<u8, CliError> {
     let Target { resource, name, .. } = target;
     say(&format!("◎ waiting for {target}"));
     let end = Instant::now() + limit;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::words;
 
 /// Limit on file names, in bytes, of all common file systems.
@@ -31,17 +31,8 @@ pub(super) fn title(kind: &str, namespace: &str, name: &str) -> String {
     words::inline(&title).into_owned()
 }
 
-/// Why files cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FilesError {
-    #[error("{0}: {1}")]
-    File(PathBuf, io::Error),
-    #[error("{object} cannot be written to a file {file:?}: {why}; -o FILE writes all objects to one file")]
-    Name { object: String, file: String, why: String },
-}
-
 /// Writes the objects into a folder; none if one of them cannot be written.
-pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), FilesError> {
+pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), CliError> {
     let namespaces: BTreeSet<_> = objects.iter().filter_map(|object| object.namespace.as_ref()).collect();
     let mut files: BTreeMap<String, &BuiltObject> = BTreeMap::new();
     for object in objects {
@@ -51,14 +42,14 @@ pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), FilesE
             None => unusable(folder, &file),
         };
         if let Some(why) = why {
-            let object = object.title.clone();
-            return Err(FilesError::Name { object, file, why });
+            let text = format!("{} cannot be written to a file {file:?}: {why}", object.title);
+            return Err(CliError::new(text).hint("-o FILE writes all objects to one file"));
         }
         files.insert(file, object);
     }
     for (file, object) in files {
         let path = folder.join(file);
-        fs::write(&path, &object.text).map_err(|error| FilesError::File(path.clone(), error))?;
+        fs::write(&path, &object.text).at(path.display())?;
     }
     Ok(())
 }

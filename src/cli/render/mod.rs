@@ -8,27 +8,14 @@ mod files;
 mod kustomization;
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::console::{end, print, say};
-use bumpwright_kustomize::{Build, BuildError};
+use crate::cli::error::{Attempt as _, CliError};
+use bumpwright_kustomize::Build;
 use charts::WithCharts;
-use files::{BuiltObject, FilesError};
-
-/// The output cannot be written.
-#[derive(Debug, thiserror::Error)]
-enum OutputError {
-    #[error("{0}: {1}")]
-    File(PathBuf, io::Error),
-    #[error(transparent)]
-    Files(#[from] FilesError),
-    #[error("cannot print what was built: {0}")]
-    Print(io::Error),
-    #[error(transparent)]
-    Value(#[from] BuildError),
-}
+use files::BuiltObject;
 
 /// Runs the command.
 #[must_use]
@@ -36,36 +23,32 @@ pub fn run(args: &args::Build) -> ExitCode {
     if args.flux.kustomization.is_some() {
         return kustomization::build::run(args);
     }
-    if let Err(error) = args.flux.check() {
-        return end(Err(error));
-    }
-    let built = match building::build(
-        &args.target,
-        &args.building,
-        &WithCharts::by_chance(building::world(&args.flux.bounds)),
-    ) {
-        Ok(built) => built,
-        Err(error) => return end(Err(error)),
-    };
+    end(build(args))
+}
+
+fn build(args: &args::Build) -> Result<(), CliError> {
+    args.flux.check()?;
+    let world = WithCharts::by_chance(building::world(&args.flux.bounds));
+    let built = building::build(&args.target, &args.building, &world)?;
     for warning in &built.warnings {
         say("warning", warning);
     }
-    end(output(&built, args.output.as_deref()))
+    output(&built, args.output.as_deref())
 }
 
-fn output(built: &Build, path: Option<&Path>) -> Result<(), OutputError> {
+fn output(built: &Build, path: Option<&Path>) -> Result<(), CliError> {
     if let Some(folder) = path.filter(|path| path.is_dir()) {
         return files(built, folder);
     }
     let text = built.to_yaml()?;
     match path {
-        Some(file) => fs::write(file, text).map_err(|error| OutputError::File(file.to_owned(), error)),
-        None => print(text.as_bytes()).map_err(OutputError::Print),
+        Some(file) => fs::write(file, text).at(file.display()),
+        None => print(text.as_bytes()).at("cannot print what was built"),
     }
 }
 
 /// Writes a file for each object.
-fn files(built: &Build, folder: &Path) -> Result<(), OutputError> {
+fn files(built: &Build, folder: &Path) -> Result<(), CliError> {
     let mut objects = Vec::new();
     for object in &built.objects {
         let (id, mut text) = (object.id(), String::new());
@@ -80,5 +63,5 @@ fn files(built: &Build, folder: &Path) -> Result<(), OutputError> {
             text,
         });
     }
-    Ok(files::write(&objects, folder)?)
+    files::write(&objects, folder)
 }

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::cli::console::{print_on, print_styled, say};
+use crate::cli::console::{cannot_print, end_with, print_on, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::view::args::Shape;
 use crate::cli::view::read::{Seen, read};
 use crate::cli::view::watch::Watch;
-use crate::cli::view::{ViewError, at, document, end, text as words};
+use crate::cli::view::{at, document, text as words};
 use args::Status;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, NAMESPACE, Resource};
@@ -32,14 +33,14 @@ struct Document<'a> {
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Status) -> ExitCode {
-    end(at(&args.places.place, async |cluster| show(args, &cluster).await))
+    end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
 }
 
-async fn show(args: &Status, cluster: &Cluster) -> Result<u8, ViewError> {
+async fn show(args: &Status, cluster: &Cluster) -> Result<u8, CliError> {
     let namespace = args.places.namespace();
     let seen = read(cluster, namespace).await?;
     let overview = seen.overview(namespace);
-    print_styled(&rendered(args, &seen, &overview)?).map_err(ViewError::Print)?;
+    print_styled(&rendered(args, &seen, &overview)?).map_err(cannot_print)?;
     if args.output != Shape::Text {
         seen.notes.iter().for_each(|note| say("note", note));
     }
@@ -80,7 +81,7 @@ async fn nothing(cluster: &Cluster, namespace: Option<&str>, overview: &Overview
 
 /// Shows it again and again until the reader is gone. What was shown stays in sight where there is no
 /// screen to be cleared.
-async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), ViewError> {
+async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), CliError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, &seen, namespace);
     let is_screen = std::io::stdout().is_terminal() && args.output == Shape::Text;
@@ -102,7 +103,7 @@ async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overvi
             continue;
         }
         let text = rendered(args, &seen, &next)?;
-        if !print_on(&format!("{before}{text}")).map_err(ViewError::Print)? {
+        if !print_on(&format!("{before}{text}")).map_err(cannot_print)? {
             return Ok(());
         }
         shown = next;
@@ -110,7 +111,7 @@ async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overvi
 }
 
 /// What was seen, in the format that is asked for.
-fn rendered(args: &Status, seen: &Seen, overview: &Overview) -> Result<String, ViewError> {
+fn rendered(args: &Status, seen: &Seen, overview: &Overview) -> Result<String, CliError> {
     let document = Document {
         version: document::VERSION,
         overview,

@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::cli::console::end_with;
+use crate::cli::error::CliError;
 use crate::cli::reconcile::object::{Target, found};
 use crate::cli::reconcile::waiting;
-use crate::cli::view::{ViewError, at, at_within, end, kinds};
+use crate::cli::view::{at, at_within, kinds};
 use args::{Objects, Resume, Suspend};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, Resource};
@@ -16,7 +18,7 @@ use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, Resource};
 /// Runs `suspend`.
 #[must_use]
 pub(super) fn suspend(args: &Suspend) -> ExitCode {
-    end(at(&args.objects.place, async |cluster| {
+    end_with(at(&args.objects.place, async |cluster| {
         set(&cluster, &args.objects, true).await?;
         Ok(0)
     }))
@@ -26,7 +28,7 @@ pub(super) fn suspend(args: &Suspend) -> ExitCode {
 #[must_use]
 pub(super) fn resume(args: &Resume) -> ExitCode {
     let limit = args.timeout.as_std();
-    end(at_within(limit, &args.objects.place, async |cluster| {
+    end_with(at_within(limit, &args.objects.place, async |cluster| {
         let resumed = set(&cluster, &args.objects, false).await?;
         let mut code = 0;
         for target in resumed.iter().filter(|_| args.wait) {
@@ -37,7 +39,7 @@ pub(super) fn resume(args: &Resume) -> ExitCode {
 }
 
 /// Sets `spec.suspend` of all of them.
-async fn set(cluster: &Cluster, objects: &Objects, suspend: bool) -> Result<Vec<Target>, ViewError> {
+async fn set(cluster: &Cluster, objects: &Objects, suspend: bool) -> Result<Vec<Target>, CliError> {
     let targets = targets(cluster, objects).await?;
     for target in &targets {
         set_one(cluster, target, suspend).await?;
@@ -45,11 +47,11 @@ async fn set(cluster: &Cluster, objects: &Objects, suspend: bool) -> Result<Vec<
     Ok(targets)
 }
 
-async fn targets(cluster: &Cluster, objects: &Objects) -> Result<Vec<Target>, ViewError> {
+async fn targets(cluster: &Cluster, objects: &Objects) -> Result<Vec<Target>, CliError> {
     let typed = kinds::typed(&objects.words)?;
     if objects.all != typed.objects.is_empty() {
         let text = "give the names of objects, or a kind and --all";
-        return Err(ViewError::Typed(text.to_owned()));
+        return Err(CliError::new(text));
     }
     let mut targets = Vec::new();
     for (kind, name) in typed.objects {
@@ -65,11 +67,11 @@ async fn targets(cluster: &Cluster, objects: &Objects) -> Result<Vec<Target>, Vi
     Ok(targets)
 }
 
-async fn set_one(cluster: &Cluster, target: &Target, suspend: bool) -> Result<(), ViewError> {
+async fn set_one(cluster: &Cluster, target: &Target, suspend: bool) -> Result<(), CliError> {
     let Target { resource, name, .. } = target;
     if resource.gvk.kind == EXTERNAL_ARTIFACT.kind {
         let text = format!("{target} cannot be suspended: another controller makes it");
-        return Err(ViewError::Refused(text));
+        return Err(CliError::new(text));
     }
     let word = if suspend { "suspended" } else { "resumed" };
     if is_suspended(&target.object) == suspend {
@@ -88,10 +90,10 @@ async fn set_one(cluster: &Cluster, target: &Target, suspend: bool) -> Result<()
 }
 
 /// Definitions of older versions drop the field.
-fn unknown(resource: &Resource) -> ViewError {
+fn unknown(resource: &Resource) -> CliError {
     let kind = &resource.gvk.kind;
     let version = resource.gvk.api_version();
-    ViewError::Refused(format!("the {kind} of this cluster, {version}, has no spec.suspend"))
+    CliError::new(format!("the {kind} of this cluster, {version}, has no spec.suspend"))
 }
 
 pub(super) fn is_suspended(object: &Value) -> bool {

@@ -1,6 +1,7 @@
 //! Kinds of any group as people spell them.
 
-use crate::cli::view::{ViewError, kinds};
+use crate::cli::error::CliError;
+use crate::cli::view::kinds;
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_overview::Entry;
 
@@ -86,8 +87,8 @@ fn is_name(word: &str, kind: &str) -> bool {
 ///
 /// # Errors
 /// It is neither.
-pub(super) fn typed(words: &[String]) -> Result<(Spelled, String), ViewError> {
-    let wrong = || ViewError::Typed("give one object: KIND NAME, or KIND/NAME".to_owned());
+pub(super) fn typed(words: &[String]) -> Result<(Spelled, String), CliError> {
+    let wrong = || CliError::new("give one object: KIND NAME, or KIND/NAME");
     let (kind, name) = match words {
         [one] => {
             let (kind, name) = one.split_once('/').ok_or_else(wrong)?;

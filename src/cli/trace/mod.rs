@@ -10,10 +10,11 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::cli::console::{print, print_styled, say};
+use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::view::args::Shape;
 use crate::cli::view::read::objects;
-use crate::cli::view::{ViewError, at, document, end};
+use crate::cli::view::{at, document};
 use args::Trace;
 use bumpwright_kube::Cluster;
 use bumpwright_overview::{Release, Trace as Traced};
@@ -39,10 +40,10 @@ struct Document<'a> {
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Trace) -> ExitCode {
-    end(at(&args.place, async |cluster| show(args, &cluster).await))
+    end_with(at(&args.place, async |cluster| show(args, &cluster).await))
 }
 
-async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, ViewError> {
+async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, CliError> {
     let (kind, name) = kind::typed(&args.object)?;
     let seen = objects(cluster, Some(&args.place.namespace)).await?;
     let subject = Subject::find(cluster, &seen.world, &kind, &args.place.namespace, &name).await?;
@@ -71,6 +72,6 @@ async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, ViewError> {
         Shape::Json => print(document::json(&document)?.as_bytes()),
         Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
     };
-    printed.map_err(ViewError::Print)?;
+    printed.map_err(cannot_print)?;
     Ok(u8::from(traces.is_empty()))
 }

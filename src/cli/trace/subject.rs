@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::kind::Spelled;
+use crate::cli::error::CliError;
 use crate::cli::installed::{at, items};
-use crate::cli::view::ViewError;
+use crate::cli::view::not_found;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind, HELM_RELEASE};
 use bumpwright_overview::{Entry, Id, Meta, World, release_entry};
@@ -41,7 +42,7 @@ impl Subject {
         kind: &Spelled,
         namespace: &str,
         name: &str,
-    ) -> Result<Self, ViewError> {
+    ) -> Result<Self, CliError> {
         let mut subject = Self::default();
         let is_meant = |entry: &Entry| {
             let is_there = entry.namespace.is_empty() || entry.namespace == namespace;
@@ -51,17 +52,15 @@ impl Subject {
             subject.take(cluster, world, found).await;
             return Ok(subject);
         }
-        let not_found = |hint: &str| ViewError::NotFound {
-            kind: kind.word().to_owned(),
-            name: name.to_owned(),
-            namespace: namespace.to_owned(),
-            hint: hint.to_owned(),
-        };
+        let not_found = || not_found(kind.word(), name, namespace);
         let Some(known) = &kind.known else {
-            return Err(not_found(" that a Kustomization has applied"));
+            return Err(CliError::new(format!(
+                "{} that a Kustomization has applied",
+                not_found()
+            )));
         };
         let object = fetch(cluster, known, &ObjectName::new(namespace, name)).await?;
-        let object = object.ok_or_else(|| not_found(""))?;
+        let object = object.ok_or_else(not_found)?;
         subject.follow(cluster, world, object, namespace).await?;
         Ok(subject)
     }
@@ -73,7 +72,7 @@ impl Subject {
         world: &World,
         mut object: Value,
         namespace: &str,
-    ) -> Result<(), ViewError> {
+    ) -> Result<(), CliError> {
         for _ in 0..OWNERS {
             self.chain.push(entry_of(&object).to_string());
             self.images = Some(images(&object));

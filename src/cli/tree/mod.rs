@@ -10,12 +10,13 @@ use std::process::ExitCode;
 use anstyle::Style;
 use serde::Serialize;
 
-use crate::cli::console::{print, print_styled, say};
+use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
+use crate::cli::error::CliError;
 use crate::cli::view::args::Shape;
 use crate::cli::view::read::objects;
 use crate::cli::view::table::cut;
 use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, columns, first_line};
-use crate::cli::view::{ViewError, at, document, end, kinds};
+use crate::cli::view::{at, document, kinds, not_found};
 use crate::cli::words;
 use args::Tree;
 use bumpwright_api::ObjectName;
@@ -32,19 +33,17 @@ struct Document<'a> {
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Tree) -> ExitCode {
-    end(at(&args.place, async |cluster| show(args, &cluster).await))
+    end_with(at(&args.place, async |cluster| show(args, &cluster).await))
 }
 
-async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, ViewError> {
+async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, CliError> {
     let id = id(args)?;
     let seen = objects(cluster, Some(&id.name.namespace)).await?;
     seen.notes.iter().for_each(|note| say("note", note));
-    let mut tree = seen.world.tree(&id).ok_or_else(|| ViewError::NotFound {
-        kind: id.kind.clone(),
-        name: id.name.name.clone(),
-        namespace: id.name.namespace.clone(),
-        hint: String::new(),
-    })?;
+    let mut tree = seen
+        .world
+        .tree(&id)
+        .ok_or_else(|| not_found(&id.kind, &id.name.name, &id.name.namespace))?;
     if args.health {
         if seen.world.is_elsewhere(&id) {
             say("note", "its objects are in another cluster, which is not asked");
@@ -64,22 +63,22 @@ async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, ViewError> {
         Shape::Json => print(document::json(&document)?.as_bytes()),
         Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
     };
-    printed.map_err(ViewError::Print)?;
+    printed.map_err(cannot_print)?;
     Ok(0)
 }
 
-fn id(args: &Tree) -> Result<Id, ViewError> {
+fn id(args: &Tree) -> Result<Id, CliError> {
     let typed = kinds::typed(&args.object)?;
     let kind = typed.kind.kind;
     if ![&KUSTOMIZATION, &HELM_RELEASE].contains(&typed.kind) {
-        return Err(ViewError::Typed(format!(
+        return Err(CliError::new(format!(
             "{kind} has no tree: only Kustomizations and HelmReleases have one"
         )));
     }
     match typed.objects.as_slice() {
         [(_, name)] => Ok(Id::new(kind, ObjectName::new(&args.place.namespace, name))),
-        _ => Err(ViewError::Typed(
-            "give one object: kustomization NAME, ks/NAME, helmrelease NAME, or hr/NAME".to_owned(),
+        _ => Err(CliError::new(
+            "give one object: kustomization NAME, ks/NAME, helmrelease NAME, or hr/NAME",
         )),
     }
 }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 
-use crate::cli::error::CliError;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::install::manifests::Manifest;
 use crate::cli::install::{MANAGER, shown};
 use crate::cli::installed::leases;
@@ -25,62 +25,21 @@ use bumpwright_kube::{Cluster, ClusterError, Deletion, Kind, NAMESPACE, Resource
 use bumpwright_overview::Leadership;
 use plan::{FINALIZER, Plan, objects, resource};
 
-/// Why something was not removed.
-#[derive(Debug, thiserror::Error)]
-enum UninstallError {
-    #[error("cannot start: {0}")]
-    Runtime(io::Error),
-    #[error("cannot print: {0}")]
-    Print(io::Error),
-    #[error(transparent)]
-    Connect(ClusterError),
-    #[error(
-        "cannot list the Deployments and StatefulSets of all namespaces, to find installations that need what would be removed: {0}"
-    )]
-    Controllers(ClusterError),
-    #[error("cannot read {object}: {error}; nothing is removed")]
-    Read { object: String, error: ClusterError },
-    #[error("{object} was not made by `bumpwright install` but by {who}: remove it with that tool; nothing is removed")]
-    Foreign { object: String, who: String },
-    #[error("--crds would delete {0}; give --yes to do that. Nothing is removed")]
-    Unconfirmed(String),
-    #[error("nothing is removed")]
-    Declined,
-    #[error("cannot remove {object}: {error}; what came before it is removed, and the command can be run again")]
-    Remove { object: String, error: ClusterError },
-    #[error(
-        "the pods of {object} have not ended in {timeout}: {pods}; once they have, run the command again (kubectl delete pod --force if \
-         their node is lost)"
-    )]
-    Running {
-        object: String,
-        timeout: String,
-        pods: String,
-    },
-    #[error("customresourcedefinition.apiextensions.k8s.io/{name} is not gone after {timeout}: {left}")]
-    Remains {
-        name: String,
-        timeout: String,
-        left: String,
-    },
-}
-
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Uninstall) -> ExitCode {
     console::end(try_run(args))
 }
 
-fn try_run(args: &Uninstall) -> Result<(), UninstallError> {
-    let runtime = cluster::runtime().map_err(UninstallError::Runtime)?;
+fn try_run(args: &Uninstall) -> Result<(), CliError> {
+    let runtime = cluster::runtime().at("cannot start")?;
     runtime.block_on(uninstall(args))
 }
 
-async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
+async fn uninstall(args: &Uninstall) -> Result<(), CliError> {
     let target = &args.target;
     let limit = args.timeout.as_std();
-    let cluster = cluster::connect_within(limit, target.kubeconfig.clone(), target.context.clone());
-    let cluster = cluster.await.map_err(UninstallError::Connect)?;
+    let cluster = cluster::connect_within(limit, target.kubeconfig.clone(), target.context.clone()).await?;
     let plan = Plan::make(&cluster, &target.namespace, args.crds).await?;
     if !args.dry_run && !plan.definitions.is_empty() {
         confirm(args, &doomed(&plan))?;
@@ -178,25 +137,33 @@ fn doomed(plan: &Plan) -> String {
     )
 }
 
-fn confirm(args: &Uninstall, what: &str) -> Result<(), UninstallError> {
+fn confirm(args: &Uninstall, what: &str) -> Result<(), CliError> {
     if args.yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        return Err(UninstallError::Unconfirmed(what.to_owned()));
+        return Err(
+            CliError::new(format!("--crds would delete {what}")).hint("give --yes to do that. Nothing is removed")
+        );
     }
     let mut stderr = io::stderr();
     let asked = write!(stderr, "This deletes {what}. Go on? [y/N] ").and_then(|()| stderr.flush());
-    asked.map_err(UninstallError::Print)?;
+    asked.at(CANNOT_PRINT)?;
     let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(UninstallError::Print)?;
+    io::stdin().lock().read_line(&mut answer).at(CANNOT_PRINT)?;
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(UninstallError::Declined),
+        _ => Err(CliError::new("nothing is removed")),
     }
+}
+
+const CANNOT_PRINT: &str = "cannot print";
+
+/// That an object cannot be removed.
+fn not_removed(object: &str, error: ClusterError) -> CliError {
+    CliError::from(error)
+        .at(format_args!("cannot remove {object}"))
+        .hint("what came before it is removed, and the command can be run again")
 }
 
 /// The pause between two looks.
@@ -210,7 +177,7 @@ struct Removal<'a> {
 
 impl Removal<'_> {
     /// Ends the pods: they release their leases, and put no finalizer back.
-    async fn stop(&self, plan: &Plan) -> Result<(), UninstallError> {
+    async fn stop(&self, plan: &Plan) -> Result<(), CliError> {
         if self.args.dry_run {
             return Ok(());
         }
@@ -227,20 +194,16 @@ impl Removal<'_> {
         ended.map_err(|error| self.not_stopped(one, error))
     }
 
-    fn not_stopped(&self, one: &Controller, error: StopError) -> UninstallError {
+    fn not_stopped(&self, one: &Controller, error: StopError) -> CliError {
         let object = workload(one.kind);
         match error {
-            StopError::Refused(error) => UninstallError::Remove { object, error },
-            StopError::Running(pods) => UninstallError::Running {
-                object,
-                timeout: self.args.timeout.to_string(),
-                pods: words::some(&pods),
-            },
+            StopError::Refused(error) => not_removed(&object, error),
+            StopError::Running(pods) => stopping::not_ended(&object, self.args.timeout, &pods),
         }
     }
 
     /// Names the volumes that are left. Who cannot list them and had one process had none.
-    async fn volumes(&self, plan: &Plan) -> Result<(), UninstallError> {
+    async fn volumes(&self, plan: &Plan) -> Result<(), CliError> {
         let namespace = &self.args.target.namespace;
         match volumes::from_member(&self.cluster, namespace, 0).await {
             Ok(names) => match volumes::told(namespace, &names) {
@@ -272,11 +235,9 @@ impl Removal<'_> {
     }
 
     /// Takes the finalizer off all objects of a kind that have it.
-    async fn finish(&self, kind: &'static Kind, scope: &str) -> Result<(), UninstallError> {
-        let failed = |name: &str, error| UninstallError::Remove {
-            object: format!("the finalizer of {}/{name}", cluster::kind(kind)),
-            error,
-        };
+    async fn finish(&self, kind: &'static Kind, scope: &str) -> Result<(), CliError> {
+        let failed =
+            |name: &str, error| not_removed(&format!("the finalizer of {}/{name}", cluster::kind(kind)), error);
         let all = objects(&self.cluster, kind, scope)
             .await
             .map_err(|error| failed("*", error))?;
@@ -307,28 +268,21 @@ impl Removal<'_> {
         Ok(())
     }
 
-    async fn delete(&self, one: &Manifest) -> Result<(), UninstallError> {
+    async fn delete(&self, one: &Manifest) -> Result<(), CliError> {
         if !self.args.dry_run {
-            delete(&self.cluster, one)
-                .await
-                .map_err(|error| UninstallError::Remove {
-                    object: shown(one),
-                    error,
-                })?;
+            let deleted = delete(&self.cluster, one).await;
+            deleted.map_err(|error| not_removed(&shown(one), error))?;
         }
         print(&format!("{}{}", deleted(one), self.dry()))
     }
 
     /// A definition is gone once its objects are.
-    async fn await_gone(&self, one: &plan::Definition) -> Result<(), UninstallError> {
+    async fn await_gone(&self, one: &plan::Definition) -> Result<(), CliError> {
         if self.args.dry_run {
             return Ok(());
         }
         let end = Instant::now() + self.args.timeout.as_std();
-        let failed = |error| UninstallError::Remove {
-            object: shown(&one.manifest),
-            error,
-        };
+        let failed = |error| not_removed(&shown(&one.manifest), error);
         loop {
             match self.cluster.fetch(&resource(&one.manifest), &one.manifest.name).await {
                 Err(error) if error.is_not_found() => return Ok(()),
@@ -340,18 +294,19 @@ impl Removal<'_> {
                     .iter()
                     .map(|(name, finalizers)| format!("{name} has the finalizers {}", finalizers.join(", ")))
                     .collect();
-                return Err(UninstallError::Remains {
-                    name: one.manifest.name.name.clone(),
-                    timeout: self.args.timeout.to_string(),
-                    left: words::some(&left),
-                });
+                return Err(CliError::new(format!(
+                    "customresourcedefinition.apiextensions.k8s.io/{} is not gone after {}: {}",
+                    one.manifest.name.name,
+                    self.args.timeout,
+                    words::some(&left)
+                )));
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
     /// Deletes the namespace unless something else is in it.
-    async fn namespace(&self, one: &Manifest, plan: &Plan) -> Result<(), UninstallError> {
+    async fn namespace(&self, one: &Manifest, plan: &Plan) -> Result<(), CliError> {
         match namespace::others(&self.cluster, &one.name.name, plan).await {
             Ok(others) if others.is_empty() => self.delete(one).await,
             Ok(others) => print(&format!(
@@ -379,7 +334,7 @@ fn gone_or(done: Result<(), ClusterError>) -> Result<(), ClusterError> {
     }
 }
 
-fn print(line: &str) -> Result<(), UninstallError> {
+fn print(line: &str) -> Result<(), CliError> {
     let line = format!("{}\n", words::inline(line));
-    console::print(line.as_bytes()).map_err(UninstallError::Print)
+    console::print(line.as_bytes()).at(CANNOT_PRINT)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::cli::error::CliError;
 use crate::cli::install::MANAGER;
 use crate::cli::installed::{at, items};
 
@@ -41,6 +42,13 @@ fn managers(object: &Value, is_wanted: impl Fn(&Value) -> bool) -> BTreeSet<&str
         .filter(|entry| at(entry, "/subresource").is_empty() && is_wanted(entry))
         .map(|entry| at(entry, "/manager"))
         .collect()
+}
+
+/// That somebody else made an object.
+pub(in crate::cli) fn foreign(object: &str, who: &str) -> CliError {
+    CliError::new(format!(
+        "{object} was not made by `bumpwright install` but by {who}: remove it with that tool"
+    ))
 }
 
 fn named(managers: &BTreeSet<&str>) -> String {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::UninstallError;
 use super::owner::{self, Owner};
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, Manifest, former_bindings, manifests};
 use crate::cli::install::{shards, shown};
@@ -45,10 +45,10 @@ pub(super) struct Definition {
 
 impl Plan {
     /// Looks at all objects that an installation in this namespace can have.
-    pub(super) async fn make(cluster: &Cluster, namespace: &str, crds: bool) -> Result<Self, UninstallError> {
-        let others = installed::controllers(cluster)
-            .await
-            .map_err(UninstallError::Controllers)?;
+    pub(super) async fn make(cluster: &Cluster, namespace: &str, crds: bool) -> Result<Self, CliError> {
+        let others = installed::controllers(cluster).await.at(
+            "cannot list the Deployments and StatefulSets of all namespaces, to find installations that need what would be removed",
+        )?;
         let (ours, others): (Vec<_>, Vec<_>) = others
             .into_iter()
             .partition(|one| one.is_ours() && one.namespace == namespace);
@@ -77,7 +77,7 @@ impl Plan {
         object: &Value,
         namespace: &str,
         elsewhere: Option<&Controller>,
-    ) -> Result<(), UninstallError> {
+    ) -> Result<(), CliError> {
         if *manifest.kind == NAMESPACE && object.pointer("/metadata/deletionTimestamp").is_some() {
             return Ok(());
         }
@@ -88,8 +88,7 @@ impl Plan {
         };
         if let Owner::Other(who) = owner {
             if is_workload(manifest.kind) {
-                let object = shown(&manifest);
-                return Err(UninstallError::Foreign { object, who });
+                return Err(owner::foreign(&shown(&manifest), &who).hint("nothing is removed"));
             }
             self.keep(&manifest, &format!("it was made by {who}"));
             return Ok(());
@@ -130,7 +129,7 @@ impl Plan {
     }
 
     /// The definitions that no other client manages and no other controller needs.
-    async fn definitions(&mut self, cluster: &Cluster, others: &[Controller]) -> Result<(), UninstallError> {
+    async fn definitions(&mut self, cluster: &Cluster, others: &[Controller]) -> Result<(), CliError> {
         let all = everything("flux-system", true);
         for manifest in all.into_iter().filter(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION) {
             let Some(object) = found(cluster, &manifest).await? else {
@@ -152,10 +151,8 @@ impl Plan {
                 self.keep(&manifest, &why);
                 continue;
             }
-            let objects = objects(cluster, kind, "").await.map_err(|error| UninstallError::Read {
-                object: shown(&manifest),
-                error,
-            })?;
+            let objects = objects(cluster, kind, "").await;
+            let objects = objects.map_err(|error| not_read(&manifest, error))?;
             let unfinished = (kind, String::new());
             self.unfinished.retain(|(other, _)| *other != kind);
             self.unfinished.push(unfinished);
@@ -223,15 +220,18 @@ fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
 }
 
 /// The object of a manifest; None when it, or its kind, is not there.
-async fn found(cluster: &Cluster, manifest: &Manifest) -> Result<Option<Value>, UninstallError> {
+async fn found(cluster: &Cluster, manifest: &Manifest) -> Result<Option<Value>, CliError> {
     match cluster.fetch(&resource(manifest), &manifest.name).await {
         Ok(object) => Ok(Some(object.clone())),
         Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(UninstallError::Read {
-            object: shown(manifest),
-            error,
-        }),
+        Err(error) => Err(not_read(manifest, error)),
     }
+}
+
+fn not_read(manifest: &Manifest, error: ClusterError) -> CliError {
+    CliError::from(error)
+        .at(format_args!("cannot read {}", shown(manifest)))
+        .hint("nothing is removed")
 }
 
 /// The paths of a manifest's kind.

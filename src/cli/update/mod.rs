@@ -25,7 +25,7 @@ use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write, stderr};
 use std::process::ExitCode;
 
-use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::console::{FAILED, cannot_print, complain, print, print_styled, say};
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::places::Places;
 use crate::cli::process::progress::{self, Line};
@@ -41,8 +41,6 @@ use pushing::Pushes;
 const DONE: u8 = 0;
 /// With `--exit-code`: something changed.
 const CHANGED: u8 = 1;
-/// Any error.
-const FAILED: u8 = 2;
 /// With `--strict`: some marker was skipped.
 const SKIPPED: u8 = 3;
 
@@ -260,7 +258,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
     match args.output {
         Output::Text => print_styled(&output::text::render(runs)).map_err(cannot_print)?,
         Output::Json => {
-            print(output::json::render(runs).as_bytes()).map_err(cannot_print)?;
+            print(output::json::render(runs)?.as_bytes()).map_err(cannot_print)?;
             say_notes(runs);
         }
         Output::Markdown => print_styled(&output::markdown::render(runs)).map_err(cannot_print)?,

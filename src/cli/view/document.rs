@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::error::ViewError;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::words;
 use bumpwright_yaml::{node_of_json, write_sigs};
 
@@ -14,8 +14,8 @@ pub(in crate::cli) const VERSION: u32 = 1;
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub(in crate::cli) fn json(value: &impl Serialize) -> Result<String, ViewError> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| ViewError::Document(error.to_string()))?;
+pub(in crate::cli) fn json(value: &impl Serialize) -> Result<String, CliError> {
+    let text = serde_json::to_string_pretty(value).at("cannot write the document")?;
     Ok(format!("{}\n", words::json(&text)))
 }
 
@@ -24,8 +24,8 @@ pub(in crate::cli) fn json(value: &impl Serialize) -> Result<String, ViewError> 
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub(in crate::cli) fn yaml(value: &impl Serialize) -> Result<String, ViewError> {
-    let tree: Value = serde_json::to_value(value).map_err(|error| ViewError::Document(error.to_string()))?;
+pub(in crate::cli) fn yaml(value: &impl Serialize) -> Result<String, CliError> {
+    let tree: Value = serde_json::to_value(value).at("cannot write the document")?;
     let mut text = String::new();
     match write_sigs(&node_of_json(&tree), &mut text) {
         Ok(()) if words::printable(&text) == text => Ok(text),

@@ -1,6 +1,6 @@
 //! Kinds as people spell them: as kubectl does, by the names of the definitions, or as flux does, by its commands.
 
-use super::error::ViewError;
+use crate::cli::error::CliError;
 use bumpwright_kube::{
     BUCKET, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, IMAGE_POLICY,
     IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY,
@@ -98,16 +98,16 @@ pub(in crate::cli) struct Typed {
 ///
 /// # Errors
 /// There is no such kind.
-pub(in crate::cli) fn typed(words: &[String]) -> Result<Typed, ViewError> {
+pub(in crate::cli) fn typed(words: &[String]) -> Result<Typed, CliError> {
     let [first, rest @ ..] = words else {
-        return Err(ViewError::Typed("no kind is given".to_owned()));
+        return Err(CliError::new("no kind is given"));
     };
     if first.contains('/') {
         let objects = words.iter().map(|word| {
             let (kind, name) = word.split_once('/').unwrap_or((word, ""));
             Ok((kind_of(kind)?, named_object(name, word)?))
         });
-        let objects: Vec<_> = objects.collect::<Result<_, ViewError>>()?;
+        let objects: Vec<_> = objects.collect::<Result<_, CliError>>()?;
         let kind = kind_of(first.split('/').next().unwrap_or_default())?;
         return Ok(Typed { kind, objects });
     }
@@ -122,9 +122,9 @@ pub(in crate::cli) fn typed(words: &[String]) -> Result<Typed, ViewError> {
     })
 }
 
-fn named_object(name: &str, word: &str) -> Result<String, ViewError> {
+fn named_object(name: &str, word: &str) -> Result<String, CliError> {
     if name.is_empty() || name.contains('/') {
-        Err(ViewError::Typed(format!("{word:?} is not KIND/NAME")))
+        Err(CliError::new(format!("{word:?} is not KIND/NAME")))
     } else {
         Ok(name.to_owned())
     }
@@ -134,22 +134,17 @@ fn named_object(name: &str, word: &str) -> Result<String, ViewError> {
 ///
 /// # Errors
 /// There is none.
-pub(in crate::cli) fn kind_of(word: &str) -> Result<&'static Kind, ViewError> {
+pub(in crate::cli) fn kind_of(word: &str) -> Result<&'static Kind, CliError> {
     find(word).ok_or_else(|| {
         let known: Vec<String> = all()
             .flat_map(|kind| [kind.kind.to_lowercase(), kind.plural.to_owned()])
             .collect();
-        let hint = match nearest(&word.to_lowercase(), known.iter().map(String::as_str)) {
-            Some(near) => format!("; did you mean {near}?"),
-            None => format!(
-                ": {}",
-                all()
-                    .map(|kind| kind.kind.to_lowercase())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
-        };
-        ViewError::Typed(format!("there is no kind {word:?}{hint}"))
+        let near = nearest(&word.to_lowercase(), known.iter().map(String::as_str));
+        if near.is_some() {
+            return CliError::new(format!("there is no kind {word:?}")).meant(near);
+        }
+        let all: Vec<String> = all().map(|kind| kind.kind.to_lowercase()).collect();
+        CliError::new(format!("there is no kind {word:?}: {}", all.join(", ")))
     })
 }
 

@@ -16,20 +16,21 @@ pub(super) mod table;
 pub(super) mod text;
 pub(super) mod watch;
 
-use std::process::ExitCode;
 use std::time::Duration;
 
-use super::{cluster, console};
+use super::cluster;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::waits::Wait;
 use args::Place;
 use bumpwright_kube::Cluster;
-pub(super) use error::ViewError;
+use error::of_server;
+pub(super) use error::{no_kinds, not_found};
 
 /// Connects to the cluster of a place, and does something there.
 ///
 /// # Errors
 /// The cluster cannot be connected to, and what the job says.
-pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, ViewError>) -> Result<T, ViewError> {
+pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, CliError>) -> Result<T, CliError> {
     at_within(Duration::MAX, place, job)
 }
 
@@ -40,22 +41,15 @@ pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, V
 pub(super) fn at_within<T>(
     limit: Duration,
     place: &Place,
-    job: impl AsyncFnOnce(Cluster) -> Result<T, ViewError>,
-) -> Result<T, ViewError> {
-    let runtime = cluster::runtime().map_err(ViewError::Start)?;
+    job: impl AsyncFnOnce(Cluster) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let runtime = cluster::runtime().at("cannot start")?;
     let wait = Wait::new("asking the API server of the kubeconfig".to_owned());
     runtime.block_on(async {
-        let cluster = cluster::connect_within(limit, place.kubeconfig.clone(), place.context.clone()).await?;
+        let cluster = cluster::connect_within(limit, place.kubeconfig.clone(), place.context.clone()).await;
+        let cluster = cluster.map_err(|error| of_server(error.into(), "of the kubeconfig"))?;
         let server = cluster.identity();
         wait.say(format!("asking {server}"));
-        job(cluster).await.map_err(|error| error.of_server(&server))
+        job(cluster).await.map_err(|error| of_server(error, &server))
     })
-}
-
-/// The exit code of a command that found something out: its own, or that of an error, which is printed.
-pub(super) fn end(done: Result<u8, ViewError>) -> ExitCode {
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => console::end(Err(error)),
-    }
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
-use super::error::ViewError;
+use super::no_kinds;
 use super::{controllers, events, kinds};
+use crate::cli::error::CliError;
 use crate::cli::images::now;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
@@ -44,7 +45,7 @@ enum Listed {
 ///
 /// # Errors
 /// None of the kinds is there, or may be read; or another error of the server.
-pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, ViewError> {
+pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, CliError> {
     let mut seen = objects(cluster, namespace).await?;
     let told: BTreeSet<&str> = seen.listed.iter().map(|(kind, ..)| kind.kind).collect();
     match events::of_kinds(cluster, namespace, &told).await {
@@ -62,7 +63,7 @@ pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> 
 ///
 /// # Errors
 /// As [`read`].
-pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, ViewError> {
+pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, CliError> {
     let read = RefCell::new(Seen::default());
     let lists = kinds::all().map(|kind| {
         let reader = Reader {
@@ -211,18 +212,16 @@ pub(in crate::cli) async fn labelled(
 
 impl Seen {
     /// Whether there is something to show, and what is left out.
-    fn judge(&mut self, namespace: Option<&str>, denied: &[(&'static Kind, String)]) -> Result<(), ViewError> {
+    fn judge(&mut self, namespace: Option<&str>, denied: &[(&'static Kind, String)]) -> Result<(), CliError> {
         if self.listed.is_empty() {
             let Some((_, why)) = denied.first() else {
-                return Err(ViewError::NoKinds(
-                    kinds::all().map(|kind| kind.kind.to_owned()).collect(),
-                ));
+                return Err(no_kinds(&kinds::all().map(|kind| kind.kind).collect::<Vec<_>>()));
             };
             let what = match namespace {
                 Some(namespace) => format!("the namespace {namespace}"),
                 None => "all namespaces".to_owned(),
             };
-            return Err(ViewError::Denied { what, why: why.clone() });
+            return Err(CliError::new(format!("{what} may not be read: {why}")));
         }
         for (kind, why) in denied {
             self.notes.push(format!("{} are left out: {why}", kind.plural));

@@ -63,7 +63,7 @@ fn printed(object: &Value) -> Result<BuiltObject, CliError> {
 
 fn write(objects: &[BuiltObject], path: Option<&Path>) -> Result<(), CliError> {
     if let Some(folder) = path.filter(|path| path.is_dir()) {
-        return files::write(objects, folder).map_err(CliError::from);
+        return files::write(objects, folder);
     }
     let texts: Vec<&str> = objects.iter().map(|object| object.text.as_str()).collect();
     let text = texts.join("---\n");

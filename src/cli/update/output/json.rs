@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::cli::words;
+use crate::cli::error::CliError;
+use crate::cli::view::document;
 use bumpwright_edit::{Change, DocumentId, Reason, Skip};
 use bumpwright_update::{CommitReport, ImageRelease, Impact, PullRequestReport, PushReport, Run};
 
@@ -83,16 +84,15 @@ struct PullRequestView<'a> {
 }
 
 /// The JSON document for these runs, with a final line feed.
-#[must_use]
-pub fn render(runs: &[Run]) -> String {
+///
+/// # Errors
+/// A value has no form as JSON.
+pub fn render(runs: &[Run]) -> Result<String, CliError> {
     let document = Document {
         version: 1,
         runs: runs.iter().map(run).collect(),
     };
-    // Serialising strings and numbers into a string cannot fail; an empty document would be noticed at once.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
-    words::json(&text).into_owned()
+    document::json(&document)
 }
 
 fn run(run: &Run) -> RunView<'_> {
