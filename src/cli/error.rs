@@ -76,17 +76,11 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for CliError {
 }
 
 /// What was attempted, and where it fails.
-pub trait Attempt<T> {
+pub(in crate::cli) trait Attempt<T> {
     /// The place of an error: [`CliError::at`].
-    ///
-    /// # Errors
-    /// That of the attempt.
     fn at(self, place: impl Display) -> Result<T, CliError>;
 
     /// The way out of an error: [`CliError::hint`].
-    ///
-    /// # Errors
-    /// That of the attempt.
     fn hint(self, hint: impl Into<String>) -> Result<T, CliError>;
 }
 
@@ -97,5 +91,44 @@ impl<T, E: Into<CliError>> Attempt<T> for Result<T, E> {
 
     fn hint(self, hint: impl Into<String>) -> Result<T, CliError> {
         self.map_err(|error| error.into().hint(hint))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::io::{Error as IoError, ErrorKind};
+
+    #[test]
+    fn an_error_is_its_place_what_is_wrong_why_and_the_way_out() {
+        let read = || Err::<(), IoError>(ErrorKind::NotFound.into());
+        for (error, shown) in [
+            (CliError::new("no such folder"), "no such folder"),
+            (CliError::new("not UTF-8").at("a.yaml"), "a.yaml: not UTF-8"),
+            (read().at("a.yaml").unwrap_err(), "a.yaml: entity not found"),
+            (
+                read().at("a.yaml").at("--fleet").unwrap_err(),
+                "--fleet: a.yaml: entity not found",
+            ),
+            (
+                read().hint("name another").at("a").unwrap_err(),
+                "a: entity not found; name another",
+            ),
+            (
+                CliError::new("no kind ks").meant(Some("kustomization")),
+                "no kind ks; did you mean kustomization?",
+            ),
+            (CliError::new("no kind ks").meant(None), "no kind ks"),
+        ] {
+            assert_eq!(error.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn the_error_below_is_kept_with_its_type() {
+        let error = CliError::from(IoError::from(ErrorKind::NotFound)).at("a.yaml");
+        assert_eq!(error.cause::<IoError>().unwrap().kind(), ErrorKind::NotFound);
+        assert!(error.cause::<fmt::Error>().is_none() && CliError::new("x").cause::<IoError>().is_none());
     }
 }
