@@ -57,6 +57,10 @@ pub struct Review {
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
+    /// With -o gerrit: the label that gets +1, or -1 where the exit code is 1; empty for no vote
+    #[arg(long, value_name = "LABEL", default_value = "Verified")]
+    pub gerrit_label: String,
+
     /// What to read
     #[command(flatten)]
     pub reading: Reading,
@@ -77,6 +81,8 @@ pub enum ReviewOutput {
     Junit,
     /// The new findings as workflow commands of GitHub Actions
     Github,
+    /// A review for a change at Gerrit, with a vote: post it with `ssh HOST gerrit review --json COMMIT`
+    Gerrit,
     /// A page, for the artifacts of a job
     Html,
 }

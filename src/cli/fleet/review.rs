@@ -1,5 +1,6 @@
 //! `bumpwright fleet review`: what a change does to the clusters, for the people who decide about it.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use super::args::{Review, ReviewOutput};
@@ -10,7 +11,7 @@ use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
 use crate::cli::error::CliError;
 use crate::cli::render::building;
 use crate::cli::update::{impact_block, impact_lines};
-use bumpwright_fleet::{self as fleet, State, diff};
+use bumpwright_fleet::{self as fleet, State, Vote, diff};
 use bumpwright_pages::report::{Block, Report, Section};
 
 /// There are findings.
@@ -18,8 +19,9 @@ const FOUND: u8 = 1;
 
 /// Runs the command.
 pub(super) fn run(args: &Review) -> ExitCode {
-    let printed = review(args).and_then(|review| {
-        print_review(args, &review)?;
+    let printed = base(args).and_then(|base| {
+        let review = review(args, &base)?;
+        print_review(args, &review, &base)?;
         Ok(if is_as_bad(&review.report, args.fail_on) {
             FOUND
         } else {
@@ -29,8 +31,8 @@ pub(super) fn run(args: &Review) -> ExitCode {
     end_with(printed)
 }
 
-fn review(args: &Review) -> Result<fleet::Review, CliError> {
-    let mut states = States::open(&args.reading, &base(args)?, args.to.as_deref())?;
+fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
+    let mut states = States::open(&args.reading, base, args.to.as_deref())?;
     let settings = states.check_settings(&args.reading)?;
     let (before, after) = states.fleets()?;
     let before = State {
@@ -71,7 +73,20 @@ fn base(args: &Review) -> Result<String, CliError> {
     }
 }
 
-fn print_review(args: &Review, review: &fleet::Review) -> Result<(), CliError> {
+/// For a change at Gerrit. Of a repository at a URL it is not known which files the change has: findings are in the message.
+fn gerrit(args: &Review, review: &fleet::Review, base: &str) -> Result<String, CliError> {
+    let changed = match open::disk(&args.reading)? {
+        Some(root) => building::changed_files(&root, base, args.to.as_deref())?,
+        None => BTreeSet::new(),
+    };
+    let vote = Vote {
+        label: &args.gerrit_label,
+        approves: !is_as_bad(&review.report, args.fail_on),
+    };
+    Ok(review.gerrit(Some(vote).filter(|vote| !vote.label.is_empty()), &changed))
+}
+
+fn print_review(args: &Review, review: &fleet::Review, base: &str) -> Result<(), CliError> {
     match args.output {
         ReviewOutput::Text => print_styled(&text(review)),
         ReviewOutput::Markdown => print(review.markdown().as_bytes()),
@@ -79,6 +94,7 @@ fn print_review(args: &Review, review: &fleet::Review) -> Result<(), CliError> {
         ReviewOutput::Sarif => print(review.report.sarif().as_bytes()),
         ReviewOutput::Junit => print(review.report.junit().as_bytes()),
         ReviewOutput::Github => print(review.report.github().as_bytes()),
+        ReviewOutput::Gerrit => print(gerrit(args, review, base)?.as_bytes()),
         ReviewOutput::Html => print(html(review)?.as_bytes()),
     }
     .map_err(cannot_print)

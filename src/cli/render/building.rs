@@ -1,5 +1,6 @@
 //! Builds in the user's environment, from flags.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,6 +122,18 @@ pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl,
 /// in a shallow clone.
 pub(in crate::cli) fn merge_base(folder: &str, one: &str, other: &str) -> Option<String> {
     git(folder, &["merge-base", "--end-of-options", one, other]).ok()
+}
+
+/// The files that a revision changes since another one, or that those on disk change; by path from the root.
+///
+/// # Errors
+/// git does not know a revision, or cannot be run; for users.
+pub(in crate::cli) fn changed_files(folder: &str, from: &str, to: Option<&str>) -> Result<BTreeSet<String>, CliError> {
+    let mut args = vec!["diff", "--name-only", "-z", "--no-renames", "--end-of-options", from];
+    args.extend(to);
+    args.push("--");
+    let names = git(folder, &args)?;
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }
 
 /// Whether the repository of a folder has the commit of a revision.

@@ -32,7 +32,7 @@ pub use build::view::{Fleet, FleetObject, MissingReference, Node, Problem, Produ
 pub use build::walk::{ClusterObjects, Walked, both, view, view_cluster, walked};
 pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
 pub use release::inputs::differing;
-pub use review::{ClusterChange, Review, State, aligned, review, review_cluster};
+pub use review::{ClusterChange, Review, State, Vote, aligned, review, review_cluster};
 pub use source::files::SourceFiles;
 pub use source::files::clean;
 pub use source::meant::{Identity, Source, SourceObject};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Review;
+use super::words::{capital, cut, effect, images};
 use crate::diff::{self, Counts, FleetDiff};
 use bumpwright_findings::Finding;
 use bumpwright_forge::markdown::{cell, code};
@@ -12,8 +13,6 @@ use bumpwright_update::{ChangedWorkload, impact_section};
 const SEEN: usize = 8;
 /// The most findings that are shown at all.
 const FINDINGS: usize = 100;
-/// The longest text of a cell, in characters.
-const LONGEST: usize = 300;
 /// The most bytes of the whole: GitHub refuses comments of more than 65,536 characters, and the action adds a line.
 const BYTES: usize = 60_000;
 
@@ -92,25 +91,9 @@ fn table_of_findings(findings: &[&Finding], most: usize) -> String {
 }
 
 fn workload(workload: &ChangedWorkload) -> String {
-    let images = workload.images.iter().take(2).map(|image| {
-        let [old, new] = [&image.old, &image.new].map(|image| code(&cut(image)));
-        match (old.as_str(), new.as_str()) {
-            ("", new) => format!("`{new}`"),
-            (old, "") => format!("`{old}` →"),
-            (old, new) => format!("`{old}` → `{new}`"),
-        }
-    });
-    let mut images: Vec<String> = images.collect();
-    if let Some(more) = workload.images.len().checked_sub(images.len()).filter(|more| *more > 0) {
-        images.push(format!("and {more} more"));
-    }
-    let restarts = if workload.restarts {
-        "restarts"
-    } else {
-        workload.action.word()
-    };
+    let images = images(workload, |image| format!("`{}`", code(image)));
     let name = cell(&cut(&workload.object.to_string()));
-    format!("| {name} | {} | {restarts} |\n", images.join("<br>"))
+    format!("| {name} | {} | {} |\n", images.join("<br>"), effect(workload))
 }
 
 /// A line below a table that has more rows than it shows.
@@ -131,17 +114,4 @@ fn fold(out: &mut String, title: &str, text: &str) {
 
 fn left_out(out: &mut String, title: &str) {
     let _ = writeln!(out, "{title}: too long for here; `bumpwright fleet review` shows it.\n");
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + chars.as_str()
 }

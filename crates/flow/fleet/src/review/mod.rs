@@ -2,8 +2,12 @@
 //! are new with it.
 
 mod cluster;
+mod gerrit;
 mod json;
 mod markdown;
+mod words;
+
+use std::collections::BTreeSet;
 
 use super::build::view::Fleet;
 use super::check::{CheckSettings, check, check_since, checked};
@@ -13,6 +17,7 @@ use super::verify::impact::{impact, pairs};
 use bumpwright_findings::Report;
 use bumpwright_update::Impact;
 pub use cluster::{ClusterChange, review_cluster};
+pub use gerrit::Vote;
 
 /// The clusters of a repository in one state.
 #[derive(Clone, Copy)]
@@ -115,5 +120,11 @@ impl Review {
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::render(self)
+    }
+
+    /// For a change at Gerrit: its *ReviewInput*, with comments at the lines of the files that the change has.
+    #[must_use]
+    pub fn gerrit(&self, vote: Option<Vote<'_>>, changed: &BTreeSet<String>) -> String {
+        gerrit::render(self, vote, changed)
     }
 }
