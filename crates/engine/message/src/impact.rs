@@ -18,6 +18,9 @@ pub struct Impact {
     pub objects: Vec<ChangedObject>,
     /// Changed fields that alter nothing in these clusters.
     pub dead_markers: Vec<DeadMarker>,
+    /// How many Kustomizations and releases could not be built, so that it is not known what changes there.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unknown: usize,
     /// Whatever else has to be said, such as a Kustomization that did not build before either.
     pub notes: Vec<String>,
     /// The HelmReleases that change, for those who follow a commit. What they install is among workloads and objects.
@@ -97,6 +100,12 @@ pub struct ChangedObject {
     pub fields: usize,
 }
 
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// What applying does to an object, in the words of `kubectl apply`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -161,9 +170,14 @@ impl Impact {
         let (kustomizations, workloads, objects) =
             (self.kustomizations.len(), self.workloads.len(), self.objects.len());
         let dead = self.dead_markers.len();
-        let mut text = match kustomizations {
-            0 => "nothing changes in these clusters".to_owned(),
-            n => format!("{} {}", count(n, "Kustomization"), third(n, "change")),
+        let unknown = match self.unknown {
+            1 => "1 Kustomization or release".to_owned(),
+            n => format!("{n} Kustomizations or releases"),
+        };
+        let mut text = match (kustomizations, self.unknown) {
+            (0, 0) => "nothing changes in these clusters".to_owned(),
+            (0, _) => format!("unknown: {unknown} could not be built"),
+            (n, _) => format!("{} {}", count(n, "Kustomization"), third(n, "change")),
         };
         let parts = [(workloads, "workload"), (objects, "other object")];
         let parts: Vec<String> = (parts.into_iter().filter(|(n, _)| *n > 0))
@@ -176,6 +190,9 @@ impl Impact {
             0 => {}
             n => text += &format!("; {} {}", count(n, "workload"), third(n, "restart")),
         }
+        if kustomizations > 0 && self.unknown > 0 {
+            text += &format!("; unknown for {unknown} that could not be built");
+        }
         if dead > 0 {
             text += &format!("; {}", count(dead, "dead marker"));
         }
@@ -183,7 +200,23 @@ impl Impact {
     }
 }
 
+/// `created`, or how many fields change.
+fn summary(action: ObjectAction, fields: usize) -> String {
+    match fields {
+        0 => action.word().to_owned(),
+        1 => format!("{}, 1 field", action.word()),
+        n => format!("{}, {n} fields", action.word()),
+    }
+}
+
 impl ChangedWorkload {
+    /// What happens to it, and where no image does and no pod restarts, in how many fields.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let is_told = self.restarts || !self.images.is_empty();
+        summary(self.action, if is_told { 0 } else { self.fields })
+    }
+
     /// The Kustomization, and the HelmRelease if there is one.
     #[must_use]
     pub fn owner(&self) -> String {
@@ -209,10 +242,6 @@ impl ChangedObject {
     /// `created`, or how many fields change.
     #[must_use]
     pub fn summary(&self) -> String {
-        match self.fields {
-            0 => self.action.word().to_owned(),
-            1 => format!("{}, 1 field", self.action.word()),
-            n => format!("{}, {n} fields", self.action.word()),
-        }
+        summary(self.action, self.fields)
     }
 }

@@ -252,6 +252,7 @@ mod tests {
                 setter: "fs:web".to_owned(),
             }],
             notes: vec!["a note".to_owned()],
+            unknown: 0,
             releases: Vec::new(),
         }
     }

@@ -128,8 +128,8 @@ pub(crate) fn impact(impact: &Impact) -> Block {
 /// A row for each image, or one without.
 fn workload(one: &ChangedWorkload) -> Vec<Vec<Cell>> {
     let mut name = Cell::text(one.object.to_string());
-    if one.action.word() != "configured" {
-        name = name.badge(one.action.word(), Tone::Busy);
+    if one.summary() != "configured" {
+        name = name.badge(one.summary(), Tone::Busy);
     }
     if one.restarts {
         name = name.badge("restarts", Tone::Warn);

@@ -58,7 +58,7 @@ fn workload(workload: &ChangedWorkload) -> String {
     });
     let images: String = images.collect();
     let restarts = if workload.restarts { "restarts" } else { "" };
-    let rest = [workload.action.word(), restarts].map(str::to_owned);
+    let rest = [workload.summary().as_str(), restarts].map(str::to_owned);
     let rest: Vec<String> = rest.into_iter().filter(|word| !word.is_empty()).collect();
     let name = workload.object.to_string();
     let rest = rest.join(", ") + &by(&workload.release);
@@ -92,6 +92,7 @@ mod tests {
                 namespace: "fs".to_owned(),
                 name: "apps".to_owned(),
             }],
+            unknown: 0,
             releases: Vec::new(),
             workloads: vec![ChangedWorkload {
                 object: object("Deployment", "web"),

@@ -26,11 +26,11 @@ pub(super) fn images(workload: &ChangedWorkload, show: impl Fn(&str) -> String) 
 }
 
 /// What becomes of the pods of a workload, else of itself.
-pub(super) fn effect(workload: &ChangedWorkload) -> &'static str {
+pub(super) fn effect(workload: &ChangedWorkload) -> String {
     if workload.restarts {
-        "restarts"
+        "restarts".to_owned()
     } else {
-        workload.action.word()
+        workload.summary()
     }
 }
 

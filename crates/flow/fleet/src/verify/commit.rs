@@ -225,6 +225,7 @@ impl Attempt<'_> {
         let unbuilt = pairs.iter().filter(|pair| self.is_unbuilt(pair, &new_memo));
         impact.notes.extend(unbuilt.filter_map(already_broken));
         impact.notes.extend(pairs.iter().filter_map(not_seen));
+        impact.unknown = pairs.iter().filter(|pair| self.is_unknown(pair, &new_memo)).count();
         if !late {
             let dead = dead::markers(self, &pairs, &new_memo);
             impact.dead_markers = dead.markers;
@@ -340,6 +341,12 @@ impl Attempt<'_> {
         // Releases are looked at only if the commit changes them.
         let looks_at = || pair.release.is_some() || memo.looks_at(&memo_name(pair), &self.paths());
         fails(pair.before) && fails(pair.after) && looks_at()
+    }
+
+    /// Whether it is not known what the commit changes in a Kustomization or release, since there is no build of it.
+    fn is_unknown(&self, pair: &Pair<'_>, memo: &Memo) -> bool {
+        let is_unbuilt = pair.after.is_some_and(|node| node.product.is_err());
+        is_unbuilt && (Broken::of(pair).is_some() || self.is_unbuilt(pair, memo) || not_seen(pair).is_some())
     }
 
     /// The error for builds that fail with the commit only, and the fields that cause it.

@@ -281,7 +281,7 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
     let restarts = restart == Restart::Yes;
     let kustomization = pair.name.clone();
     let release = pair.release.as_ref().map(ObjectName::to_string).unwrap_or_default();
-    if images.is_empty() && !restarts {
+    if images.is_empty() && !restarts && workload.is_none() {
         impact.objects.push(ChangedObject {
             object,
             kustomization,

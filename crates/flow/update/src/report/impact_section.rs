@@ -56,7 +56,7 @@ fn more(out: &mut String, count: usize) {
 /// A row for each image, or one without.
 fn workload(workload: &ChangedWorkload) -> String {
     let restarts = if workload.restarts { "restarts" } else { "" };
-    let rest = match (workload.action.word(), restarts) {
+    let rest = match (workload.summary().as_str(), restarts) {
         ("configured", restarts) => restarts.to_owned(),
         (word, "") => word.to_owned(),
         (word, restarts) => format!("{word}, {restarts}"),
@@ -155,6 +155,7 @@ mod tests {
                 setter: "fs:web".to_owned(),
             }],
             notes: vec!["fs/broken did not <b>build</b> before".to_owned()],
+            unknown: 0,
             releases: Vec::new(),
         }
     }
