@@ -289,6 +289,36 @@ fn the_short_form_amends_its_change_until_it_is_merged() {
     assert_eq!(fleet.patch_sets(), [8, 1]);
 }
 
+/// Jobs may write it in another way each; and what Gerrit does not look at is told.
+#[test]
+fn one_change_for_all_spellings_of_the_address() {
+    let Some(fleet) = fleet("spelled") else { return };
+    assert_eq!(fleet.short(), "created");
+    let url = fleet.project.url();
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    for spelled in [format!("{url}.git"), format!("{url}/")] {
+        let server = format!("--git-server={spelled}");
+        let topic = ["--push-option", "topic=images"];
+        let (code, run) = fleet.update(
+            BOT,
+            &[
+                &[spelled.as_str(), &server, "--gerrit", "--author", &author],
+                &topic[..],
+            ]
+            .concat(),
+        );
+        assert_eq!(code, 0, "{run:#}");
+        assert_eq!(pushes(&run), [one("refs/for/main", "up-to-date")], "{spelled}");
+        assert!(
+            run["notes"]
+                .to_string()
+                .contains("Gerrit did not look at the push options (topic=images)"),
+            "{run:#}"
+        );
+        assert_eq!(fleet.patch_sets(), [1], "{spelled}");
+    }
+}
+
 #[test]
 fn the_short_form_goes_on_after_a_closed_change() {
     let Some(fleet) = fleet("closed") else { return };
@@ -392,6 +422,16 @@ fn what_gerrit_refuses_is_said_in_its_words() {
     let error = fleet.refused(BOT, &[&url, "--gerrit", "--author", "X <x@elsewhere.example>"]);
     assert!(
         error.contains("invalid committer") && error.contains("forge committer"),
+        "{error}"
+    );
+    let error = fleet.refused(BOT, &[&format!("{url}-none"), "--gerrit", "--author", &author]);
+    assert!(
+        error.ends_with(": refused-none unavailable (there is no such project, or the account may not read it)"),
+        "{error}"
+    );
+    let error = fleet.refused(BOT, &[by_bot.as_slice(), &["--refspec", "HEAD:refs/for/main"]].concat());
+    assert!(
+        !error.contains("Processing changes") && !error.contains("hooks/commit-msg"),
         "{error}"
     );
     assert_eq!(fleet.patch_sets(), [0; 0]);

@@ -43,7 +43,7 @@ pub enum GitError {
         now: Option<ObjectId>,
     },
     /// The server refused an update: a hook, a protection, a quota.
-    #[error("command error on {reference}: {reason}{}", spoken(.said))]
+    #[error("command error on {reference}: {reason}{}", spoken(.reason, .said))]
     Rejected {
         /// The full name of the reference.
         reference: String,
@@ -132,10 +132,16 @@ fn absent(id: &Option<ObjectId>) -> String {
     id.map_or_else(|| "no such reference".to_owned(), |id| id.to_string())
 }
 
-fn spoken(said: &str) -> String {
-    if said.is_empty() {
-        String::new()
-    } else {
-        format!("\n{said}")
+/// What a server said besides its reason; of Gerrit without its progress, and with our way out in the place of its hook.
+fn spoken(reason: &str, said: &str) -> String {
+    let is_hook = |line: &&str| line.starts_with("Hint: to automatically insert a Change-Id");
+    let is_progress =
+        |line: &str| line.starts_with("Processing changes:") || line.strip_prefix("ERROR: ") == Some(reason);
+    let lines = said.lines().map(str::trim_end).take_while(|line| !is_hook(line));
+    let lines = lines.filter(|line| !is_progress(line) && !line.is_empty());
+    let mut text: String = lines.map(|line| format!("\n{line}")).collect();
+    if reason.contains("missing Change-Id in message footer") {
+        text += "; `update --gerrit` writes one, and for automations the template of docs/start/gerrit.md does";
     }
+    text
 }

@@ -10,6 +10,7 @@ use crate::job::edits::Edits;
 use crate::policy::policies::Policies;
 use crate::policy::view::View;
 use bumpwright_edit::{Images, Reason, Verdict};
+use bumpwright_git::RemoteUrl;
 
 /// Closed changes in a row that are passed over; a policy that flips to and fro closes one each time.
 const MAX_CLOSED: u32 = 32;
@@ -101,8 +102,8 @@ pub(crate) fn address<'l>(lines: &[&'l str]) -> Option<&'l str> {
 /// next change is a new one. Commits that touch none of the fields do not matter.
 #[derive(Debug)]
 pub(crate) struct ReviewState<'a> {
-    /// The remote, without secrets.
-    pub(crate) url: &'a str,
+    /// The repository, see [`repository`].
+    repository: String,
     /// The target of the change, `refs/for/main`.
     pub(crate) reference: &'a str,
     /// `namespace/name` of the automation, if there is one.
@@ -132,7 +133,7 @@ impl<'a> ReviewState<'a> {
         let sites = scans.flat_map(|(path, scan)| scan.sites.iter().map(move |site| (path, site)));
         let own = sites.filter(|(_, site)| !others(view.verdict(&site.setter.policy)));
         Self {
-            url,
+            repository: repository(url),
             reference,
             automation: edits.automation.as_deref(),
             fields: own
@@ -147,7 +148,7 @@ impl<'a> ReviewState<'a> {
         let change = change.to_be_bytes();
         let automation = self.automation.unwrap_or_default();
         let mut parts = vec![
-            self.url.as_bytes(),
+            self.repository.as_bytes(),
             self.reference.as_bytes(),
             automation.as_bytes(),
             &change,
@@ -157,6 +158,23 @@ impl<'a> ReviewState<'a> {
         }
         change_id(&parts)
     }
+}
+
+/// The name of a repository at Gerrit, whatever way its address is spelled: without user, port, scheme and `.git`, and
+/// with or without the `/a/` of a login by HTTP. It is the most usual address, so that changes from before this was so are
+/// still amended there (docs/decisions.md, *Gerrit*).
+pub(crate) fn repository(url: &str) -> String {
+    let Ok(parsed) = RemoteUrl::parse(url) else {
+        return url.to_owned();
+    };
+    let path = parsed.web().map(|web| web.path()).or(parsed.ssh_path());
+    let (Some(host), Some(path)) = (parsed.host(), path) else {
+        return url.to_owned();
+    };
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
+    let project = path.strip_prefix("a/").unwrap_or(path);
+    format!("https://{}/a/{project}", host.to_ascii_lowercase())
 }
 
 /// A Change-Id of these parts.
@@ -177,7 +195,7 @@ mod tests {
 
     fn state<'a>(reference: &'a str, fields: &[(&str, &'a str, &'a str)]) -> ReviewState<'a> {
         ReviewState {
-            url: "https://review.example/a/fleet",
+            repository: repository("https://review.example/a/fleet"),
             reference,
             automation: Some("flux-system/all"),
             fields: fields
@@ -206,6 +224,27 @@ mod tests {
         ];
         let all: BTreeSet<_> = others.iter().chain([&id]).collect();
         assert_eq!(all.len(), 7);
+    }
+
+    #[test]
+    fn all_spellings_of_an_address_are_one_repository() {
+        for url in [
+            "https://review.example/a/fleet",
+            "https://review.example/a/fleet.git",
+            "https://review.example/fleet/",
+            "https://bot@Review.example:8443/a/fleet/",
+            "http://review.example:8080/fleet.git/",
+            "ssh://bot@review.example:29418/fleet",
+            "ssh://review.example:29418/a/fleet.git",
+            "bot@review.example:fleet.git",
+        ] {
+            assert_eq!(repository(url), "https://review.example/a/fleet", "{url}");
+        }
+        assert_eq!(
+            repository("https://review.example/x/a/y"),
+            "https://review.example/a/x/a/y"
+        );
+        assert_eq!(repository("file:///srv/a.git"), "file:///srv/a.git");
     }
 
     #[test]

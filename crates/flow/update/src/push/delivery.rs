@@ -137,6 +137,7 @@ impl Delivery<'_> {
             Answer::NothingNew | Answer::Current => {
                 let stale = open.and_then(|open| agit::stale_title(self.job, self.made, &open));
                 self.notes.extend(stale);
+                self.notes.extend(self.unread_options(target, &source));
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
@@ -157,6 +158,22 @@ impl Delivery<'_> {
             Answer::Closed | Answer::AsksForForce | Answer::Refused => None,
         };
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
+    }
+
+    /// Gerrit reads no options with a commit that a change holds already. Automations have the same ones each time.
+    fn unread_options(&self, target: &Target, source: &GitError) -> Option<String> {
+        let (options, push) = (&self.job.push.options, &self.job.push);
+        let is_typed = push.review.is_some() || self.job.edits.automation.is_none();
+        let is_gerrit = !push.is_agit() || answer(source) == Answer::NothingNew;
+        (is_typed && is_gerrit && !options.is_empty()).then(|| {
+            let options: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            format!(
+                "{}: the change has this commit already, so Gerrit did not look at the push options ({}): what they should set \
+                 is set at the change itself",
+                target.reference,
+                options.join(", ")
+            )
+        })
     }
 
     /// Pushes a change with the push options that the answers call for. Gerrit accepts a commit once and answers with

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::commit::review::change_id;
+use crate::commit::review::{change_id, repository};
 use crate::commit::trailer::has_change_id;
 use bumpwright_git::{GitError, ObjectId, Objects};
 use bumpwright_policy::PolicyName;
@@ -39,7 +39,7 @@ impl PutBack {
         let commits = self.commits.iter().map(|(_, commit)| commit.to_string());
         let only = self.only.iter().flatten().map(ToString::to_string);
         let automation = automation.unwrap_or_default().to_owned();
-        let first = ["put back".to_owned(), url.to_owned(), reference.to_owned(), automation];
+        let first = ["put back".to_owned(), repository(url), reference.to_owned(), automation];
         let parts: Vec<String> = first.into_iter().chain(commits).chain(only).collect();
         change_id(&parts.iter().map(String::as_bytes).collect::<Vec<_>>())
     }

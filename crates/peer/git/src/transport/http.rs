@@ -449,7 +449,29 @@ fn words(response: Response<Body>) -> String {
     let mut body = Vec::new();
     // The status is the message; its text may be missing.
     let _ = response.into_body().into_reader().take(DRAIN).read_to_end(&mut body);
-    server_text(&body, WORDS)
+    match in_packets(&body) {
+        Some(error) if error.trim_ascii_end().ends_with(b" unavailable") => {
+            // Gerrit does not tell these apart.
+            let why = "there is no such project, or the account may not read it";
+            format!("{} ({why})", server_text(error, WORDS).trim_end())
+        }
+        Some(error) => server_text(error, WORDS),
+        None => server_text(&body, WORDS),
+    }
+}
+
+/// The error of an answer in the packets of Git's protocol, as Gerrit sends it with a status of HTTP.
+fn in_packets(body: &[u8]) -> Option<&[u8]> {
+    let mut rest = body;
+    while let Some((length, after)) = rest.split_at_checked(4) {
+        let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
+        let (data, next) = after.split_at_checked(length.saturating_sub(4))?;
+        if let Some(error) = data.strip_prefix(b"ERR ") {
+            return Some(error);
+        }
+        rest = next;
+    }
+    None
 }
 
 fn drain(response: Response<Body>) {
