@@ -60,8 +60,9 @@ fn markers_are_added_listed_and_removed() {
     ] {
         assert!(list.contains(line), "{list}");
     }
-    let rows: serde_json::Value =
-        serde_json::from_str(&bench.ok(&["markers", "-o", "json", "apps/web.yaml"]).out).unwrap();
+    let (_, document) = bench.json(&["markers", "list", "apps/web.yaml"]);
+    let rows = &document["markers"];
+    assert_eq!(document["version"], 1);
     assert_eq!(
         (rows[0]["line"].as_u64(), rows[0]["part"].as_str()),
         (Some(3), Some("image"))
@@ -149,6 +150,22 @@ fn a_policy_has_a_namespace_and_a_name() {
         assert_eq!(ran.code, 2);
         assert!(ran.err.contains("is not NAMESPACE:NAME"), "{}", ran.err);
     }
+}
+
+#[test]
+fn a_policy_that_no_marker_names_is_told_with_the_one_that_was_meant() {
+    let bench = Bench::new();
+    bench.write("a.yaml", "image: o/web:1 # {\"$imagepolicy\": \"fs:web\"}\n");
+    let ran = bench.run(&["markers", "remove", "--policy", "fs:wbe", "."]);
+    assert!(
+        ran.code == 2
+            && ran
+                .err
+                .ends_with("error: --policy fs:wbe: no marker names this policy; did you mean fs:web?\n"),
+        "{} {}",
+        ran.code,
+        ran.err
+    );
 }
 
 #[test]

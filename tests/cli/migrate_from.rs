@@ -35,6 +35,39 @@ fn fleet(host: &str) -> Bench {
     bench
 }
 
+/// An annotation that its own program does not read was meant as another one; what holds for several is told with all.
+#[test]
+fn a_misspelt_annotation_is_told_and_a_remark_names_all_of_its_places() {
+    let bench = fleet("ghcr.io");
+    let from = ["migrate", "--from", "argocd-image-updater", "fleet"];
+    let strategy = "    argocd-image-updater.argoproj.io/api.update-strategy: alphabetical\n";
+    let web = bench.read("fleet/argocd/web.yaml");
+    let api = bench.read("fleet/argocd/api.yaml").replace(strategy, "");
+    bench.write("fleet/argocd/api.yaml", &api);
+    let ran = bench.run(&from);
+    assert!(
+        ran.err
+            .contains("note: fleet/argocd/api.yaml:7:5: semver: only tags of three numbers count here")
+            && ran.err.contains("; the same at fleet/argocd/web.yaml:7:5\n"),
+        "{}",
+        ran.err
+    );
+    bench.write("fleet/argocd/web.yaml", web.replace("/image-list", "/image-lst"));
+    bench.write(
+        "fleet/argocd/api.yaml",
+        api.replace("/write-back-method", "/write-back-methd"),
+    );
+    let ran = bench.run(&from);
+    for told in [
+        "skipped: fleet/argocd/web.yaml:7:5: Application argocd/web: image-lst has no effect: there is no image-list, so \
+         argocd-image-updater does nothing here; did you mean image-list?\n",
+        "it is not known; did you mean write-back-method?\n",
+    ] {
+        assert!(ran.err.contains(told), "{told}\n{}", ran.err);
+    }
+    assert_eq!(ran.code, 2);
+}
+
 /// The newest images come to the fields that argocd-image-updater would have written.
 #[test]
 fn after_the_migration_the_newest_images_are_written_where_they_were() {

@@ -37,6 +37,13 @@ struct Row {
     skip: Option<(Reason, String)>,
 }
 
+/// What programs read; fields may be added.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    version: u32,
+    markers: &'a [Row],
+}
+
 /// Prints all markers, and the comments that only look like one.
 pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), CliError> {
     let mut rows = Vec::new();
@@ -58,7 +65,11 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), CliError> {
     rules.as_ref().map_or(Ok(()), Rules::check)?;
     match output {
         Format::Json => {
-            let text = serde_json::to_string_pretty(&rows)?;
+            let document = Document {
+                version: 1,
+                markers: &rows,
+            };
+            let text = serde_json::to_string_pretty(&document)?;
             print(format!("{text}\n").as_bytes()).map_err(cannot_print)?;
         }
         Format::Text => print_styled(&text(&rows)).map_err(cannot_print)?,

@@ -5,7 +5,7 @@ mod charts;
 mod list;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,6 +18,7 @@ use bumpwright_edit::{
     FileKind, Format, Formats, LeftField, Marking, OTHER_POLICY, Part, Setter, Site, field_in, kind_of, mark_at_in,
     mark_in, scan, unmark, unmark_if,
 };
+use bumpwright_nearest::nearest;
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
 
@@ -260,10 +261,12 @@ fn remove(args: &Remove) -> Result<(), CliError> {
         places.keys().cloned().collect()
     };
     let is_whole = Cell::new(true);
+    let named = RefCell::new(BTreeSet::new());
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
         let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
         let is_meant = |site: &Site| {
+            named.borrow_mut().insert(site.setter.policy.clone());
             let is_of = only.as_ref().is_none_or(|policy| *policy == site.setter.policy);
             is_of && (places.is_empty() || wanted.iter().any(|place| is_at(place, site.line, site.column)))
         };
@@ -281,6 +284,9 @@ fn remove(args: &Remove) -> Result<(), CliError> {
         (shown, bytes, marking)
     };
     change(find(&files, &is_wanted), args.write, "unmarked", marked)?;
+    if let Some(only) = only.as_ref().filter(|only| !named.borrow().contains(only)) {
+        return Err(unnamed(only, &named.take()));
+    }
     if places.is_empty() || is_whole.get() {
         return Ok(());
     }
@@ -288,6 +294,16 @@ fn remove(args: &Remove) -> Result<(), CliError> {
         CliError::new(format!("not every field of {} has a marker", words::some(&args.field)))
             .hint("`bumpwright markers` lists them"),
     )
+}
+
+/// That no marker of the files names a policy, with the one that was probably meant.
+fn unnamed(policy: &PolicyName, named: &BTreeSet<PolicyName>) -> String {
+    let marker = |policy: &PolicyName| format!("{}:{}", policy.namespace, policy.name);
+    let named: Vec<String> = named.iter().map(marker).collect();
+    let policy = marker(policy);
+    let near = nearest(&policy, named.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    format!("--policy {policy}: no marker names this policy{near}")
 }
 
 /// `namespace:name`

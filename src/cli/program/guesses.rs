@@ -26,11 +26,30 @@ const GUESSES: [(&[&str], &str); 18] = [
     (&["start", "serve", "run", "server"], "controller"),
 ];
 
-/// The error with a tip, if what was typed is a command of other programs.
-pub(crate) fn with_tip(mut error: Error) -> Error {
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return error;
+/// The error with a tip, if what was typed is a command of other programs, or a duration without its unit.
+pub(crate) fn with_tip(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => with_command(error),
+        ErrorKind::ValueValidation => with_unit(error),
+        _ => error,
     }
+}
+
+fn with_unit(mut error: Error) -> Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let typed = text(ContextKind::InvalidValue);
+    let is_number = !typed.is_empty() && typed.chars().all(|c| c.is_ascii_digit());
+    if is_number && text(ContextKind::InvalidArg).contains("<DURATION>") {
+        let tip = StyledStr::from(format!("with a unit it is {typed}s, {typed}m or {typed}h"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
+fn with_command(mut error: Error) -> Error {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -48,6 +67,15 @@ pub(crate) fn with_tip(mut error: Error) -> Error {
 mod tests {
     use super::*;
     use crate::cli::program::groups::command;
+
+    #[test]
+    fn a_duration_without_a_unit_is_answered_with_units() {
+        let error = command()
+            .try_get_matches_from(["bumpwright", "fleet", "check", "--timeout", "3"])
+            .unwrap_err();
+        let text = with_tip(error).to_string();
+        assert!(text.contains("tip: with a unit it is 3s, 3m or 3h"), "{text}");
+    }
 
     #[test]
     fn a_guessed_command_is_answered_with_one_that_exists() {

@@ -60,8 +60,12 @@ pub(crate) struct Draft<'a> {
     /// By file: where the fields begin that can have a marker, as far as that is known.
     free: BTreeMap<usize, BTreeSet<usize>>,
     remarks: Vec<(At, Remark)>,
-    told_once: BTreeSet<&'static str>,
+    /// What is told once, and where it holds.
+    told_once: BTreeMap<&'static str, Vec<At>>,
 }
+
+/// The most further places of one remark that are named.
+const NAMED: usize = 5;
 
 impl<'a> Draft<'a> {
     pub(crate) fn of(files: &'a Files<'a>, options: &'a Options) -> Self {
@@ -74,7 +78,7 @@ impl<'a> Draft<'a> {
             removals: BTreeMap::new(),
             free: BTreeMap::new(),
             remarks: Vec::new(),
-            told_once: BTreeSet::new(),
+            told_once: BTreeMap::new(),
         }
     }
 
@@ -105,11 +109,35 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Tells something that is worth knowing once, whatever it concerns.
+    /// Tells something that is worth knowing once, with the places where it holds.
     pub(crate) fn tell_once(&mut self, at: At, text: &'static str) {
-        if self.told_once.insert(text) {
-            self.tell(Weight::Note, at, "", text);
+        self.told_once.entry(text).or_default().push(at);
+    }
+
+    fn tell_common(&mut self) {
+        for (text, mut places) in std::mem::take(&mut self.told_once) {
+            places.sort_by_key(|at| (at.file, at.place));
+            places.dedup();
+            let Some((first, others)) = places.split_first() else {
+                continue;
+            };
+            let named: Vec<String> = others.iter().take(NAMED).map(|at| self.named(*at)).collect();
+            let more = match others.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let also = if named.is_empty() {
+                String::new()
+            } else {
+                format!("; the same at {}{more}", named.join(", "))
+            };
+            self.tell(Weight::Note, *first, "", format!("{text}{also}"));
         }
+    }
+
+    fn named(&self, at: At) -> String {
+        let name = self.files.get(at.file).map(|file| file.source.name.as_str());
+        format!("{}:{}:{}", name.unwrap_or_default(), at.place.line, at.place.column)
     }
 
     /// Where a node of a file is, in words.
@@ -216,6 +244,7 @@ impl<'a> Draft<'a> {
 
     /// Makes all of it.
     pub(crate) fn finish(mut self, made_by: &str, interval: &str) -> Adoption {
+        self.tell_common();
         let files: BTreeSet<usize> = self.marks.keys().chain(self.removals.keys()).copied().collect();
         let edited: Vec<Edited> = files.into_iter().filter_map(|file| self.edited(file)).collect();
         let manifests = self.manifests(made_by, interval);

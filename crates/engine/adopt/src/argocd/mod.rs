@@ -9,6 +9,7 @@ mod settings;
 mod spots;
 mod tags;
 mod target;
+mod unlisted;
 mod updater;
 mod write_back;
 
@@ -30,6 +31,7 @@ use groups::Groups;
 use settings::{Annotations, Image, PREFIX, WriteBack};
 use spots::{Spot, Taker, choose};
 use target::{Found, Target};
+use unlisted::{meant, tell_unlisted};
 use updater::{ApplicationRule, Updater};
 use write_back::{Author, Context};
 
@@ -201,7 +203,7 @@ impl<'n> Adopter<'_, 'n> {
                     draft.tell(Weight::Note, application.at(), &application.subject(), text);
                 }
             }
-            None if annotations.get("image-list").is_none() => {}
+            None if annotations.get("image-list").is_none() => tell_unlisted(draft, application, &annotations),
             None => {
                 let mut images = annotations.images();
                 for image in &mut images {
@@ -209,8 +211,9 @@ impl<'n> Adopter<'_, 'n> {
                 }
                 for told in annotations.idle(&images) {
                     let text = format!(
-                        "{} has no effect: no image of image-list has that alias, or it is not known",
-                        told.name
+                        "{} has no effect: no image of image-list has that alias, or it is not known{}",
+                        told.name,
+                        meant(&told.name)
                     );
                     draft.tell(Weight::Note, told.at, &application.subject(), text);
                 }

@@ -6,9 +6,34 @@ use bumpwright_api::tree::{Entry, Node};
 
 use super::application::Application;
 use crate::remarks::{At, Told};
+use bumpwright_nearest::nearest;
 
 /// How the annotations begin.
 pub(super) const PREFIX: &str = "argocd-image-updater.argoproj.io/";
+
+/// Settings of an image, behind its alias; the first ones also without, for all of an Application.
+const OF_IMAGES: [&str; 11] = [
+    "update-strategy",
+    "allow-tags",
+    "tag-match",
+    "ignore-tags",
+    "pull-secret",
+    "platforms",
+    "force-update",
+    "helm.image-name",
+    "helm.image-tag",
+    "helm.image-spec",
+    "kustomize.image-name",
+];
+
+/// Settings of an Application.
+const OF_ALL: [&str; 5] = [
+    "image-list",
+    "write-back-method",
+    "write-back-target",
+    "git-branch",
+    "git-repository",
+];
 
 /// How the newest image is found.
 #[derive(Clone, Debug, Default)]
@@ -217,28 +242,29 @@ impl<'n> Annotations<'n> {
         }
     }
 
+    /// The annotation that was probably meant by one that is not read.
+    pub(super) fn meant(key: &str) -> Option<String> {
+        let (alias, setting) = match key.rsplit_once('.') {
+            Some((alias, setting)) if !matches!(alias, "helm" | "kustomize") => (format!("{alias}."), setting),
+            _ => (String::new(), key),
+        };
+        let of_all = OF_ALL.iter().filter(|_| alias.is_empty());
+        let near = nearest(setting, of_all.chain(&OF_IMAGES).copied())?;
+        (near != setting).then(|| format!("{alias}{near}"))
+    }
+
+    /// The annotations, of which none counts without a list of images.
+    pub(super) fn all(&self) -> Vec<Told<()>> {
+        let own = self.entries.iter().filter_map(|entry| {
+            let name = entry.name().strip_prefix(PREFIX)?.to_owned();
+            let at = self.at(entry);
+            Some(Told { value: (), at, name })
+        });
+        own.collect()
+    }
+
     /// Annotations that the updater does not read, as of an alias that no image has.
     pub(super) fn idle(&self, images: &[Image]) -> Vec<Told<()>> {
-        const OF_IMAGES: [&str; 11] = [
-            "update-strategy",
-            "allow-tags",
-            "tag-match",
-            "ignore-tags",
-            "pull-secret",
-            "platforms",
-            "force-update",
-            "helm.image-name",
-            "helm.image-tag",
-            "helm.image-spec",
-            "kustomize.image-name",
-        ];
-        const OF_ALL: [&str; 5] = [
-            "image-list",
-            "write-back-method",
-            "write-back-target",
-            "git-branch",
-            "git-repository",
-        ];
         let aliases: BTreeSet<String> = images.iter().map(|image| image.alias.replace('/', "_")).collect();
         let is_read = |key: &str| {
             let of_image = aliases
