@@ -297,13 +297,12 @@ fn remove(args: &Remove) -> Result<(), CliError> {
 }
 
 /// That no marker of the files names a policy, with the one that was probably meant.
-fn unnamed(policy: &PolicyName, named: &BTreeSet<PolicyName>) -> String {
+fn unnamed(policy: &PolicyName, named: &BTreeSet<PolicyName>) -> CliError {
     let marker = |policy: &PolicyName| format!("{}:{}", policy.namespace, policy.name);
     let named: Vec<String> = named.iter().map(marker).collect();
     let policy = marker(policy);
     let near = nearest(&policy, named.iter().map(String::as_str));
-    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    format!("--policy {policy}: no marker names this policy{near}")
+    CliError::new(format!("--policy {policy}: no marker names this policy")).meant(near)
 }
 
 /// `namespace:name`

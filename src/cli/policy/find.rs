@@ -21,6 +21,8 @@ pub struct Subject {
     pub(super) policy: ImagePolicy,
     /// None when it is not among the manifests.
     pub(super) repository: Option<Arc<ImageRepository>>,
+    /// The repository among the manifests that was probably meant by one that is not there.
+    pub(super) near: Option<String>,
     is_named: bool,
 }
 
@@ -91,8 +93,15 @@ impl Subject {
         Self {
             policy,
             repository,
+            near: None,
             is_named: true,
         }
+    }
+
+    /// The same, where `near` was probably meant by a repository that is not there.
+    #[must_use]
+    pub fn near(self, near: Option<String>) -> Self {
+        Self { near, ..self }
     }
 
     /// A policy without a name on a repository without one.
@@ -101,6 +110,7 @@ impl Subject {
         Self {
             policy,
             repository: Some(Arc::new(repository)),
+            near: None,
             is_named: false,
         }
     }

@@ -132,8 +132,13 @@ fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<V
     let repository = |policy: &ImagePolicy| -> Option<Arc<ImageRepository>> {
         objects.image_repository(&policy.repository()?).cloned().map(Arc::new)
     };
+    let known: Vec<String> = objects.image_repositories().map(|one| one.name().to_string()).collect();
+    let near = |policy: &ImagePolicy| {
+        let name = policy.repository()?.to_string();
+        nearest(&name, known.iter().map(String::as_str)).map(str::to_owned)
+    };
     Ok(chosen
-        .map(|policy| Subject::named(policy.clone(), repository(policy)))
+        .map(|policy| Subject::named(policy.clone(), repository(policy)).near(near(policy)))
         .collect())
 }
 

@@ -27,7 +27,11 @@ pub enum Unasked {
     /// The policy refers to no repository; it may only carry a status.
     NoRepository,
     /// Its repository is unknown.
-    Absent(ObjectName),
+    Absent {
+        name: ObjectName,
+        /// The one that was probably meant.
+        near: Option<String>,
+    },
     /// Its repository is suspended.
     RepositorySuspended(ObjectName),
 }
@@ -42,7 +46,10 @@ impl Shown {
             _ if suspended => Unasked::Suspended,
             (Some(repository), _) if repository.spec.suspend => Unasked::RepositorySuspended(repository.name()),
             (Some(repository), _) => return Self::Registry(Arc::clone(repository)),
-            (None, Some(name)) => Unasked::Absent(name),
+            (None, Some(name)) => Unasked::Absent {
+                name,
+                near: subject.near.clone(),
+            },
             (None, None) => Unasked::NoRepository,
         })
     }
@@ -54,7 +61,12 @@ impl fmt::Display for Unasked {
             Self::Offline => f.write_str("no registry is asked"),
             Self::Suspended => f.write_str("it is suspended"),
             Self::NoRepository => f.write_str("it names no ImageRepository"),
-            Self::Absent(name) => write!(f, "its ImageRepository {name} is not among the manifests"),
+            Self::Absent { name, near } => {
+                let near = near
+                    .as_ref()
+                    .map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+                write!(f, "its ImageRepository {name} is not among the manifests{near}")
+            }
             Self::RepositorySuspended(name) => write!(f, "its ImageRepository {name} is suspended"),
         }
     }

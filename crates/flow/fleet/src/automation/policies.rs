@@ -11,6 +11,9 @@ use bumpwright_policy::InvalidPolicy;
 /// Labels that every namespace has.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
+/// The range of a policy of versions.
+const RANGE: &str = "/spec/policy/semver/range";
+
 /// Findings about policies that are not valid, or whose repository is missing, or not for them.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for (node, object) in cluster.of_kind(IMAGE_GROUP, "ImagePolicy") {
@@ -40,6 +43,7 @@ fn fault(object: &FleetObject) -> Option<(&'static str, String)> {
     let policy: ImagePolicy = serde_json::from_value(object.value.clone()).ok()?;
     let error = policy.chooser().err()?;
     let pointer = match error {
+        InvalidPolicy::Rule(_) if object.value.pointer(RANGE).is_some() => RANGE,
         InvalidPolicy::Rule(_) => "/spec/policy",
         InvalidPolicy::Filter(_) => "/spec/filterTags/pattern",
         InvalidPolicy::Extract(_) => "/spec/filterTags/extract",

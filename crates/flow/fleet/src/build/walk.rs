@@ -78,7 +78,8 @@ pub fn walked<'a>(
     let tree = repository.tree();
     let ResolvedPath { directory, .. } = tree
         .canonical(&format!("/{entry}"))
-        .map_err(|error| error.to_string())?;
+        // Paths of trees begin with a slash, and look as if they were of the machine.
+        .map_err(|error| error.to_string().trim_start_matches('/').to_owned())?;
     let begin = |own: Option<Own>| {
         let mut walk = Walk::new(repository, &entry, outside, settings, memo);
         if directory {

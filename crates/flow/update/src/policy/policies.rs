@@ -10,7 +10,7 @@ use super::terms::{NamespaceLabels, Terms};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
-use bumpwright_nearest::distance;
+use bumpwright_nearest::{distance, nearest};
 use bumpwright_policy::{
     Closed, FailedVersion, FilterSpec, InvalidImage, LatestRef, PROMOTION_ANNOTATIONS, PathPromotion, PolicyName,
     RuleSpec,
@@ -462,12 +462,20 @@ impl Policies {
                 (true, _) => format!("its ImageRepository {repository} is suspended"),
                 (false, Some(unclear)) => unclear.clone(),
                 (false, None) => format!(
-                    "its ImageRepository {repository} is not among the manifests, and it has no status.latestRef"
+                    "its ImageRepository {repository} is not among the manifests{}, and it has no status.latestRef",
+                    self.meant_repository(repository)
                 ),
             };
             *why = format!("ImagePolicy {name} has no image: {because}");
         }
         known
+    }
+
+    /// The repository that was probably meant by one that is not known.
+    fn meant_repository(&self, repository: &ObjectName) -> String {
+        let known: Vec<String> = self.repositories.keys().map(ToString::to_string).collect();
+        let near = nearest(&repository.to_string(), known.iter().map(String::as_str));
+        near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     }
 
     /// Why no run with this policy may write anything: an error of its image, or of the image in its status when
