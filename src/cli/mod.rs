@@ -63,7 +63,16 @@ pub fn main() -> ExitCode {
     let limit = process::time_limit::of(&matches);
     let typed = Cli::from_arg_matches(&matches);
     let command = typed.unwrap_or_else(|error| error.exit()).command;
-    process::time_limit::within(limit, move || run(command))
+    let late = late(&command);
+    process::time_limit::within(limit, late, move || run(command))
+}
+
+/// How a command that is not done in time says so: programs that read its output still get their one document.
+fn late(command: &Command) -> Box<dyn FnOnce(&str)> {
+    match command {
+        Command::Update(args) => update::late(args),
+        _ => Box::new(|error| console::complain(error)),
+    }
 }
 
 /// The arguments of a typed command line of `update`.

@@ -401,6 +401,25 @@ fn a_marker_whose_policy_is_nowhere_is_told() {
     assert!(!ran.err.contains("markers name policies"), "{}", ran.err);
 }
 
+/// The others are looked at all the same.
+#[test]
+fn a_file_that_does_not_parse_is_an_error_and_a_template_is_none() {
+    let bench = Bench::new();
+    bench.write("a.yaml", "a: [1\nb: {image: ghcr.io/acme/web:1.0.0}\n");
+    let ran = bench.run(&["init"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("error: a.yaml:2:2: the file does not parse"),
+        "{} {}",
+        ran.code,
+        ran.err
+    );
+    bench.write(
+        "a.yaml",
+        "{{ if .Values.a }}\nimage: ghcr.io/acme/web:1.0.0\n{{ end }}\n",
+    );
+    assert_eq!(bench.ok(&["init"]).code, 0);
+}
+
 #[test]
 fn rules_and_folders_without_images_propose_nothing() {
     let bench = Bench::new();

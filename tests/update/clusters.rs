@@ -525,6 +525,65 @@ fn variables_of_a_changed_file_are_those_of_all_builds() {
     assert_eq!(impact["objects"][0]["object"]["name"], "release");
 }
 
+/// What is not among the manifests is told with what was meant, and paths as they were given.
+#[test]
+fn a_misspelt_repository_or_cluster_is_told() {
+    let bench = folder(&fleet());
+    let policy = bench.read("apps/web/automation/web.yaml");
+    let misspelt = policy.replace("imageRepositoryRef: {name: web}", "imageRepositoryRef: {name: wbe}");
+    assert_ne!(policy, misspelt);
+    bench.write("apps/web/automation/web.yaml", misspelt);
+    let meant = "its ImageRepository flux-system/wbe is not among the manifests (did you mean flux-system/web?)";
+    let ran = bench.run(&["update", "--dry-run", "--fleet", BOTH, "--path", "apps/web/prod"]);
+    assert!(ran.out.contains(meant), "{}{}", ran.out, ran.err);
+    let ran = bench.run(&["policy", "--fleet", BOTH, "web"]);
+    assert!(ran.out.contains(meant), "{}{}", ran.out, ran.err);
+    for command in ["update", "policy"] {
+        let ran = bench.run(&[command, "--fleet", "clusters/nope"]);
+        assert_eq!(
+            (ran.code, ran.err.as_str()),
+            (2, "error: --fleet clusters/nope: no such file or directory\n")
+        );
+    }
+}
+
+/// A change of the number of pods, and one of a build that fails.
+#[test]
+fn the_impact_counts_workloads_and_says_what_is_not_known() {
+    let mut files = fleet();
+    for (path, text) in &mut files {
+        if path == "apps/web/prod/web.yaml" {
+            *text = text.replace(
+                "replicas: 3",
+                "replicas: 3 # {\"$imagepolicy\": \"flux-system:web:tag\"}",
+            );
+            *text = text.replace("1.0.0-r1 # {\"$imagepolicy\": \"flux-system:web\"}", "1.0.0-r1");
+        }
+    }
+    let bench = folder(&files);
+    let set = ["--set", "flux-system:web=ghcr.io/acme/web:4", "--path", "apps/web/prod"];
+    let arguments = ["update", "--dry-run", "--fleet", BOTH];
+    let ran = bench.ok(&[&arguments[..], &set, &["--overwrite-mismatches"]].concat());
+    for told in [
+        "impact 1 Kustomization changes: 1 workload\n",
+        "Deployment web/web (configured, 1 field)\n",
+    ] {
+        assert!(ran.out.contains(told), "{}{}", ran.out, ran.err);
+    }
+    bench.write(
+        "apps/web/prod/kustomization.yaml",
+        "resources: [../base, gone.yaml]\npatches: [{path: web.yaml}]\n",
+    );
+    let ran = bench.ok(&[&arguments[..], &set, &["--overwrite-mismatches"]].concat());
+    assert!(
+        ran.out
+            .contains("impact unknown: 1 Kustomization or release could not be built\n"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
+
 #[test]
 fn a_build_that_fails_anyway_stops_nothing() {
     let mut files = fleet();

@@ -447,6 +447,67 @@ fn with_commit_only_the_edited_files_are_committed() {
     );
 }
 
+/// No commit can hold it, so it is none of the run's business; a file that is forgotten is another thing.
+#[test]
+fn with_commit_a_file_that_git_ignores_is_left_with_a_note() {
+    let bench = Bench::new();
+    working_repository(&bench);
+    bench.write("repo/.gitignore", "local/\n");
+    bench.write("repo/local/a.yaml", MARKED);
+    let commit = [
+        "update",
+        "repo",
+        "-f",
+        "p.yaml",
+        "--commit",
+        "--author",
+        "Bot <bot@example.com>",
+    ];
+    let preview = bench.ok(&[&commit[..], &["--dry-run"]].concat());
+    assert!(preview.out.contains("(1 field in 1 file)"), "{}", preview.out);
+    let ran = bench.ok(&commit);
+    assert!(
+        ran.out
+            .contains("note: local/a.yaml is left as it is: git ignores it, so no commit can hold it"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        (bench.read("repo/a.yaml"), bench.read("repo/local/a.yaml")),
+        (BUMPED.to_owned(), MARKED.to_owned())
+    );
+    let again = bench.ok(&commit);
+    assert!(
+        again.out.starts_with("nothing to change\nnote: local/a.yaml"),
+        "{}",
+        again.out
+    );
+    bench.write("repo/c.yaml", MARKED);
+    let ran = bench.run(&commit);
+    assert!(
+        ran.code == 2 && ran.err.contains("c.yaml is not tracked by git"),
+        "{}",
+        ran.err
+    );
+}
+
+/// Where `init` puts them, at the top of the repository.
+#[test]
+fn a_file_or_folder_of_a_repository_has_the_policies_at_its_top() {
+    let bench = Bench::new();
+    bench.write("repo/.bumpwright/policies.yaml", app());
+    for target in ["repo/apps/a.yaml", "repo/apps"] {
+        bench.write("repo/apps/a.yaml", MARKED);
+        // Above a folder that is in no repository are folders of others.
+        let ran = bench.ok(&["update", target]);
+        assert!(ran.out.contains("UnknownPolicy"), "{}", ran.out);
+        repo::run(repo::git(&bench.path("repo")).args(["init", "-q"]));
+        bench.ok(&["update", target]);
+        assert_eq!(bench.read("repo/apps/a.yaml"), BUMPED, "{target}");
+        std::fs::remove_dir_all(bench.path("repo/.git")).unwrap();
+    }
+}
+
 #[test]
 fn with_commit_a_file_with_changes_of_its_own_is_refused() {
     let bench = Bench::new();

@@ -284,16 +284,32 @@ fn names_that_move_the_cursor_are_spelled_out() {
     assert!(ran.out.starts_with("a\\u{1b}[2J\\n.yaml\n"), "{}", ran.out);
 }
 
+/// Whoever names a policy means it: nothing is written for the others either.
 #[test]
-fn a_set_policy_that_no_marker_names_is_told() {
+fn a_set_policy_that_no_marker_names_stops_the_run() {
     let bench = Bench::new();
     bench.write("a.yaml", MARKED);
-    let set = ["--set", "fs:app=ghcr.io/o/app:1.0.0", "--set", "fs:ap=o/app:2"];
-    let ran = bench.ok(&[&["update"], set.as_slice()].concat());
+    let set = ["--set", "fs:app=ghcr.io/o/app:2.0.0", "--set", "fs:ap=o/app:2"];
+    let ran = bench.run(&[&["update"], set.as_slice()].concat());
     assert_eq!(
-        ran.err,
-        "warning: --set fs:ap: no marker names this policy; the nearest is fs:app\n"
+        (ran.code, ran.err.as_str()),
+        (
+            2,
+            "error: --set fs:ap: no marker names this policy, so nothing was changed; did you mean fs:app?\n"
+        )
     );
+    assert_eq!(bench.read("a.yaml"), MARKED);
+    let repo = bench.repository("app.git");
+    let first = repo.commit("main", "first", &[Change::File("a.yaml", MARKED.as_bytes())]);
+    let remote = ["update", "app.git", "--author", "A <a@b.c>"];
+    let ran = bench.run(&[&remote[..], set.as_slice()].concat());
+    assert!(ran.code == 2 && ran.err.contains("did you mean fs:app?"), "{}", ran.err);
+    assert_eq!(repo.rev("main").unwrap(), first);
+    // Each automation has markers of its own, so what is left is known at the end.
+    let automations = automation("fs", "one", "repo", "", "") + &automation("fs", "two", "repo", "", "");
+    bench.write("m.yaml", automations);
+    let ran = bench.run(&[&["update", ".", "-f", "m.yaml"], set.as_slice()].concat());
+    assert!(ran.code == 2 && ran.err.contains("did you mean fs:app?"), "{}", ran.err);
 }
 
 /// A policy with a field that does not exist is not what its author meant: it chooses nothing, whatever the registry has.

@@ -253,6 +253,12 @@ fn a_time_limit_ends_the_command_with_what_it_waited_for() {
     let told = format!("error: not done within --timeout 500ms: fetching {url} …");
     assert_eq!((ran.code, last), (2, told), "{}", ran.err);
     let image = format!("{host}/acme/app");
+    let (code, document) = bench.json(&["update", "-f", "all.yaml", &url, "--timeout", "500ms"]);
+    let error = document["runs"][0]["error"].as_str().unwrap();
+    assert!(
+        code == 2 && error.starts_with("not done within --timeout 500ms: fetching"),
+        "{document:#}"
+    );
     let ran = bench.run(&["policy", "--image", &image, "--semver", "*", "--timeout=500ms"]);
     assert!(ran.code == 2 && ran.err.contains(&image), "{}", ran.err);
     let wrong = bench.run(&["update", "--timeout", "soon"]);

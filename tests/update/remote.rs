@@ -1,6 +1,6 @@
 //! `bumpwright update` against remotes, as its user runs it: fetch, edit, commit, push, with no checkout on disk.
 
-use bumpwright_testkit::cli::{Bench, policy};
+use bumpwright_testkit::cli::{Bench, automation, policy};
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};
 use bumpwright_testkit::repo::{self, Change, Repo};
 use serde_json::{Value, json};
@@ -108,6 +108,25 @@ fn policies_of_the_repository_itself_are_used_without_f() {
         .bench
         .ok(&[&["update", &url, "--path", "apps"], AUTHOR.as_slice()].concat());
     assert_eq!(remote.content("main"), BUMPED);
+}
+
+/// What they say about branch and push counts for nothing in a plain run, which has to be said.
+#[test]
+fn automations_of_the_repository_that_a_plain_run_passes_over_are_told() {
+    let remote = remote();
+    let manifest = automation("fs", "all", "repo", "", "");
+    let file = Change::File("clusters/x/all.yaml", manifest.as_bytes());
+    remote.repo.commit("main", "automation", &[file]);
+    let set = ["--set", "fs:app=ghcr.io/o/app:2.0.0"];
+    let plain = ["update", &remote.url(), "--dry-run"].map(str::to_owned);
+    let plain: Vec<&str> = plain.iter().map(String::as_str).chain(AUTHOR).chain(set).collect();
+    let told = "note: the repository has ImageUpdateAutomations of its own (fs/all)";
+    let ran = remote.bench.ok(&plain);
+    assert!(ran.out.contains(told), "{}", ran.out);
+    let ran = remote
+        .bench
+        .ok(&[plain.as_slice(), &["--fleet", "clusters/x"]].concat());
+    assert!(!ran.out.contains(told), "{}", ran.out);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use crate::cli::flag_values::Format;
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
 use bumpwright_api::Place;
-use bumpwright_edit::unified;
-use bumpwright_propose::{Left, OWN_FOLDER, Proposal, Proposed, Survey};
+use bumpwright_edit::{OWN_FOLDER, unified};
+use bumpwright_propose::{Left, Proposal, Proposed, Survey};
 use bumpwright_update::FileChange;
 
 /// All that is printed.

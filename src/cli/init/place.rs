@@ -7,8 +7,9 @@ use super::args::Init;
 use crate::cli::fleet::applied::Applied;
 use crate::cli::words;
 use bumpwright_adopt::{Files, SourceFile};
+use bumpwright_edit::OWN_FOLDER;
 use bumpwright_kustomize::kustomization::NAMES;
-use bumpwright_propose::{OWN_FOLDER, Proposal};
+use bumpwright_propose::Proposal;
 
 /// Its name, where none is given.
 const FILE: &str = "image-automation.yaml";

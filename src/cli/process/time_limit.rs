@@ -64,8 +64,13 @@ pub(crate) fn of(matches: &ArgMatches) -> Option<Duration> {
     Some(limit.as_std())
 }
 
-/// Runs a command for so long at most. One that is late is left where it is: the process ends when this returns.
-pub(crate) fn within(limit: Option<Duration>, run: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
+/// Runs a command for so long at most; `late` says that it is not done. One that is late is left where it is: the process
+/// ends when this returns.
+pub(crate) fn within(
+    limit: Option<Duration>,
+    late: impl FnOnce(&str),
+    run: impl FnOnce() -> ExitCode + Send + 'static,
+) -> ExitCode {
     let Some(limit) = limit else { return run() };
     let (done, ended) = channel();
     let started = Builder::new().stack_size(STACK).spawn(move || {
@@ -86,7 +91,7 @@ pub(crate) fn within(limit: Option<Duration>, run: impl FnOnce() -> ExitCode + S
                 format!(": {}", words::some(&waits))
             };
             let error = format!("not done within --timeout {}{what}", shown(limit));
-            progress::aside(|| complain(&error));
+            progress::aside(|| late(&error));
             ExitCode::from(FAILED)
         }
         // It has ended in a way that its thread has told.

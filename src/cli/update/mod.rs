@@ -33,6 +33,7 @@ use crate::cli::words;
 use args::{Output, Strict, Update};
 use bumpwright_edit::{Reason, Skip, unified};
 use bumpwright_nearest::nearest;
+use bumpwright_policy::PolicyName;
 use bumpwright_update::{self as automation, Ahead, Place, RemoteJob, Run};
 use plan::{Planned, Step, plan};
 use pushing::Pushes;
@@ -59,13 +60,24 @@ pub fn run(args: &Update) -> ExitCode {
 /// Runs the command and gives its exit code (docs/cli.md, *Exit codes*).
 pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     places.bound(args.bounds.budget());
-    let Planned { steps, images, notes } = match plan(args, places) {
+    let Planned {
+        steps,
+        set,
+        images,
+        notes,
+    } = match plan(args, places) {
         Ok(planned) => planned,
         Err(error) => return refuse(args, &error),
     };
     let has_remotes = steps.iter().any(|step| matches!(step, Step::Remote(..)));
-    let runs = run_steps(args, steps);
-    let code = exit_code(args, &runs);
+    let mut runs = run_steps(args, steps);
+    let unused = unused(args, &runs);
+    let has_several = runs.len() > 1;
+    let is_error = |policy: &PolicyName| set.contains(policy) && has_several;
+    let has_unknown = unused.iter().any(|(policy, _)| is_error(policy));
+    runs.iter_mut()
+        .for_each(|run| run.notes.extend(passed_over(args, &run.passed_over)));
+    let code = if has_unknown { FAILED } else { exit_code(args, &runs) };
     let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
     let runs = as_told(args, args.output == Output::Json, runs);
     if let Err(error) = show(args, &runs) {
@@ -76,7 +88,10 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     if let Some(images) = images {
         images.notes().iter().for_each(|note| say("note", note));
     }
-    say_unused(args, &runs);
+    for (policy, text) in &unused {
+        let what = if is_error(policy) { "error" } else { "warning" };
+        say(what, text);
+    }
     if let Some(hint) = fleet::hint(args, &runs, places) {
         say("note", &hint);
     }
@@ -99,10 +114,10 @@ fn as_told(args: &Update, for_programs: bool, mut runs: Vec<Run>) -> Vec<Run> {
     runs
 }
 
-/// A set policy without a marker was probably misspelled.
-fn say_unused(args: &Update, runs: &[Run]) {
+/// Policies that were set and that no marker names, with what there is to say.
+fn unused(args: &Update, runs: &[Run]) -> Vec<(PolicyName, String)> {
     if runs.iter().any(|run| run.error.is_some()) {
-        return;
+        return Vec::new();
     }
     let policies = args
         .set
@@ -114,11 +129,25 @@ fn say_unused(args: &Update, runs: &[Run]) {
         .flat_map(|run| &run.named)
         .map(|name| format!("{}:{}", name.namespace, name.name))
         .collect();
-    for policy in policies.filter(|policy| !known.contains(*policy)) {
+    let unknown = policies.filter(|policy| !known.contains(*policy));
+    let told = unknown.filter_map(|policy| {
         let near = nearest(policy, known.iter().map(String::as_str));
-        let near = near.map_or_else(String::new, |near| format!("; the nearest is {near}"));
-        say("warning", &format!("--set {policy}: no marker names this policy{near}"));
-    }
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let text = format!("--set {policy}: no marker names this policy{near}");
+        Some((PolicyName::of_marker(policy)?, text))
+    });
+    told.collect()
+}
+
+/// A plain run goes by flags alone, whatever the repository's own automations say.
+fn passed_over(args: &Update, automations: &[String]) -> Option<String> {
+    (!automations.is_empty() && args.fleet.is_empty()).then(|| {
+        format!(
+            "the repository has ImageUpdateAutomations of its own ({}), and what they say of path, branch, message and push counts for \
+             nothing here: --fleet PATH, the folder of a cluster, goes by them, and so does -f FILE with a copy of one",
+            words::some(automations)
+        )
+    })
 }
 
 /// Whether nothing in the files asks for a change.
@@ -134,10 +163,35 @@ fn say_explain(args: &Update, runs: &[Run]) {
     }
 }
 
+/// How a run that is not done in time says so.
+pub(super) fn late(args: &Update) -> Box<dyn FnOnce(&str)> {
+    let is_read = args.output == Output::Json;
+    let target = target(args);
+    Box::new(move |error| {
+        if is_read {
+            let run = Run {
+                target,
+                error: Some(error.to_owned()),
+                ..Run::default()
+            };
+            let document = output::json::render(&[run]);
+            let printed = document.and_then(|text| print(text.as_bytes()).map_err(cannot_print));
+            if let Err(error) = printed {
+                complain(&error);
+            }
+        }
+        complain(error);
+    })
+}
+
+fn target(args: &Update) -> String {
+    words::public(args.target.as_deref().unwrap_or("."))
+}
+
 /// Nothing was run. Programs that read the output still get their one document (docs/cli.md, *Output*).
 fn refuse(args: &Update, error: &CliError) -> u8 {
     let run = Run {
-        target: words::public(args.target.as_deref().unwrap_or(".")),
+        target: target(args),
         error: Some(error.to_string()),
         ..Run::default()
     };

@@ -1,5 +1,6 @@
 //! From arguments to jobs (docs/cli.md, *`update`: what TARGET means*).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::cli::images::Images;
 use crate::cli::places::Places;
 use crate::cli::words;
 use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation, ObjectName};
+use bumpwright_policy::PolicyName;
 use bumpwright_rules::Rules;
 use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, RespectReverts, Run, WorktreeCommit};
 
@@ -28,6 +30,8 @@ pub enum Step {
 pub struct Planned {
     /// In order.
     pub steps: Vec<Step>,
+    /// The policies that have to have a marker.
+    pub set: BTreeSet<PolicyName>,
     /// The registries that they use.
     pub images: Option<Arc<Images>>,
     /// Notes on the clusters of `--fleet`.
@@ -43,6 +47,7 @@ pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, CliError> {
     let typed = Typed::read(args, places)?;
     Ok(Planned {
         steps: steps(&typed, places)?,
+        set: typed.set,
         images: typed.images,
         notes: typed.notes,
     })
@@ -127,6 +132,7 @@ impl Typed<'_> {
                 .clone()
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
+            asked: self.asked(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
             releases: self.releases.clone(),
             verify: self.verify.clone(),
@@ -251,6 +257,7 @@ pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) ->
 pub(super) fn suspended(automation: Option<&ImageUpdateAutomation>, target: &str) -> Option<Step> {
     automation.filter(|a| a.spec.suspend).map(|_| {
         Step::Done(Box::new(Run {
+            suspended: true,
             notes: vec!["suspended: spec.suspend is true, so nothing was done".to_owned()],
             ..empty(automation, target)
         }))

@@ -1,6 +1,6 @@
 //! Arguments with the contents of the files that they name, and conflicts between flags.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::cli::load;
 use crate::cli::own_servers::OwnServers;
 use crate::cli::places::Places;
 use crate::cli::words;
-use bumpwright_api::{ImageUpdateAutomation, ObjectName, Objects};
+use bumpwright_api::{ImagePolicy, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_update::{Author, Policies, Refspec, Releases, Review, Verify};
@@ -26,6 +26,8 @@ pub(super) struct Typed<'a> {
     pub(super) args: &'a Update,
     pub(super) objects: Objects,
     pub(super) policies: Arc<Policies>,
+    /// The policies of `--set` that are not among the manifests: only a marker says that they are there.
+    pub(super) set: BTreeSet<PolicyName>,
     /// The registries, unless offline.
     pub(super) images: Option<Arc<Images>>,
     pub(super) refspecs: Vec<Refspec>,
@@ -65,7 +67,10 @@ impl<'a> Typed<'a> {
         for policy in objects.image_policies() {
             policies.add(policy);
         }
-        for (name, image) in chosen(&args.set, &objects)? {
+        let chosen = chosen(&args.set, &objects)?;
+        let known: BTreeSet<PolicyName> = objects.image_policies().map(ImagePolicy::policy_name).collect();
+        let set = chosen.keys().filter(|name| !known.contains(*name)).cloned().collect();
+        for (name, image) in chosen {
             policies.set(name, image);
         }
         let refspecs = args.refspecs.iter().map(|text| Refspec::parse(text));
@@ -79,6 +84,7 @@ impl<'a> Typed<'a> {
             images,
             objects,
             policies: Arc::new(policies),
+            set,
             refspecs: refspecs.collect::<Result<_, _>>()?,
             options: args
                 .push_options
@@ -93,6 +99,16 @@ impl<'a> Typed<'a> {
             verify: clusters.verify,
             notes: clusters.notes,
         })
+    }
+
+    /// Those policies of `--set` that the run has to find a marker for. Of several automations each has markers
+    /// of its own: what is left is told at the end.
+    pub(super) fn asked(&self) -> BTreeSet<PolicyName> {
+        if self.objects.automations().nth(1).is_some() {
+            BTreeSet::new()
+        } else {
+            self.set.clone()
+        }
     }
 
     /// The first given flag about fetches or pushes, if any.

@@ -494,7 +494,7 @@ fn inputs_and_files_are_no_commands() {
         .write("::error::x/a.yaml", MARKED.replace("fs:app", "fs:\\n::add-mask::main"));
     let ran = runner.run(&[
         ("dry-run", "true"),
-        ("set", "fs:app=ghcr.io/o/app:3.0.0\n\nfs:other=ghcr.io/o/x:1"),
+        ("set", "fs:app=ghcr.io/o/app:3.0.0\n\nfs:app=ghcr.io/o/app:3.0.0"),
     ]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let (before, after) = ran.out.split_once("::stop-commands::").unwrap();

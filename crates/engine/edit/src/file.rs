@@ -20,6 +20,9 @@ pub const RULE_FILE: &str = ".bumpwright.yaml";
 /// How rule files are named by mistake.
 pub const OTHER_RULE_FILE: &str = ".bumpwright.yml";
 
+/// The folder for objects that are for commands alone, and for no cluster.
+pub const OWN_FOLDER: &str = ".bumpwright";
+
 /// The treatment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FileKind {

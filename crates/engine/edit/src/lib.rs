@@ -32,8 +32,8 @@ pub use edits::restore::{Content, carried, restored};
 pub use edits::splice::{SpliceError, splice};
 pub use edits::unified;
 pub use file::{
-    FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind,
-    has_in_utf16, kind_of, looks_marked, may_be_marked,
+    FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, OWN_FOLDER, RULE_FILE, UnknownFormat, YAML_LIMIT,
+    file_kind, has_in_utf16, kind_of, looks_marked, may_be_marked,
 };
 pub use find::scan::scan;
 pub use find::sops::is_signed;

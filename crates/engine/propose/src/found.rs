@@ -35,7 +35,7 @@ pub struct Left {
     pub image: String,
     /// Why, with the way out.
     pub why: String,
-    /// Whether it may be different next time: a registry did not answer.
+    /// Whether it could not be looked at: a registry did not answer, or a file does not parse.
     pub is_error: bool,
 }
 

@@ -14,7 +14,7 @@ use bumpwright_adopt::{
 };
 use bumpwright_api::tree::Node;
 use bumpwright_api::{Place, RepositoryKind};
-use bumpwright_edit::{Marking, Part, Setter, mark_at};
+use bumpwright_edit::{Marking, OWN_FOLDER, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// The columns of comments.
@@ -22,9 +22,6 @@ const WIDTH: usize = 100;
 
 const MESSAGE: &str =
     "Update images\n\n{{ range .Changed.Changes -}}\n{{ .OldValue }} -> {{ .NewValue }}\n{{ end -}}\n";
-
-/// The folder for objects that are for commands alone, and for no cluster.
-pub const OWN_FOLDER: &str = ".bumpwright";
 
 /// What is proposed, and what is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

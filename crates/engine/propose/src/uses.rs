@@ -75,7 +75,10 @@ impl Survey {
             let is_wanted = only.is_empty() || only.iter().any(|image| file.text.contains(&short(image)));
             let has_images = is_wanted && (file.text.contains("image:") || file.text.contains("newTag:"));
             if let Some((place, _)) = file.error.as_ref().filter(|_| has_images) {
-                self.left.push(Left::of(file, *place, "", why.to_owned()));
+                self.left.push(Left {
+                    is_error: !file.text.contains(TEMPLATE),
+                    ..Left::of(file, *place, "", why.to_owned())
+                });
             }
             return;
         };
@@ -298,10 +301,13 @@ fn elsewhere(file: &Parsed<'_>, known: &BTreeSet<String>, found: &mut Vec<Raw>) 
     }
 }
 
+/// What only templates have.
+const TEMPLATE: &str = "{{";
+
 /// Why a whole file is left as it is.
 fn untouchable(file: &Parsed<'_>) -> Option<String> {
     if let Some((_, why)) = &file.error {
-        return Some(if file.text.contains("{{") {
+        return Some(if file.text.contains(TEMPLATE) {
             "it is a template: mark the values that it takes".to_owned()
         } else {
             format!("the file does not parse: {why}")

@@ -101,6 +101,14 @@ pub enum RunError {
     /// A policy's image is not valid: as with Flux, nothing is written.
     #[error("ImagePolicy {policy}: {source}; correct the image's name, or keep such tags out with the policy's filter")]
     Image { policy: PolicyName, source: InvalidImage },
+    /// A policy that was asked for has no marker: it was probably misspelt.
+    #[error("--set {policy}: no marker names this policy, so nothing was changed{}", near.as_ref().map_or(String::new(), |near| format!("; did you mean {near}?")))]
+    Unmarked {
+        /// `namespace:name`
+        policy: String,
+        /// The one that was probably meant.
+        near: Option<String>,
+    },
     /// Rules were too much work; nothing is edited then.
     #[error("{0}; nothing was changed")]
     Rules(#[from] Overrun),
@@ -200,6 +208,7 @@ impl RunError {
             Self::Path(_)
             | Self::Selector(_)
             | Self::Image { .. }
+            | Self::Unmarked { .. }
             | Self::Rules(_)
             | Self::Splice { .. }
             | Self::File { .. } => Failure {

@@ -27,7 +27,7 @@ pub fn render(runs: &[Run]) -> String {
             line(&mut out, &format!("{BOLD}{name}{BOLD:#} {DIM}{}{DIM:#}", place(run)));
         }
         changes(&mut out, &run.changes);
-        if run.changes.is_empty() && run.error.is_none() && run.notes.is_empty() {
+        if is_in_place(run) {
             line(&mut out, "nothing to change");
         }
         run.releases.iter().for_each(|one| release(&mut out, one));
@@ -55,6 +55,12 @@ pub fn render(runs: &[Run]) -> String {
         }
     }
     out
+}
+
+/// Whether all fields were looked at, and none is to change.
+fn is_in_place(run: &Run) -> bool {
+    let has_looked = !run.suspended && (run.outside.is_none() || run.dry_run);
+    run.changes.is_empty() && run.error.is_none() && has_looked
 }
 
 /// What became of changes without a commit.

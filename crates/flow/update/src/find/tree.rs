@@ -13,6 +13,7 @@ use crate::job::remote_job::RemoteJob;
 use crate::plan::{preview, splice};
 use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
+use crate::report::run::Run;
 use bumpwright_edit::Plan;
 use bumpwright_git::{EntryKind, Fetched, GitError, Walk};
 
@@ -82,19 +83,30 @@ impl Tree<'_> {
         })
     }
 
-    /// The given policies and, when markers name others, those that the repository holds, with notes on manifests that
-    /// could not be read.
-    pub(crate) fn policies(&self, marked: &[Marked]) -> Result<(Arc<Policies>, Vec<String>), RunError> {
+    /// The given policies and, when markers name others, those that the repository holds. The report gets notes on
+    /// manifests that could not be read, and the automations that a run without one passes over.
+    pub(crate) fn policies(&self, marked: &[Marked], report: &mut Run) -> Result<Arc<Policies>, RunError> {
         let edits = &self.job.edits;
-        if !preview::lacks_manifests(marked, edits) {
-            return Ok((edits.policies.clone(), Vec::new()));
+        let is_plain = edits.automation.is_none() && edits.put_back.is_none();
+        let lacks_manifests = preview::lacks_manifests(marked, edits);
+        if !lacks_manifests && !is_plain {
+            return Ok(edits.policies.clone());
         }
-        let found = self.manifests().map_err(|source| self.job.read_failed(source))?;
+        let found = self
+            .manifests(is_plain)
+            .map_err(|source| self.job.read_failed(source))?;
+        if is_plain {
+            report.passed_over = found.automations.iter().cloned().collect();
+        }
+        if !lacks_manifests {
+            return Ok(edits.policies.clone());
+        }
         let (policies, notes) = found.below(&edits.policies);
-        Ok((Arc::new(policies), notes))
+        report.notes.extend(notes);
+        Ok(Arc::new(policies))
     }
 
-    fn manifests(&self) -> Result<repository_policies::FoundPolicies, GitError> {
+    fn manifests(&self, is_plain: bool) -> Result<repository_policies::FoundPolicies, GitError> {
         let objects = &self.fetched.objects;
         let root = (self.fetched.tip.tree, self.job.edits.formats);
         let all = survey::survey(objects, self.index, root, b"")?;
@@ -107,6 +119,9 @@ impl Tree<'_> {
             parsing.keep(NODES * bytes.len() as u64)?;
             all.walk.read(bytes.len() as u64)?;
             found.read(&file.path, &bytes);
+            if is_plain {
+                found.read_automations(&file.path, &bytes);
+            }
         }
         Ok(found)
     }

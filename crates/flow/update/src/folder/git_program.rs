@@ -4,13 +4,16 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::error::RunError;
 
 /// Settings by which a repository starts programs when files are looked at: its file system monitor and its hooks.
 /// Before Git 2.36 a monitor was always a program, so only an empty name disables it everywhere.
 const OFF: [&str; 2] = ["core.fsmonitor=", "core.hooksPath=/dev/null"];
+
+/// No path is a pattern.
+const LITERAL: &str = "GIT_LITERAL_PATHSPECS";
 
 /// Git, run in a folder.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ impl<'a> Git<'a> {
         } else {
             git_in(self.root)
         };
-        command.env("GIT_LITERAL_PATHSPECS", "1");
+        command.env(LITERAL, "1");
         for setting in &self.settings {
             command.arg("-c").arg(setting);
         }
@@ -107,11 +110,26 @@ impl<'a> Git<'a> {
     ///
     /// As [`Self::run`].
     pub(crate) fn listed(&self, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
-        let out = self.run(args, b"")?;
-        Ok(out
-            .split(|b| *b == 0)
-            .filter(|path| !path.is_empty())
-            .map(<[u8]>::to_vec)
+        Ok(paths_in(&self.run(args, b"")?))
+    }
+
+    /// Those of the paths, relative to the folder, that a command picks. It ends with 1 where it picks none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub(crate) fn picked(&self, args: &[&str], paths: &[&[u8]]) -> Result<BTreeSet<Vec<u8>>, RunError> {
+        let mut command = self.command();
+        // It refuses this setting; no path with a dot before it has a pattern's beginning.
+        command.env_remove(LITERAL).args(args);
+        let dotted: Vec<u8> = paths.iter().flat_map(|path| [b"./", *path, b"\0"].concat()).collect();
+        let out = ended(command, &dotted)?;
+        if out.status.code() == Some(1) {
+            return Ok(BTreeSet::new());
+        }
+        let picked = paths_in(&accepted(out)?).into_iter();
+        Ok(picked
+            .map(|path| path.strip_prefix(b"./").map_or(path.clone(), <[u8]>::to_vec))
             .collect())
     }
 }
@@ -142,12 +160,23 @@ pub fn git_without_fetches(folder: &Path) -> Command {
     command
 }
 
+/// Paths that end with a NUL each.
+fn paths_in(out: &[u8]) -> BTreeSet<Vec<u8>> {
+    let paths = out.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    paths.map(<[u8]>::to_vec).collect()
+}
+
 /// Runs a git command and returns its output, or its error text.
 ///
 /// # Errors
 ///
 /// When git is missing or refuses.
-pub(crate) fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
+pub(crate) fn output(command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
+    accepted(ended(command, input)?)
+}
+
+/// Runs a git command to its end.
+fn ended(mut command: Command, input: &[u8]) -> Result<Output, RunError> {
     let missing = |e: std::io::Error| RunError::Other(format!("cannot run git: {e}; --commit needs it on the PATH"));
     let mut child = command
         .stdin(Stdio::piped())
@@ -159,7 +188,11 @@ pub(crate) fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunE
         // A program that does not read its input ends first; its exit status says more than the broken pipe.
         let _ = stdin.write_all(input);
     }
-    let out = child.wait_with_output().map_err(missing)?;
+    child.wait_with_output().map_err(missing)
+}
+
+/// What a command printed, unless it refused.
+fn accepted(out: Output) -> Result<Vec<u8>, RunError> {
     if out.status.success() {
         return Ok(out.stdout);
     }

@@ -22,7 +22,7 @@ use crate::plan::{bumps, preview, remarks, splice, verification};
 use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
 use crate::report::run::{CommitReport, Run};
-use bumpwright_edit::{self as edit, Formats, LocalSkip, Plan, Reason, Skip};
+use bumpwright_edit::{self as edit, Formats, LocalSkip, OWN_FOLDER, Plan, Reason, Skip};
 use bumpwright_rules::Rules;
 
 /// One run in a folder.
@@ -69,12 +69,15 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
     let work = ahead.work.entry(root.clone()).or_default().clone();
     let set = rules_of(job, &root, ahead).on_account_of(work);
-    let (below, marked) = find_marked(job, &root, Reading::of(job, &set, ahead))?;
+    let (below, mut marked) = find_marked(job, &root, Reading::of(job, &set, ahead))?;
     set.check()?;
     let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
     let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
+    if job.commit.is_some() && leave_ignored(&root, &mut marked, &preview, report)? {
+        preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
+    }
     let (policies, note) = past::of_folder((&job.edits, &job.shown), &root, (&marked, policies), &mut preview)?;
     report.notes.extend(note);
     let is_all = job.edits.path.is_none() && job.only.is_none();
@@ -88,6 +91,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.unknown = preview.unknown;
     report.others = preview.others;
     report.due = preview.due;
+    job.edits.check_asked(&report.named, &report.skips)?;
     report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {
         let checked = job.commit.as_ref().map_or(Ok(()), |commit| commit.message.check());
@@ -107,6 +111,26 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     }
     report.commit = interrupt::held(|| write(job, &message, &root, &report.files))?;
     Ok(())
+}
+
+/// Leaves out the files with edits that no commit can hold, since git ignores them. Returns whether there are any.
+fn leave_ignored(
+    root: &Path,
+    marked: &mut Vec<Marked<PathBuf>>,
+    preview: &preview::Preview,
+    report: &mut Run,
+) -> Result<bool, RunError> {
+    let edited = preview.files.iter().filter_map(|(n, _)| marked.get(*n));
+    let paths: Vec<&[u8]> = edited.map(|file| file.path.as_slice()).collect();
+    let ignored = worktree::ignored(root, &paths, report.dry_run)?;
+    for path in &ignored {
+        report.notes.push(format!(
+            "{} is left as it is: git ignores it, so no commit can hold it; it is edited without --commit",
+            String::from_utf8_lossy(path)
+        ));
+    }
+    marked.retain(|file| !ignored.contains(&file.path));
+    Ok(!ignored.is_empty())
 }
 
 /// Reads and splices the files that change.
@@ -359,8 +383,22 @@ fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::
     }))
 }
 
-/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on manifests
-/// that could not be read.
+/// The folder at the top of the repository where `init` puts policies, unless it is visited anyway: where it is, and how
+/// it is named from the folder of the run.
+fn own_folder_above(job: &FolderJob, root: &Path) -> Option<(PathBuf, String)> {
+    let is_top = |folder: &&Path| folder.join(".git").exists();
+    let top = root.ancestors().find(is_top).unwrap_or(root);
+    if top == root && job.only.is_none() {
+        return None;
+    }
+    let up = root.ancestors().take_while(|folder| *folder != top).count();
+    let folder = top.join(OWN_FOLDER);
+    (fs::symlink_metadata(&folder).ok()?.is_dir() && !root.starts_with(&folder))
+        .then(|| (folder, format!("{}{OWN_FOLDER}", "../".repeat(up))))
+}
+
+/// The given policies and, when markers name others, those that the folder (or the file, and the folder for policies at
+/// the top of the repository) holds, with notes on manifests that could not be read.
 fn all_policies(
     job: &FolderJob,
     root: &Path,
@@ -372,19 +410,20 @@ fn all_policies(
     }
     let mut whole = Vec::new();
     // Without a path the whole folder (or the file) has been visited already.
+    let set = RuleSet::default();
+    let reading = Reading::of(job, &set, ahead);
     let all = if job.edits.path.is_some() {
-        visit(
-            root,
-            Vec::new(),
-            Reading::of(job, &RuleSet::default(), ahead),
-            &mut whole,
-        );
+        visit(root, Vec::new(), reading, &mut whole);
         whole.as_slice()
     } else {
         marked
     };
+    let mut above = Vec::new();
+    if let Some((folder, path)) = own_folder_above(job, root) {
+        visit(&folder, path.into_bytes(), reading, &mut above);
+    }
     let mut found = repository_policies::FoundPolicies::default();
-    for file in all.iter().filter(|file| file.facts.manifests) {
+    for file in all.iter().chain(&above).filter(|file| file.facts.manifests) {
         let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         found.read(&file.path, &bytes);
     }

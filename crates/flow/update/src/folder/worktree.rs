@@ -1,5 +1,6 @@
 //! A commit in the user's own working repository, created by the user's own git with its index, hooks and settings.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -52,11 +53,7 @@ pub(crate) fn prepare(
     files: &[FileChange],
     is_preview: bool,
 ) -> Result<CommitReport, RunError> {
-    let git = if is_preview {
-        Git::quiet(root)?
-    } else {
-        Git::of_user(root)
-    };
+    let git = git_for(root, is_preview)?;
     let has_commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
     if !has_commit && git.text(&["rev-parse", "--git-dir"]).is_ok() {
         return Err(RunError::Other(
@@ -73,6 +70,31 @@ pub(crate) fn prepare(
         WorktreeSigning::With(_) => true,
     };
     Ok(report(commit, message, None, branch(&git), signed))
+}
+
+/// Git, without programs of the repository in a preview.
+fn git_for(root: &Path, is_preview: bool) -> Result<Git<'_>, RunError> {
+    if is_preview {
+        Git::quiet(root)
+    } else {
+        Ok(Git::of_user(root))
+    }
+}
+
+/// Those of the paths that git ignores. None outside of a repository: [`prepare`] says so.
+///
+/// # Errors
+///
+/// When git is missing.
+pub(crate) fn ignored(root: &Path, paths: &[&[u8]], is_preview: bool) -> Result<BTreeSet<Vec<u8>>, RunError> {
+    if paths.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let git = git_for(root, is_preview)?;
+    if git.text(&["rev-parse", "--git-dir"]).is_err() {
+        return Ok(BTreeSet::new());
+    }
+    git.picked(&["check-ignore", "-z", "--stdin"], paths)
 }
 
 /// Refuses files with uncommitted changes.

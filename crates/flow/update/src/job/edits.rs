@@ -1,15 +1,18 @@
 //! What a run is to set, and who is asked or told of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::announce::Announce;
 use super::verify::Verify;
+use crate::error::RunError;
 use crate::policy::policies::{Policies, Resolve};
 use crate::report::releases::Releases;
 use crate::rollout::PutBack;
 use bumpwright_api::LabelSelector;
-use bumpwright_edit::Formats;
-use bumpwright_policy::Windows;
+use bumpwright_edit::{Formats, Reason, Skip};
+use bumpwright_nearest::nearest;
+use bumpwright_policy::{PolicyName, Windows};
 use bumpwright_rules::Rules;
 
 /// The policies to apply, for which automation, and below which path.
@@ -25,6 +28,8 @@ pub struct Edits {
     pub path: Option<String>,
     /// The policies that were given; those of the repository itself come after them.
     pub policies: Arc<Policies>,
+    /// Policies that somebody has named for this run: without a marker for each of them nothing is written.
+    pub asked: BTreeSet<PolicyName>,
     /// Chooses images by asking registries; without it the policies' status counts.
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Verifies the edits before they are committed, and says what they change in clusters.
@@ -47,6 +52,34 @@ pub struct Edits {
     pub rules: Option<Rules>,
     /// Write fields whatever they hold, as Flux does (gate `OverwriteMismatches`).
     pub overwrite: bool,
+}
+
+impl Edits {
+    /// Whether markers name all policies that were asked for, as far as markers could be read.
+    ///
+    /// # Errors
+    /// One that no marker names, with the one that was probably meant.
+    pub(crate) fn check_asked(&self, named: &BTreeSet<PolicyName>, skips: &[Skip]) -> Result<(), RunError> {
+        let Some(policy) = self.asked.difference(named).next() else {
+            return Ok(());
+        };
+        if skips.iter().any(|skip| may_hide_marker(skip.reason)) {
+            return Ok(());
+        }
+        // As markers and flags have it.
+        let written = |policy: &PolicyName| format!("{}:{}", policy.namespace, policy.name);
+        let (policy, named) = (written(policy), named.iter().map(written).collect::<Vec<_>>());
+        let near = nearest(&policy, named.iter().map(String::as_str)).map(str::to_owned);
+        Err(RunError::Unmarked { policy, near })
+    }
+}
+
+/// Whether a marker may be there that could not be read.
+fn may_hide_marker(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Unparsable | Reason::MalformedMarker | Reason::NotAScalar | Reason::TooLarge | Reason::UnmatchedRule
+    )
 }
 
 /// How reverts are looked for.

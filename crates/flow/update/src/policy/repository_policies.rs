@@ -1,10 +1,11 @@
 //! Image policies and image repositories in the very repository that is updated (docs/cli.md, *TARGET*, rule 5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::policies::Policies;
 use bumpwright_api::{
-    Conflict, Document, ImagePolicySpec, ImageRepositorySpec, Object, ObjectName, Objects, read_leniently,
+    Conflict, Document, ImagePolicySpec, ImageRepositorySpec, Object, ObjectName, Objects, UnknownFields,
+    read_in_folder, read_leniently,
 };
 
 /// Policies found in a repository, file by file.
@@ -12,6 +13,8 @@ use bumpwright_api::{
 pub(crate) struct FoundPolicies {
     objects: Objects,
     notes: Vec<String>,
+    /// The names of automations, which are not followed.
+    pub(crate) automations: BTreeSet<String>,
     wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
     /// Policies with several definitions that differ, as in a repository with a folder for each cluster, or with fields
     /// that are unknown, and the message for each. It is not known what is meant, so none of them chooses an image.
@@ -26,6 +29,7 @@ enum Wish {
     Repository(ImageRepositorySpec),
 }
 
+const AUTOMATION: &str = "ImageUpdateAutomation";
 const POLICY: &str = "ImagePolicy";
 const REPOSITORY: &str = "ImageRepository";
 
@@ -69,6 +73,20 @@ impl FoundPolicies {
                 self.wishes.insert(key, (place, wish));
             }
         }
+    }
+
+    /// Notes the names of the automations of one file. Those that cannot be read are followed by nobody.
+    pub(crate) fn read_automations(&mut self, path: &[u8], bytes: &[u8]) {
+        if memchr::memmem::find(bytes, AUTOMATION.as_bytes()).is_none() {
+            return;
+        }
+        let read = read_in_folder(&String::from_utf8_lossy(path), bytes, UnknownFields::Allow);
+        let documents = read.iter().flatten();
+        self.automations
+            .extend(documents.filter_map(|document| match &document.object {
+                Object::ImageUpdateAutomation(automation) => Some(automation.metadata.object_name().to_string()),
+                _ => None,
+            }));
     }
 
     /// The given policies together with those found in the repository, and the notes.

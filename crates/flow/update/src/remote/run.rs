@@ -161,8 +161,7 @@ impl Attempt<'_> {
         let request = pull_request::planned(job, &base.fetched.tip.reference, &base.destinations)?;
         let tree = self.tree(&base);
         let (below, surveyed) = tree.marked()?;
-        let (policies, notes) = tree.policies(&surveyed.files)?;
-        report.notes.extend(notes);
+        let policies = tree.policies(&surveyed.files, report)?;
         let (policies, mut preview) = self.edits(policies, &base, &surveyed)?;
         let (policies, note) = past::of_remote(job, self.place, &base, (&surveyed.files, policies), &mut preview)?;
         report.notes.extend(note);
@@ -179,6 +178,7 @@ impl Attempt<'_> {
         report.unknown = preview.unknown;
         report.others = preview.others;
         report.due = preview.due;
+        job.edits.check_asked(&report.named, &report.skips)?;
         Ok(Planned {
             base,
             request,

@@ -38,6 +38,10 @@ pub struct Run {
     pub fields: BTreeMap<PolicyName, Vec<MarkedField>>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
+    /// The automation is suspended: nothing was looked at.
+    pub suspended: bool,
+    /// Automations of the repository that a run without one passes over, by name.
+    pub passed_over: Vec<String>,
     /// The images of those of them that are of other namespaces and allow the automation.
     pub others: BTreeMap<PolicyName, LatestRef>,
     /// The files that changed, old and new bytes.
