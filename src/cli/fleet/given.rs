@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::network::Network;
 use super::objects::{Collected, collect};
 use super::open;
+use super::outside::Network;
 use super::outside::UserOutside;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;

@@ -2,14 +2,12 @@
 
 pub(super) mod applied;
 pub mod args;
-mod charts;
 mod check;
 mod diff;
 pub(super) mod given;
 mod hint;
 mod json;
 mod names;
-mod network;
 mod objects;
 mod open;
 mod outside;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::Reading;
-use super::network::Network;
+use super::outside::Network;
 use super::outside::UserOutside;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::key_files;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::network::Network;
 use super::open;
+use super::outside::Network;
 use super::outside::UserOutside;
 use crate::cli::fetch_bounds::FetchBounds;
 use bumpwright_adopt::{Files, Parsed};

@@ -1,5 +1,8 @@
 //! What a fleet needs from elsewhere, with the user's own credentials.
 
+mod charts;
+mod network;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -7,8 +10,6 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::charts::{self, Charts};
-use super::network::Network;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::progress::Line;
 use crate::cli::render::building;
@@ -17,6 +18,8 @@ use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_source::{Reference, Unresolved};
 use bumpwright_update::git_without_fetches;
+use charts::Charts;
+pub(super) use network::Network;
 
 /// A source that was fetched, or is being fetched.
 type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, String>>>;

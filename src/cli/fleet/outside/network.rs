@@ -31,11 +31,11 @@ use bumpwright_source::{
 use serde_json::Value;
 
 /// The network of a command.
-pub(super) struct Network {
+pub(in crate::cli::fleet) struct Network {
     mirrors: UserMirrors,
     budget: Budget,
     /// The time limit of a source.
-    pub(super) timeout: Duration,
+    pub(in crate::cli::fleet) timeout: Duration,
     fetches: Arc<Fetches>,
     registries: Registries,
     logins: OnceLock<Result<UserKeychain, LoginError>>,
@@ -44,7 +44,7 @@ pub(super) struct Network {
 
 impl Network {
     /// Secrets of the environment are for the server of the repository.
-    pub(super) fn new(bounds: FetchBounds, timeout: Duration, identity: &Identity) -> Self {
+    pub(in crate::cli::fleet) fn new(bounds: FetchBounds, timeout: Duration, identity: &Identity) -> Self {
         let mut places = Places::default();
         let budget = bounds.budget();
         places.bound(budget.clone());
@@ -64,12 +64,17 @@ impl Network {
     }
 
     /// The world of one thread.
-    pub(super) fn world(&self) -> RealWorld<UserMirrors> {
+    pub(in crate::cli::fleet) fn world(&self) -> RealWorld<UserMirrors> {
         RealWorld::sharing(self.mirrors.clone(), Arc::clone(&self.fetches)).within(self.timeout)
     }
 
     /// The files of a repository at a reference that `git fetch` understands.
-    pub(super) fn files_at(&self, url: &str, reference: &str, timeout: Duration) -> Result<Files, CliError> {
+    pub(in crate::cli::fleet) fn files_at(
+        &self,
+        url: &str,
+        reference: &str,
+        timeout: Duration,
+    ) -> Result<Files, CliError> {
         Job::within(timeout, || {
             let mirror = self.mirrors.mirror(url, timeout)?;
             let fetched = fetch_reference(&mirror, reference)?;
@@ -78,7 +83,7 @@ impl Network {
     }
 
     /// The files of a GitRepository, without what it includes.
-    pub(super) fn git(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, CliError> {
+    pub(in crate::cli::fleet) fn git(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, CliError> {
         let repository: GitRepository = serde_json::from_value(object.clone())?;
         let spec = &repository.spec;
         let scheme = RemoteUrl::parse(&spec.url)?.scheme();
@@ -138,7 +143,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Unresolved::Absent`] where the registry does not have it.
-    pub(super) fn oci(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, Unresolved> {
+    pub(in crate::cli::fleet) fn oci(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, Unresolved> {
         let repository: OciRepository = serde_json::from_value(object.clone()).map_err(unknown)?;
         let objects = manifests(objects);
         let settings = OciRegistry::of(&repository, &objects);
@@ -153,7 +158,12 @@ impl Network {
     ///
     /// # Errors
     /// [`PullError::Missing`] where the registry does not have it.
-    pub(super) fn oci_chart(&self, object: &Value, objects: &[Value], version: &str) -> Result<Vec<u8>, PullError> {
+    pub(in crate::cli::fleet) fn oci_chart(
+        &self,
+        object: &Value,
+        objects: &[Value],
+        version: &str,
+    ) -> Result<Vec<u8>, PullError> {
         let repository: OciRepository =
             serde_json::from_value(object.clone()).map_err(|error| PullError::Missing(error.to_string()))?;
         let chart = OciChart::parse(&repository.spec.url).map_err(|error| PullError::Missing(error.to_string()))?;
