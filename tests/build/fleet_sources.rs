@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::git_http::{Fault, GitHttp, Login, Options};
+use bumpwright_testkit::moto::Moto;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{git, run};
@@ -190,7 +191,11 @@ fn other_repositories_are_fetched_side_by_side_within_their_time() {
         ),
         source("GitRepository", "black", &url(&hanging, "tenant.git", "")),
         source("GitRepository", "hole", &url(&hanging, "library.git", "")),
-        source("Bucket", "bucket", "  bucketName: x\n  endpoint: s3.example\n"),
+        source(
+            "Bucket",
+            "bucket",
+            "  bucketName: x\n  endpoint: s3.example\n  provider: aws\n",
+        ),
         kustomization("tenant", "GitRepository", "tenant", "./deploy"),
         kustomization("black", "GitRepository", "black", "./deploy"),
         kustomization("hole", "GitRepository", "hole", "./base"),
@@ -219,7 +224,8 @@ fn other_repositories_are_fetched_side_by_side_within_their_time() {
     for said in [
         "Kustomization flux-system/black: GitRepository/flux-system/black: ",
         "Kustomization flux-system/hole: GitRepository/flux-system/hole: ",
-        "Kustomization flux-system/bucket: Bucket/flux-system/bucket: the files of this kind are not fetched",
+        "Kustomization flux-system/bucket: Bucket/flux-system/bucket: spec.endpoint: your own identity is not sent to s3.example, which is not an \
+         address of aws; name a Secret with keys in spec.secretRef",
         "Kustomization flux-system/base: ",
         "Kustomization flux-system/none: GitRepository/flux-system/none is not in the fleet",
     ] {
@@ -504,4 +510,39 @@ fn two_states_of_a_repository_are_compared() {
     );
     let ran = diff(&["--from", "v9", LOCAL]);
     assert!(ran.code == 2 && ran.err.contains("\"v9\""), "{}", ran.err);
+}
+
+/// Objects of a bucket are files of a Kustomization, and have the chart of a release. Without a Secret it is asked anonymously.
+#[test]
+fn a_bucket_is_fetched_with_the_keys_that_the_manifests_name() {
+    let Some(moto) = Moto::start() else { return };
+    moto.put("/maps", "");
+    moto.put("/maps/deploy/map.yaml", map("of-bucket"));
+    moto.put("/maps/deploy/left-out.yaml", map("ignored"));
+    moto.put(
+        "/maps/chart/Chart.yaml",
+        "{apiVersion: v2, name: web, version: 1.0.0}\n",
+    );
+    moto.put("/maps/chart/templates/map.yaml", map("of-chart"));
+    let spec = |secret: &str| {
+        format!(
+            "  bucketName: maps\n  endpoint: {}\n  insecure: true\n  ignore: left-out.yaml\n{secret}",
+            moto.address()
+        )
+    };
+    let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: flux-system}\nstringData: {accesskey: a, secretkey: b}\n";
+    let release = "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: flux-system}\nspec:\n  \
+                   interval: 1h\n  chart: {spec: {chart: ./chart, sourceRef: {kind: Bucket, name: open}}}\n";
+    let all = [
+        &sync(""),
+        &source("Bucket", "keyed", &spec("  secretRef: {name: keys}\n")),
+        &source("Bucket", "open", &spec("")),
+        &kustomization("keyed", "Bucket", "keyed", "./deploy"),
+        secret,
+        release,
+    ];
+    let bench = bench(&[("clusters/production/all.yaml", &all.concat())]);
+    let (code, maps, said) = maps(&bench, &[LOCAL]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(maps, ["keyed: of-bucket", "web: of-chart"], "{said}");
 }

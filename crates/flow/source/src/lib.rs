@@ -1,4 +1,4 @@
-//! Git and OCI sources: the revision that a reference has now, and its files as a tree that an archive is written from.
+//! Git and OCI sources, and Buckets: the revision that a reference has now, and its files as a tree that an archive is written from.
 //!
 //! ```text
 //! reference ─▶ checkout (mirror) ─▶ commit ─▶ git_tree (+ submodules) ─▶ tree ─▶ archive
@@ -11,6 +11,7 @@
 //! and its Git library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
 
 mod archive;
+mod bucket;
 mod checkout;
 mod git_tree;
 mod include;
@@ -26,6 +27,7 @@ mod spool;
 mod tree;
 
 pub use archive::{ArchiveError, archive, rules};
+pub use bucket::{BucketFetchError, BucketFiles, BucketPick, fetch_bucket};
 pub use checkout::{Commit, ReferencingTag, Seen, Wanted, checkout};
 pub use git_tree::{Modules, check_sparse, of_commit};
 pub use include::{IncludeError, put, unpacked};

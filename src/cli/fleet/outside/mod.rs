@@ -1,5 +1,6 @@
 //! What a fleet needs from elsewhere, with the user's own credentials.
 
+mod buckets;
 mod charts;
 mod network;
 
@@ -88,6 +89,7 @@ impl UserOutside {
                 }
                 files.map_err(CliError::from)
             }
+            "Bucket" => self.network.bucket(object, objects),
             _ => Err(CliError::new(format!(
                 "the files of this kind are not fetched; give them with --source {shown}=DIR"
             ))),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::buckets;
 use crate::cli::access;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
@@ -152,6 +153,11 @@ impl Network {
             let remote = self.oci_remote(&repository, settings, limit);
             self.pulled(&repository, &remote.map_err(unknown)?)
         })
+    }
+
+    /// The files of a Bucket.
+    pub(in crate::cli::fleet) fn bucket(&self, object: &Value, objects: &[Value]) -> Result<SourceFiles, CliError> {
+        buckets::files(object, &manifests(objects), self.timeout, &self.budget)
     }
 
     /// The archive of a chart of a registry, which an OCIRepository stands for.

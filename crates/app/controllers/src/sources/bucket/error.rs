@@ -4,6 +4,7 @@ use crate::sources::error::{ArtifactError, Failure, SourceError};
 use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_object_store::BucketError;
+use bumpwright_source::BucketFetchError;
 
 /// The variants are the reasons of conditions; each has its message.
 #[derive(Debug, thiserror::Error)]
@@ -16,8 +17,9 @@ pub(crate) enum Error {
     /// An answer of the store, which has a reason of its own.
     #[error(transparent)]
     Store(#[from] BucketError),
-    #[error("{0}")]
-    BucketOperationFailed(String),
+    /// What was fetched is not kept.
+    #[error(transparent)]
+    Kept(BucketFetchError),
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
 }
@@ -28,8 +30,17 @@ impl SourceError for Error {
             Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::Store(error) => Failure::fetch(error.reason()).stalled_if(error.is_stalling()),
-            Self::BucketOperationFailed(_) => Failure::fetch(Reason::BucketOperationFailed),
+            Self::Kept(_) => Failure::fetch(Reason::BucketOperationFailed),
             Self::Artifact(error) => error.failure(),
+        }
+    }
+}
+
+impl From<BucketFetchError> for Error {
+    fn from(error: BucketFetchError) -> Self {
+        match error {
+            BucketFetchError::Store(error) => Self::Store(error),
+            error @ BucketFetchError::Kept { .. } => Self::Kept(error),
         }
     }
 }

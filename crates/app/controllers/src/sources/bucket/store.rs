@@ -1,22 +1,21 @@
 //! The artifact of a Bucket: an archive of its objects.
 
 use super::error::Error;
-use super::fetch::FetchedBucket;
 use crate::sources::archive::ArtifactWriter;
 use crate::sources::source::{NewArtifact, Source, SourceRequest, run_on_disk};
 use bumpwright_api::{Artifact, Bucket, BucketStatus, ObjectName};
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_kube::BUCKET;
-use bumpwright_source::Files;
+use bumpwright_source::{BucketFiles, Files};
 use bumpwright_storage::Storage;
 
 /// Stores an artifact of the objects; none when the artifact `current` has them.
 pub(super) async fn store(
     request: &SourceRequest<'_, Bucket>,
     current: Option<Artifact>,
-    fetched: FetchedBucket,
+    fetched: BucketFiles,
 ) -> Result<Option<NewArtifact<Bucket>>, Error> {
-    let FetchedBucket { index, files } = fetched;
+    let BucketFiles { index, files, .. } = fetched;
     // An object may have changed back between the list and its fetch.
     let is_current = current.is_some_and(|artifact| index.is_at(&artifact.revision));
     let Some(files) = files.filter(|_| !is_current) else {
