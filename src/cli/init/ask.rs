@@ -46,11 +46,11 @@ pub(super) fn tags(repositories: BTreeMap<Listing, ImageRepository>, objects: &O
     let scanned = registries.notes();
     let mut answers: Answers = asked
         .into_iter()
-        .map(|(listing, repository)| (listing, answer(&repository)))
+        .map(|(listing, repository)| (listing, answer(&repository).map_err(Into::into)))
         .collect();
     for (listing, _) in all {
         let why = format!("{MOST_IMAGES} images are asked about in one run; write these, and run again");
-        answers.insert(listing, Err(why));
+        answers.insert(listing, Err(why.into()));
     }
     Asked {
         answers,

@@ -73,6 +73,7 @@ pub use object::meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectN
 pub use object::object_id::{ObjectId, group_kind};
 pub use object::secret::{InvalidSecret, Secret};
 pub use object::selector::{InvalidSelector, LabelSelector, Requirement};
+pub use object::selector_text::SelectorTextError;
 pub use object::service_account::ServiceAccount;
 pub use oci_repository::spec::{
     OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,

@@ -14,8 +14,13 @@ use super::view;
 
 /// A page that cannot be made: a fault of a template.
 #[derive(Debug, thiserror::Error)]
-#[error("the page cannot be made: {0}")]
-pub struct RenderError(String);
+pub enum RenderError {
+    /// A template cannot be read.
+    #[error("the page cannot be made: {0}")]
+    Template(&'static tera::Error),
+    #[error("the page cannot be made: {0}")]
+    Render(#[from] tera::Error),
+}
 
 macro_rules! templates {
     ($($folder:literal: $($name:literal)*;)*) => {
@@ -32,11 +37,11 @@ const TEMPLATES: [&[(&str, &str)]; 2] = templates! {
 };
 
 /// Read when the first page is asked for, so that a process without readers has none of it.
-static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
+static TERA: LazyLock<Result<Tera, tera::Error>> = LazyLock::new(|| {
     let mut tera = Tera::new();
     tera.set_escape_fn(escape::html);
     let added = tera.add_raw_templates(TEMPLATES.iter().copied().flatten().copied());
-    added.map(|()| tera).map_err(|error| error.to_string())
+    added.map(|()| tera)
 });
 
 /// A part of the navigation.
@@ -90,7 +95,6 @@ pub fn render(frame: &Frame<'_>, page: &Page<'_>) -> Result<String, RenderError>
 
 /// A template with values.
 pub(crate) fn filled(template: &str, context: &Context) -> Result<String, RenderError> {
-    let tera = TERA.as_ref().map_err(|error| RenderError(error.clone()))?;
-    let text = tera.render(template, context);
-    text.map_err(|error| RenderError(error.to_string()))
+    let tera = TERA.as_ref().map_err(RenderError::Template)?;
+    Ok(tera.render(template, context)?)
 }

@@ -36,7 +36,7 @@ pub use listed::Listing;
 pub use listing::repositories;
 pub use options::Options;
 pub use pattern::Choice;
-pub use proposal::{Answers, Proposal, Proposed, propose};
+pub use proposal::{Answers, Proposal, Proposed, Unanswered, propose};
 pub use rendered::{ImageFields, ImageValue, Rendered, Values, image_fields};
 pub use renovate::{Renovate, SETTINGS_FILES};
 pub use shape::{Shape, shape};

@@ -62,8 +62,11 @@ pub struct Proposed {
     pub uses: Vec<(usize, Place)>,
 }
 
-/// What a registry has of an image; an error as who asked it words it.
-pub type Answers = BTreeMap<Listing, Result<Vec<String>, String>>;
+/// Why it is not known what a registry has, as the one who asks says.
+pub type Unanswered = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a registry has of an image.
+pub type Answers = BTreeMap<Listing, Result<Vec<String>, Unanswered>>;
 
 /// Objects and markers for the images of the survey.
 #[must_use]
@@ -84,7 +87,7 @@ pub fn propose(files: &Files<'_>, survey: &Survey, answers: &Answers, options: &
     for (listing, uses) in &survey.images {
         match answers.get(listing) {
             Some(Ok(tags)) => draft.image(listing, uses, tags),
-            Some(Err(why)) => draft.leave_all(uses, why, true),
+            Some(Err(why)) => draft.leave_all(uses, &why.to_string(), true),
             None => draft.leave_all(uses, "its registry was not asked", true),
         }
     }

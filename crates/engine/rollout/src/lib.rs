@@ -20,7 +20,7 @@ mod step;
 mod told;
 
 pub use blame::{Blame, failing_workloads};
-pub use proven::{Inventory, MOST_PODS, Proof, Unproven, Version, Workload, runs};
+pub use proven::{Inventory, MOST_PODS, NotReady, PodError, Proof, Unproven, Version, Workload, runs};
 pub use record::{Failing, Follower, Handled, HeldImage, Pushed, PutBack, Record, Retry, TooLarge};
 pub use releases::{FollowedRelease, ReleaseState};
 pub use seen::{Holds, KustomizationState, Revisions, Seen};

@@ -123,8 +123,38 @@ pub enum Unproven {
         why: String,
     },
     /// A pod is not as it should be.
-    #[error("{0}")]
-    Pod(String),
+    #[error(transparent)]
+    Pod(#[from] PodError),
+}
+
+/// Why it is not known since when the pods of a workload have been ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PodError {
+    #[error("it has more than {MOST_PODS} pods, which are not looked at")]
+    TooMany,
+    #[error("Pod/{namespace}/{name} of {workload} {why}")]
+    Pod {
+        namespace: String,
+        name: String,
+        workload: String,
+        why: NotReady,
+    },
+}
+
+/// Why a pod does not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    #[error("does not run {0}")]
+    Other(String),
+    #[error("still runs {0}")]
+    Old(Box<Version>),
+    /// With what its containers wait for, or the message of its condition.
+    #[error("is not ready{0}")]
+    Waiting(String),
+    #[error("does not tell since when it is ready")]
+    UnknownTime,
+    #[error("does not tell since when container {0} runs")]
+    UnknownStart(String),
 }
 
 /// The first of some sentences, and how many more there are.
@@ -344,11 +374,10 @@ impl Workload<'_> {
                 workload: self.id.to_string(),
                 status: health.status.as_str(),
                 message: first_line(&health.message),
-                pod: pods.err(),
+                pod: pods.err().map(|error| error.to_string()),
             });
         }
-        let since = pods.map_err(Unproven::Pod)?;
-        let since = since.ok_or_else(|| unclear("it has no running pods".to_owned()))?;
+        let since = pods?.ok_or_else(|| unclear("it has no running pods".to_owned()))?;
         Ok(self
             .conditions_since()
             .into_iter()
@@ -370,16 +399,20 @@ impl Workload<'_> {
 
     /// Since when all pods are ready and none of their containers has been restarted; none without pods. Those that are
     /// on their way out do not count: others take their place.
-    fn pods_since(&self, repository: &str, version: &Version) -> Result<Option<Time>, String> {
+    fn pods_since(&self, repository: &str, version: &Version) -> Result<Option<Time>, PodError> {
         if self.pods.len() > MOST_PODS {
-            return Err(format!("it has more than {MOST_PODS} pods, which are not looked at"));
+            return Err(PodError::TooMany);
         }
         let mut since = None;
         for pod in self.pods.iter().filter(|pod| !is_ending(pod)) {
-            let named = |why: String| {
+            let named = |why| {
                 let part = |field| first_line(pod.pointer(field).and_then(Value::as_str).unwrap_or_default());
-                let (namespace, name) = (part("/metadata/namespace"), part("/metadata/name"));
-                format!("Pod/{namespace}/{name} of {} {why}", self.id)
+                PodError::Pod {
+                    namespace: part("/metadata/namespace"),
+                    name: part("/metadata/name"),
+                    workload: self.id.to_string(),
+                    why,
+                }
             };
             let ready = pod_since(pod, repository, version).map_err(named)?;
             since = Some(later(since, ready));
@@ -393,13 +426,13 @@ fn is_ending(pod: &Value) -> bool {
     pod.pointer("/metadata/deletionTimestamp").is_some() || matches!(phase, Some("Succeeded" | "Failed"))
 }
 
-fn pod_since(pod: &Value, repository: &str, version: &Version) -> Result<Time, String> {
+fn pod_since(pod: &Value, repository: &str, version: &Version) -> Result<Time, NotReady> {
     let runs = versions(pod, repository);
     if runs.is_empty() {
-        return Err(format!("does not run {repository}"));
+        return Err(NotReady::Other(repository.to_owned()));
     }
     if let Some(other) = runs.iter().find(|one| *one != version) {
-        return Err(format!("still runs {other}"));
+        return Err(NotReady::Old(Box::new((*other).clone())));
     }
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
     let ready = conditions
@@ -408,10 +441,9 @@ fn pod_since(pod: &Value, repository: &str, version: &Version) -> Result<Time, S
         .find(|condition| text(condition, "type") == "Ready");
     let ready = match ready {
         Some(ready) if text(ready, "status") == "True" => ready,
-        ready => return Err(format!("is not ready{}", not_ready(pod, ready))),
+        ready => return Err(NotReady::Waiting(not_ready(pod, ready))),
     };
-    let unknown = || "does not tell since when it is ready".to_owned();
-    let mut since = time(ready.get("lastTransitionTime")).ok_or_else(unknown)?;
+    let mut since = time(ready.get("lastTransitionTime")).ok_or(NotReady::UnknownTime)?;
     for started in containers_since(pod)? {
         since = later(Some(since), started);
     }
@@ -419,7 +451,7 @@ fn pod_since(pod: &Value, repository: &str, version: &Version) -> Result<Time, S
 }
 
 /// When the containers of a pod were started last. Of its initial ones those count that go on running.
-fn containers_since(pod: &Value) -> Result<Vec<Time>, String> {
+fn containers_since(pod: &Value) -> Result<Vec<Time>, NotReady> {
     let list = |pointer: &str| pod.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
     let started = |status: &Value| time(status.pointer("/state/running/startedAt"));
     let mut times: Vec<Time> = list("/status/initContainerStatuses").filter_map(started).collect();
@@ -427,7 +459,7 @@ fn containers_since(pod: &Value) -> Result<Vec<Time>, String> {
         let name = text(container, "name");
         let status = list("/status/containerStatuses").find(|status| text(status, "name") == name);
         let started = status.and_then(started);
-        let unknown = || format!("does not tell since when container {} runs", first_line(name));
+        let unknown = || NotReady::UnknownStart(first_line(name));
         times.push(started.ok_or_else(unknown)?);
     }
     Ok(times)

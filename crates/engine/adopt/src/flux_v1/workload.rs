@@ -4,6 +4,7 @@ use bumpwright_api::tree::{Entry, Node};
 use bumpwright_edit::Part;
 use bumpwright_policy::LatestRef;
 
+use super::pattern::NoPolicy;
 use crate::fields::{below, dotted};
 use crate::remarks::At;
 
@@ -27,7 +28,7 @@ pub(super) struct Container<'n> {
     pub(super) name: String,
     pub(super) image: String,
     /// The fields that are written, with what each holds.
-    pub(super) fields: Result<Vec<(&'n Node, Part)>, String>,
+    pub(super) fields: Result<Vec<(&'n Node, Part)>, NoPolicy>,
     pub(super) node: &'n Node,
 }
 
@@ -208,10 +209,8 @@ fn of_fields<'n>(container: &str, name: &'n Node, registry: Option<&'n Node>, ta
         (None, Some(tag)) => Ok(vec![(name, Part::Name), (tag, Part::Tag)]),
         (Some(_), Some(tag)) => Ok(vec![(tag, Part::Tag)]),
         (None, None) if written.is_some() => Ok(vec![(name, Part::Reference)]),
-        (None, None) => Err("the image has no tag: write the one of now, then run again".to_owned()),
-        (Some(_), None) => {
-            Err("no marker keeps a name without its registry together with a tag: have a field for the tag".to_owned())
-        }
+        (None, None) => Err(NoPolicy::NoTag),
+        (Some(_), None) => Err(NoPolicy::NoTagField),
     };
     Container {
         name: container.to_owned(),

@@ -37,7 +37,8 @@ impl Consent {
             return Ok(Self::All);
         }
         if value.contains(['=', '!', '(']) {
-            return LabelSelector::parse(value).map(Self::Labelled).map_err(invalid);
+            let selector = LabelSelector::parse(value);
+            return selector.map(Self::Labelled).map_err(|error| invalid(error.to_string()));
         }
         let names = value.split(',').map(str::trim);
         let wrong = |name: &&str| !is_namespace(name);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::decode::is_true;
 use super::emit::Yaml;
-use crate::object::annotations::{ANNOTATION_PREFIX, check_annotation_key};
+use crate::object::annotations::{ANNOTATION_PREFIX, annotation_hint};
 use crate::schema::crd::CustomResource;
 use crate::schema::kinds::custom_resources;
 use crate::schema::shared::object_meta;
@@ -219,7 +219,7 @@ impl Check {
             .and_then(|metadata| metadata.field("annotations"));
         for entry in annotations.map(Node::entries).unwrap_or_default() {
             let ours = entry.name().strip_prefix(ANNOTATION_PREFIX);
-            if let Some(hint) = ours.and_then(|key| check_annotation_key(self.kind, key).err()) {
+            if let Some(hint) = ours.and_then(|key| annotation_hint(self.kind, key)) {
                 self.add_unknown(
                     entry.key.place,
                     format!("annotation {} is unknown: {hint}", entry.name()),

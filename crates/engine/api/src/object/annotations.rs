@@ -380,22 +380,23 @@ pub(crate) fn ours<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> 
 /// [`InvalidAnnotation::Key`] for the first unknown key, in the order of the keys.
 pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>) -> Result<(), InvalidAnnotation> {
     let mut ours = annotations.keys().filter_map(|key| key.strip_prefix(ANNOTATION_PREFIX));
-    ours.try_for_each(|key| {
-        check_annotation_key(kind, key).map_err(|hint| InvalidAnnotation::Key {
+    ours.try_for_each(|key| match annotation_hint(kind, key) {
+        None => Ok(()),
+        Some(hint) => Err(InvalidAnnotation::Key {
             key: key.to_owned(),
             hint,
-        })
+        }),
     })
 }
 
-/// Checks that a kind has an annotation with this key (without the prefix); the error is a hint at what was meant.
-pub(crate) fn check_annotation_key(kind: &str, key: &str) -> Result<(), String> {
+/// The hint at what was meant by the key of an annotation (without the prefix); none for one that the kind has.
+pub(crate) fn annotation_hint(kind: &str, key: &str) -> Option<String> {
     let known = keys_of(kind);
     if known.contains(&key) || keys_of(ANY).contains(&key) {
-        return Ok(());
+        return None;
     }
     let other = ANNOTATIONS.iter().find(|annotation| annotation.key == key);
-    Err(match (nearest(key, known.iter().copied()), other) {
+    Some(match (nearest(key, known.iter().copied()), other) {
         (_, Some(other)) => format!("it is for objects of kind {}", other.kind),
         (Some(near), None) => format!("did you mean {ANNOTATION_PREFIX}{near}?"),
         (None, None) if known.len() == 1 => format!("there is {}", known.concat()),

@@ -1,19 +1,29 @@
 //! Label selectors as they are written for `kubectl -l`: `a=b, c!=d, e in (f, g), h notin (i), j, !k`.
 
-use super::selector::{LabelSelector, Requirement};
+use super::selector::{InvalidSelector, LabelSelector, Requirement};
+
+/// Why a text is not a label selector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectorTextError {
+    #[error("{0:?} is no requirement of a label selector, as in env=prod,team in (a,b),!old")]
+    Requirement(String),
+    /// A key or a value is not valid.
+    #[error(transparent)]
+    Selector(#[from] InvalidSelector),
+}
 
 impl LabelSelector {
     /// Reads a selector. Unlike an absent one, an empty text is an error.
     ///
     /// # Errors
-    /// The requirement that is not valid, and why.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`SelectorTextError`]
+    pub fn parse(text: &str) -> Result<Self, SelectorTextError> {
         let match_expressions = split(text).map(requirement).collect::<Result<_, _>>()?;
         let selector = Self {
             match_expressions,
             ..Self::default()
         };
-        selector.validate().map_err(|error| error.to_string())?;
+        selector.validate()?;
         Ok(selector)
     }
 }
@@ -28,13 +38,13 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
     parts.map(str::trim)
 }
 
-fn requirement(text: &str) -> Result<Requirement, String> {
+fn requirement(text: &str) -> Result<Requirement, SelectorTextError> {
     let of = |key: &str, operator: &str, values: Vec<&str>| Requirement {
         key: key.trim().to_owned(),
         operator: operator.to_owned(),
         values: values.into_iter().map(|value| value.trim().to_owned()).collect(),
     };
-    let invalid = || format!("{text:?} is no requirement of a label selector, as in env=prod,team in (a,b),!old");
+    let invalid = || SelectorTextError::Requirement(text.to_owned());
     if text.is_empty() {
         return Err(invalid());
     }

@@ -20,12 +20,17 @@ pub struct ImageChange {
     digest: Option<String>,
 }
 
+/// An argument has none of the forms that there are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no image; write NAME=NEWNAME[:TAG][@DIGEST], NAME:TAG[@DIGEST] or NAME@DIGEST")]
+pub struct NoImage(String);
+
 impl ImageChange {
     /// Reads an argument.
     ///
     /// # Errors
-    /// The forms that there are.
-    pub fn read(text: &str) -> Result<Self, String> {
+    /// [`NoImage`]
+    pub fn read(text: &str) -> Result<Self, NoImage> {
         let parsed = match text.split_once('=') {
             Some((name, new)) => {
                 let (new_name, tag, digest) = parts(new);
@@ -50,9 +55,8 @@ impl ImageChange {
             let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
             tag == RETAINED || (!tag.is_empty() && tag.chars().all(is_fit))
         };
-        parsed.filter(|change| change.tag.iter().all(is_tag)).ok_or_else(|| {
-            format!("{text:?} is no image; write NAME=NEWNAME[:TAG][@DIGEST], NAME:TAG[@DIGEST] or NAME@DIGEST")
-        })
+        let parsed = parsed.filter(|change| change.tag.iter().all(is_tag));
+        parsed.ok_or_else(|| NoImage(text.to_owned()))
     }
 
     /// The fields of its entry, where `*` is what the entry has; none are without a value.

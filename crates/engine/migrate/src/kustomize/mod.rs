@@ -11,7 +11,7 @@ mod text;
 use bumpwright_api::Place;
 
 pub use fix::{DEPRECATED, Deprecated, changes_metadata, deprecated, fix};
-pub use images::{ImageChange, set_images};
+pub use images::{ImageChange, NoImage, set_images};
 
 /// A kustomization that is not rewritten: what is wrong, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

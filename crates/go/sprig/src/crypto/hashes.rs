@@ -140,7 +140,7 @@ fn decrypt_aes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     }
     walk(host, text)?;
     host.produce(text.len().saturating_mul(2))?;
-    let crypt = unbase64(text).map_err(Failure::new)?;
+    let crypt = unbase64(text).map_err(|error| Failure::new(error.to_string()))?;
     let Some((vector, blocks)) = crypt.split_first_chunk::<BLOCK>() else {
         return Err(too_short(text.len(), crypt.len()));
     };

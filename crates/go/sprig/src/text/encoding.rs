@@ -1,6 +1,7 @@
 //! Base64 and Base32. Decoding returns the text of its error instead of failing.
 
 use bumpwright_template::{Args, Failure, Function, Host, STRING, Value};
+use std::fmt;
 
 /// The functions of this family.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -60,17 +61,30 @@ fn encode(host: &mut Host<'_>, args: Args<'_>, base: &Base) -> Result<Value, Fai
     Ok(Value::text(base.encode(text)))
 }
 
-fn decode(host: &mut Host<'_>, args: Args<'_>, name: &str, base: &Base) -> Result<Value, Failure> {
+fn decode(host: &mut Host<'_>, args: Args<'_>, name: &'static str, base: &Base) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.produce(text.len())?;
     Ok(match base.decode(name, text) {
         Ok(bytes) => Value::text(bytes),
-        Err(error) => error.into(),
+        Err(error) => error.to_string().into(),
     })
 }
 
-/// The text decoded from Base64, or the text of Go's error.
-pub(crate) fn unbase64(text: &[u8]) -> Result<Vec<u8>, String> {
+/// A byte that the encoding does not have there, in Go's words.
+#[derive(Debug)]
+pub(crate) struct DecodeError {
+    name: &'static str,
+    at: usize,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "illegal {} data at input byte {}", self.name, self.at)
+    }
+}
+
+/// The text decoded from Base64.
+pub(crate) fn unbase64(text: &[u8]) -> Result<Vec<u8>, DecodeError> {
     BASE64.decode("base64", text)
 }
 
@@ -80,8 +94,8 @@ pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Base {
-    fn decode(&self, name: &str, text: &[u8]) -> Result<Vec<u8>, String> {
-        (self.decode)(self, text).map_err(|at| format!("illegal {name} data at input byte {at}"))
+    fn decode(&self, name: &'static str, text: &[u8]) -> Result<Vec<u8>, DecodeError> {
+        (self.decode)(self, text).map_err(|at| DecodeError { name, at })
     }
 
     fn encode(&self, bytes: &[u8]) -> Vec<u8> {

@@ -191,7 +191,7 @@ impl<'t> Parser<'t> {
                     TokenKind::Complex => number::complex(pos, token.text),
                     _ => number::number(pos, token.text),
                 };
-                Expr::Number(number.map_err(|text| self.error(pos, &text))?)
+                Expr::Number(number.map_err(|error| self.error(pos, &error.to_string()))?)
             }
             TokenKind::LeftParen => {
                 let pipe = self.in_parens(pos, |parser| parser.pipeline(Context::Parens))?;

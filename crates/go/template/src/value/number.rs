@@ -1,18 +1,37 @@
 //! Number and character literals with all values that they can stand for: a small version of Go's untyped constants.
 
 use crate::parse::node::{Number, Pos};
-use bumpwright_gostd::{Reason, Unquoted, parse_float, parse_int, parse_uint, quote, unquote_char};
+use bumpwright_gostd::{NumError, Reason, Unquoted, parse_float, parse_int, parse_uint, quote, unquote_char};
 
 /// 2⁶³ and 2⁶⁴: the smallest floats beyond the integers.
 const INT_END: f64 = 9_223_372_036_854_775_808.0;
 const UINT_END: f64 = 18_446_744_073_709_551_616.0;
 
+/// Why a text is not a constant, in Go's words.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum NumberError {
+    /// The character is not valid.
+    #[error("{}", Reason::Syntax)]
+    Syntax,
+    #[error("malformed character constant: {0}")]
+    Character(String),
+    #[error("syntax error scanning complex number")]
+    Complex,
+    /// A part of a complex number.
+    #[error(transparent)]
+    Part(#[from] NumError<f64>),
+    #[error("illegal number syntax: {}", quote(.0))]
+    Illegal(String),
+    #[error("integer overflow: {}", quote(.0))]
+    Overflow(String),
+}
+
 /// `'a'`: the code point of the character.
-pub(crate) fn character(pos: Pos, text: &str) -> Result<Number, String> {
+pub(crate) fn character(pos: Pos, text: &str) -> Result<Number, NumberError> {
     let inner = text.strip_prefix('\'').unwrap_or(text);
-    let (unquoted, tail) = unquote_char(inner, '\'').ok_or_else(|| Reason::Syntax.to_string())?;
+    let (unquoted, tail) = unquote_char(inner, '\'').ok_or(NumberError::Syntax)?;
     if tail != "'" {
-        return Err(format!("malformed character constant: {text}"));
+        return Err(NumberError::Character(text.to_owned()));
     }
     let code = match unquoted {
         Unquoted::Byte(byte) => u32::from(byte),
@@ -27,14 +46,18 @@ pub(crate) fn character(pos: Pos, text: &str) -> Result<Number, String> {
 }
 
 /// `1+2i`
-pub(crate) fn complex(pos: Pos, text: &str) -> Result<Number, String> {
-    let (real, imaginary) = complex_parts(text).ok_or("syntax error scanning complex number")?;
-    let float = |part| parse_float(part, 64).map_err(|error| error.to_string());
-    Ok(of_complex(pos, text, float(real)?, float(imaginary)?))
+pub(crate) fn complex(pos: Pos, text: &str) -> Result<Number, NumberError> {
+    let (real, imaginary) = complex_parts(text).ok_or(NumberError::Complex)?;
+    Ok(of_complex(
+        pos,
+        text,
+        parse_float(real, 64)?,
+        parse_float(imaginary, 64)?,
+    ))
 }
 
 /// `1`, `0x1F`, `1_000.5e3`, `2i`
-pub(crate) fn number(pos: Pos, text: &str) -> Result<Number, String> {
+pub(crate) fn number(pos: Pos, text: &str) -> Result<Number, NumberError> {
     if let Some(imaginary) = text.strip_suffix('i').and_then(|text| parse_float(text, 64).ok()) {
         return Ok(of_complex(pos, text, 0.0, imaginary));
     }
@@ -51,10 +74,10 @@ pub(crate) fn number(pos: Pos, text: &str) -> Result<Number, String> {
         });
     }
     let Ok(float) = parse_float(text, 64) else {
-        return Err(format!("illegal number syntax: {}", quote(text)));
+        return Err(NumberError::Illegal(text.to_owned()));
     };
     if !text.contains(['.', 'e', 'E', 'p', 'P']) {
-        return Err(format!("integer overflow: {}", quote(text)));
+        return Err(NumberError::Overflow(text.to_owned()));
     }
     Ok(of_float(pos, text, float))
 }
@@ -184,7 +207,7 @@ mod tests {
 
     #[test]
     fn faults_are_told_as_in_go() {
-        type Read = fn(Pos, &str) -> Result<Number, String>;
+        type Read = fn(Pos, &str) -> Result<Number, NumberError>;
         for (read, text, expected) in [
             (number as Read, "08", r#"integer overflow: "08""#),
             (
@@ -209,7 +232,7 @@ mod tests {
             (character, r"'\q'", "invalid syntax"),
             (character, "'ab'", "malformed character constant: 'ab'"),
         ] {
-            assert_eq!(read(0, text).unwrap_err(), expected, "{text}");
+            assert_eq!(read(0, text).unwrap_err().to_string(), expected, "{text}");
         }
     }
 

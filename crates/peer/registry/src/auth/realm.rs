@@ -42,27 +42,41 @@ impl Realm {
     }
 }
 
-fn checked(realm: &str, registry: &Url) -> Result<Url, String> {
-    let read = gostd::Url::parse(realm.as_bytes()).map_err(|why| format!("parsing realm {}: {why}", quoted(realm)))?;
-    let scheme = quoted(&String::from_utf8_lossy(&read.scheme));
+/// Why logins are not sent to a realm, in the words of go-containerregistry.
+#[derive(Debug, thiserror::Error)]
+enum RealmError {
+    #[error("parsing realm {}: {cause}", quoted(.realm))]
+    Go { realm: String, cause: gostd::UrlError },
+    #[error("parsing realm {}: {cause}", quoted(.realm))]
+    Parse { realm: String, cause: url::ParseError },
+    /// The registry itself speaks TLS.
+    #[error("realm scheme {} not allowed for a secure registry; use https", quoted(.0))]
+    Insecure(String),
+    #[error("realm scheme {} not allowed; must be https (or http for insecure registries)", quoted(.0))]
+    Scheme(String),
+    #[error("realm host {} is a private or link-local address", quoted(.0))]
+    Private(String),
+}
+
+fn checked(realm: &str, registry: &Url) -> Result<Url, RealmError> {
+    let read = gostd::Url::parse(realm.as_bytes()).map_err(|cause| RealmError::Go {
+        realm: realm.to_owned(),
+        cause,
+    })?;
+    let scheme = || String::from_utf8_lossy(&read.scheme).into_owned();
     match read.scheme.as_slice() {
         b"https" => {}
         b"http" if Scheme::of(registry) == Scheme::Http => {}
-        b"http" => {
-            return Err(format!(
-                "realm scheme {scheme} not allowed for a secure registry; use https"
-            ));
-        }
-        _ => {
-            return Err(format!(
-                "realm scheme {scheme} not allowed; must be https (or http for insecure registries)"
-            ));
-        }
+        b"http" => return Err(RealmError::Insecure(scheme())),
+        _ => return Err(RealmError::Scheme(scheme())),
     }
-    let url = Url::parse(realm).map_err(|why| format!("parsing realm {}: {why}", quoted(realm)))?;
+    let url = Url::parse(realm).map_err(|cause| RealmError::Parse {
+        realm: realm.to_owned(),
+        cause,
+    })?;
     if leads_inside(registry.host(), &url) {
-        let host = quoted(&String::from_utf8_lossy(read.hostname()));
-        return Err(format!("realm host {host} is a private or link-local address"));
+        let host = String::from_utf8_lossy(read.hostname());
+        return Err(RealmError::Private(host.into_owned()));
     }
     Ok(bare(&url))
 }

@@ -13,7 +13,8 @@ use bumpwright_http::Answer;
 /// # Errors
 /// [`RegistryError::Link`]
 pub(crate) fn next(session: &Session<'_>, answer: &Answer) -> Result<Option<Url>, RegistryError> {
-    let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
+    let link = next_page(&answer.headers);
+    let link = link.map_err(|error| RegistryError::Link(session.scrubbed(&error.to_string())))?;
     let Some(link) = link else { return Ok(None) };
     let wrong = |what: String| {
         let from = session.request(&Method::GET, answer);
@@ -48,8 +49,8 @@ pub(crate) fn circular(session: &Session<'_>, answer: &Answer, next: &Url) -> Re
 /// has a relation.
 ///
 /// # Errors
-/// In the words of go-containerregistry, for a header that does not begin with a link.
-fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
+/// [`LinkError`], for a header that does not begin with a link.
+fn next_page(headers: &HeaderMap) -> Result<Option<String>, LinkError> {
     let mut first = None;
     for header in headers.get_all("link") {
         let text = String::from_utf8_lossy(header.as_bytes());
@@ -69,14 +70,22 @@ fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
     Ok(first)
 }
 
+/// A header without a link, in the words of go-containerregistry. The text is the start of the header.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to parse link header: missing '{missing}' in: {text}")]
+struct LinkError {
+    missing: char,
+    text: String,
+}
+
 /// Parses the first link of a header: its target and relation, and the rest.
-fn link(text: &str) -> Result<(&str, Option<String>, &str), String> {
-    let wrong = |what: &str| {
-        let text: String = text.chars().take(200).collect();
-        format!("failed to parse link header: missing {what} in: {text}")
+fn link(text: &str) -> Result<(&str, Option<String>, &str), LinkError> {
+    let wrong = |missing| LinkError {
+        missing,
+        text: text.chars().take(200).collect(),
     };
-    let inside = text.strip_prefix('<').ok_or_else(|| wrong("'<'"))?;
-    let (target, parameters) = inside.split_once('>').ok_or_else(|| wrong("'>'"))?;
+    let inside = text.strip_prefix('<').ok_or_else(|| wrong('<'))?;
+    let (target, parameters) = inside.split_once('>').ok_or_else(|| wrong('>'))?;
     let mut relation = None;
     let mut rest = parameters;
     loop {
@@ -158,7 +167,7 @@ mod tests {
             for header in &headers {
                 map.append("link", header.parse().unwrap());
             }
-            let found = next_page(&map);
+            let found = next_page(&map).map_err(|error| error.to_string());
             assert_eq!(
                 found,
                 expected.map(|link| link.map(str::to_owned)).map_err(str::to_owned),

@@ -105,15 +105,24 @@ pub(crate) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, R
     })
 }
 
+/// Why bytes are not a manifest.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ManifestError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("it has more than {MOST} parts")]
+    TooMany,
+}
+
 /// Parses the bytes of a manifest or an index.
 ///
 /// # Errors
-/// In words, also when it has too many parts.
-pub(crate) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
-    let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+/// [`ManifestError`]
+pub(crate) fn parsed(bytes: &[u8]) -> Result<Manifest, ManifestError> {
+    let manifest: Manifest = serde_json::from_slice(bytes)?;
     let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.left_out > 0);
     if too_many(&manifest.layers) || too_many(&manifest.manifests) {
-        Err(format!("it has more than {MOST} parts"))
+        Err(ManifestError::TooMany)
     } else {
         Ok(manifest)
     }
@@ -190,7 +199,7 @@ mod tests {
         for field in ["layers", "manifests"] {
             assert!(parsed(manifest(field, MOST).as_bytes()).is_ok());
             let error = parsed(manifest(field, MOST + 1).as_bytes()).unwrap_err();
-            assert_eq!(error, "it has more than 16384 parts");
+            assert_eq!(error.to_string(), "it has more than 16384 parts");
         }
         assert!(parsed(br#"{"layers":null,"annotations":{"a":"b"}}"#).is_ok());
     }
