@@ -762,14 +762,11 @@ fn n_004_a_service_account_is_exchanged_for_a_token_and_renewed_when_refused() {
     let bearer = |number: usize| Login::Bearer {
         token: Secret::new(format!("{HUNTER}-{number}")),
     };
-    assert_eq!(source.login(None, soon()), Ok(bearer(0)));
-    assert_eq!(source.login(None, soon()), Ok(bearer(0)), "kept");
-    assert_eq!(source.login(Some(&bearer(0)), soon()), Ok(bearer(1)), "renewed");
-    assert_eq!(
-        source.login(Some(&bearer(0)), soon()),
-        Ok(bearer(1)),
-        "by somebody else already"
-    );
+    let login = |refused: Option<&Login>| source.login(refused, soon()).unwrap();
+    assert_eq!(login(None), bearer(0));
+    assert_eq!(login(None), bearer(0), "kept");
+    assert_eq!(login(Some(&bearer(0))), bearer(1), "renewed");
+    assert_eq!(login(Some(&bearer(0))), bearer(1), "by somebody else already");
     let asked = entra.requests();
     assert_eq!(asked.len(), 2);
     assert_eq!(

@@ -53,8 +53,7 @@ impl ClusterSettings {
             ca: get("ca.crt"),
         };
         place.check()?;
-        let audiences = audiences(&get("audiences"))
-            .map_err(|why| CloudError::Unfit(format!("audiences of the kubeconfig's ConfigMap {why}")))?;
+        let audiences = audiences(&get("audiences")).map_err(CloudError::Audiences)?;
         Ok(Self {
             place,
             audiences,

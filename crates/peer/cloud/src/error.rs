@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use bumpwright_http::NetError;
 
+use crate::invalid::{AddressError, IdentityError, Invalid};
+use crate::jwt::KeyError;
+use crate::login::credential::{AnnotationError, InvalidAnnotation};
+
 /// Why there is no login or no token. No variant holds a secret: secrets of a request are removed from
 /// the service's answer (`refusal`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +20,21 @@ pub enum CloudError {
     /// A registry or an annotation that is not of the provider; Flux's text.
     #[error("{0}")]
     Unfit(String),
+    /// An annotation of a ServiceAccount about its tokens.
+    #[error(transparent)]
+    Annotation(#[from] AnnotationError),
+    /// The audiences of a kubeconfig's `ConfigMap`.
+    #[error("audiences of the kubeconfig's ConfigMap {0}")]
+    Audiences(#[source] InvalidAnnotation),
+    /// An annotation of a ServiceAccount about its identity.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The address of a cluster.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The private key of a GitHub App.
+    #[error("could not parse private key: it {0}")]
+    PrivateKey(#[from] KeyError),
     /// There is no identity.
     #[error("no {what}: {}; {way_out}", Listed(tried))]
     Absent {
@@ -33,6 +52,14 @@ pub enum CloudError {
         subject: String,
         /// The mistake and its fix.
         detail: String,
+    },
+    /// The same, by the kind of mistake.
+    #[error("{subject}: {cause}")]
+    Invalid {
+        /// The variable, file or annotation.
+        subject: String,
+        #[source]
+        cause: Invalid,
     },
     /// A service could not be reached.
     #[error("{doing}: {cause}")]
@@ -98,6 +125,13 @@ impl CloudError {
         Self::Settings {
             subject: subject.into(),
             detail: detail.into(),
+        }
+    }
+
+    pub(super) fn invalid(subject: impl Into<String>, cause: impl Into<Invalid>) -> Self {
+        Self::Invalid {
+            subject: subject.into(),
+            cause: cause.into(),
         }
     }
 

@@ -13,32 +13,52 @@ use serde_json::Value;
 
 use bumpwright_secret::Secret;
 
+/// Why a key or its certificate cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("is not a private key in PEM")]
+    Pem,
+    /// Another kind of key, or too short a one.
+    #[error("is not an RSA key of 2048 bits or more")]
+    Rsa,
+    /// The key made no signature.
+    #[error("does not sign")]
+    Signature,
+    #[error("has no certificate in PEM; PKCS #12 files must be converted")]
+    Certificate,
+    #[error("cannot be used, no randomness available: {0}")]
+    Randomness(getrandom::Error),
+}
+
 /// Signs a header and claims with an RSA key in PEM (PKCS #8 or PKCS #1).
 ///
 /// # Errors
-/// A text, when the key cannot be used.
-pub(super) fn signed(header: &Value, claims: &Value, key: &Secret, scheme: SignatureScheme) -> Result<Secret, String> {
+/// [`KeyError`], when the key cannot be used.
+pub(super) fn signed(
+    header: &Value,
+    claims: &Value,
+    key: &Secret,
+    scheme: SignatureScheme,
+) -> Result<Secret, KeyError> {
     let signer = signer(key, scheme)?;
     let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
     let text = format!("{header}.{claims}");
-    let signature = signer.sign(text.as_bytes()).map_err(|_| "does not sign".to_owned())?;
+    let signature = signer.sign(text.as_bytes()).map_err(|_| KeyError::Signature)?;
     Ok(Secret::new(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))))
 }
 
 /// Checks whether a key can sign.
 ///
 /// # Errors
-/// A text, when it cannot be used.
-pub(super) fn check(key: &Secret, scheme: SignatureScheme) -> Result<(), String> {
+/// [`KeyError`], when it cannot be used.
+pub(super) fn check(key: &Secret, scheme: SignatureScheme) -> Result<(), KeyError> {
     signer(key, scheme).map(drop)
 }
 
-fn signer(key: &Secret, scheme: SignatureScheme) -> Result<Box<dyn Signer>, String> {
-    let key =
-        PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| "is not a private key in PEM".to_owned())?;
+fn signer(key: &Secret, scheme: SignatureScheme) -> Result<Box<dyn Signer>, KeyError> {
+    let key = PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| KeyError::Pem)?;
     let key = any_supported_type(&key).ok();
-    key.and_then(|key| key.choose_scheme(&[scheme]))
-        .ok_or_else(|| "is not an RSA key of 2048 bits or more".to_owned())
+    key.and_then(|key| key.choose_scheme(&[scheme])).ok_or(KeyError::Rsa)
 }
 
 /// When a token expires, by its claim (RFC 7519, *"exp" (Expiration Time) Claim*); the signature is not checked.
@@ -87,8 +107,8 @@ mod tests {
                 SignatureScheme::RSA_PKCS1_SHA256,
             )
         };
-        assert_eq!(sign("hunter2"), Err("is not a private key in PEM".to_owned()));
+        assert_eq!(sign("hunter2"), Err(KeyError::Pem));
         let not_rsa = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-        assert_eq!(sign(not_rsa), Err("is not an RSA key of 2048 bits or more".to_owned()));
+        assert_eq!(sign(not_rsa), Err(KeyError::Rsa));
     }
 }

@@ -1,6 +1,7 @@
 //! Requests to cloud services, and to metadata endpoints, which are local or absent.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,8 +12,8 @@ use ureq::http::StatusCode;
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::CloudError;
 use super::refusal::{error_details, is_passing};
+use super::{Absence, CloudError};
 use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
@@ -30,7 +31,7 @@ const ANSWER: usize = 1 << 20;
 pub(super) struct Services {
     far: Client,
     near: Client,
-    absent: Mutex<HashMap<String, (Instant, String)>>,
+    absent: Mutex<HashMap<String, (Instant, Absence)>>,
 }
 
 impl Services {
@@ -115,8 +116,8 @@ impl Services {
     /// Checks whether a metadata endpoint accepts connections within a second.
     ///
     /// # Errors
-    /// Why not, as text.
-    pub(super) fn present(&self, endpoint: &Url) -> Result<(), String> {
+    /// [`Absence::Silent`].
+    pub(super) fn present(&self, endpoint: &Url) -> Result<(), Absence> {
         let place = endpoint.origin().ascii_serialization();
         let mut absent = self.absent.lock();
         if let Some((_, why)) = absent.get(&place).filter(|(since, _)| since.elapsed() < ABSENT) {
@@ -128,8 +129,11 @@ impl Services {
                 absent.remove(&place);
                 Ok(())
             }
-            Err(why) => {
-                let why = format!("{place} does not answer ({why})");
+            Err(cause) => {
+                let why = Absence::Silent {
+                    place: place.clone(),
+                    cause: cause.to_string(),
+                };
                 absent.insert(place, (Instant::now(), why.clone()));
                 Err(why)
             }
@@ -137,13 +141,12 @@ impl Services {
     }
 }
 
-fn connected(endpoint: &Url) -> Result<(), String> {
-    let addresses = addresses(endpoint).map_err(|e| e.to_string())?;
-    let mut last = "no address".to_owned();
-    for address in addresses.iter().take(4) {
+fn connected(endpoint: &Url) -> io::Result<()> {
+    let mut last = io::Error::other("no address");
+    for address in addresses(endpoint)?.iter().take(4) {
         match TcpStream::connect_timeout(address, CONNECT) {
             Ok(_) => return Ok(()),
-            Err(e) => last = e.to_string(),
+            Err(error) => last = error,
         }
     }
     Err(last)
@@ -160,7 +163,7 @@ pub(super) fn address(named_by: &str, value: &str) -> Result<Url, CloudError> {
 }
 
 /// Resolves an endpoint.
-pub(super) fn addresses(endpoint: &Url) -> std::io::Result<Vec<SocketAddr>> {
+pub(super) fn addresses(endpoint: &Url) -> io::Result<Vec<SocketAddr>> {
     let port = endpoint.port_or_known_default().unwrap_or(80);
     let found = match endpoint.host() {
         Some(url::Host::Ipv4(ip)) => return Ok(vec![SocketAddr::from((ip, port))]),
@@ -225,7 +228,7 @@ mod tests {
         services.present(&endpoint).unwrap();
         drop(listener);
         let why = services.present(&endpoint).unwrap_err();
-        assert!(why.contains("does not answer"), "{why}");
+        assert!(why.to_string().contains("does not answer"), "{why}");
         let _again = TcpListener::bind((endpoint.host_str().unwrap(), endpoint.port().unwrap())).unwrap();
         assert_eq!(services.present(&endpoint), Err(why), "remembered");
     }

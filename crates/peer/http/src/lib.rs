@@ -33,7 +33,7 @@ pub use deadline::Deadline;
 pub use error::{NetError, shown};
 pub use explain::{Fault, WORDS, explain, gone, scrubbed, server_text};
 pub use job::Job;
-pub use login::{FetchLogin, Fetched, Login};
+pub use login::{FetchLogin, FetchLoginError, Fetched, Login};
 pub use opened::{Incoming, Opened};
 pub use proxy::{InvalidProxy, Proxy, ProxyParts, TunnelError};
 pub use request::{Answer, HeldBody, Request};

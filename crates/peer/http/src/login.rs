@@ -32,6 +32,9 @@ impl Login {
     }
 }
 
+/// Why a [`FetchLogin`] has no login, as its source says.
+pub type FetchLoginError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Gets logins for one server, caches and renews them. It is called before each request, so a cached login
 /// must be cheap. `Debug` must show no secret.
 pub trait FetchLogin: fmt::Debug + Send + Sync {
@@ -42,8 +45,8 @@ pub trait FetchLogin: fmt::Debug + Send + Sync {
     /// there is another one.
     ///
     /// # Errors
-    /// A text, without a secret.
-    fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, String>;
+    /// That of the source, without a secret.
+    fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, FetchLoginError>;
 }
 
 /// A shared [`FetchLogin`]. Two are equal when they are the same one.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{Bucket, Objects};
 use bumpwright_budget::Budget;
-use bumpwright_cloud::{ServiceAccounts, TokenCache};
+use bumpwright_cloud::{ServiceAccounts, TokenCache, TokenRefusal};
 use bumpwright_connect::{Clouds, bucket};
 use bumpwright_fleet::SourceFiles;
 use bumpwright_http::Job;
@@ -36,7 +36,7 @@ pub(super) fn files(
     check(&wanted)?;
     let accounts = ServiceAccounts {
         default: None,
-        issue: Arc::new(|_, _| Err("only a cluster issues tokens of ServiceAccounts".to_owned())),
+        issue: Arc::new(|_, _| Err(TokenRefusal::NoCluster)),
     };
     let clouds = Clouds::new(TokenCache::default());
     let settings = bucket::settings(&wanted, objects, &accounts, &clouds)?;

@@ -77,7 +77,7 @@ impl Aws<'_> {
             _ => {
                 self.services
                     .present(&url)
-                    .map_err(|why| CloudError::settings(DOING, why))?;
+                    .map_err(|why| CloudError::invalid(DOING, why))?;
                 let answer = self.services.send_to_metadata(DOING, &request, self.deadline)?;
                 if !is_ok(&answer) {
                     return Err(refused(DOING, &answer, &secrets));

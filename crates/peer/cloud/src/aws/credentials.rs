@@ -107,7 +107,7 @@ impl Aws<'_> {
         match (profiles.route(name), named) {
             (Some(route), _) => {
                 tried.push(format!("the profile {name:?} names no credentials"));
-                route.map_err(|detail| CloudError::settings(format!("the AWS profile {name:?}"), detail))
+                route.map_err(|error| CloudError::invalid(format!("the AWS profile {name:?}"), error))
             }
             (None, Some(_)) => {
                 let detail = "is neither in ~/.aws/config nor in ~/.aws/credentials (or where AWS_CONFIG_FILE and \
@@ -150,7 +150,7 @@ impl Aws<'_> {
                 match self.credentials_of_instance()? {
                     Ok(credentials) => Ok(credentials),
                     Err(why) => {
-                        tried.push(why);
+                        tried.push(why.to_string());
                         Err(absent(tried))
                     }
                 }

@@ -8,9 +8,9 @@ use url::Url;
 
 use super::container::Issued;
 use super::credentials::{Aws, AwsCredentials};
-use crate::CloudError;
 use crate::refusal::ErrorDetails;
 use crate::services::{address, is_ok, json, refused, unusable};
+use crate::{Absence, CloudError};
 use bumpwright_http::{Answer, Deadline, Request};
 use bumpwright_secret::Secret;
 
@@ -24,15 +24,13 @@ impl Aws<'_> {
     ///
     /// # Errors
     /// When the endpoint exists and fails.
-    pub(crate) fn credentials_of_instance(&self) -> Result<Result<AwsCredentials, String>, CloudError> {
+    pub(crate) fn credentials_of_instance(&self) -> Result<Result<AwsCredentials, Absence>, CloudError> {
         if self.environment.is_true("AWS_EC2_METADATA_DISABLED") {
-            return Ok(Err(
-                "EC2 metadata is switched off by AWS_EC2_METADATA_DISABLED".to_owned()
-            ));
+            return Ok(Err(Absence::SwitchedOff));
         }
         let base = self.metadata_url()?;
         if let Err(why) = self.services.present(&base) {
-            return Ok(Err(format!("EC2 metadata at {why}")));
+            return Ok(Err(why.of("EC2 metadata")));
         }
         let token = match self.metadata_token(&base)? {
             Ok(token) => token,
@@ -40,7 +38,7 @@ impl Aws<'_> {
         };
         let roles = self.metadata(&base, ROLES, token.as_ref())?;
         if roles.status == StatusCode::NOT_FOUND {
-            return Ok(Err("the machine has no IAM role (EC2 metadata knows none)".to_owned()));
+            return Ok(Err(Absence::NoRole));
         }
         let roles = ok(roles)?;
         let name = String::from_utf8_lossy(&roles.body);
@@ -81,11 +79,11 @@ impl Aws<'_> {
 
     /// The token of version 2. None means version 1, the SDK's fallback unless it is disabled; the inner error says why
     /// there is neither.
-    fn metadata_token(&self, base: &Url) -> Result<Result<Option<Secret>, String>, CloudError> {
+    fn metadata_token(&self, base: &Url) -> Result<Result<Option<Secret>, Absence>, CloudError> {
         let request = Request::post(joined(base, "latest/api/token")?, "text/plain", "")
             .method(Method::PUT)
             .header("x-aws-ec2-metadata-token-ttl-seconds", "300");
-        let why =
+        let cause =
             match self
                 .services
                 .send_to_metadata(DOING, &request, Deadline::after(TOKEN.min(self.deadline.left())))
@@ -99,9 +97,7 @@ impl Aws<'_> {
                 Err(error) => error.to_string(),
             };
         if self.environment.is_true("AWS_EC2_METADATA_V1_DISABLED") {
-            Ok(Err(format!(
-                "{why}; in a container the machine must allow two hops (http-put-response-hop-limit)"
-            )))
+            Ok(Err(Absence::NoMetadataToken { cause }))
         } else {
             Ok(Ok(None))
         }

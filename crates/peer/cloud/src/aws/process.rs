@@ -12,40 +12,35 @@ use zeroize::Zeroizing;
 use super::container::Issued;
 use super::credentials::{Aws, AwsCredentials};
 use crate::CloudError;
+use crate::invalid::{OUTPUT, ProcessError};
 use crate::services::no_json;
 
 /// The time limit of the program (SDK, `processcreds`).
 const LIMIT: Duration = Duration::from_secs(60);
-/// The most bytes that it may print.
-const OUTPUT: usize = 64 << 10;
 
 impl Aws<'_> {
     /// Runs the command in a shell, as the SDK does. Its output may be secret and is never shown; its stderr is
     /// inherited.
     pub(crate) fn credentials_of_process(&self, command: &str) -> Result<AwsCredentials, CloudError> {
-        let failed = |detail: String| CloudError::settings("credential_process of the AWS profile", detail);
+        let failed = |cause: ProcessError| CloudError::invalid("credential_process of the AWS profile", cause);
         let output = run(command, LIMIT.min(self.deadline.left())).map_err(failed)?;
-        let no_json = |e| failed(format!("what it printed cannot be used: {}", no_json(&e)));
+        let no_json = |error| failed(ProcessError::Json(no_json(&error)));
         let issued: Issued = serde_json::from_slice(&output).map_err(no_json)?;
         if issued.version != 1 {
-            return Err(failed(format!(
-                "it printed Version {}, but only 1 is known",
-                issued.version
-            )));
+            return Err(failed(ProcessError::Version(issued.version)));
         }
-        let unusable = || failed("what it printed has no usable keys".to_owned());
-        issued.credentials().ok_or_else(unusable)
+        issued.credentials().ok_or_else(|| failed(ProcessError::Keys))
     }
 }
 
-fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
+fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, ProcessError> {
     let (shell, flag) = if cfg!(windows) { ("cmd.exe", "/C") } else { ("sh", "-c") };
     let mut child = Command::new(shell)
         .args([flag, command])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("cannot be run: {e}"))?;
+        .map_err(|error| ProcessError::Start(error.to_string()))?;
     let start = Instant::now();
     let output = output(&mut child, limit);
     if output.as_ref().is_ok_and(|output| output.len() <= OUTPUT) {
@@ -55,12 +50,12 @@ fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
     }
     // It has exited, unless it exceeded a limit.
     let _ = child.kill();
-    let status = child.wait().map_err(|e| format!("its exit status is unknown: {e}"))?;
+    let status = child.wait().map_err(|error| ProcessError::Status(error.to_string()))?;
     let output = output?;
     match (output.len() <= OUTPUT, status.success()) {
         (true, true) => Ok(output),
-        (true, false) => Err(format!("it failed ({status})")),
-        (false, _) => Err(format!("it printed more than {OUTPUT} bytes")),
+        (true, false) => Err(ProcessError::Failed(status)),
+        (false, _) => Err(ProcessError::TooMuch),
     }
 }
 
@@ -68,8 +63,8 @@ fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
     clippy::disallowed_methods,
     reason = "the output of a credential process; bound: 64 KiB; account: none, of the process' own machine"
 )]
-fn output(child: &mut Child, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
-    let stdout = child.stdout.take().ok_or("its output is not available")?;
+fn output(child: &mut Child, limit: Duration) -> Result<Zeroizing<Vec<u8>>, ProcessError> {
+    let stdout = child.stdout.take().ok_or(ProcessError::NoOutput)?;
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Zeroizing::new(Vec::with_capacity(8 << 10));
@@ -77,13 +72,13 @@ fn output(child: &mut Child, limit: Duration) -> Result<Zeroizing<Vec<u8>>, Stri
         // The receiver is gone after the time limit.
         let _ = sender.send(
             read.map(|_| bytes)
-                .map_err(|e| format!("its output could not be read: {e}")),
+                .map_err(|error| ProcessError::Read(error.to_string())),
         );
     });
     match receiver.recv_timeout(limit) {
         Ok(result) => result,
-        Err(RecvTimeoutError::Timeout) => Err(format!("it took longer than {limit:?}")),
-        Err(RecvTimeoutError::Disconnected) => Err("its output could not be read".to_owned()),
+        Err(RecvTimeoutError::Timeout) => Err(ProcessError::Slow(limit)),
+        Err(RecvTimeoutError::Disconnected) => Err(ProcessError::Lost),
     }
 }
 
@@ -97,14 +92,12 @@ mod tests {
         let within = |limit, command: &str| run(command, limit).map(|o| String::from_utf8(o.to_vec()).unwrap());
         let run = |command: &str| within(Duration::from_secs(60), command);
         assert_eq!(run("printf '%s' '{}'"), Ok("{}".to_owned()));
-        assert!(run("echo hunter2; exit 3").unwrap_err().contains("exit status: 3"));
+        let failed = |command: &str| run(command).unwrap_err().to_string();
+        assert!(failed("echo hunter2; exit 3").contains("exit status: 3"));
         let start = Instant::now();
-        assert!(
-            within(Duration::from_millis(300), "sleep 600")
-                .unwrap_err()
-                .contains("longer than")
-        );
-        assert!(run("yes").unwrap_err().contains("more than 65536 bytes"));
+        let limit = Duration::from_millis(300);
+        assert_eq!(within(limit, "sleep 600"), Err(ProcessError::Slow(limit)));
+        assert!(failed("yes").contains("more than 65536 bytes"));
         assert!(start.elapsed() < Duration::from_secs(120));
     }
 }

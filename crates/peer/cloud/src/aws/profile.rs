@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::AwsCredentials;
+use crate::invalid::{LINKS, ProfileError};
 use bumpwright_secret::Secret;
 
 /// The two files, which name their sections differently.
@@ -58,8 +59,6 @@ pub(crate) struct Role {
     pub(crate) duration: u32,
 }
 
-/// The longest chain of profiles.
-const LINKS: usize = 16;
 /// A role's default session in seconds, and the shortest one (SDK, `stscreds`).
 const SESSION: u32 = 900;
 
@@ -94,21 +93,18 @@ impl Profiles {
     /// The route of a profile; `None` when there is no such profile.
     ///
     /// # Errors
-    /// A text, when the profile is incomplete or unsupported.
-    pub(crate) fn route(&self, name: &str) -> Option<Result<Route, String>> {
+    /// [`ProfileError`], when the profile is incomplete or unsupported.
+    pub(crate) fn route(&self, name: &str) -> Option<Result<Route, ProfileError>> {
         self.0.contains_key(name).then(|| self.link(name, &mut Vec::new()))
     }
 
-    fn link<'a>(&'a self, name: &'a str, seen: &mut Vec<&'a str>) -> Result<Route, String> {
-        let section = self
-            .0
-            .get(name)
-            .ok_or_else(|| format!("its source_profile {name:?} does not exist"))?;
+    fn link<'a>(&'a self, name: &'a str, seen: &mut Vec<&'a str>) -> Result<Route, ProfileError> {
+        let section = self.0.get(name).ok_or_else(|| ProfileError::Missing(name.to_owned()))?;
         let profile = Profile { name, section };
         let repeated = seen.contains(&name);
         seen.push(name);
         if seen.len() > LINKS {
-            return Err(format!("its source_profile chain has more than {LINKS} profiles"));
+            return Err(ProfileError::TooLong);
         }
         let keys = profile.keys()?;
         // A profile that is its own source counts with its keys, without its role.
@@ -130,7 +126,7 @@ impl Profiles {
             },
         };
         if route.base == Base::Ambient && seen.len() > 1 {
-            return Err(format!("its source_profile {name:?} has no credentials"));
+            return Err(ProfileError::Empty(name.to_owned()));
         }
         // A web identity is a role already.
         let own_web_identity = source.is_none() && matches!(route.base, Base::WebIdentity(_));
@@ -156,13 +152,11 @@ impl<'a> Profile<'a> {
         self.get(key).map(str::to_owned)
     }
 
-    /// A workaround for unsupported sources.
-    fn export(&self) -> String {
-        let name = self.name;
-        format!("run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` first")
+    fn error(&self, error: impl FnOnce(String) -> ProfileError) -> ProfileError {
+        error(self.name.to_owned())
     }
 
-    fn keys(&self) -> Result<Option<AwsCredentials>, String> {
+    fn keys(&self) -> Result<Option<AwsCredentials>, ProfileError> {
         match (self.get("aws_access_key_id"), self.get("aws_secret_access_key")) {
             (Some(id), Some(secret)) => Ok(Some(AwsCredentials {
                 access_key_id: id.to_owned(),
@@ -171,23 +165,16 @@ impl<'a> Profile<'a> {
                 expires: None,
             })),
             (None, None) => Ok(None),
-            _ => Err(format!(
-                "profile {:?} has only one of aws_access_key_id and aws_secret_access_key",
-                self.name
-            )),
+            _ => Err(self.error(ProfileError::HalfKey)),
         }
     }
 
-    fn role(&self) -> Result<Option<Role>, String> {
+    fn role(&self) -> Result<Option<Role>, ProfileError> {
         let Some(arn) = self.owned("role_arn") else {
             return Ok(None);
         };
         if self.get("mfa_serial").is_some() {
-            return Err(format!(
-                "profile {:?} requires a code (mfa_serial), for which there is no prompt; {}",
-                self.name,
-                self.export()
-            ));
+            return Err(self.error(ProfileError::Code));
         }
         let asked = self.get("duration_seconds").and_then(|seconds| seconds.parse().ok());
         Ok(Some(Role {
@@ -199,26 +186,22 @@ impl<'a> Profile<'a> {
     }
 
     /// The checks of the SDK for completeness.
-    fn complete(&self, has_role: bool, has_source: bool) -> Result<(), String> {
+    fn complete(&self, has_role: bool, has_source: bool) -> Result<(), ProfileError> {
         let kinds = ["credential_source", "credential_process", "web_identity_token_file"];
         let given: Vec<&str> = kinds.into_iter().filter(|key| self.get(key).is_some()).collect();
         let count = given.len() + usize::from(has_source);
         if count > 1 {
-            return Err(format!(
-                "profile {:?} may have only one of source_profile, credential_source, credential_process and \
-                 web_identity_token_file",
-                self.name
-            ));
+            return Err(self.error(ProfileError::Ambiguous));
         }
         let needs_role = has_source || given.iter().any(|key| *key != "credential_process");
         if needs_role && !has_role && self.get("role_arn").is_none() {
-            Err(format!("profile {:?} lacks role_arn", self.name))
+            Err(self.error(ProfileError::NoRole))
         } else {
             Ok(())
         }
     }
 
-    fn base(&self, keys: Option<AwsCredentials>) -> Result<Base, String> {
+    fn base(&self, keys: Option<AwsCredentials>) -> Result<Base, ProfileError> {
         if let Some(keys) = keys {
             return Ok(Base::Keys(keys));
         }
@@ -227,7 +210,7 @@ impl<'a> Profile<'a> {
                 "Environment" => Ok(Base::Environment),
                 "EcsContainer" => Ok(Base::Container),
                 "Ec2InstanceMetadata" => Ok(Base::Ec2),
-                _ => Err("credential_source must be EcsContainer, Ec2InstanceMetadata or Environment".to_owned()),
+                _ => Err(ProfileError::Source),
             };
         }
         if let (Some(file), Some(role)) = (self.owned("web_identity_token_file"), self.owned("role_arn")) {
@@ -246,11 +229,7 @@ impl<'a> Profile<'a> {
             .chain(["login_session"])
             .any(|key| self.get(key).is_some())
         {
-            return Err(format!(
-                "profile {:?} signs in with a browser, which is not supported; {}",
-                self.name,
-                self.export()
-            ));
+            return Err(self.error(ProfileError::Browser));
         }
         Ok(self.owned("credential_process").map_or(Base::Ambient, Base::Process))
     }
@@ -355,7 +334,7 @@ sso_region = x
     const CREDENTIALS: &str = "[base]\naws_access_key_id=AK1\naws_secret_access_key=SK1\naws_session_token=ST1\n\
         [half]\naws_access_key_id=AK2\n[profile web]\naws_access_key_id=wrong\n";
 
-    fn route(name: &str) -> Option<Result<Route, String>> {
+    fn route(name: &str) -> Option<Result<Route, ProfileError>> {
         let mut profiles = Profiles::default();
         profiles.add(SharedFile::Config, CONFIG);
         profiles.add(SharedFile::Credentials, CREDENTIALS);
@@ -427,7 +406,7 @@ sso_region = x
             ("both", "only one of source_profile, credential_source"),
         ];
         for (name, expected) in rows {
-            let said = route(name).unwrap().unwrap_err();
+            let said = route(name).unwrap().unwrap_err().to_string();
             assert!(said.contains(expected), "{name}: {said}");
         }
         assert_eq!(route("nobody"), None);

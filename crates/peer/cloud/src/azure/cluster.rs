@@ -9,6 +9,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::registry::custom_cloud;
+use crate::invalid::EncodingError;
 use crate::login::cluster::{ClusterLogin, ClusterPlace, ClusterRequest, ReadKubeconfig, canonical, no_token};
 use crate::services::{address, json};
 use crate::{AzureCloud, Cloud, CloudError, Environment, fields};
@@ -132,8 +133,9 @@ impl ClusterQuery<'_> {
         let wanted = match self.place.address.as_str() {
             "" => None,
             given => {
-                let failed =
-                    |why| CloudError::Unfit(why).within(format!("failed to parse specified cluster address '{given}'"));
+                let failed = |error| {
+                    CloudError::from(error).within(format!("failed to parse specified cluster address '{given}'"))
+                };
                 Some(canonical(given).map_err(failed)?)
             }
         };
@@ -174,10 +176,13 @@ impl ClusterQuery<'_> {
         let cluster = &self.place.cluster;
         let mut addresses = Vec::new();
         for (i, kubeconfig) in listed.iter().enumerate() {
-            let failed = |why: String| CloudError::settings(format!("failed to parse kubeconfig[{i}]"), why);
-            let (address, ca) = read(&kubeconfig.text().map_err(failed)?).map_err(failed)?;
-            let own = canonical(&address).map_err(|why| {
-                CloudError::Unfit(why).within(format!("failed to parse address '{address}' from kubeconfig[{i}]"))
+            let subject = || format!("failed to parse kubeconfig[{i}]");
+            let text = kubeconfig
+                .text()
+                .map_err(|error| CloudError::invalid(subject(), error))?;
+            let (address, ca) = read(&text).map_err(|error| CloudError::settings(subject(), error.to_string()))?;
+            let own = canonical(&address).map_err(|error| {
+                CloudError::from(error).within(format!("failed to parse address '{address}' from kubeconfig[{i}]"))
             })?;
             if wanted.is_none_or(|wanted| wanted == own) {
                 return Ok((address, ca.unwrap_or_default()));
@@ -196,11 +201,11 @@ impl ClusterQuery<'_> {
 }
 
 impl Kubeconfig {
-    fn text(&self) -> Result<Secret, String> {
+    fn text(&self) -> Result<Secret, EncodingError> {
         let encoded = self.value.as_ref().map_or("", Secret::expose);
         let bytes = STANDARD.decode(encoded).map(Zeroizing::new);
-        let bytes = bytes.map_err(|_| "it is not valid Base64".to_owned())?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+        let bytes = bytes.map_err(|_| EncodingError::Base64)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| EncodingError::Utf8)?;
         Ok(Secret::new(text))
     }
 }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::form::{FORM, form};
-use crate::jwt;
+use crate::jwt::{self, KeyError};
 use crate::services::{Services, address};
 use crate::token::{AccessToken, access_token};
 use crate::{CloudError, Environment, files};
@@ -100,8 +100,8 @@ impl EntraProof {
     /// Checks the proof, without a request.
     ///
     /// # Errors
-    /// A text, when a certificate or its key cannot be used.
-    pub fn check(&self) -> Result<(), String> {
+    /// [`KeyError`], when a certificate or its key cannot be used.
+    pub fn check(&self) -> Result<(), KeyError> {
         match self {
             Self::Certificate { pem, .. } => {
                 certificate(pem)?;
@@ -147,7 +147,7 @@ impl Azure<'_> {
         }
         self.of_managed_identity(self.environment.get(CLIENT), scope)?
             .map_err(|why| {
-                tried.push(why);
+                tried.push(why.to_string());
                 CloudError::Absent {
                     what: WHAT,
                     tried,
@@ -189,7 +189,7 @@ impl Azure<'_> {
                 let token = self.of_managed_identity(Some(&client.id), scope)?;
                 token.map_err(|why| CloudError::Absent {
                     what: WHAT,
-                    tried: vec![why],
+                    tried: vec![why.to_string()],
                     way_out: "give the machine the managed identity, or the Secret a tenantId and a clientSecret",
                 })
             }
@@ -206,7 +206,7 @@ impl Azure<'_> {
             } => {
                 let endpoint = self.endpoint(tenant, authority.as_deref())?;
                 let assertion = assertion_of_certificate(&client.id, &endpoint, pem, *send_chain)
-                    .map_err(|detail| CloudError::settings("clientCertificate", detail))?;
+                    .map_err(|error| CloudError::invalid("clientCertificate", error))?;
                 issued(tenant, authority, ProofMethod::Assertion(&assertion))
             }
         }
@@ -227,7 +227,7 @@ impl Azure<'_> {
             let pem = files::text(path, CERTIFICATE)?;
             let endpoint = self.endpoint(tenant, None)?;
             let assertion = assertion_of_certificate(client, &endpoint, &pem, false)
-                .map_err(|detail| CloudError::settings(format!("{CERTIFICATE} ({path})"), detail))?;
+                .map_err(|error| CloudError::invalid(format!("{CERTIFICATE} ({path})"), error))?;
             return self.by_assertion(tenant, client, &assertion, scope).map(Some);
         }
         if self.environment.get("AZURE_USERNAME").is_some() {
@@ -308,11 +308,11 @@ fn is_this_machine(url: &Url) -> bool {
 
 /// An assertion signed with a certificate's key (Microsoft identity platform, *Application authentication
 /// certificate credentials*). Both are in one PEM file.
-fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_chain: bool) -> Result<Secret, String> {
+fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_chain: bool) -> Result<Secret, KeyError> {
     let certificate = certificate(pem)?;
     let thumbprint = URL_SAFE_NO_PAD.encode(Sha256::digest(&certificate));
     let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|e| format!("cannot be used, no randomness available: {e}"))?;
+    getrandom::fill(&mut id).map_err(KeyError::Randomness)?;
     let now = SystemTime::now();
     let chain = CertificateDer::pem_slice_iter(pem.expose().as_bytes()).filter_map(Result::ok);
     let chain: Vec<String> = chain.map(|certificate| STANDARD.encode(certificate)).collect();
@@ -332,7 +332,6 @@ fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_cha
     jwt::signed(&header, &claims, pem, SignatureScheme::RSA_PSS_SHA256)
 }
 
-fn certificate(pem: &Secret) -> Result<CertificateDer<'static>, String> {
-    CertificateDer::from_pem_slice(pem.expose().as_bytes())
-        .map_err(|_| "has no certificate in PEM; PKCS #12 files must be converted".to_owned())
+fn certificate(pem: &Secret) -> Result<CertificateDer<'static>, KeyError> {
+    CertificateDer::from_pem_slice(pem.expose().as_bytes()).map_err(|_| KeyError::Certificate)
 }

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::identity::Azure;
-use crate::CloudError;
 use crate::services::{address, is_ok, refused};
 use crate::token::{AccessToken, access_token};
+use crate::{Absence, CloudError};
 use bumpwright_http::Request;
 use bumpwright_secret::Secret;
 
@@ -21,11 +21,11 @@ impl Azure<'_> {
         &self,
         client: Option<&str>,
         scope: &str,
-    ) -> Result<Result<AccessToken, String>, CloudError> {
+    ) -> Result<Result<AccessToken, Absence>, CloudError> {
         let resource = scope.strip_suffix("/.default").unwrap_or(scope);
         let Endpoint { url, header, secret } = self.managed_identity()?;
         if let Err(why) = self.services.present(&url) {
-            return Ok(Err(format!("the managed identity's endpoint at {why}")));
+            return Ok(Err(why.of("the managed identity's endpoint")));
         }
         let doing = match client {
             Some(client) => format!("get an Entra token for {scope} as the managed identity {client}"),

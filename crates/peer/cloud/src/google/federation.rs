@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::identity::{CredentialsFile, Google, SCOPES};
 use crate::endpoints::or_usual;
 use crate::form::{FORM, form};
+use crate::invalid::FederationError;
 use crate::services::{address, json as read_json, no_json, unusable};
 use crate::token::{AccessToken, access_token};
 use crate::{CloudError, Endpoints, fields, files};
@@ -89,26 +90,25 @@ impl Endpoints {
 
 impl<'a> Federation<'a> {
     /// # Errors
-    /// A text, when the file is incomplete or unsupported.
-    pub(crate) fn of_file(endpoints: &Endpoints, file: &'a CredentialsFile) -> Result<Self, String> {
-        let source = file.credential_source.as_ref().ok_or("lacks credential_source")?;
+    /// [`FederationError`], when the file is incomplete or unsupported.
+    pub(crate) fn of_file(endpoints: &Endpoints, file: &'a CredentialsFile) -> Result<Self, FederationError> {
+        let source = file.credential_source.as_ref().ok_or(FederationError::NoSource)?;
         if file.audience.is_empty() || file.subject_token_type.is_empty() {
-            return Err("lacks audience or subject_token_type".to_owned());
+            return Err(FederationError::NoAudience);
         }
         if !file.workforce_pool_user_project.is_empty() && !is_workforce(&file.audience) {
-            return Err("has a workforce_pool_user_project, but its audience is not a workforce pool".to_owned());
+            return Err(FederationError::Workforce);
         }
-        let url = |name: &str, text: &str| address(name, text).map_err(|e| e.to_string());
         let impersonation = match file.service_account_impersonation_url.as_str() {
             "" => None,
-            text => Some(url("service_account_impersonation_url", text)?),
+            text => Some(address("service_account_impersonation_url", text).map_err(Box::new)?),
         };
         Ok(Self {
             audience: &file.audience,
             token_type: &file.subject_token_type,
             token_url: match file.token_url.as_str() {
-                "" => endpoints.google_sts().map_err(|e| e.to_string())?,
-                text => url("token_url", text)?,
+                "" => endpoints.google_sts().map_err(Box::new)?,
+                text => address("token_url", text).map_err(Box::new)?,
             },
             subject: Subject::Credential(source),
             impersonation: impersonation.map(|url| (url, file.service_account_impersonation.token_lifetime_seconds)),

@@ -125,7 +125,7 @@ impl Google<'_> {
             tried.push(format!("there is no {}", path.display()));
         }
         self.of_machine()?.map_err(|why| {
-            tried.push(why);
+            tried.push(why.to_string());
             CloudError::Absent {
                 what: "Google credentials",
                 tried,
@@ -162,7 +162,8 @@ impl Google<'_> {
             "service_account" => self.of_service_account(subject, file),
             "authorized_user" => self.of_user(subject, file),
             "external_account" => {
-                let federation = Federation::of_file(self.endpoints, file).map_err(|detail| wrong(&detail))?;
+                let federation =
+                    Federation::of_file(self.endpoints, file).map_err(|error| CloudError::invalid(subject, error))?;
                 self.federated(&federation)
             }
             "external_account_authorized_user" => self.of_workforce_user(subject, file),
@@ -209,7 +210,7 @@ impl Google<'_> {
             id => json!({"alg": "RS256", "typ": "JWT", "kid": id}),
         };
         let assertion = jwt::signed(&header, &claims, key, SignatureScheme::RSA_PKCS1_SHA256)
-            .map_err(|detail| CloudError::settings(format!("private_key of {subject}"), detail))?;
+            .map_err(|error| CloudError::invalid(format!("private_key of {subject}"), error))?;
         let doing = format!("get a Google access token as {}", file.client_email);
         let fields = [("assertion", assertion.expose()), ("grant_type", GRANT)];
         let request = Request::post(url, FORM, form(&fields));

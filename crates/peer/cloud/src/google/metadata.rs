@@ -6,9 +6,9 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::identity::{Google, SCOPES};
-use crate::CloudError;
 use crate::services::{address, is_ok, refused, unusable};
 use crate::token::{AccessToken, access_token};
+use crate::{Absence, CloudError};
 use bumpwright_http::{Answer, Request};
 
 const HOST: &str = "GCE_METADATA_HOST";
@@ -19,10 +19,10 @@ impl Google<'_> {
     ///
     /// # Errors
     /// When the metadata server exists and refuses.
-    pub(crate) fn of_machine(&self) -> Result<Result<AccessToken, String>, CloudError> {
+    pub(crate) fn of_machine(&self) -> Result<Result<AccessToken, Absence>, CloudError> {
         let base = self.metadata_url()?;
         if let Err(why) = self.services.present(&base) {
-            return Ok(Err(format!("the metadata server at {why}")));
+            return Ok(Err(why.of("the metadata server")));
         }
         let start = SystemTime::now();
         let mut url = joined(&base, "instance/service-accounts/default/token")?;
@@ -44,11 +44,11 @@ impl Google<'_> {
             let base = self.metadata_url()?;
             self.services
                 .present(&base)
-                .map_err(|why| CloudError::settings(doing.as_str(), why))?;
+                .map_err(|why| CloudError::invalid(doing.as_str(), why))?;
             let url = joined(&base, path)?;
             let answer = self
                 .metadata(&doing, url.clone())?
-                .map_err(|why| CloudError::settings(doing.as_str(), why))?;
+                .map_err(|why| CloudError::invalid(doing.as_str(), why))?;
             match String::from_utf8_lossy(&answer.body).trim() {
                 "" => Err(unusable(&doing, &url, "empty value")),
                 value => Ok(value.to_owned()),
@@ -69,14 +69,14 @@ impl Google<'_> {
 
     /// An answer of Google's metadata server; the inner error says that it is another cloud's: all
     /// use the same address.
-    fn metadata(&self, doing: &str, url: Url) -> Result<Result<Answer, String>, CloudError> {
+    fn metadata(&self, doing: &str, url: Url) -> Result<Result<Answer, Absence>, CloudError> {
         let place = url.origin().ascii_serialization();
         let request = Request::get(url).header("metadata-flavor", "Google");
         let answer = self.services.send_to_metadata(doing, &request, self.deadline)?;
         match (answer.header("metadata-flavor"), is_ok(&answer)) {
             (Some("Google"), true) => Ok(Ok(answer)),
             (Some("Google"), false) => Err(refused(doing, &answer, &[])),
-            _ => Ok(Err(format!("{place} is not Google's metadata server"))),
+            _ => Ok(Err(Absence::NotGoogle { place })),
         }
     }
 }

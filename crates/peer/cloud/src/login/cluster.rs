@@ -11,6 +11,7 @@ use url::Url;
 
 use super::logins::fingerprint;
 use crate::aws::cluster;
+use crate::invalid::AddressError;
 use crate::{Cloud, CloudError, Provider, Use, WorkloadIdentity, jwt};
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
@@ -59,7 +60,7 @@ pub struct ClusterPlace {
 }
 
 /// Reads address and certificate authorities (PEM) of a kubeconfig's current context.
-pub type ReadKubeconfig = fn(&Secret) -> Result<(String, Option<String>), String>;
+pub type ReadKubeconfig = fn(&Secret) -> Result<(String, Option<String>), Box<dyn std::error::Error + Send + Sync>>;
 
 /// A login request.
 #[derive(Clone, Debug)]
@@ -144,7 +145,7 @@ impl ClusterLogin {
             format!("https://{address}")
         };
         // Any writer of ConfigMaps can choose where the token is sent. Flux would send it in clear text, too.
-        canonical(&address).map_err(CloudError::Unfit)?;
+        canonical(&address)?;
         Ok(Self {
             address,
             ca: Some(ca).filter(|ca| !ca.is_empty()),
@@ -189,8 +190,9 @@ impl Cloud {
 /// Gets a token of a ServiceAccount for a cluster that trusts its issuer (K-121).
 fn generic(request: &ClusterRequest, deadline: Deadline) -> Result<ClusterLogin, CloudError> {
     let place = &request.place;
-    let address = canonical(&place.address)
-        .map_err(|why| CloudError::Unfit(why).within(format!("failed to parse cluster address {}", place.address)))?;
+    let address = canonical(&place.address).map_err(|error| {
+        CloudError::from(error).within(format!("failed to parse cluster address {}", place.address))
+    })?;
     let Some(account) = &request.account else {
         let tried = vec!["this process has no ServiceAccount".to_owned()];
         return Err(no_token(CloudError::Absent {
@@ -214,23 +216,26 @@ pub(crate) fn no_token(why: CloudError) -> CloudError {
 }
 
 /// Normalizes an address to `https://host:port` (`fluxcd/pkg/auth`, `ParseClusterAddress`).
-pub(crate) fn canonical(address: &str) -> Result<String, String> {
+pub(crate) fn canonical(address: &str) -> Result<String, AddressError> {
     if address.is_empty() {
-        return Err("empty address".to_owned());
+        return Err(AddressError::Empty);
     }
     let whole = if address.starts_with("http") {
         address.to_owned()
     } else {
         format!("https://{address}")
     };
-    let wrong = |why: &dyn fmt::Display| format!("failed to parse Kubernetes API server address '{address}': {why}");
-    let url = Url::parse(&whole).map_err(|error| wrong(&error))?;
+    let address = || address.to_owned();
+    let url = Url::parse(&whole).map_err(|cause| AddressError::Parse {
+        address: address(),
+        cause,
+    })?;
     if url.scheme() != "https" {
-        return Err(format!(
-            "the Kubernetes API server address '{address}' must use https scheme"
-        ));
+        return Err(AddressError::Scheme { address: address() });
     }
-    let host = url.host_str().ok_or_else(|| wrong(&"it has no host"))?;
+    let host = url
+        .host_str()
+        .ok_or_else(|| AddressError::NoHost { address: address() })?;
     Ok(format!(
         "https://{}:{}",
         host.to_ascii_lowercase(),
@@ -257,13 +262,9 @@ mod tests {
             ),
         ] {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(canonical(address), expected, "{address}");
+            assert_eq!(canonical(address).map_err(|e| e.to_string()), expected, "{address}");
         }
-        assert!(
-            canonical("https://")
-                .unwrap_err()
-                .starts_with("failed to parse Kubernetes API server address")
-        );
+        assert!(matches!(canonical("https://"), Err(AddressError::Parse { .. })));
     }
 
     #[test]

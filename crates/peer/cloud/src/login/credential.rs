@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::CloudError;
 use bumpwright_gostd::Duration as GoDuration;
 
 const PROVIDER: &str = "credential.auth.fluxcd.io/provider";
@@ -36,42 +35,59 @@ pub struct CredentialSettings {
     pub expiration: Option<Duration>,
 }
 
+/// An annotation that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("annotation {key} {why}")]
+pub struct AnnotationError {
+    pub key: &'static str,
+    #[source]
+    pub why: InvalidAnnotation,
+}
+
+/// What is wrong with an annotation; the text follows the name of the field.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAnnotation {
+    /// One of two that belong together.
+    #[error("is not set; {other} needs it: set it to {value}, or remove both")]
+    Missing { other: &'static str, value: &'static str },
+    #[error("is invalid: '{given}'; expected {expected}")]
+    Unknown { given: String, expected: &'static str },
+    #[error("is 'spiffe', which is not supported; use kubernetes")]
+    Spiffe,
+    #[error("is invalid: no colon, no control character and {LONGEST} bytes at most are allowed")]
+    Username,
+    #[error("is invalid: {MOST} audiences at most are allowed, of {LONGEST} bytes each, without control characters")]
+    Audiences,
+    #[error("is invalid; expected a duration such as 10m")]
+    Expiration,
+}
+
 impl CredentialSettings {
     /// Reads the annotations of a ServiceAccount.
     ///
     /// # Errors
-    /// [`CloudError::Unfit`] for a provider without a type and the other way round, for providers other than
+    /// [`AnnotationError`] for a provider without a type and the other way round, for providers other than
     /// `kubernetes`, and for values that are out of bounds.
-    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, CloudError> {
+    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, AnnotationError> {
         let get = |key: &str| annotations.get(key).map_or("", |value| value.trim());
-        let wrong = |key: &str, why: String| CloudError::Unfit(format!("annotation {key} {why}"));
-        let missing = |key: &str, other: &str, value: &str| {
-            let why = format!("is not set; {other} needs it: set it to {value}, or remove both");
-            Err(wrong(key, why))
+        let wrong = |key, why| AnnotationError { key, why };
+        let missing = |key, other, value| Err(wrong(key, InvalidAnnotation::Missing { other, value }));
+        let unknown = |key, given: &str, expected| {
+            let given = start(given);
+            Err(wrong(key, InvalidAnnotation::Unknown { given, expected }))
         };
         let opted_in = match (get(PROVIDER), get(TYPE)) {
             ("", "") => false,
             ("kubernetes", "jwt") => true,
             ("", _) => return missing(PROVIDER, TYPE, "kubernetes"),
             (_, "") => return missing(TYPE, PROVIDER, "jwt"),
-            ("kubernetes", other) => return Err(wrong(TYPE, format!("is invalid: '{}'; expected jwt", start(other)))),
-            ("spiffe", _) => {
-                return Err(wrong(
-                    PROVIDER,
-                    "is 'spiffe', which is not supported; use kubernetes".to_owned(),
-                ));
-            }
-            (other, _) => {
-                return Err(wrong(
-                    PROVIDER,
-                    format!("is invalid: '{}'; expected kubernetes", start(other)),
-                ));
-            }
+            ("kubernetes", other) => return unknown(TYPE, other, "jwt"),
+            ("spiffe", _) => return Err(wrong(PROVIDER, InvalidAnnotation::Spiffe)),
+            (other, _) => return unknown(PROVIDER, other, "kubernetes"),
         };
         let username = get(USERNAME);
         if username.len() > LONGEST || username.contains(':') || username.chars().any(char::is_control) {
-            let why = format!("is invalid: no colon, no control character and {LONGEST} bytes at most are allowed");
-            return Err(wrong(USERNAME, why));
+            return Err(wrong(USERNAME, InvalidAnnotation::Username));
         }
         Ok(Self {
             opted_in,
@@ -90,20 +106,18 @@ fn start(text: &str) -> String {
 /// The audiences in a text, separated by commas and white space.
 ///
 /// # Errors
-/// A text that follows the name of the field, for too many audiences and too long ones.
-pub fn audiences(text: &str) -> Result<Vec<String>, String> {
+/// [`InvalidAnnotation::Audiences`], for too many audiences and too long ones.
+pub fn audiences(text: &str) -> Result<Vec<String>, InvalidAnnotation> {
     let parts = text.split(|letter: char| letter == ',' || letter.is_whitespace());
     let given: Vec<&str> = parts.filter(|part| !part.is_empty()).take(MOST + 1).collect();
     let is_odd = |audience: &&str| audience.len() > LONGEST || audience.chars().any(char::is_control);
     if given.len() > MOST || given.iter().any(is_odd) {
-        return Err(format!(
-            "is invalid: {MOST} audiences at most are allowed, of {LONGEST} bytes each, without control characters"
-        ));
+        return Err(InvalidAnnotation::Audiences);
     }
     Ok(given.into_iter().map(str::to_owned).collect())
 }
 
-fn expiration(text: &str) -> Result<Option<Duration>, String> {
+fn expiration(text: &str) -> Result<Option<Duration>, InvalidAnnotation> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -112,7 +126,7 @@ fn expiration(text: &str) -> Result<Option<Duration>, String> {
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match duration.filter(|duration| duration.as_secs() > 0) {
         Some(duration) => Ok(Some(duration)),
-        None => Err("is invalid; expected a duration such as 10m".to_owned()),
+        None => Err(InvalidAnnotation::Expiration),
     }
 }
 

@@ -11,7 +11,7 @@ use super::expiring::ExpiringLogin;
 use super::github_app::GitHubApp;
 use crate::aws::codecommit;
 use crate::{AzureCloud, Cloud, CloudError, Provider, Use, WorkloadIdentity};
-use bumpwright_http::{Deadline, FetchLogin, Login};
+use bumpwright_http::{Deadline, FetchLogin, FetchLoginError, Login};
 use bumpwright_secret::Secret;
 
 /// The scope of Azure DevOps for tokens.
@@ -133,9 +133,8 @@ impl FetchLogin for GitLogin {
         }
     }
 
-    fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, String> {
-        let made = self.cloud.git_login(&self.identity, &self.url, refused, deadline);
-        made.map_err(|e| e.to_string())
+    fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, FetchLoginError> {
+        Ok(self.cloud.git_login(&self.identity, &self.url, refused, deadline)?)
     }
 }
 

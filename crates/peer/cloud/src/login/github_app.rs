@@ -104,8 +104,7 @@ impl GitHubApp {
         if settings.private_key.is_empty() {
             return Err(unfit("private key must be provided"));
         }
-        jwt::check(&settings.private_key, ALGORITHM)
-            .map_err(|why| CloudError::Unfit(format!("could not parse private key: it {why}")))?;
+        jwt::check(&settings.private_key, ALGORITHM)?;
         Ok(Self {
             id,
             installation,
@@ -175,8 +174,7 @@ impl GitHubApp {
             "iat": jwt::seconds(issued),
             "iss": self.id,
         });
-        jwt::signed(&header, &claims, &self.key, ALGORITHM)
-            .map_err(|why| CloudError::Unfit(format!("could not parse private key: it {why}")))
+        Ok(jwt::signed(&header, &claims, &self.key, ALGORITHM)?)
     }
 
     /// An address below the API's. Each part is one segment of the path, whatever its characters.

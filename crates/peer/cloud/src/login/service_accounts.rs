@@ -84,7 +84,8 @@ impl ServiceAccounts {
             return Err(wanted.without_token(CloudError::Unfit(why).within(doing)));
         };
         let credential = CredentialSettings::read(annotations);
-        let credential = credential.map_err(|why| why.within("failed to validate configuration"))?;
+        let credential =
+            credential.map_err(|error| CloudError::from(error).within("failed to validate configuration"))?;
         Ok(Some(WorkloadIdentity {
             namespace: namespace.to_owned(),
             name: name.to_owned(),

@@ -11,6 +11,7 @@ use crate::azure::identity::Azure;
 use crate::endpoints::or_usual;
 use crate::google::federation::{Federation, Subject};
 use crate::google::identity::Google;
+use crate::invalid::{IdentityError, TokenRefusal};
 use crate::token::AccessToken;
 use crate::{CloudError, CredentialSettings, Provider};
 use bumpwright_http::Deadline;
@@ -31,8 +32,8 @@ pub struct TokenRequest<'a> {
     pub for_chosen: bool,
 }
 
-/// Issues a token of a ServiceAccount; its error is a text.
-pub type IssueToken = dyn Fn(&TokenRequest<'_>, Deadline) -> Result<Secret, String> + Send + Sync;
+/// Issues a token of a ServiceAccount.
+pub type IssueToken = dyn Fn(&TokenRequest<'_>, Deadline) -> Result<Secret, TokenRefusal> + Send + Sync;
 
 /// A ServiceAccount whose identity is used instead of this process' own.
 #[derive(Clone)]
@@ -86,7 +87,7 @@ impl WorkloadIdentity {
             "failed to get provider identity from service account '{}/{}' annotations",
             self.namespace, self.name
         );
-        let identity = identity.map_err(|text| CloudError::Unfit(text).within(doing))?;
+        let identity = identity.map_err(|error| CloudError::from(error).within(doing))?;
         Ok(format!("{} {identity}", self.own_identity()))
     }
 
@@ -99,42 +100,38 @@ impl WorkloadIdentity {
         format!("{}/{}{audiences}", self.namespace, self.name)
     }
 
-    fn role(&self) -> Result<&str, String> {
+    fn role(&self) -> Result<&str, IdentityError> {
         let arn = self.annotation(ROLE);
         const PATTERN: &str = r"^arn:aws[\w-]*:iam::[0-9]{1,30}:role/.{1,200}$";
-        is_role(arn)
-            .map(|()| arn)
-            .ok_or_else(|| format!("invalid {ROLE} annotation: '{arn}'. must match {PATTERN}"))
+        is_role(arn).map(|()| arn).ok_or_else(|| invalid(ROLE, arn, PATTERN))
     }
 
-    fn entra_client(&self) -> Result<(&str, &str), String> {
-        let get = |key, what| match self.annotations.get(key) {
-            Some(value) => Ok(value.as_str()),
-            None => Err(format!(
-                "azure {what} ID is not set in the service account annotation {key}"
-            )),
+    fn entra_client(&self) -> Result<(&str, &str), IdentityError> {
+        let get = |annotation, what| {
+            let value = self.annotations.get(annotation).map(String::as_str);
+            value.ok_or(IdentityError::Missing { what, annotation })
         };
         Ok((get(TENANT, "tenant")?, get(CLIENT, "client")?))
     }
 
-    fn email(&self) -> Result<&str, String> {
+    fn email(&self) -> Result<&str, IdentityError> {
         let email = self.annotation(EMAIL);
         const PATTERN: &str = r"^[a-zA-Z0-9-]{1,100}@[a-zA-Z0-9-]{1,100}\.iam\.gserviceaccount\.com$";
         if email.is_empty() || is_email(email).is_some() {
             Ok(email)
         } else {
-            Err(format!("invalid {EMAIL} annotation: '{email}'. must match {PATTERN}"))
+            Err(invalid(EMAIL, email, PATTERN))
         }
     }
 
-    fn pool(&self) -> Result<Option<String>, String> {
+    fn pool(&self) -> Result<Option<String>, IdentityError> {
         let pool = self.annotation(POOL);
         const PATTERN: &str =
             r"^projects/\d{1,30}/locations/global/workloadIdentityPools/[^/]{1,100}/providers/[^/]{1,100}$";
         match (pool.is_empty(), is_pool(pool)) {
             (true, _) => Ok(None),
             (false, Some(())) => Ok(Some(format!("//iam.googleapis.com/{pool}"))),
-            (false, None) => Err(format!("invalid {POOL} annotation: '{pool}'. must match {PATTERN}")),
+            (false, None) => Err(invalid(POOL, pool, PATTERN)),
         }
     }
 
@@ -167,7 +164,7 @@ impl WorkloadIdentity {
             expiration: self.credential.expiration,
             for_chosen,
         };
-        (self.issue)(&request, deadline).map_err(|detail| CloudError::settings(subject, detail))
+        (self.issue)(&request, deadline).map_err(|refusal| CloudError::invalid(subject, refusal))
     }
 
     fn within<T>(&self, result: Result<T, CloudError>) -> Result<T, CloudError> {
@@ -184,7 +181,7 @@ impl Aws<'_> {
     pub(crate) fn of_workload(&self, workload: &WorkloadIdentity) -> Result<AwsCredentials, CloudError> {
         let token = workload.token("sts.amazonaws.com", self.deadline)?;
         let session = format!("{}.{}.{}.fluxcd.io", workload.name, workload.namespace, self.region);
-        let role = workload.role().map_err(CloudError::Unfit)?;
+        let role = workload.role()?;
         workload.within(self.assume_role_by_token(role, Some(&session), &token))
     }
 }
@@ -193,7 +190,7 @@ impl Azure<'_> {
     /// Gets a token of the ServiceAccount's client.
     pub(crate) fn of_workload(&self, workload: &WorkloadIdentity, scope: &str) -> Result<AccessToken, CloudError> {
         let assertion = workload.token("api://AzureADTokenExchange", self.deadline)?;
-        let (tenant, client) = workload.entra_client().map_err(CloudError::Unfit)?;
+        let (tenant, client) = workload.entra_client()?;
         workload.within(self.by_assertion(tenant, client, &assertion, scope))
     }
 }
@@ -201,12 +198,11 @@ impl Azure<'_> {
 impl Google<'_> {
     /// Gets a token of the ServiceAccount's Google service account, or of the ServiceAccount itself.
     pub(crate) fn of_workload(&self, workload: &WorkloadIdentity) -> Result<AccessToken, CloudError> {
-        let failed = |text| CloudError::Unfit(text).within("failed to get provider audience");
+        let failed = |error| CloudError::from(error).within("failed to get provider audience");
         let (for_kubernetes, for_google) = match workload.pool().map_err(failed)? {
             Some(pool) => (pool.clone(), pool),
             None if !workload.credential.audiences.is_empty() => {
-                let text = "cannot specify custom audiences for GKE workload identity".to_owned();
-                return Err(failed(text));
+                return Err(failed(IdentityError::Audiences));
             }
             None => {
                 let (pool, provider) = self
@@ -217,7 +213,7 @@ impl Google<'_> {
             }
         };
         let token = workload.token(&for_kubernetes, self.deadline)?;
-        let impersonation = match workload.email().map_err(CloudError::Unfit)? {
+        let impersonation = match workload.email()? {
             "" => None,
             email => {
                 let mut url = or_usual(
@@ -238,6 +234,14 @@ impl Google<'_> {
             user_project: "",
         };
         workload.within(self.federated(&federation))
+    }
+}
+
+fn invalid(annotation: &'static str, value: &str, pattern: &'static str) -> IdentityError {
+    IdentityError::Invalid {
+        annotation,
+        value: value.to_owned(),
+        pattern,
     }
 }
 
