@@ -14,8 +14,8 @@ use bumpwright_rules::Rules;
 use bumpwright_testkit::mirror::{self, Speaks};
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_update::{
-    Announce, Announced, Author, CommitMessage, Edits, Index, Ours, Place, Policies, PushSettings, PutBack, RemoteJob,
-    Run, Start, run_remote,
+    Announce, AnnounceError, Announced, Author, CommitMessage, Edits, Index, Ours, Place, Policies, PushSettings,
+    PutBack, RemoteJob, Run, Start, run_remote,
 };
 use parking_lot::Mutex;
 
@@ -34,7 +34,7 @@ fn marker(setter: &str) -> String {
 struct Told(Mutex<Vec<(ObjectId, ObjectId)>>);
 
 impl Announce for Told {
-    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), AnnounceError> {
         self.0.lock().push((commit.base, commit.commit));
         Ok(())
     }
@@ -523,7 +523,7 @@ struct Writer {
 }
 
 impl Announce for Writer {
-    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), AnnounceError> {
         let mut record = self.record.lock();
         let image = |policy: &PolicyName| commit.policies.image(policy).unwrap().to_string();
         let images: BTreeMap<String, String> = commit

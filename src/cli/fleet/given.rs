@@ -171,7 +171,7 @@ impl Given {
     fn fleets(&self) -> Result<Vec<Fleet>, CliError> {
         let view = |entry: &String| {
             let fleet = fleet::view(&*self.repository, entry, &self.outside, &self.settings, &self.memo);
-            fleet.map_err(|error| match error.strip_prefix(entry.as_str()) {
+            fleet.map_err(|error| match error.to_string().strip_prefix(entry.as_str()) {
                 Some(rest) if rest.starts_with(": ") => CliError::new(format!("--fleet {error}")),
                 _ => CliError::from(error).at(format_args!("--fleet {entry}")),
             })

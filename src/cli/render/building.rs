@@ -14,7 +14,7 @@ use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
 use bumpwright_build::{DiskTree, Mirrors, RealWorld};
-use bumpwright_git::{Mirror, Remote};
+use bumpwright_git::{Mirror, OpenError, Remote};
 use bumpwright_kustomize::generate::HelmSettings;
 use bumpwright_kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
@@ -233,12 +233,12 @@ impl UserMirrors {
 }
 
 impl Mirrors for UserMirrors {
-    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, OpenError> {
         let of_remote = |mut remote: Remote| {
             remote.timeout = timeout;
             self.of(&remote)
         };
         let mirror = access::plain(url, &self.access(url)).and_then(of_remote);
-        mirror.map_err(|error| error.to_string())
+        mirror.map_err(|error| error.to_string().into())
     }
 }

@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::process::progress;
 use crate::cli::words;
 use bumpwright_kustomize::tree::public_url;
-use bumpwright_update::{Announce, Announced, RemoteJob, interrupted};
+use bumpwright_update::{Announce, AnnounceError, Announced, RemoteJob, interrupted};
 
 /// What the pushes of a run have in common.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl fmt::Debug for Push {
 }
 
 impl Announce for Push {
-    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), AnnounceError> {
         if self.of.tells {
             progress::aside(|| say("pushing", &line(commit, &self.url)));
         }
@@ -95,7 +95,7 @@ impl Announce for Push {
         self.of.begun.store(true, Ordering::SeqCst);
         match interrupted() {
             None => Ok(()),
-            Some(_) => Err("not pushed: the run was interrupted before".to_owned()),
+            Some(_) => Err("not pushed: the run was interrupted before".into()),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_api::ObjectName;
 use bumpwright_apply::{
-    Applied, ChangeSet, Desired, Failed, Inventory, InventoryStore, Memory, PruneError, Settings, apply, prune,
+    Applied, ChangeSet, Desired, Failed, Inventory, InventoryStore, Memory, PruneError, Settings, StoreError, apply,
+    prune,
 };
 use bumpwright_kube::{Cluster, Connect};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -23,10 +24,10 @@ pub struct Kept {
 }
 
 impl InventoryStore for Kept {
-    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             self.inventories.lock().push(inventory.clone());
-            if self.fails { Err("no room".to_owned()) } else { Ok(()) }
+            if self.fails { Err("no room".into()) } else { Ok(()) }
         }
         .boxed()
     }

@@ -36,5 +36,5 @@ pub use object::order::parse_stage_kinds;
 pub use object::status::{status_in, status_of};
 pub use preview::{Preview, as_applied, preview};
 pub use prune::{prune, terminated};
-pub use run::{Applied, InventoryStore, apply};
+pub use run::{Applied, InventoryStore, StoreError, apply};
 pub use settings::Settings;

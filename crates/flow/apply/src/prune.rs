@@ -13,6 +13,7 @@ use super::object::identity::at;
 use super::object::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
 use super::object::order;
 use super::settings::Settings;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 
 /// Deletes objects in reverse apply order. Objects that ask to be kept, and those of other owners, are skipped; missing
@@ -37,8 +38,8 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
                     version: entry.version.clone(),
                     action,
                 }),
-                Err(words) => {
-                    failures.push(words);
+                Err(error) => {
+                    failures.push(error.to_string());
                     survivors.push(entry);
                 }
             }
@@ -55,9 +56,25 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
     }
 }
 
-async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<Action, String> {
-    let failed = |step: &str, error: &ClusterError| format!("{} {step} failed: {error}", entry.id);
-    let found = look(cluster, entry).await.map_err(|error| failed("query", &error))?;
+/// An object is not deleted.
+#[derive(Debug, thiserror::Error)]
+#[error("{id} {step} failed: {error}")]
+struct DeleteError {
+    id: ObjectId,
+    step: &'static str,
+    #[source]
+    error: ClusterError,
+}
+
+async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<Action, DeleteError> {
+    let failed = |step| {
+        move |error| DeleteError {
+            id: entry.id.clone(),
+            step,
+            error,
+        }
+    };
+    let found = look(cluster, entry).await.map_err(failed("query"))?;
     let Some((resource, object)) = found else {
         return Ok(Action::Deleted);
     };
@@ -69,7 +86,7 @@ async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result
         uid: uid.unwrap_or_default().to_owned(),
     };
     match cluster.delete_object(&resource, &entry.id.name, &how).await {
-        Err(error) if !error.is_not_found() => Err(failed("delete", &error)),
+        Err(error) if !error.is_not_found() => Err(failed("delete")(error)),
         _ => Ok(Action::Deleted),
     }
 }

@@ -17,13 +17,16 @@ use super::settings::Settings;
 use super::stage::Progress;
 use bumpwright_kube::Cluster;
 
+/// Why an inventory is not stored, as its store says.
+pub type StoreError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Stores the inventory of a Kustomization before new objects are written.
 pub trait InventoryStore: Send + Sync {
     /// Stores the inventory.
     ///
     /// # Errors
     /// The inventory cannot be stored; nothing is applied then.
-    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>>;
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
 /// A successful apply.

@@ -156,7 +156,7 @@ impl Progress<'_> {
             self.inventory_store
                 .store(&self.inventory)
                 .await
-                .map_err(ApplyError::Inventory)?;
+                .map_err(|error| ApplyError::Inventory(error.to_string()))?;
             self.unkept = false;
         }
         Ok(())

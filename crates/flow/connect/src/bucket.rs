@@ -1,6 +1,7 @@
 //! Connections to Buckets: settings from the spec, its Secrets and its identity, with source-controller's errors in its
 //! order (v1.9, `setupCredentials`, `createBucketProvider`).
 
+use std::fmt;
 use std::time::Duration;
 
 use super::clouds::{CloudRoute, Clouds};
@@ -33,7 +34,7 @@ pub fn settings(
     clouds: &Clouds,
 ) -> Result<Settings, ConnectError> {
     let local = LocalObjects::of(&bucket.metadata, objects);
-    let given = Given::read(bucket, local).map_err(ConnectError::authentication)?;
+    let given = Given::read(bucket, local)?;
     let settings = given.settings(bucket, objects, accounts, clouds);
     settings.map_err(|error| ConnectError::from(&error))
 }
@@ -57,17 +58,17 @@ struct Given {
 }
 
 impl Given {
-    fn read(bucket: &Bucket, local: LocalObjects<'_>) -> Result<Self, String> {
+    fn read(bucket: &Bucket, local: LocalObjects<'_>) -> Result<Self, ConnectError> {
         let spec = &bucket.spec;
         let sts = spec.sts.as_ref();
         let secret = keys(local, spec.secret_ref.as_ref(), "secret")?;
         let sts_secret = keys(local, sts.and_then(|sts| sts.secret_ref.as_ref()), "STS secret")?;
         let proxy = local
             .proxy(spec.proxy_secret_ref.as_ref())
-            .map_err(|error| format!("failed to get proxy URL: {error}"))?;
+            .map_err(|error| failed_to_get("proxy URL", error))?;
         let tls = |reference: Option<&LocalRef>, what: &str| {
             let tls = local.tls_beside_system(reference);
-            tls.map_err(|error| format!("failed to get {what}: {error}"))
+            tls.map_err(|error| failed_to_get(what, error))
         };
         let own_tls = tls(spec.cert_secret_ref.as_ref(), "TLS config")?;
         let sts_tls = tls(sts.and_then(|sts| sts.cert_secret_ref.as_ref()), "STS TLS config")?;
@@ -148,12 +149,18 @@ fn token_service(sts: &BucketSts, secret: Option<Keys>, peer: Peer) -> Sts {
     }
 }
 
-fn keys(local: LocalObjects<'_>, reference: Option<&LocalRef>, what: &str) -> Result<Option<Keys>, String> {
+fn failed_to_get(what: &str, why: impl fmt::Display) -> ConnectError {
+    ConnectError::authentication(format!("failed to get {what}: {why}"))
+}
+
+fn keys(local: LocalObjects<'_>, reference: Option<&LocalRef>, what: &str) -> Result<Option<Keys>, ConnectError> {
     let Some(reference) = reference else { return Ok(None) };
     let name = local.name(&reference.name);
-    let failed = |why: String| format!("failed to get {what} '{name}': {why}");
-    let secret = local.secret(reference).map_err(|_| failed(no_such_secret(&name)))?;
-    let entries = secret.entries().map_err(|error| failed(error.to_string()))?;
+    let what = format!("{what} '{name}'");
+    let secret = local
+        .secret(reference)
+        .map_err(|_| failed_to_get(&what, no_such_secret(&name)))?;
+    let entries = secret.entries().map_err(|error| failed_to_get(&what, error))?;
     let value = |value: &[u8]| Secret::new(String::from_utf8_lossy(value).into_owned());
     Ok(Some(Keys {
         name: name.name.clone(),

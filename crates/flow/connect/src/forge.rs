@@ -1,16 +1,32 @@
 //! The forge of a remote, for pull requests.
 
-use bumpwright_api::{ObjectName, Objects};
+use bumpwright_api::{InvalidSecret, ObjectName, Objects};
 use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository};
 use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
 
+/// Why a remote has no pull requests.
+#[derive(Debug, thiserror::Error)]
+pub enum PullRequestError {
+    #[error("a pull request needs a repository at a forge, over https or ssh; {0} is a local path")]
+    LocalPath(String),
+    /// Neither a Secret nor a login of Git's.
+    #[error("no token for the pull requests of {repository}: name a Secret by the annotation {annotation}")]
+    NoToken { repository: String, annotation: String },
+    #[error("secret '{0}' not found")]
+    NoSecret(ObjectName),
+    #[error("secret '{0}' has no 'token' for pull requests")]
+    NoEntry(ObjectName),
+    #[error(transparent)]
+    Secret(#[from] InvalidSecret),
+}
+
 /// A repository at a forge, with the connection settings of its remote if both are on the same server.
 ///
 /// # Errors
-/// The remote is a local path.
-pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, String> {
+/// [`PullRequestError::LocalPath`]
+pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, PullRequestError> {
     let own = repository.is_served_by(git_address(remote)?);
     let mut peer = Peer {
         timeout: remote.timeout,
@@ -27,38 +43,35 @@ pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remo
 /// The address of a remote, for finding its forge.
 ///
 /// # Errors
-/// The remote is a local path.
-pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, String> {
+/// [`PullRequestError::LocalPath`]
+pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, PullRequestError> {
     match (remote.url.web(), remote.url.host(), remote.url.ssh_path()) {
         (Some(url), ..) => Ok(GitAddress::Web(url)),
         (None, Some(host), Some(path)) => Ok(GitAddress::Ssh { host, path }),
-        _ => Err(format!(
-            "a pull request needs a repository at a forge, over https or ssh; {} is a local path",
-            remote.url
-        )),
+        _ => Err(PullRequestError::LocalPath(remote.url.to_string())),
     }
 }
 
 /// The login for the pull requests of a repository: the token of the Secret that an annotation names, else Git's own.
 ///
 /// # Errors
-/// There is neither, for users.
+/// [`PullRequestError`], when there is neither.
 pub fn pull_request_login(
     (annotation, secret): (&str, Option<&ObjectName>),
     objects: &Objects,
     (remote, repository): (&Remote, &Repository),
-) -> Result<Login, String> {
+) -> Result<Login, PullRequestError> {
     let Some(name) = secret else {
-        return own_login(remote, repository).ok_or_else(|| {
-            format!("no token for the pull requests of {repository}: name a Secret by the annotation {annotation}")
+        return own_login(remote, repository).ok_or_else(|| PullRequestError::NoToken {
+            repository: repository.to_string(),
+            annotation: annotation.to_owned(),
         });
     };
-    let secret = objects
-        .secret(name)
-        .ok_or_else(|| format!("secret '{name}' not found"))?;
-    let token = secret.text("token").map_err(|error| error.to_string())?;
-    let token = token.map(str::trim_end).filter(|token| !token.is_empty());
-    let token = token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?;
+    let secret = objects.secret(name);
+    let secret = secret.ok_or_else(|| PullRequestError::NoSecret(name.clone()))?;
+    let token = secret.text("token")?.map(str::trim_end);
+    let token = token.filter(|token| !token.is_empty());
+    let token = token.ok_or_else(|| PullRequestError::NoEntry(name.clone()))?;
     Ok(Login::Token(Secret::new(token)))
 }
 

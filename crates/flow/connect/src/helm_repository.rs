@@ -32,16 +32,17 @@ pub struct ChartRepository {
 pub fn settings(repository: &HelmRepository, objects: &Objects) -> Result<ChartRepository, ConnectError> {
     let spec = &repository.spec;
     let local = LocalObjects::of(&repository.metadata, objects);
+    let failed = |doing: &str, error| ConnectError::authentication(format!("failed to {doing}: {error}"));
     let certificates = spec.cert_secret_ref.as_ref().map(|reference| {
         let secret = secret(local, reference, "TLS authentication secret")?;
-        tls(secret).map_err(|error| format!("failed to construct Helm client's TLS config: {error}"))
+        tls(secret).map_err(|error| failed("construct Helm client's TLS config", error))
     });
-    let certificates = certificates.transpose().map_err(ConnectError::authentication)?;
+    let certificates = certificates.transpose()?;
     let login = spec.secret_ref.as_ref().map(|reference| {
         let secret = secret(local, reference, "authentication secret")?;
-        login(secret).map_err(|error| format!("failed to detect authentication methods: {error}"))
+        login(secret).map_err(|error| failed("detect authentication methods", error))
     });
-    let login = login.transpose().map_err(ConnectError::authentication)?;
+    let login = login.transpose()?;
     let (authorization, older) = login.unwrap_or_default();
     let tls = certificates.or(older).map(|tls| Tls {
         beside_system: true,
@@ -79,7 +80,7 @@ pub fn registry_login(
         reference,
         "authentication secret",
     );
-    let found = found.map_err(ConnectError::authentication)?;
+    let found = found?;
     if found.kind == "kubernetes.io/dockerconfigjson" {
         let keychain = keychain(&repository.metadata, spec.secret_ref.as_ref(), "", objects);
         let keychain = keychain.map_err(|error| failed(&error))?;
@@ -112,10 +113,11 @@ pub fn registry_login(
     }
 }
 
-fn secret<'o>(local: LocalObjects<'o>, reference: &LocalRef, what: &str) -> Result<&'o Secret, String> {
+fn secret<'o>(local: LocalObjects<'o>, reference: &LocalRef, what: &str) -> Result<&'o Secret, ConnectError> {
     let name = local.name(&reference.name);
     let secret = local.secret(reference);
-    secret.map_err(|_| format!("failed to get {what} '{name}': {}", no_such_secret(&name)))
+    let missing = |_| format!("failed to get {what} '{name}': {}", no_such_secret(&name));
+    secret.map_err(|error| ConnectError::authentication(missing(error)))
 }
 
 /// The `Authorization` header, and certificates that may be in the same Secret.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::aged::Aged;
 use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
-use super::verification::Settings;
+use super::verification::{Settings, VerificationError};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects, RepositoryKind};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{
@@ -64,7 +64,7 @@ pub enum NoImage {
     },
     /// What is needed to verify signatures cannot be had.
     #[error("signatures cannot be verified: {0}")]
-    Verification(String),
+    Verification(#[from] VerificationError),
     /// A guard holds the image back.
     #[error("{image}: {refusal}")]
     Refused {
@@ -233,7 +233,7 @@ fn too_young(aged: &Aged<'_>) -> NoImage {
 /// The newest tag that is old enough, or with a fallback the newest of some, whose signatures count.
 fn verified(aged: &mut Aged<'_>, verification: &Verification) -> Result<Candidate, NoImage> {
     let (scanner, asked, objects, now) = (aged.scanner, aged.asked, aged.objects, aged.now);
-    let settings = Settings::of(verification, asked.policy, objects, now).map_err(NoImage::Verification)?;
+    let settings = Settings::of(verification, asked.policy, objects, now)?;
     let most = if verification.fallback { MOST_TRIED } else { 1 };
     let mut passed_over = Vec::new();
     let mut first = None;
@@ -274,7 +274,7 @@ fn verified(aged: &mut Aged<'_>, verification: &Verification) -> Result<Candidat
             }
             Err(why) => why,
         };
-        let refusal = GuardRefusal::Unsigned { why };
+        let refusal = GuardRefusal::Unsigned { why: why.to_string() };
         passed_over.push(format!("{image}: {refusal}"));
         first.get_or_insert((image, refusal));
     }

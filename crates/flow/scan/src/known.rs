@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
 use bumpwright_policy::LatestRef;
+use bumpwright_source::ImageUnverified;
 use parking_lot::Mutex;
 
 /// The most policies that are kept, and tags of one; more are forgotten all at once.
@@ -20,8 +21,16 @@ const LONGEST: usize = 300;
 pub struct Known {
     /// When its image was made, in seconds since 1970-01-01 UTC.
     pub made: Option<i64>,
-    /// Whether the policy's last choice accepted its signatures, or why not; none when they were not verified.
-    pub signed: Option<Result<(), String>>,
+    /// What the policy's last choice said of its signatures; none when they were not verified.
+    pub signed: Option<SignatureVerdict>,
+}
+
+/// Whether the signatures of an image count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SignatureVerdict {
+    Accepted,
+    /// With the start of the reason.
+    Refused(String),
 }
 
 /// What is known, by policy.
@@ -48,8 +57,11 @@ impl Book {
     }
 
     /// Notes whether the signatures of an image count.
-    pub(super) fn judged(&self, policy: &ObjectName, image: &LatestRef, verdict: &Result<(), String>) {
-        let verdict = verdict.clone().map_err(|why| why.chars().take(LONGEST).collect());
+    pub(super) fn judged(&self, policy: &ObjectName, image: &LatestRef, verdict: &Result<(), ImageUnverified>) {
+        let verdict = match verdict {
+            Ok(()) => SignatureVerdict::Accepted,
+            Err(why) => SignatureVerdict::Refused(why.to_string().chars().take(LONGEST).collect()),
+        };
         self.note(policy, image, |known| known.signed = Some(verdict));
     }
 
@@ -78,6 +90,7 @@ impl Book {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use bumpwright_verify::cosign::CosignError;
 
     fn image(name: &str, tag: &str) -> LatestRef {
         LatestRef {
@@ -91,14 +104,18 @@ mod tests {
     fn verdicts_are_those_of_the_last_choice_and_of_this_image() {
         let (book, policy) = (Book::default(), ObjectName::new("apps", "web"));
         book.made(&policy, &image("web", "1"), Some(&Time::unix(1_700_000_000, 0)));
-        book.judged(&policy, &image("web", "1"), &Err("x".repeat(1_000)));
+        let unsigned = CosignError::NoMatch("x".repeat(1_000));
+        book.judged(&policy, &image("web", "1"), &Err(unsigned.into()));
         let known = book.of(&policy, "web").remove("1").unwrap();
         assert_eq!(known.made, Some(1_700_000_000));
-        assert_eq!(known.signed.unwrap().unwrap_err().len(), LONGEST);
+        assert!(matches!(known.signed, Some(SignatureVerdict::Refused(why)) if why.len() == LONGEST));
         book.verifying(&policy);
         book.judged(&policy, &image("web", "2"), &Ok(()));
         let known = book.of(&policy, "web");
-        assert_eq!((&known["1"].signed, &known["2"].signed), (&None, &Some(Ok(()))));
+        assert_eq!(
+            (&known["1"].signed, &known["2"].signed),
+            (&None, &Some(SignatureVerdict::Accepted))
+        );
         assert_eq!(known["1"].made, Some(1_700_000_000));
         book.judged(&policy, &image("other", "1"), &Ok(()));
         assert!(book.of(&policy, "web").is_empty());

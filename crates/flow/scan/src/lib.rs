@@ -20,6 +20,7 @@ pub use batch::{Batch, Progress};
 pub use choose::{Asked, Chosen, NoImage, choose, chooser};
 pub use error::ScanError;
 pub use image::{InvalidImage, reference_of, repository_reference};
-pub use known::Known;
+pub use known::{Known, SignatureVerdict};
 pub use scanner::{Missing, Scanner, ScannerOptions, Tags};
 pub use tags::*;
+pub use verification::VerificationError;

@@ -20,7 +20,7 @@ use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
 use bumpwright_registry::{Login, LoginError, LoginLocations, Origin, Registry, TagList, UserKeychain};
-use bumpwright_source::OciRemote;
+use bumpwright_source::{ImageUnverified, OciRemote};
 
 /// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
 /// interval, which Flux takes instead, may be hours.
@@ -231,7 +231,7 @@ impl Scanner {
         repository: &ImageRepository,
         objects: &Objects,
         (digest, settings, now): (&str, &Settings, &Time),
-    ) -> Result<Result<(), String>, ScanError> {
+    ) -> Result<Result<(), ImageUnverified>, ScanError> {
         let key = settings.key(digest);
         if self.verified.lock().has(&key) {
             return Ok(Ok(()));

@@ -3,13 +3,13 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use bumpwright_api::{ImagePolicy, ObjectName, Objects, Secret, TRUSTED_ROOT};
+use bumpwright_api::{ImagePolicy, InvalidSecret, ObjectName, Objects, Secret, TRUSTED_ROOT};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{Identity, Signers, Text, Verification};
 use bumpwright_source::ImageVerifier;
 use bumpwright_verify::cosign::{Attestation, CosignKeys, Verifier};
-use bumpwright_verify::notation::NotationTrust;
-use bumpwright_verify::sigstore::{self, Keyless, Pattern, TrustedRoot};
+use bumpwright_verify::notation::{NotationError, NotationTrust};
+use bumpwright_verify::sigstore::{self, Keyless, Pattern, TrustedRoot, TrustedRootError};
 use sha2::{Digest as _, Sha256};
 
 /// How many verified images are remembered; each takes less than 200 bytes.
@@ -29,6 +29,36 @@ pub(super) struct Verified {
     order: VecDeque<[u8; 32]>,
 }
 
+/// Why it is not known whose signatures count.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum VerificationError {
+    #[error("Secret {name}, which bumpwright.dev/{annotation} names, is not there")]
+    NoSecret { name: ObjectName, annotation: &'static str },
+    #[error("ConfigMap {0}, which bumpwright.dev/verify-trusted-root names, is not there")]
+    NoConfigMap(ObjectName),
+    #[error("Secret {0} has no key: no entry that ends in .pub")]
+    NoKeys(ObjectName),
+    /// The object with a trusted root has no entry of its name.
+    #[error("{kind} {name} has no entry {TRUSTED_ROOT}")]
+    NoRoot { kind: &'static str, name: ObjectName },
+    /// A trusted root cannot be read.
+    #[error("{name}: {error}")]
+    Root { name: ObjectName, error: TrustedRootError },
+    /// A Secret cannot be decoded.
+    #[error(transparent)]
+    Secret(#[from] InvalidSecret),
+    /// The trust policy of Notation is not valid.
+    #[error(transparent)]
+    Notation(#[from] NotationError),
+}
+
+impl VerificationError {
+    fn no_root(kind: &'static str, name: &ObjectName) -> Self {
+        let name = name.clone();
+        Self::NoRoot { kind, name }
+    }
+}
+
 impl Settings {
     /// Reads the Secrets and ConfigMaps of the annotations.
     pub(super) fn of(
@@ -36,7 +66,7 @@ impl Settings {
         policy: &ImagePolicy,
         objects: &Objects,
         now: &Time,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, VerificationError> {
         let namespace = policy.metadata.namespace_or_default();
         let mut fingerprint = Sha256::new();
         let attestation = verification.attestation.as_ref().map(|wanted| Attestation {
@@ -44,19 +74,17 @@ impl Settings {
         });
         feed(&mut fingerprint, format!("{attestation:?}").as_bytes());
         let of_cosign = |verifier: Verifier| ImageVerifier::Cosign(verifier.attested(attestation));
-        let secret = |annotation: &str, name: &str| {
+        let secret = |annotation, name: &str| {
             let name = ObjectName::new(namespace, name);
-            let missing = || format!("Secret {name}, which bumpwright.dev/{annotation} names, is not there");
-            objects.secret(&name).ok_or_else(missing)
+            let secret = objects.secret(&name);
+            secret.ok_or(VerificationError::NoSecret { name, annotation })
         };
         let verifier = match &verification.signers {
             Signers::Keys(name) => {
                 let entries = entries(secret("verify-secret", name)?, &mut fingerprint)?;
                 let keys = CosignKeys::from_entries(entries);
                 if keys.is_empty() {
-                    return Err(format!(
-                        "Secret {namespace}/{name} has no key: no entry that ends in .pub"
-                    ));
+                    return Err(VerificationError::NoKeys(ObjectName::new(namespace, name)));
                 }
                 of_cosign(Verifier::of_keys(keys))
             }
@@ -70,11 +98,11 @@ impl Settings {
                             config_text(&name, objects)?
                         } else {
                             let secret = secret("verify-trusted-root", &reference.name)?;
-                            let text = secret.get(TRUSTED_ROOT).map_err(|error| error.to_string())?;
-                            text.ok_or_else(|| format!("Secret {name} has no entry {TRUSTED_ROOT}"))?
+                            let text = secret.get(TRUSTED_ROOT)?;
+                            text.ok_or_else(|| VerificationError::no_root("Secret", &name))?
                         };
                         feed(&mut fingerprint, text);
-                        TrustedRoot::read(text).map_err(|error| format!("{name}: {error}"))?
+                        TrustedRoot::read(text).map_err(|error| VerificationError::Root { name, error })?
                     }
                 };
                 of_cosign(Verifier::keyless(Keyless::new(
@@ -86,8 +114,7 @@ impl Settings {
                 let entries = entries(secret("verify-secret", name)?, &mut fingerprint)?;
                 // Signatures and certificates expire, so that a verdict counts for an hour.
                 feed(&mut fingerprint, &(now.unix_seconds() / 3600).to_be_bytes());
-                let trust = NotationTrust::read(&format!("{namespace}/{name}"), entries);
-                ImageVerifier::Notation(trust.map_err(|error| error.to_string())?)
+                ImageVerifier::Notation(NotationTrust::read(&format!("{namespace}/{name}"), entries)?)
             }
         };
         Ok(Self { verifier, fingerprint })
@@ -117,16 +144,16 @@ impl Verified {
     }
 }
 
-fn config_text<'a>(name: &ObjectName, objects: &'a Objects) -> Result<&'a [u8], String> {
-    let missing = || format!("ConfigMap {name}, which bumpwright.dev/verify-trusted-root names, is not there");
-    let config = objects.config_map(name).ok_or_else(missing)?;
+fn config_text<'a>(name: &ObjectName, objects: &'a Objects) -> Result<&'a [u8], VerificationError> {
+    let config = objects.config_map(name);
+    let config = config.ok_or_else(|| VerificationError::NoConfigMap(name.clone()))?;
     let text = config.data.get(TRUSTED_ROOT);
     text.map(String::as_bytes)
-        .ok_or_else(|| format!("ConfigMap {name} has no entry {TRUSTED_ROOT}"))
+        .ok_or_else(|| VerificationError::no_root("ConfigMap", name))
 }
 
-fn entries<'a>(secret: &'a Secret, fingerprint: &mut Sha256) -> Result<Vec<(&'a str, &'a [u8])>, String> {
-    let entries = secret.entries().map_err(|error| error.to_string())?;
+fn entries<'a>(secret: &'a Secret, fingerprint: &mut Sha256) -> Result<Vec<(&'a str, &'a [u8])>, InvalidSecret> {
+    let entries = secret.entries()?;
     for (name, value) in &entries {
         feed(fingerprint, name.as_bytes());
         feed(fingerprint, value);

@@ -1,6 +1,6 @@
 //! Resolving a reference: unchanged, or a commit with its objects (`fluxcd/pkg/git/gogit`, `clone.go`).
 
-use super::git_tree::{Modules, add_modules, of_commit};
+use super::git_tree::{Modules, SubmodulesError, add_modules, of_commit};
 use super::reference::{Reference, revision};
 use super::refusal::CheckoutError;
 use super::tree::Files;
@@ -76,8 +76,8 @@ impl Commit {
     /// Fills the folders of submodules. `url` is the address of the commit's repository.
     ///
     /// # Errors
-    /// In words for the user.
-    pub fn fill_modules(&self, files: &mut Files, url: &str, modules: Modules<'_>) -> Result<(), String> {
+    /// [`SubmodulesError`]
+    pub fn fill_modules(&self, files: &mut Files, url: &str, modules: Modules<'_>) -> Result<(), SubmodulesError> {
         add_modules(files, &self.objects, self.tree, url, modules)
     }
 }

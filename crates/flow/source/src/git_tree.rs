@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::refusal::CheckoutError;
 use super::tree::{Content, Directory, FILES, File, Files, Node};
 use bumpwright_git::{
-    Checkout, EntryKind, GitError, MOST_SUBMODULES, Mirror, ObjectId, Objects, Walk, address_of_submodule,
-    submodules_named,
+    Checkout, EntryKind, Fetched, GitError, InvalidModules, MOST_SUBMODULES, Mirror, ObjectId, Objects, OpenError,
+    Submodule, Walk, address_of_submodule, submodules_named,
 };
 
 /// The longest target of a symbolic link.
@@ -28,7 +28,52 @@ const FILE: u64 = 160;
 const FOLDER: u64 = 1024;
 
 /// Opens the mirror of a submodule by its address.
-pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
+pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, OpenError>;
+
+/// Why the submodules of a commit cannot be added.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmodulesError {
+    /// The repository with the list of submodules cannot be read.
+    #[error(transparent)]
+    Git(Box<GitError>),
+    #[error("{parent}: {cause}")]
+    Invalid { parent: String, cause: InvalidModules },
+    #[error("{parent}: submodules more than {DEEPEST} deep")]
+    Deep { parent: String },
+    #[error("submodule '{path}': {address}: {cause}")]
+    Module {
+        path: String,
+        address: String,
+        #[source]
+        cause: Box<SubmoduleError>,
+    },
+}
+
+impl From<GitError> for SubmodulesError {
+    fn from(error: GitError) -> Self {
+        Self::Git(Box::new(error))
+    }
+}
+
+impl From<GitError> for SubmoduleError {
+    fn from(error: GitError) -> Self {
+        Self::Git(Box::new(error))
+    }
+}
+
+/// What is wrong with one submodule.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmoduleError {
+    #[error(transparent)]
+    Git(Box<GitError>),
+    /// Its address cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("more than {MOST_SUBMODULES} submodules")]
+    TooMany,
+    #[error("its folder is a file")]
+    File,
+}
 
 /// The files of the tree `root`, restricted to `sparse` unless that is empty.
 ///
@@ -162,14 +207,14 @@ pub fn check_sparse(files: &Files, sparse: &[String]) -> Result<(), CheckoutErro
 /// Adds the files of a commit's submodules to its tree, recursively. `url` is the address of the commit's repository.
 ///
 /// # Errors
-/// In words for the user.
+/// [`SubmodulesError`]
 pub(super) fn add_modules(
     files: &mut Files,
     objects: &Objects,
     root: ObjectId,
     url: &str,
     modules: Modules<'_>,
-) -> Result<(), String> {
+) -> Result<(), SubmodulesError> {
     let mut all = std::mem::take(&mut files.root);
     let mut adding = Adding {
         files,
@@ -195,48 +240,63 @@ impl Adding<'_> {
         commit: (&Objects, ObjectId),
         parent: &str,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), SubmodulesError> {
         let (objects, root) = commit;
         let Some(text) = gitmodules(objects, root)? else {
             return Ok(());
         };
         if depth >= DEEPEST {
-            return Err(format!("{parent}: submodules more than {DEEPEST} deep"));
+            return Err(SubmodulesError::Deep {
+                parent: parent.to_owned(),
+            });
         }
-        for module in submodules_named(&text).map_err(|error| format!("{parent}: {error}"))? {
+        let modules = submodules_named(&text).map_err(|cause| SubmodulesError::Invalid {
+            parent: parent.to_owned(),
+            cause,
+        })?;
+        for module in modules {
             let address = address_of_submodule(parent, &module.url);
-            let failed = |error: &dyn std::fmt::Display| format!("submodule '{}': {address}: {error}", module.path);
-            let found = objects.find(root, module.path.as_bytes()).map_err(|e| failed(&e))?;
-            let Some(found) = found.filter(|found| found.kind == EntryKind::Submodule) else {
-                continue;
+            let failed = |cause| SubmodulesError::Module {
+                path: module.path.clone(),
+                address: address.clone(),
+                cause: Box::new(cause),
             };
-            self.count += 1;
-            if self.count > MOST_SUBMODULES {
-                return Err(failed(&format!("more than {MOST_SUBMODULES} submodules")));
-            }
-            objects.check_time("fetch").map_err(|e| failed(&e))?;
-            let mirror = (self.modules)(&address).map_err(|e| failed(&e))?;
-            let id = found.id.to_string();
-            let fetched = mirror.fetch(&Checkout::Commit { id, branch: None }, &[]);
-            let fetched = fetched.map_err(|e| failed(&e))?;
-            let commit = (&fetched.objects, fetched.tip.tree);
-            let mut inner = self::directory(self.files, commit.0, commit.1, &[]).map_err(|e| failed(&e))?;
-            self.add(&mut inner, commit, &address, depth + 1)?;
+            let fetched = self.fetched(commit, &module, &address).map_err(failed)?;
+            let Some((fetched, mut inner)) = fetched else { continue };
+            self.add(&mut inner, (&fetched.objects, fetched.tip.tree), &address, depth + 1)?;
             let path: Vec<Vec<u8>> = module.path.split('/').map(|name| name.as_bytes().to_vec()).collect();
-            let place = directory.make(&path).ok_or_else(|| failed(&"its folder is a file"))?;
+            let place = directory.make(&path).ok_or_else(|| failed(SubmoduleError::File))?;
             place.entries.append(&mut inner.entries);
         }
         Ok(())
     }
+
+    /// The commit of a submodule with its files; none if the commit of its parent does not have it.
+    fn fetched(
+        &mut self,
+        (objects, root): (&Objects, ObjectId),
+        module: &Submodule,
+        address: &str,
+    ) -> Result<Option<(Fetched, Directory)>, SubmoduleError> {
+        let found = objects.find(root, module.path.as_bytes())?;
+        let Some(found) = found.filter(|found| found.kind == EntryKind::Submodule) else {
+            return Ok(None);
+        };
+        self.count += 1;
+        if self.count > MOST_SUBMODULES {
+            return Err(SubmoduleError::TooMany);
+        }
+        objects.check_time("fetch")?;
+        let mirror = (self.modules)(address)?;
+        let id = found.id.to_string();
+        let fetched = mirror.fetch(&Checkout::Commit { id, branch: None }, &[])?;
+        let inner = directory(self.files, &fetched.objects, fetched.tip.tree, &[])?;
+        Ok(Some((fetched, inner)))
+    }
 }
 
-fn gitmodules(objects: &Objects, root: ObjectId) -> Result<Option<Vec<u8>>, String> {
-    let found = objects.find(root, b".gitmodules").map_err(|e| e.to_string())?;
-    match found.filter(|found| found.kind.is_file()) {
-        Some(found) => objects
-            .blob(found.id, LONGEST_MODULES)
-            .map(Some)
-            .map_err(|e| e.to_string()),
-        None => Ok(None),
-    }
+fn gitmodules(objects: &Objects, root: ObjectId) -> Result<Option<Vec<u8>>, GitError> {
+    let found = objects.find(root, b".gitmodules")?;
+    let found = found.filter(|found| found.kind.is_file());
+    found.map(|found| objects.blob(found.id, LONGEST_MODULES)).transpose()
 }

@@ -10,22 +10,29 @@ use bumpwright_budget::{Budget, Reservation};
 use bumpwright_gostd::quote;
 use bumpwright_registry::{Image, Layer};
 
+/// Why an image has no layer to take, in source-controller's words (v1.9, `selectLayer`).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayerError {
+    #[error("no layers found in artifact")]
+    NoLayers,
+    #[error("failed to find layer with media type '{0}' in artifact")]
+    MediaType(String),
+}
+
 /// Selects a layer: the first of the media type, or the first one.
 ///
 /// # Errors
-/// In source-controller's words (v1.9, `selectLayer`).
-pub fn select_layer<'a>(image: &'a Image, selector: Option<&OciLayerSelector>) -> Result<&'a Layer, String> {
-    let first = image.layers.first().ok_or("no layers found in artifact")?;
-    let wanted = selector
-        .map(|selector| selector.media_type.as_str())
-        .unwrap_or_default();
+/// [`LayerError`]
+pub fn select_layer<'a>(image: &'a Image, selector: Option<&OciLayerSelector>) -> Result<&'a Layer, LayerError> {
+    let first = image.layers.first().ok_or(LayerError::NoLayers)?;
+    let wanted = selector.map_or("", |selector| &selector.media_type);
     if wanted.is_empty() {
         return Ok(first);
     }
     let mut layers = image.layers.iter();
     layers
         .find(|layer| layer.media_type == wanted)
-        .ok_or_else(|| format!("failed to find layer with media type '{wanted}' in artifact"))
+        .ok_or_else(|| LayerError::MediaType(wanted.to_owned()))
 }
 
 /// Why a layer could not be unpacked; when it is no archive at all, with the ways out.

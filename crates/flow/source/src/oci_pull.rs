@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::oci_reference::{OciPick, checked_digest, newest_tag};
 use bumpwright_budget::{Exceeded, Reservation};
 use bumpwright_http::{Deadline, HeldBody, Job};
-use bumpwright_policy::{Reference, Validation};
+use bumpwright_policy::{NoReference, Reference, Validation};
 use bumpwright_registry::{Blob, Image, Layer, Login, Registry, RegistryError};
 
 /// What a signature takes of memory while it is verified, by its own size: itself, its parts, those decoded,
@@ -86,7 +86,9 @@ impl OciRemote {
             return checked.map_err(|error| Unresolved::Absent(error.to_string()));
         }
         let tag = chosen.trim_start_matches(':');
-        let image = self.reference(chosen).map_err(Unresolved::Absent)?;
+        let image = self
+            .reference(chosen)
+            .map_err(|error| Unresolved::Absent(error.to_string()))?;
         let digest = self.registry.resolve(&image, &self.login, self.deadline);
         Ok(format!("{tag}@{}", digest.map_err(|error| Unresolved::of(&error))?))
     }
@@ -102,7 +104,9 @@ impl OciRemote {
     /// # Errors
     /// [`RegistryError`]
     pub fn image(&self, digest: &str) -> Result<Image, RegistryError> {
-        let image = self.reference(&format!("@{digest}")).map_err(RegistryError::Address)?;
+        let image = self
+            .reference(&format!("@{digest}"))
+            .map_err(|error| RegistryError::Address(error.to_string()))?;
         self.registry.image(&image, &self.login, self.deadline)
     }
 
@@ -153,7 +157,7 @@ impl OciRemote {
         pages.unwrap_or_default()
     }
 
-    pub(super) fn reference(&self, chosen: &str) -> Result<Reference, String> {
-        Reference::parse(&self.name(chosen), Validation::Weak).map_err(|error| error.to_string())
+    pub(super) fn reference(&self, chosen: &str) -> Result<Reference, NoReference> {
+        Reference::parse(&self.name(chosen), Validation::Weak)
     }
 }

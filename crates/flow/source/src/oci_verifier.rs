@@ -3,8 +3,8 @@
 use super::oci_evidence::verify_cosign;
 use super::oci_notation::verify_notation;
 use super::oci_pull::OciRemote;
-use bumpwright_verify::cosign::Verifier;
-use bumpwright_verify::notation::{NotationTrust, Verdict};
+use bumpwright_verify::cosign::{CosignError, Verifier};
+use bumpwright_verify::notation::{NotationError, NotationTrust, Verdict};
 
 /// Whose signatures count.
 #[derive(Clone, Debug)]
@@ -15,21 +15,28 @@ pub enum ImageVerifier {
     Notation(NotationTrust),
 }
 
+/// Why no signature of an image counts.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageUnverified {
+    #[error(transparent)]
+    Cosign(#[from] CosignError),
+    #[error(transparent)]
+    Notation(#[from] NotationError),
+    #[error("the trust policy lets it pass without a signature that is trusted (level skip or audit)")]
+    Ignored,
+}
+
 impl ImageVerifier {
     /// Verifies the image with this digest; `now` is the time in seconds since 1970.
     ///
     /// # Errors
-    /// In words for the user: why no signature counts.
-    pub fn verify(&self, remote: &OciRemote, digest: &str, now: i64) -> Result<(), String> {
+    /// [`ImageUnverified`]
+    pub fn verify(&self, remote: &OciRemote, digest: &str, now: i64) -> Result<(), ImageUnverified> {
         match self {
-            Self::Cosign(verifier) => verify_cosign(remote, digest, verifier).map_err(|error| error.to_string()),
-            Self::Notation(trust) => match verify_notation(remote, digest, trust, now) {
-                Ok(Verdict::Verified) => Ok(()),
-                Ok(Verdict::Ignored) => Err(
-                    "the trust policy lets it pass without a signature that is trusted (level skip or audit)"
-                        .to_owned(),
-                ),
-                Err(error) => Err(error.to_string()),
+            Self::Cosign(verifier) => Ok(verify_cosign(remote, digest, verifier)?),
+            Self::Notation(trust) => match verify_notation(remote, digest, trust, now)? {
+                Verdict::Verified => Ok(()),
+                Verdict::Ignored => Err(ImageUnverified::Ignored),
             },
         }
     }

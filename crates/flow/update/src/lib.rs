@@ -31,7 +31,7 @@ pub use history::difference::{NoDifference, difference};
 pub use history::past::proven_in;
 pub use history::promotion::Proven;
 pub use interrupt::{attended, interrupted};
-pub use job::announce::{Announce, Announced};
+pub use job::announce::{Announce, AnnounceError, Announced};
 pub use job::destination::{
     DestinationError, Destinations, Refspec, Target, Value, destinations, full_branch, is_review,
 };

@@ -14,7 +14,9 @@ use parking_lot::Mutex;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::progress::Line;
 use crate::cli::render::building;
-use bumpwright_fleet::{ChartError, Identity, Outside, Repository, RepositoryChart, SourceFiles, SourceObject};
+use bumpwright_fleet::{
+    ChartError, Identity, Outside, Repository, RepositoryChart, SourceError, SourceFiles, SourceObject,
+};
 use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_source::{Reference, Unresolved};
@@ -23,7 +25,7 @@ use charts::Charts;
 pub(super) use network::Network;
 
 /// A source that was fetched, or is being fetched.
-type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, String>>>;
+type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, Arc<SourceError>>>>;
 type SharedChart = Arc<OnceLock<Result<Arc<Chart>, ChartError>>>;
 
 /// The user's network, or none, and the local clone.
@@ -175,13 +177,20 @@ impl Outside for UserOutside {
         }
     }
 
-    fn source(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
+    fn source(
+        &self,
+        source: &SourceObject,
+        objects: &[serde_json::Value],
+    ) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
         let key = format!("{} {:?} {objects:?}", source.shown(), source.object);
         let slot = {
             let mut fetched = self.fetched.lock();
             Arc::clone(fetched.entry(key).or_default())
         };
-        let fetch = || self.fetch(source, objects).map_err(|error| error.to_string());
+        let fetch = || {
+            let fetched = self.fetch(source, objects);
+            fetched.map_err(|error| Arc::new(SourceError::Fetch(error.to_string().into())))
+        };
         slot.get_or_init(fetch).clone()
     }
 

@@ -132,7 +132,7 @@ impl Network {
             let module = |address: &str| {
                 let mut job = job.lock();
                 let module = git::of_submodule(remote, address)?;
-                mirror(&module, &mut job).map_err(|error| error.to_string())
+                mirror(&module, &mut job).map_err(|error| error.to_string().into())
             };
             commit.fill_modules(&mut files, &url, &module)?;
         }

@@ -11,7 +11,9 @@ use crate::cli::error::CliError;
 use crate::cli::{key_files, load};
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
 use bumpwright_apply::{Desired, Settings};
-use bumpwright_build::{self as pipeline, Decryption, FolderTree, Redaction, Referred, Substitution};
+use bumpwright_build::{
+    self as pipeline, Decryption, FindError, FolderTree, Redaction, Referred, SubstituteFromError, Substitution,
+};
 use bumpwright_diff::SecretMask;
 use bumpwright_kube::ClusterError;
 use bumpwright_overlay::{self as overlay, Built, Decrypt, Stages, Substitute};
@@ -85,18 +87,21 @@ pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<O
 }
 
 /// The variables of all objects that `substituteFrom` names, in its order.
-fn variables(kustomization: &Kustomization, post_build: &PostBuild, configs: &Configs) -> Result<Variables, String> {
+fn variables(
+    kustomization: &Kustomization,
+    post_build: &PostBuild,
+    configs: &Configs,
+) -> Result<Variables, SubstituteFromError> {
     let namespace = kustomization.metadata.namespace_or_default();
     let mut variables = Variables::default();
     for reference in &post_build.substitute_from {
         let name = ObjectName::new(namespace, &reference.name);
-        let found = find(reference, &name, configs).map_err(|error| error.to_string());
-        pipeline::add_referred(&mut variables, reference, found)?;
+        pipeline::add_referred(&mut variables, reference, find(reference, &name, configs))?;
     }
     Ok(variables)
 }
 
-fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -> Result<Referred, CliError> {
+fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -> Result<Referred, FindError> {
     Ok(match configs.get(&reference.kind, name) {
         Some(secret) if reference.kind == "Secret" => Referred::Secret(serde_json::from_value(secret.clone())?),
         Some(map) => Referred::ConfigMap(map.get("data").cloned().unwrap_or_default()),
@@ -106,7 +111,7 @@ fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -
                 group: String::new(),
                 name: reference.name.clone(),
             };
-            Referred::Missing(format!("{missing} (give {} {name} with -f)", reference.kind))
+            Referred::Missing(format!("{missing} (give {} {name} with -f)", reference.kind).into())
         }
     })
 }

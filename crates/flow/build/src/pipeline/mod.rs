@@ -10,4 +10,4 @@ mod variables;
 
 pub use decryption::{Decryption, Redaction};
 pub use spec::overlay;
-pub use variables::{Referred, Substitution, add_referred};
+pub use variables::{FindError, Referred, ReferredError, SubstituteFromError, Substitution, add_referred};

@@ -1,8 +1,9 @@
 //! The variables of a Kustomization (`spec.postBuild`; K-082 ff.) as a step of the build.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use bumpwright_api::{PostBuild, Secret, SubstituteReference};
+use bumpwright_api::{InvalidSecret, PostBuild, Secret, SubstituteReference};
 use bumpwright_budget::Share;
 use bumpwright_overlay::{StageError, Substitute, Substituted};
 use bumpwright_substitute::{Options, Undefined, Variables, substitute_within};
@@ -12,7 +13,7 @@ use serde_json::Value;
 /// Variables and their substitution. If some could not be read, the first object that could use them fails.
 #[derive(Debug)]
 pub struct Substitution {
-    variables: Result<Variables, String>,
+    variables: Result<Variables, Arc<SubstituteFromError>>,
     options: Options,
 }
 
@@ -20,8 +21,8 @@ impl Substitution {
     /// The substitution of `post_build`. `referenced`: the variables of all objects that `substituteFrom` names, in its
     /// order; inline ones win over them. `strict`: undefined variables are errors (C17).
     #[must_use]
-    pub fn new(post_build: &PostBuild, referenced: Result<Variables, String>, strict: bool) -> Self {
-        let variables = referenced.map(|mut variables| {
+    pub fn new(post_build: &PostBuild, referenced: Result<Variables, SubstituteFromError>, strict: bool) -> Self {
+        let variables = referenced.map_err(Arc::new).map(|mut variables| {
             variables.add_inline(&post_build.substitute);
             variables
         });
@@ -47,10 +48,7 @@ impl Substitution {
 
 impl Substitute for Substitution {
     fn object(&self, object: &Node, memory: Option<&Share>) -> Result<Option<Substituted>, StageError> {
-        let variables = self
-            .variables
-            .as_ref()
-            .map_err(|error| StageError::from(error.clone()))?;
+        let variables = self.variables.as_ref().map_err(Arc::clone)?;
         let done = substitute_within(object, variables, self.options, memory)?;
         Ok(done.map(|done| Substituted {
             node: done.node,
@@ -67,37 +65,66 @@ pub enum Referred {
     ConfigMap(Value),
     Secret(Secret),
     /// Missing, with the error for entries that are not optional.
-    Missing(String),
+    Missing(FindError),
+}
+
+/// Why an object is not there or cannot be read, as its reader says.
+pub type FindError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The variables of an object cannot be had; in Flux's words.
+#[derive(Debug, thiserror::Error)]
+#[error("substitute from '{kind}/{name}' error: {cause}")]
+pub struct SubstituteFromError {
+    /// The kind of the object.
+    pub kind: String,
+    pub name: String,
+    #[source]
+    pub cause: Box<ReferredError>,
+}
+
+/// What is wrong with an object of `substituteFrom`.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferredError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The `data` of a ConfigMap are not texts.
+    #[error(transparent)]
+    Data(#[from] serde_json::Error),
+    #[error(transparent)]
+    Secret(#[from] InvalidSecret),
 }
 
 /// Adds the variables of an object of `substituteFrom`; optional ones may be missing. A malformed object is an error:
 /// its variables would silently be empty.
 ///
 /// # Errors
-/// In Flux's words, also when the object could not be read.
+/// [`SubstituteFromError`], also when the object could not be read.
 pub fn add_referred(
     variables: &mut Variables,
     reference: &SubstituteReference,
-    found: Result<Referred, String>,
-) -> Result<(), String> {
+    found: Result<Referred, FindError>,
+) -> Result<(), SubstituteFromError> {
     let added = match found {
         Ok(Referred::ConfigMap(data)) => add_config_map(variables, data),
         Ok(Referred::Secret(secret)) => add_secret(variables, &secret),
         Ok(Referred::Missing(_)) if reference.optional => Ok(()),
-        Ok(Referred::Missing(error)) | Err(error) => Err(error),
+        Ok(Referred::Missing(error)) | Err(error) => Err(error.into()),
     };
-    added.map_err(|error| format!("substitute from '{}/{}' error: {error}", reference.kind, reference.name))
+    added.map_err(|cause| SubstituteFromError {
+        kind: reference.kind.clone(),
+        name: reference.name.clone(),
+        cause: Box::new(cause),
+    })
 }
 
-fn add_config_map(variables: &mut Variables, data: Value) -> Result<(), String> {
-    let data: Option<BTreeMap<String, String>> = serde_json::from_value(data).map_err(|error| error.to_string())?;
+fn add_config_map(variables: &mut Variables, data: Value) -> Result<(), ReferredError> {
+    let data: Option<BTreeMap<String, String>> = serde_json::from_value(data)?;
     variables.add_config_map(&data.unwrap_or_default());
     Ok(())
 }
 
-fn add_secret(variables: &mut Variables, secret: &Secret) -> Result<(), String> {
-    let entries = secret.entries().map_err(|error| error.to_string())?;
-    variables.add_secret(entries);
+fn add_secret(variables: &mut Variables, secret: &Secret) -> Result<(), ReferredError> {
+    variables.add_secret(secret.entries()?);
     Ok(())
 }
 
@@ -108,12 +135,13 @@ mod tests {
 
     use super::*;
 
-    fn added(kind: &str, optional: bool, found: Result<Referred, String>) -> Result<Substitution, String> {
+    fn added(kind: &str, optional: bool, found: Result<Referred, FindError>) -> Result<Substitution, String> {
         let reference = json!({"kind": kind, "name": "vars", "optional": optional});
         let post_build = json!({"substituteFrom": [reference]});
         let post_build: PostBuild = serde_json::from_value(post_build).unwrap();
         let mut variables = Variables::default();
-        add_referred(&mut variables, post_build.substitute_from.first().unwrap(), found)?;
+        add_referred(&mut variables, post_build.substitute_from.first().unwrap(), found)
+            .map_err(|error| error.to_string())?;
         Ok(Substitution::new(&post_build, Ok(variables), true))
     }
 
@@ -139,14 +167,14 @@ mod tests {
 
     #[test]
     fn only_what_is_optional_may_be_missing() {
-        let missing = || Ok(Referred::Missing("not found".to_owned()));
+        let missing = || Ok(Referred::Missing("not found".into()));
         assert!(added("Secret", true, missing()).is_ok());
         assert_eq!(
             added("Secret", false, missing()).unwrap_err(),
             "substitute from 'Secret/vars' error: not found"
         );
         assert_eq!(
-            added("Secret", true, Err("forbidden".to_owned())).unwrap_err(),
+            added("Secret", true, Err("forbidden".into())).unwrap_err(),
             "substitute from 'Secret/vars' error: forbidden"
         );
     }

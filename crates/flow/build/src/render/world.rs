@@ -11,7 +11,10 @@ use url::Url;
 
 use super::git_tree::GitTree;
 use super::programs;
-use bumpwright_git::{Checkout, Fetched, GitError, MOST_SUBMODULES, Mirror, address_of_submodule, submodules_named};
+use bumpwright_git::{
+    Checkout, Fetched, GitError, InvalidModules, MOST_SUBMODULES, Mirror, OpenError, address_of_submodule,
+    submodules_named,
+};
 use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError, public_url};
 
@@ -30,7 +33,7 @@ pub trait Mirrors {
     ///
     /// # Errors
     /// The address, the credentials or the cache folder cannot be used, in words for the user.
-    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String>;
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, OpenError>;
 }
 
 /// Address, reference and whether submodules are wanted.
@@ -97,14 +100,14 @@ impl<M: Mirrors> RealWorld<M> {
         Self { limit, ..self }
     }
 
-    fn fetched(&self, url: &RepoUrl) -> Result<GitTree, String> {
+    fn fetched(&self, url: &RepoUrl) -> Result<GitTree, BaseError> {
         let address = url.clone_url();
         let timeout = url.timeout.min(self.limit);
         let mirror = self.mirrors.mirror(&address, timeout)?;
         // The repository and its submodules are one job with one time limit.
         let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(timeout));
         let mirror = mirror.part_of(&job, Some(until));
-        let fetched = fetch_reference(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
+        let fetched = fetch_reference(&mirror, &url.reference).map_err(|error| FetchError::new(&address, error))?;
         let mut tree = GitTree::new(fetched.objects, fetched.tip.tree);
         if url.submodules {
             let mut adding = Adding {
@@ -144,40 +147,86 @@ struct Adding<'a, M, P> {
 
 impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
     /// Fetches the submodules of a tree, recursively.
-    fn add(&mut self, tree: &mut GitTree, parent: &str, depth: usize) -> Result<(), String> {
+    fn add(&mut self, tree: &mut GitTree, parent: &str, depth: usize) -> Result<(), FetchError> {
         let Ok(text) = tree.read("/.gitmodules").map(std::borrow::Cow::into_owned) else {
             return Ok(());
         };
         if depth >= DEEPEST {
-            return Err(told(parent, &format!("submodules more than {DEEPEST} deep")));
+            return Err(FetchError::new(parent, FetchCause::Deep));
         }
-        for module in submodules_named(&text).map_err(|error| told(parent, &error.to_string()))? {
+        for module in submodules_named(&text).map_err(|error| FetchError::new(parent, error))? {
             let Some(commit) = tree.module_at(&module.path) else {
                 continue;
             };
             let address = address_of_submodule(parent, &module.url);
-            let failed = |error: String| {
-                told(
-                    parent,
-                    &format!("submodule {}: {}", module.path, told(&address, &error)),
-                )
-            };
-            self.count += 1;
-            if self.count > MOST_SUBMODULES {
-                return Err(failed(format!("more than {MOST_SUBMODULES} submodules")));
-            }
-            if self.until.passed() {
-                return Err(failed("context deadline exceeded".to_owned()));
-            }
-            let mirror = self.mirrors.mirror(&address, self.until.limit()).map_err(failed)?;
-            let id = commit.to_string();
-            let fetched = (self.part)(&mirror).fetch(&Checkout::Commit { id, branch: None }, &[]);
-            let fetched = fetched.map_err(|error| failed(error.to_string()))?;
+            let fetched = self.fetched(&address, commit.to_string());
+            let fetched = fetched.map_err(|cause| {
+                let (path, error) = (module.path.clone(), Box::new(FetchError::new(&address, cause)));
+                FetchError::new(parent, FetchCause::Submodule { path, error })
+            })?;
             let mut inner = GitTree::new(fetched.objects, fetched.tip.tree);
             self.add(&mut inner, &address, depth + 1)?;
             tree.mount(&module.path, inner);
         }
         Ok(())
+    }
+
+    /// The commit of a submodule.
+    fn fetched(&mut self, address: &str, id: String) -> Result<Fetched, FetchCause> {
+        self.count += 1;
+        if self.count > MOST_SUBMODULES {
+            return Err(FetchCause::TooMany);
+        }
+        if self.until.passed() {
+            return Err(FetchCause::Late);
+        }
+        let mirror = self.mirrors.mirror(address, self.until.limit())?;
+        Ok((self.part)(&mirror).fetch(&Checkout::Commit { id, branch: None }, &[])?)
+    }
+}
+
+/// Why a remote base cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum BaseError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+}
+
+/// A failure at an address.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", told(.address, &.cause.to_string()))]
+struct FetchError {
+    address: String,
+    cause: FetchCause,
+}
+
+/// What failed at an address.
+#[derive(Debug, thiserror::Error)]
+enum FetchCause {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Modules(#[from] InvalidModules),
+    #[error("submodule {path}: {error}")]
+    Submodule { path: String, error: Box<FetchError> },
+    #[error("submodules more than {DEEPEST} deep")]
+    Deep,
+    #[error("more than {MOST_SUBMODULES} submodules")]
+    TooMany,
+    #[error("context deadline exceeded")]
+    Late,
+}
+
+impl FetchError {
+    fn new(address: &str, cause: impl Into<FetchCause>) -> Self {
+        Self {
+            address: address.to_owned(),
+            cause: cause.into(),
+        }
     }
 }
 
@@ -227,7 +276,10 @@ impl<M: Mirrors> World for RealWorld<M> {
             return Ok(tree);
         }
         let slot = shared(&self.fetches.repositories, key.clone());
-        let fetched = slot.get_or_init(|| self.fetched(url).map(Mutex::new).map_err(WorldError::Other));
+        let fetched = slot.get_or_init(|| {
+            let fetched = self.fetched(url).map(Mutex::new);
+            fetched.map_err(|error| WorldError::Other(error.to_string()))
+        });
         let fetched = fetched.as_ref().map_err(Clone::clone)?;
         let fetched = fetched.lock();
         // Objects of a mirror are cached per thread; a build has one thread.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use crate::clouds::{CloudRoute, Clouds};
 use bumpwright_cloud::{CloudError, GitIdentity, GitLogin, Requester, TokenCache};
 use bumpwright_git::{Auth, Remote};
-use bumpwright_http::{Deadline, Fetched, Peer, Tls};
+use bumpwright_http::{Deadline, FetchLoginError, Fetched, Peer, Tls};
 
 /// Limit on identities. In a cluster, objects come and go.
 const MOST: usize = 4096;
@@ -28,6 +28,17 @@ struct Known {
     login: Fetched,
 }
 
+/// Why an identity has no login at a Git server, in Flux's words.
+#[derive(Debug, thiserror::Error)]
+pub enum GitLoginError {
+    /// The identity cannot be used there.
+    #[error("failed to configure authentication options: {0}")]
+    Identity(#[from] CloudError),
+    /// The login was not given.
+    #[error("failed to configure authentication options: {0}")]
+    Login(#[from] FetchLoginError),
+}
+
 impl GitIdentities {
     /// Identities with a shared cache of tokens.
     #[must_use]
@@ -42,12 +53,16 @@ impl GitIdentities {
     /// the first request that needs them.
     ///
     /// # Errors
-    /// The remote's address is not the provider's, in Flux's words.
-    pub fn auth(&self, identity: GitIdentity, remote: &Remote, requester: Option<Requester>) -> Result<Auth, String> {
+    /// The remote's address is not the provider's.
+    pub fn auth(
+        &self,
+        identity: GitIdentity,
+        remote: &Remote,
+        requester: Option<Requester>,
+    ) -> Result<Auth, GitLoginError> {
         // The settings of a command come from the user who runs it.
         if requester.is_some() && is_own(&identity) && remote.peer().is_intercepted() {
-            let why = CloudError::intercepted();
-            return Err(format!("failed to configure authentication options: {why}"));
+            return Err(CloudError::intercepted().into());
         }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
         let mut all = self.known.lock();
@@ -65,9 +80,7 @@ impl GitIdentities {
             Some(requester) => cloud.asked_by(requester.clone()),
             None => cloud,
         };
-        let login = GitLogin::new(Arc::new(cloud), identity.clone(), &url)
-            .map_err(|e| format!("failed to configure authentication options: {e}"))?;
-        let login = Fetched::new(login);
+        let login = Fetched::new(GitLogin::new(Arc::new(cloud), identity.clone(), &url)?);
         if all.len() >= MOST {
             // They are created again when needed; their tokens are cached elsewhere.
             all.clear();
@@ -86,12 +99,11 @@ impl GitIdentities {
     /// their errors are not Git's.
     ///
     /// # Errors
-    /// In Flux's words.
-    pub fn log_in(&self, identity: GitIdentity, remote: &Remote, requester: Requester) -> Result<Auth, String> {
+    /// [`GitLoginError`]
+    pub fn log_in(&self, identity: GitIdentity, remote: &Remote, requester: Requester) -> Result<Auth, GitLoginError> {
         let auth = self.auth(identity, remote, Some(requester))?;
         if let Auth::Fetched(source) = &auth {
-            let login = source.login(None, Deadline::after(remote.timeout));
-            login.map_err(|error| format!("failed to configure authentication options: {error}"))?;
+            source.login(None, Deadline::after(remote.timeout))?;
         }
         Ok(auth)
     }

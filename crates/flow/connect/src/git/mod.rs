@@ -5,7 +5,7 @@ mod repository;
 mod source;
 mod submodule;
 
-pub use identities::GitIdentities;
+pub use identities::{GitIdentities, GitLoginError};
 pub use repository::{GitConnection, RemoteError, of_repository, of_server};
 pub use source::of_source;
-pub use submodule::of_submodule;
+pub use submodule::{SubmoduleAddressError, of_submodule};

@@ -7,13 +7,16 @@ use bumpwright_edit::Change;
 use bumpwright_git::ObjectId;
 use bumpwright_message::Impact;
 
+/// Why a commit must not be pushed now, as the one who is told says.
+pub type AnnounceError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Is told of commits.
 pub trait Announce: fmt::Debug + Send + Sync {
     /// Called for each new commit, before its push; after a lost race again, with the next one.
     ///
     /// # Errors
     /// Why the commit must not be pushed now.
-    fn announce(&self, commit: &Announced<'_>) -> Result<(), String>;
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), AnnounceError>;
 }
 
 /// A commit that is about to be pushed.

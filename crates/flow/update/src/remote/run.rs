@@ -276,7 +276,9 @@ impl Attempt<'_> {
             policies: &planned.policies,
             impact: report.impact.as_ref(),
         };
-        announce.announce(&announced).map_err(RunError::Other)
+        announce
+            .announce(&announced)
+            .map_err(|error| RunError::Other(error.to_string()))
     }
 
     fn wanted<'b>(self, base: &'b Base) -> Wanted<'b>

@@ -42,6 +42,9 @@ impl Default for MirrorOptions {
     }
 }
 
+/// Why a mirror cannot be opened, as whoever keeps mirrors says.
+pub type OpenError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A bare repository in a storage folder, for one remote. One value serves several threads; several processes may use
 /// the same folder. It is a cache: when it is damaged it is rebuilt from the remote.
 pub struct Mirror {

@@ -14,17 +14,22 @@ pub struct Submodule {
     pub url: String,
 }
 
+/// A `.gitmodules` is not a valid Git configuration. The text is that of gix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(".gitmodules: {0}")]
+pub struct InvalidModules(String);
+
 /// Parses a `.gitmodules`.
 ///
 /// # Errors
-/// It is not a valid Git configuration.
-pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, String> {
+/// [`InvalidModules`]
+pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, InvalidModules> {
     let file = gix::config::File::from_bytes_no_includes(
         text,
         gix::config::file::Metadata::default(),
         gix::config::file::init::Options::default(),
     );
-    let file = file.map_err(|error| format!(".gitmodules: {error}"))?;
+    let file = file.map_err(|error| InvalidModules(error.to_string()))?;
     let mut found = Vec::new();
     for section in file.sections_by_name("submodule").into_iter().flatten() {
         let text = |key: &str| section.value(key).map(|value| value.to_string());

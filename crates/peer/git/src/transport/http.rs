@@ -221,7 +221,7 @@ impl HttpConnection {
         source.login(refused, self.deadline).map_err(|why| {
             let detail = match refused {
                 Some(_) => format!("the server refused the cached login, and there is no other: {why}"),
-                None => why,
+                None => why.to_string(),
             };
             let url = self.http.shown();
             TransportError::Credentials { url, detail }

@@ -87,45 +87,82 @@ impl HostKeys {
     ///
     /// # Errors
     /// The mismatch, with the key's fingerprint, and how to fix it.
-    pub(crate) fn check(&self, key: &PublicKey) -> Result<(), String> {
+    pub(crate) fn check(&self, key: &PublicKey) -> Result<(), HostKeyError> {
         let same = |known: &PublicKey| known.key_data() == key.key_data();
-        let (kind, print) = (key.algorithm(), key.fingerprint(HashAlg::Sha256));
-        let offered = format!("the server offers {kind} {print}");
-        let host = &self.name;
+        let (host, offered) = (self.name.clone(), print(key));
         if self.revoked.iter().any(same) {
-            return Err(format!("the host key of {host} is revoked in known_hosts: {offered}"));
+            return Err(HostKeyError::Revoked { host, offered });
         }
         if self.trusted.iter().any(same) {
             return Ok(());
         }
-        let port = if self.port == 22 {
-            String::new()
-        } else {
-            format!("-p {} ", self.port)
-        };
-        let scan =
-            format!("`ssh-keyscan {port}{host}` prints the lines; compare the fingerprint before you trust them");
+        let port = self.port;
         if self.trusted.is_empty() {
             let authority = if self.authority {
                 " (an @cert-authority line is there, but is not supported)"
             } else {
                 ""
             };
-            return Err(format!(
-                "the host key of {host} is not in known_hosts{authority}: {offered}; {scan}"
-            ));
+            return Err(HostKeyError::Unknown {
+                host,
+                port,
+                authority,
+                offered,
+            });
         }
-        let known: Vec<_> = self
-            .trusted
-            .iter()
-            .map(|key| format!("{} {}", key.algorithm(), key.fingerprint(HashAlg::Sha256)))
-            .collect();
-        Err(format!(
-            "the host key of {host} is not the one in known_hosts: {offered}, known is {}; either the connection is intercepted, or \
-             the server has a new key: {scan}",
-            known.join(", ")
-        ))
+        let known: Vec<_> = self.trusted.iter().map(print).collect();
+        Err(HostKeyError::Other {
+            host,
+            port,
+            offered,
+            known: known.join(", "),
+        })
     }
+}
+
+/// Why the key of a server is not trusted. Keys are given by their kind and fingerprint.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HostKeyError {
+    /// By a `@revoked` line.
+    #[error("the host key of {host} is revoked in known_hosts: the server offers {offered}")]
+    Revoked { host: String, offered: String },
+    /// The host has no line.
+    #[error(
+        "the host key of {host} is not in known_hosts{authority}: the server offers {offered}; {scan}",
+        scan = scan(.host, *.port)
+    )]
+    Unknown {
+        host: String,
+        port: u16,
+        authority: &'static str,
+        offered: String,
+    },
+    /// The host has lines with other keys.
+    #[error(
+        "the host key of {host} is not the one in known_hosts: the server offers {offered}, known is {known}; either the \
+         connection is intercepted, or the server has a new key: {scan}",
+        scan = scan(.host, *.port)
+    )]
+    Other {
+        host: String,
+        port: u16,
+        offered: String,
+        known: String,
+    },
+}
+
+fn print(key: &PublicKey) -> String {
+    format!("{} {}", key.algorithm(), key.fingerprint(HashAlg::Sha256))
+}
+
+/// How the lines of a host are had.
+fn scan(host: &str, port: u16) -> String {
+    let port = if port == 22 {
+        String::new()
+    } else {
+        format!("-p {port} ")
+    };
+    format!("`ssh-keyscan {port}{host}` prints the lines; compare the fingerprint before you trust them")
 }
 
 /// Whether the first field of a line is for this name.
@@ -153,7 +190,9 @@ mod tests {
     const OTHER: &str = "AAAAC3NzaC1lZDI1NTE5AAAAILIG2T/B0l0gaqj3puu510tu9N1OkQ4znY3LYuEm5zCF";
 
     fn check(text: &str, host: &str, port: u16) -> Result<(), String> {
-        HostKeys::find(text.as_bytes(), host, port).check(&parse_public_key_base64(ED).unwrap())
+        let keys = HostKeys::find(text.as_bytes(), host, port);
+        let checked = keys.check(&parse_public_key_base64(ED).unwrap());
+        checked.map_err(|error| error.to_string())
     }
 
     #[test]

@@ -15,7 +15,7 @@ use russh::keys::{
 use russh::{Preferred, SshId, kex};
 use tokio::net::TcpStream;
 
-use super::known_hosts::HostKeys;
+use super::known_hosts::{HostKeyError, HostKeys};
 use super::remote::{Auth, KnownHosts, Remote, Ssh};
 use super::ssh_config::HostConfig;
 use crate::TransportError;
@@ -95,9 +95,9 @@ impl Route {
         let port = port.or(config.port).unwrap_or(22);
         let name = config.alias.clone().unwrap_or_else(|| target.clone());
         let trust = trust(&remote.ssh.known_hosts, config.known_hosts.as_deref());
-        let preferred = preferred(&remote.ssh).map_err(refused)?;
+        let preferred = preferred(&remote.ssh).map_err(|error| refused(error.to_string()))?;
         let fixed_host_keys = remote.ssh.host_keys.is_some();
-        let login = login(&remote.auth, config).map_err(refused)?;
+        let login = login(&remote.auth, config).map_err(|error| refused(error.to_string()))?;
         Ok(Self {
             host: target,
             port,
@@ -145,9 +145,9 @@ impl Route {
         let mut session = client::connect_stream(Arc::new(config), stream, HostKeyCheck(keys))
             .await
             .map_err(|e| match e {
-                HandshakeError::HostKey(detail) => TransportError::HostKey {
+                HandshakeError::HostKey(error) => TransportError::HostKey {
                     url: self.url.clone(),
-                    detail,
+                    detail: error.to_string(),
                 },
                 HandshakeError::Ssh(russh::Error::InactivityTimeout) => TransportError::Timeout {
                     url: self.url.clone(),
@@ -260,7 +260,7 @@ pub(crate) struct HostKeyCheck(HostKeys);
 /// Why a handshake was aborted.
 #[derive(Debug)]
 pub(crate) enum HandshakeError {
-    HostKey(String),
+    HostKey(HostKeyError),
     Ssh(russh::Error),
 }
 
@@ -296,16 +296,42 @@ fn trust(known_hosts: &KnownHosts, configured: Option<&[PathBuf]>) -> Trust {
     }
 }
 
-fn login(auth: &Auth, config: HostConfig) -> Result<Login, String> {
+/// Why there is no session with the settings of a remote.
+#[derive(Debug, thiserror::Error)]
+enum SshSettingsError {
+    #[error("a bearer token is of no use over SSH; give a private key")]
+    Bearer,
+    #[error("a login of a provider is of no use over SSH; give a private key")]
+    Provider,
+    #[error("the private key {0}")]
+    Key(#[from] PrivateKeyError),
+    #[error("SSH key exchange algorithm `{0}` is not known; there are {known}", known = key_exchanges())]
+    KeyExchange(String),
+    #[error(
+        "SSH host key algorithm `{0}` is not known; there are ssh-ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, \
+         ecdsa-sha2-nistp521, rsa-sha2-512, rsa-sha2-256, ssh-rsa"
+    )]
+    HostKey(String),
+}
+
+/// Why a private key cannot be used; the text follows the name of the key.
+#[derive(Debug, thiserror::Error)]
+enum PrivateKeyError {
+    #[error("is encrypted; give its passphrase")]
+    Encrypted,
+    #[error("cannot be read with the passphrase given")]
+    Passphrase,
+    #[error("cannot be read ({0}); give it as OpenSSH writes it, or as PEM")]
+    Format(russh::keys::Error),
+}
+
+fn login(auth: &Auth, config: HostConfig) -> Result<Login, SshSettingsError> {
     Ok(match auth {
         Auth::None => Login::None,
         Auth::Basic { password, .. } => Login::Password(password.clone()),
-        Auth::Bearer { .. } => return Err("a bearer token is of no use over SSH; give a private key".to_owned()),
-        Auth::Fetched(_) => return Err("a login of a provider is of no use over SSH; give a private key".to_owned()),
-        Auth::SshKey { identity, passphrase } => {
-            let key = decode(identity, passphrase.as_ref()).map_err(|why| format!("the private key {why}"))?;
-            Login::Key(Arc::new(key))
-        }
+        Auth::Bearer { .. } => return Err(SshSettingsError::Bearer),
+        Auth::Fetched(_) => return Err(SshSettingsError::Provider),
+        Auth::SshKey { identity, passphrase } => Login::Key(Arc::new(decode(identity, passphrase.as_ref())?)),
         Auth::User => {
             let folder = env::home_dir().unwrap_or_default().join(".ssh");
             let defaults = || DEFAULT_KEYS.map(|name| folder.join(name)).to_vec();
@@ -340,7 +366,7 @@ fn trimmed(key: &Secret) -> Secret {
 }
 
 /// Parses a private key. A passphrase for an unencrypted key is not an error.
-fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, String> {
+fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, PrivateKeyError> {
     let trimmed = trimmed(text);
     let given = passphrase.filter(|p| !p.is_empty());
     let passphrase = given.map(Secret::expose);
@@ -353,9 +379,9 @@ fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, Stri
         key
     };
     key.map_err(|error| match passphrase {
-        None if names_encryption(&trimmed, &error) => "is encrypted; give its passphrase".to_owned(),
-        Some(_) => "cannot be read with the passphrase given".to_owned(),
-        None => format!("cannot be read ({error}); give it as OpenSSH writes it, or as PEM"),
+        None if names_encryption(&trimmed, &error) => PrivateKeyError::Encrypted,
+        Some(_) => PrivateKeyError::Passphrase,
+        None => PrivateKeyError::Format(error),
     })
 }
 
@@ -395,7 +421,7 @@ async fn hash_for(session: &Handle<HostKeyCheck>, algorithm: &Algorithm) -> Opti
 }
 
 /// The lists for the handshake. The markers that follow the key exchanges announce extensions and strict ordering.
-fn preferred(ssh: &Ssh) -> Result<Preferred, String> {
+fn preferred(ssh: &Ssh) -> Result<Preferred, SshSettingsError> {
     let mut preferred = Preferred::DEFAULT;
     if let Some(names) = &ssh.kex {
         let mut list = names
@@ -415,30 +441,20 @@ fn preferred(ssh: &Ssh) -> Result<Preferred, String> {
     Ok(preferred)
 }
 
-fn key_exchange(name: &str) -> Result<kex::Name, String> {
-    let known = || {
-        let names: Vec<&str> = kex::ALL_KEX_ALGORITHMS
-            .iter()
-            .map(|name| name.as_ref())
-            .filter(|n| *n != "none")
-            .collect();
-        names.join(", ")
-    };
+fn key_exchange(name: &str) -> Result<kex::Name, SshSettingsError> {
     let found = kex::Name::try_from(name).ok().filter(|name| *name != kex::NONE);
-    found.ok_or_else(|| {
-        format!(
-            "SSH key exchange algorithm `{name}` is not known; there are {}",
-            known()
-        )
-    })
+    found.ok_or_else(|| SshSettingsError::KeyExchange(name.to_owned()))
 }
 
-fn host_key(name: &str) -> Result<Algorithm, String> {
+/// The names of all key exchange algorithms.
+fn key_exchanges() -> String {
+    let names = kex::ALL_KEX_ALGORITHMS.iter().map(|name| name.as_ref());
+    names.filter(|name| *name != "none").collect::<Vec<&str>>().join(", ")
+}
+
+fn host_key(name: &str) -> Result<Algorithm, SshSettingsError> {
     match Algorithm::new(name) {
-        Ok(Algorithm::Other(_) | Algorithm::Dsa) | Err(_) => Err(format!(
-            "SSH host key algorithm `{name}` is not known; there are ssh-ed25519, ecdsa-sha2-nistp256, \
-             ecdsa-sha2-nistp384, ecdsa-sha2-nistp521, rsa-sha2-512, rsa-sha2-256, ssh-rsa"
-        )),
+        Ok(Algorithm::Other(_) | Algorithm::Dsa) | Err(_) => Err(SshSettingsError::HostKey(name.to_owned())),
         Ok(algorithm) => Ok(algorithm),
     }
 }
