@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::{
-    CheckSettings, Fleet, Identity, Memo, Outside, Repository, Review, Settings, SourceObject, State, review, view,
+    CheckSettings, Fleet, Identity, Memo, Outside, Repository, Review, Settings, SourceError, SourceObject, State,
+    review, view,
 };
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
 use bumpwright_schemas::Schemas;
@@ -19,7 +20,7 @@ impl Repository for Files {
         Box::new(self.0.clone())
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         panic!("no source has {ignore}")
     }
 }
@@ -32,8 +33,8 @@ impl Outside for Nothing {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is not this repository", source.shown()))
+    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
+        Err(Arc::new(SourceError::NotFetched(source.shown())))
     }
 }
 

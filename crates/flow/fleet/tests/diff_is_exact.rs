@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::diff::{self, Presence};
-use bumpwright_fleet::{Charts, Fleet, GivenSource, Memo, Outside, Repository, Settings, SourceObject, view};
+use bumpwright_fleet::{
+    Charts, Fleet, GivenSource, Memo, Outside, Repository, Settings, SourceError, SourceObject, view,
+};
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
 use bumpwright_schemas::Schemas;
 
@@ -83,7 +85,7 @@ impl Repository for State {
         Box::new(self.tree_of(|path| !path.ends_with(".md")))
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         let kept = self.0.iter().filter(|(path, _)| !path.contains(ignore));
         Ok(Box::new(Ignoring(Self(
             kept.map(|(path, entry)| (path.clone(), entry.clone())).collect(),
@@ -99,7 +101,7 @@ impl Repository for Ignoring {
         Box::new(self.0.tree_of(|_| true))
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         self.0.ignoring(ignore)
     }
 }
@@ -112,8 +114,8 @@ impl Outside for Nothing {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is not this repository", source.shown()))
+    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
+        Err(Arc::new(SourceError::NotFetched(source.shown())))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::diff::{self, ObjectChange};
-use bumpwright_fleet::{Changed, Fleet, Memo, Outside, Problem, Repository, Settings, SourceObject, view};
+use bumpwright_fleet::{Changed, Fleet, Memo, Outside, Problem, Repository, Settings, SourceError, SourceObject, view};
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
 
 /// A repository in memory.
@@ -28,7 +28,7 @@ impl Repository for Files {
         Box::new(self.0.clone())
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         panic!("no source has {ignore}")
     }
 }
@@ -41,8 +41,8 @@ impl Outside for Nothing {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is not this repository", source.shown()))
+    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
+        Err(Arc::new(SourceError::NotFetched(source.shown())))
     }
 }
 

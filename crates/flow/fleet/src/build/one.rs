@@ -14,7 +14,9 @@ use super::settings::Settings;
 use super::view::{FleetObject, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
 use bumpwright_apply::{Settings as ApplySettings, as_applied};
-use bumpwright_build::{Decryption, Redaction, Referred, Substitution, add_referred, overlay};
+use bumpwright_build::{
+    Decryption, FindError, Redaction, Referred, SubstituteFromError, Substitution, add_referred, overlay,
+};
 use bumpwright_kustomize::tree::{Tree, World};
 use bumpwright_overlay::{Built, Decrypt, OverlayError, SourceFile, StageError, Stages, Substitute, prepare_within};
 use bumpwright_sops::{KeyService, MASK};
@@ -69,7 +71,7 @@ pub(crate) fn built(
 }
 
 /// The variables of the objects that the fleet has.
-fn variables(post_build: &PostBuild, references: &References) -> Result<Variables, String> {
+fn variables(post_build: &PostBuild, references: &References) -> Result<Variables, SubstituteFromError> {
     let mut variables = Variables::default();
     for (reference, found) in post_build.substitute_from.iter().zip(references) {
         if let Some(object) = found {
@@ -79,7 +81,7 @@ fn variables(post_build: &PostBuild, references: &References) -> Result<Variable
     Ok(variables)
 }
 
-fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred, String> {
+fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred, FindError> {
     if reference.kind != "Secret" {
         return Ok(Referred::ConfigMap(object.get("data").cloned().unwrap_or_default()));
     }
@@ -96,8 +98,7 @@ fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred,
             };
         }
     }
-    let secret = serde_json::from_value(secret).map_err(|error| error.to_string())?;
-    Ok(Referred::Secret(secret))
+    Ok(Referred::Secret(serde_json::from_value(secret)?))
 }
 
 /// Whether some of an object's values were encrypted, and no key was at hand.

@@ -25,7 +25,9 @@ pub(crate) fn rebuild(
     let kustomization = node.kustomization.clone().unwrap_or_else(|| entry::plain(&fleet.entry));
     let (references, _) = fleet.references(&kustomization);
     let ignoring = node.ignore.as_deref().map(|ignore| repository.ignoring(ignore));
-    let ignoring = ignoring.transpose().map_err(Problem::Source)?;
+    let ignoring = ignoring
+        .transpose()
+        .map_err(|error| Problem::Source(error.to_string()))?;
     let tree = ignoring.as_deref().unwrap_or(repository).tree();
     let files = BuildFiles {
         tree: &*tree,

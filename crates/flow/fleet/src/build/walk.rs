@@ -22,20 +22,25 @@ use crate::source::files::clean;
 use crate::source::meant::{Source, SourceObject};
 use crate::source::repository::{Outside, Repository};
 use bumpwright_api::{Kustomization, ObjectName};
-use bumpwright_kustomize::tree::{ResolvedPath, Tree, World};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World};
+
+/// A repository does not have an entry. Paths of trees begin with a slash, and look as if they were of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.to_string().trim_start_matches('/'))]
+pub struct NoEntry(#[from] TreeError);
 
 /// Reads the fleet of an entry, a folder or file of the repository. Nothing fails as a whole but for an entry that does
 /// not exist: what cannot be built is a [`Problem`] of its node.
 ///
 /// # Errors
-/// The repository does not have the entry; for users.
+/// [`NoEntry`]
 pub fn view(
     repository: &dyn Repository,
     entry: &str,
     outside: &dyn Outside,
     settings: &Settings,
     memo: &Memo,
-) -> Result<Fleet, String> {
+) -> Result<Fleet, NoEntry> {
     walked(repository, entry, outside, settings, memo).map(|Walked(walk)| walk.finish())
 }
 
@@ -73,13 +78,10 @@ pub fn walked<'a>(
     outside: &'a dyn Outside,
     settings: &'a Settings,
     memo: &'a Memo,
-) -> Result<Walked<'a>, String> {
+) -> Result<Walked<'a>, NoEntry> {
     let entry = clean(entry);
     let tree = repository.tree();
-    let ResolvedPath { directory, .. } = tree
-        .canonical(&format!("/{entry}"))
-        // Paths of trees begin with a slash, and look as if they were of the machine.
-        .map_err(|error| error.to_string().trim_start_matches('/').to_owned())?;
+    let ResolvedPath { directory, .. } = tree.canonical(&format!("/{entry}"))?;
     let begin = |own: Option<Own>| {
         let mut walk = Walk::new(repository, &entry, outside, settings, memo);
         if directory {
@@ -520,6 +522,7 @@ impl<'a> Walk<'a> {
                     located.push(job);
                 }
                 Err(error) => {
+                    let error = error.to_string();
                     node.source = match job.source {
                         Source::Other(source) => Source::Unknown(source, error.clone()),
                         other => other,

@@ -232,7 +232,7 @@ impl<'f> Matched<'f> {
             }
         }
         let mut is_matched = is_matched.into_iter();
-        self.old.retain(|_| !is_matched.next().unwrap_or_default());
+        self.old.retain(|_| is_matched.next() != Some(true));
         self
     }
 }

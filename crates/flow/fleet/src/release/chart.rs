@@ -12,6 +12,7 @@ use super::spec::{ChartSpec, ReleaseSpec};
 use crate::build::memo::Digest;
 use crate::build::reads::{BuildFiles, Reads, Recorder};
 use crate::build::view::Fleet;
+use crate::source::error::SourceError;
 use crate::source::fetched::{Plan, SourceTree, Sources, credentials};
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
@@ -292,7 +293,7 @@ impl Loaded {
     /// Reads the chart of a plan from the files of its source, if these are there.
     pub(super) fn of(
         plan: &ChartPlan,
-        files: Option<&Result<SourceTree<'_>, String>>,
+        files: Option<&Result<SourceTree<'_>, Arc<SourceError>>>,
         outside: Until<'_>,
         account: Option<&Share>,
     ) -> Self {
@@ -308,7 +309,7 @@ impl Loaded {
                 });
                 (chart, Reads::default())
             }
-            (None, Some(Err(error))) => (Err(ChartError::Unavailable(error.clone())), Reads::default()),
+            (None, Some(Err(error))) => (Err(ChartError::Unavailable(error.to_string())), Reads::default()),
             (None, None) => (plan.load(None, outside), Reads::default()),
             (None, Some(Ok(files))) => {
                 let tree = files.tree();

@@ -30,6 +30,7 @@ use crate::beside::beside;
 use crate::build::memo::{Digest, Memo};
 use crate::build::settings::{Charts, RenderedReleases, Settings};
 use crate::build::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
+use crate::source::error::SourceError;
 use crate::source::fetched::{SourceTree, Sources};
 use crate::source::meant::Source;
 use crate::source::repository::Outside;
@@ -244,7 +245,7 @@ impl Releases {
             _ => None,
         });
         sources.fetch(plans);
-        type Files<'s> = Option<Result<SourceTree<'s>, String>>;
+        type Files<'s> = Option<Result<SourceTree<'s>, Arc<SourceError>>>;
         let mut wanted: BTreeMap<&str, (&ChartPlan, Files<'_>)> = BTreeMap::new();
         for job in jobs.iter().filter(|job| !self.charts.contains_key(&job.key)) {
             let files = match &job.plan.from {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::error::SourceError;
 use super::files::clean;
 use super::repository::Repository;
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
@@ -24,7 +25,7 @@ impl Repository for Lent<'_> {
         self.0.tree()
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         self.0.ignoring(ignore)
     }
 }
@@ -40,7 +41,7 @@ impl Repository for Here<'_> {
         }
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         Ok(Box::new(Here {
             files: self.files.ignoring(ignore)?,
             folder: self.folder.clone(),
@@ -241,7 +242,7 @@ impl Repository for Copied<'_> {
         })
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         let mut again = Copied::default();
         for source in &self.sources {
             again.add_source(source);
@@ -250,7 +251,7 @@ impl Repository for Copied<'_> {
             again.note(copy.source, &copy.from, &copy.to);
         }
         again.names = self.names.clone();
-        let rules = again.rules(Some(ignore)).map_err(|error| error.to_string())?;
+        let rules = again.rules(Some(ignore))?;
         again.filter(&rules);
         Ok(Box::new(again))
     }

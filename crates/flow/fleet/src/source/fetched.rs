@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::copied::{Copied, Here, Lent};
+use super::error::{MissingSource, SourceError};
 use super::files::clean;
 use super::generator::{self, Generator};
 use super::meant::{self, SourceObject};
@@ -39,9 +40,9 @@ pub(crate) struct Sources<'a> {
     /// Its object, when an operator makes it of an object that comes out late.
     pub(crate) own_object: Option<Value>,
     /// By the keys of [`Plan::Outside`].
-    fetched: BTreeMap<String, Result<Arc<dyn Repository>, String>>,
+    fetched: BTreeMap<String, Result<Arc<dyn Repository>, Arc<SourceError>>>,
     /// By the keys of plans.
-    made: BTreeMap<String, Result<SourceTree<'a>, String>>,
+    made: BTreeMap<String, Result<SourceTree<'a>, Arc<SourceError>>>,
 }
 
 /// How the files of a source are had.
@@ -71,7 +72,7 @@ pub(crate) enum Plan {
         ignore: Option<String>,
     },
     /// Not in the fleet.
-    Missing(String),
+    Missing(MissingSource),
 }
 
 /// An entry of `spec.include`.
@@ -187,7 +188,7 @@ impl<'a> Sources<'a> {
             None => {}
         }
         if depth > DEEPEST {
-            return Plan::Missing(format!("{shown} is made of itself, or of too many others"));
+            return Plan::Missing(MissingSource::Circular(shown));
         }
         if source.kind == "ExternalArtifact" {
             return self.generated(fleet, source, depth);
@@ -207,7 +208,7 @@ impl<'a> Sources<'a> {
                 folder: String::new(),
                 ignore: ignore.clone(),
             },
-            (None, false) => Plan::Missing(format!("{shown} is not in the fleet")),
+            (None, false) => Plan::Missing(MissingSource::Absent(shown)),
             (Some(object), false) => {
                 let (objects, lacks) = credentials(fleet, source, object);
                 let source = Box::new(source.clone());
@@ -285,7 +286,6 @@ impl<'a> Sources<'a> {
         let generators = generators.filter(|(_, object)| object.id().name.namespace == *namespace);
         let mut generators = generators.filter_map(|(_, object)| Some((object, Generator::of(&object.value)?)));
         let Some((object, generator)) = generators.find(|(_, generator)| generator.may_make(name)) else {
-            let shown = source.shown();
             let found = self.object(fleet, &source.kind, source.name.clone());
             if found.object.is_some() && self.outside.has_artifacts() {
                 return Plan::Outside {
@@ -294,9 +294,7 @@ impl<'a> Sources<'a> {
                     lacks: false,
                 };
             }
-            return Plan::Missing(format!(
-                "{shown}: no ArtifactGenerator in the fleet makes it; give its files with --source {shown}=DIR"
-            ));
+            return Plan::Missing(MissingSource::NoGenerator(source.shown()));
         };
         let sources = generator.sources.iter().map(|reference| {
             let namespace = match reference.namespace.as_str() {
@@ -362,18 +360,18 @@ impl<'a> Sources<'a> {
     /// The files of a plan whose fetches are done.
     ///
     /// # Errors
-    /// They are not available; for users.
-    pub(crate) fn files(&mut self, plan: &Plan) -> Result<SourceTree<'a>, String> {
+    /// They are not available.
+    pub(crate) fn files(&mut self, plan: &Plan) -> Result<SourceTree<'a>, Arc<SourceError>> {
         let key = plan.key();
         if let Some(made) = self.made.get(&key) {
             return made.clone();
         }
-        let made = self.made(plan);
+        let made = self.made(plan).map_err(Arc::new);
         self.made.insert(key, made.clone());
         made
     }
 
-    fn made(&mut self, plan: &Plan) -> Result<SourceTree<'a>, String> {
+    fn made(&mut self, plan: &Plan) -> Result<SourceTree<'a>, SourceError> {
         match plan {
             Plan::Here { folder, ignore } => {
                 let files: Box<dyn Repository + 'a> = match ignore {
@@ -385,8 +383,8 @@ impl<'a> Sources<'a> {
             }
             Plan::Given(_, files) => Ok(Arc::clone(files) as SourceTree<'a>),
             Plan::Outside { source, .. } => match self.fetched.get(&plan.key()) {
-                Some(fetched) => fetched.clone().map(|files| files as SourceTree<'a>),
-                None => Err(format!("{} was not fetched", source.shown())),
+                Some(fetched) => Ok(fetched.clone()? as SourceTree<'a>),
+                None => Err(SourceError::NotFetched(source.shown())),
             },
             Plan::Generated {
                 generator,
@@ -400,29 +398,36 @@ impl<'a> Sources<'a> {
                 }
                 match generator.make(name, &trees) {
                     Ok(Some(made)) => Ok(Arc::new(made)),
-                    Ok(None) => Err(format!("its ArtifactGenerator makes no artifact {name}")),
-                    Err(error) => Err(format!("{name} build failed: {error}")),
+                    Ok(None) => Err(SourceError::NotMade(name.clone())),
+                    Err(error) => Err(SourceError::Generator {
+                        name: name.clone(),
+                        error,
+                    }),
                 }
             }
             Plan::Including { base, includes, ignore } => self.including(base, includes, ignore.as_deref()),
-            Plan::Missing(error) => Err(error.clone()),
+            Plan::Missing(missing) => Err(missing.clone().into()),
         }
     }
 
-    fn including(&mut self, base: &Plan, includes: &[Include], ignore: Option<&str>) -> Result<SourceTree<'a>, String> {
+    fn including(
+        &mut self,
+        base: &Plan,
+        includes: &[Include],
+        ignore: Option<&str>,
+    ) -> Result<SourceTree<'a>, SourceError> {
         let mut all = Copied::default();
         let base = self.files(base)?;
-        put(&mut all, &base, "/", "/").map_err(|error| error.to_string())?;
+        put(&mut all, &base, "/", "/")?;
         for include in includes {
             let files = self.files(&include.plan)?;
             let (from, to) = (format!("/{}", clean(&include.from)), format!("/{}", clean(&include.to)));
-            let failed = |error: &str| format!("cannot include {from} as {to}: {error}");
             if all.canonical(&to).is_some_and(|found| found.directory) {
-                return Err(failed("file exists"));
+                return Err(SourceError::Exists { from, to });
             }
-            put(&mut all, &files, &from, &to).map_err(|error| failed(&error.to_string()))?;
+            put(&mut all, &files, &from, &to).map_err(|error| SourceError::Include { from, to, error })?;
         }
-        let rules = all.rules(ignore).map_err(|error| error.to_string())?;
+        let rules = all.rules(ignore)?;
         all.filter(&rules);
         Ok(Arc::new(all))
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::error::SourceError;
 use super::repository::Repository;
 use bumpwright_artifact::{IgnoreRules, Verdict, Walk};
 use bumpwright_budget::Reservation;
 use bumpwright_build::Names;
 use bumpwright_git::{ObjectId, Objects};
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
-use bumpwright_source::{Content, Directory, Files, Node};
+use bumpwright_source::{ArchiveError, Content, Directory, Files, Node};
 
 /// A path of the repository, cleaned, without a leading slash; empty for the root.
 #[must_use]
@@ -42,19 +43,19 @@ impl SourceFiles {
     /// The files that `.sourceignore` files, `ignore` (`spec.ignore`) and the default patterns leave.
     ///
     /// # Errors
-    /// A `.sourceignore` cannot be read; for users.
-    pub fn new(files: Files, ignore: Option<&str>, held: Option<Reservation>) -> Result<Self, String> {
-        let rules = rules(&files, ignore)?;
+    /// A `.sourceignore` cannot be read.
+    pub fn new(files: Files, ignore: Option<&str>, held: Option<Reservation>) -> Result<Self, ArchiveError> {
+        let rules = bumpwright_source::rules(&files, ignore)?;
         Ok(Self::with_rules(files, &rules, held))
     }
 
     /// The files of a commit's tree.
     ///
     /// # Errors
-    /// The objects are damaged, or there are too many files; for users.
-    pub fn of_tree(objects: &Objects, tree: ObjectId) -> Result<Self, String> {
-        let files = bumpwright_source::of_commit(objects, tree, &[]);
-        Self::new(files.map_err(|error| error.to_string())?, None, None)
+    /// The objects are damaged, or there are too many files.
+    pub fn of_tree(objects: &Objects, tree: ObjectId) -> Result<Self, SourceError> {
+        let files = bumpwright_source::of_commit(objects, tree, &[])?;
+        Ok(Self::new(files, None, None)?)
     }
 
     /// All files: those of a layer that is an artifact itself.
@@ -118,10 +119,6 @@ fn is_same(one: &Content, other: &Content) -> bool {
     matches!((one, other), (Content::Blob { id: one, .. }, Content::Blob { id: other, .. }) if one == other)
 }
 
-fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, String> {
-    bumpwright_source::rules(files, ignore).map_err(|error| error.to_string())
-}
-
 /// The names that the rules leave.
 fn names(root: &Directory, rules: &IgnoreRules) -> Names<Content> {
     let mut collecting = Collecting {
@@ -177,10 +174,10 @@ impl Repository for SourceFiles {
         })
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         let files = self.fetched.files.lock();
         Ok(Box::new(Self {
-            names: names(&files.root, &rules(&files, Some(ignore))?),
+            names: names(&files.root, &bumpwright_source::rules(&files, Some(ignore))?),
             fetched: Arc::clone(&self.fetched),
         }))
     }

@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::copied::Copied;
+use super::error::{CopyError, GeneratorError};
 use super::files::clean;
 use super::glob;
 use super::repository::Repository;
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{FileId, ReadError, WriteError, json_of_node, node_of_json, read_resources, write_sigs};
+use bumpwright_yaml::{FileId, json_of_node, node_of_json, read_resources, write_sigs};
 
 /// The group of ArtifactGenerators.
 pub(crate) const GROUP: &str = "source.extensions.fluxcd.io";
@@ -51,53 +52,6 @@ struct Copy {
     to: String,
     exclude: Vec<String>,
     strategy: String,
-}
-
-/// Why an artifact is not made, in the words of source-watcher.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum GeneratorError {
-    #[error("invalid pathPattern format: {0}")]
-    Pattern(String),
-    #[error("pathPattern {pattern:?}: source alias {alias} not found in local sources")]
-    PatternSource { pattern: String, alias: String },
-    /// A source cannot be listed.
-    #[error(transparent)]
-    Tree(#[from] TreeError),
-    #[error("failed to apply copy operation from '{from}' to '{to}': {problem}")]
-    Copy {
-        from: String,
-        to: String,
-        #[source]
-        problem: Box<CopyError>,
-    },
-}
-
-/// Why nothing is copied.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CopyError {
-    #[error("invalid copy source '{0}': source format must be '@alias/pattern'")]
-    From(String),
-    #[error("invalid copy destination '{0}': destination must start with '@artifact/'")]
-    To(String),
-    #[error("source alias '{0}' not found")]
-    NoSource(String),
-    #[error("the strategy Extract is not supported here; --source gives the files of the artifact")]
-    Extract,
-    #[error("no files match pattern '{pattern}' in source '{alias}'")]
-    NoMatch { pattern: String, alias: String },
-    #[error("all files matching pattern '{pattern}' in source '{alias}' were excluded")]
-    AllExcluded { pattern: String, alias: String },
-    #[error("source '{0}' does not exist")]
-    Missing(String),
-    /// A source cannot be read, or something else is in the way.
-    #[error(transparent)]
-    Tree(#[from] TreeError),
-    /// A file to be merged is not YAML.
-    #[error(transparent)]
-    Syntax(#[from] ReadError),
-    /// It has what the result cannot have.
-    #[error("{}", .0.go())]
-    Value(#[from] WriteError),
 }
 
 /// The sources of a generator by alias.
@@ -410,6 +364,7 @@ fn merge(base: &mut Value, over: Value) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::source::error::SourceError;
     use bumpwright_kustomize::tree::MemoryTree;
     use serde_json::json;
 
@@ -420,8 +375,8 @@ mod tests {
             Box::new(self.0.clone())
         }
 
-        fn ignoring(&self, _: &str) -> Result<Box<dyn Repository + '_>, String> {
-            Err("not needed".to_owned())
+        fn ignoring(&self, _: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
+            Err(SourceError::NotMade("not needed".to_owned()))
         }
     }
 

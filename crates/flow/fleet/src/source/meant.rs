@@ -79,15 +79,14 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
 
 /// `host/path` of an address, in lower case.
 fn plain(url: &str) -> String {
-    let parsed = url::Url::parse(url).ok().filter(|url| url.has_host());
-    let (host, path) = match &parsed {
-        Some(url) => (url.host_str().unwrap_or_default().to_owned(), url.path().to_owned()),
-        // user@host:path
-        None => match url.split_once(':') {
-            Some((host, path)) => (host.rsplit('@').next().unwrap_or_default().to_owned(), path.to_owned()),
-            None => (String::new(), url.to_owned()),
-        },
+    let parsed = url::Url::parse(url).ok();
+    let with_host = parsed.as_ref().and_then(|url| Some((url.host_str()?, url.path())));
+    let (host, path) = match with_host.or_else(|| url.split_once(':')) {
+        Some(split) => split,
+        None => ("", url),
     };
+    // user@host:path
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
     format!("{host}/{path}").to_ascii_lowercase()

@@ -2,6 +2,7 @@
 
 pub(crate) mod copied;
 pub(crate) mod each_file;
+pub(crate) mod error;
 pub(crate) mod fetched;
 pub(crate) mod files;
 pub(crate) mod generator;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::copied::Lent;
+use super::error::SourceError;
 use super::meant::SourceObject;
 use bumpwright_api::ObjectName;
 use bumpwright_build::FolderTree;
@@ -45,8 +46,8 @@ pub trait Repository: Send + Sync {
     /// The same with the `spec.ignore` of a source.
     ///
     /// # Errors
-    /// The files cannot be listed again; for users.
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String>;
+    /// The files cannot be listed again.
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError>;
 
     /// The paths of the fleet's repository that a path, which need not exist, comes from; none
     /// for files from elsewhere.
@@ -72,8 +73,8 @@ pub trait Outside: Sync {
     /// It is called from several threads, and has to return in bounded time.
     ///
     /// # Errors
-    /// The source is not available; for users.
-    fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, String>;
+    /// The source is not available.
+    fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>>;
 
     /// An object of `source.toolkit.fluxcd.io` that the fleet does not have, and the cluster has.
     fn object(&self, kind: &str, name: &ObjectName) -> Option<Value> {
@@ -119,7 +120,7 @@ impl<R: Repository + ?Sized> Repository for Arc<R> {
         (**self).tree()
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         (**self).ignoring(ignore)
     }
 
@@ -137,9 +138,8 @@ impl Repository for FolderTree {
         Box::new(Borrowed(self))
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
-        let files = Self::ignoring(self.root(), Some(ignore));
-        Ok(Box::new(files.map_err(|error| error.to_string())?))
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
+        Ok(Box::new(Self::ignoring(self.root(), Some(ignore))?))
     }
 }
 
@@ -149,7 +149,7 @@ impl Repository for MemoryTree {
         Box::new(Borrowed(self))
     }
 
-    fn ignoring(&self, _: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, _: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         Ok(Box::new(Lent(self)))
     }
 }
@@ -195,7 +195,7 @@ impl Repository for Changed<'_> {
         })
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         Ok(Box::new(ChangedIgnoring {
             repository: self.repository.ignoring(ignore)?,
             files: &self.files,
@@ -217,7 +217,7 @@ impl Repository for ChangedIgnoring<'_> {
         })
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         Ok(Box::new(ChangedIgnoring {
             repository: self.repository.ignoring(ignore)?,
             files: self.files,

@@ -1,5 +1,6 @@
 //! The verifier of commits, and one verification.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -52,9 +53,9 @@ pub(crate) struct Known {
     pub(crate) memo: Memo,
 }
 
-pub(crate) fn refused(message: String) -> VerifyError {
+pub(crate) fn refused(why: impl fmt::Display) -> VerifyError {
     VerifyError {
-        message,
+        message: why.to_string(),
         fields: Vec::new(),
     }
 }

@@ -16,7 +16,7 @@ use super::server::DryRuns;
 use crate::build::memo::Memo;
 use crate::build::settings::{RenderedReleases, Settings};
 use crate::build::view::{Fleet, Node, Problem};
-use crate::build::walk::{ClusterObjects, Walked, view, view_cluster, walked, walked_cluster};
+use crate::build::walk::{ClusterObjects, NoEntry, Walked, view, view_cluster, walked, walked_cluster};
 use crate::release;
 use crate::source::files::SourceFiles;
 use crate::source::repository::{Changed, Outside, Repository};
@@ -111,7 +111,7 @@ impl FleetVerifier {
                 own.display()
             )));
         };
-        let tree = FolderTree::new(own).map_err(|error| refused(error.to_string()))?;
+        let tree = FolderTree::new(own).map_err(refused)?;
         let earlier = ahead
             .iter()
             .filter_map(|(path, bytes)| Some((below(own, path)?, bytes.to_vec())));
@@ -248,7 +248,7 @@ impl Attempt<'_> {
         files: &'w dyn Repository,
         memo: &'w Memo,
         settings: &'w Settings,
-    ) -> Result<Vec<Walked<'w>>, String> {
+    ) -> Result<Vec<Walked<'w>>, NoEntry> {
         match &self.verifier.clusters {
             Clusters::Entries(entries) => {
                 let walk = |entry: &String| walked(files, entry, self.outside(), settings, memo);
@@ -264,7 +264,7 @@ impl Attempt<'_> {
         walks: Vec<Walked<'_>>,
         releases: &[Arc<BTreeSet<ObjectName>>],
         (files, memo): (&dyn Repository, &Memo),
-    ) -> Result<Vec<Fleet>, String> {
+    ) -> Result<Vec<Fleet>, NoEntry> {
         let pairs = walks.into_iter().zip(releases);
         let fleet = |(walked, names): (Walked<'_>, &Arc<BTreeSet<ObjectName>>)| {
             if names.is_empty() {
@@ -287,7 +287,7 @@ impl Attempt<'_> {
         entry: &str,
         memo: &Memo,
         releases: RenderedReleases,
-    ) -> Result<Fleet, String> {
+    ) -> Result<Fleet, NoEntry> {
         let settings = self.settings_with(releases);
         match &self.verifier.clusters {
             Clusters::Entries(_) => view(files, entry, self.outside(), &settings, memo),

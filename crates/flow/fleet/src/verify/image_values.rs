@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{Part, is_image_key};
-use bumpwright_helm::read_values;
+use bumpwright_helm::{ValuesError, read_values};
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_propose::{ImageValue, Rendered, Values};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::images::{Workload, images};
 use crate::build::memo::Memo;
 use crate::build::settings::{RenderedReleases, Settings};
-use crate::build::view::{FleetObject, Product};
+use crate::build::view::{FleetObject, Problem, Product};
 use crate::build::walk::{ClusterObjects, view_cluster};
 use crate::release::spec::is_release;
 use crate::source::files::clean;
@@ -80,12 +80,16 @@ pub fn image_values(
         let values = if found.releases.contains_key(&key) {
             Values::Unknown("several files have a release of this name".to_owned())
         } else {
-            probes.values(&Holder::Spec).unwrap_or_else(Values::Unknown)
+            probes
+                .values(&Holder::Spec)
+                .unwrap_or_else(|error| Values::Unknown(error.to_string()))
         };
         found.releases.insert(key, values);
         let maps = maps.iter().map(|(map, _)| (map.path.clone(), Holder::Map(map)));
         for (path, holder) in maps.chain(probes.values_files()) {
-            let values = probes.values(&holder).unwrap_or_else(Values::Unknown);
+            let values = probes
+                .values(&holder)
+                .unwrap_or_else(|error| Values::Unknown(error.to_string()));
             let both = match found.files.remove(&path) {
                 Some(before) => of_both(before, values),
                 None => values,
@@ -198,6 +202,21 @@ struct Probes<'a> {
     name: &'a ObjectName,
 }
 
+/// Why it is not known what a value does.
+#[derive(Debug, thiserror::Error)]
+enum ProbeError {
+    /// The file with the values.
+    #[error("{0} cannot be read")]
+    Unreadable(String),
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    #[error("it was not rendered")]
+    NotRendered,
+    /// The release does not render.
+    #[error(transparent)]
+    Release(#[from] Problem),
+}
+
 impl Probes<'_> {
     /// The values files of the release's chart that are in the repository.
     fn values_files(&self) -> Vec<(String, Holder<'static>)> {
@@ -222,19 +241,17 @@ impl Probes<'_> {
     }
 
     /// The values that are there.
-    fn held(&self, holder: &Holder<'_>) -> Result<Value, String> {
+    fn held(&self, holder: &Holder<'_>) -> Result<Value, ProbeError> {
         let path = match holder {
             Holder::Spec => return Ok(self.release.value.pointer("/spec/values").cloned().unwrap_or_default()),
             Holder::Map(map) => &map.path,
             Holder::File(path) => path,
         };
-        let text = text_of(self.repository, path).ok_or_else(|| format!("{path} cannot be read"))?;
-        read_values(text.as_bytes())
-            .map(Value::Object)
-            .map_err(|error| error.to_string())
+        let text = text_of(self.repository, path).ok_or_else(|| ProbeError::Unreadable(path.clone()))?;
+        Ok(Value::Object(read_values(text.as_bytes())?))
     }
 
-    fn values(&self, holder: &Holder<'_>) -> Result<Values, String> {
+    fn values(&self, holder: &Holder<'_>) -> Result<Values, ProbeError> {
         let product = self.product(holder, None)?;
         let before = images_of(&product);
         let values = &self.held(holder)?;
@@ -267,7 +284,7 @@ impl Probes<'_> {
     }
 
     /// What the release installs, with other values where that is said.
-    fn product(&self, holder: &Holder<'_>, values: Option<Value>) -> Result<Arc<Product>, String> {
+    fn product(&self, holder: &Holder<'_>, values: Option<Value>) -> Result<Arc<Product>, ProbeError> {
         let (name, mut release, mut others) = (self.name, self.release.clone(), self.others.to_vec());
         let mut files = BTreeMap::new();
         match (holder, values) {
@@ -304,8 +321,7 @@ impl Probes<'_> {
         };
         let fleet = view_cluster(&changed, &cluster, self.outside, &settings, &self.memo);
         let node = fleet.nodes.iter().find(|node| node.is_of_release(name));
-        let node = node.ok_or_else(|| "it was not rendered".to_owned())?;
-        node.product.clone().map_err(|problem| problem.to_string())
+        Ok(node.ok_or(ProbeError::NotRendered)?.product.clone()?)
     }
 }
 
