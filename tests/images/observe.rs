@@ -602,7 +602,7 @@ mod pages {
             if flag.load(Ordering::SeqCst) {
                 Ok(())
             } else {
-                Err("not yet".to_owned())
+                Err("not yet".into())
             }
         });
         let failed = "[-]caches failed: reason withheld\n[+]leases ok\nhealthz check failed\n";

@@ -34,8 +34,8 @@ use bumpwright_http::Peer;
 use bumpwright_kube::{Cluster, Connect};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Reconcile, Recorder, Redaction, Retries,
-    Server, Services, SinkOptions, bridge_tracing, host_name, metrics_page,
+    CheckError, Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Reconcile, Recorder, Redaction,
+    Retries, Server, Services, SinkOptions, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore};
 use bumpwright_storage::{self as storage, Storage, StorageError};
@@ -304,14 +304,14 @@ async fn webhooks(parts: &Parts, background: &mut JoinSet<()>) -> Result<(), Sta
 /// lease (source-controller 1.10, `main.go`).
 fn checks(
     settings: &Settings,
-    listed: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    listed: impl Fn() -> Result<(), CheckError> + Send + Sync + 'static,
     serving: &Arc<Serving>,
 ) -> Checks {
     let checks = Checks::new();
     checks.readiness("watches", listed);
     if let (Some(_), Some(election), None) = (&settings.artifacts, &settings.election, &settings.shards) {
         let (serving, own) = (Arc::clone(serving), election.identity.clone());
-        checks.readiness("leader-election", move || serving.ready(&own));
+        checks.readiness("leader-election", move || Ok(serving.ready(&own)?));
     }
     checks
 }

@@ -7,20 +7,15 @@ use tokio::runtime::Handle;
 use super::audiences::{audiences_of, is_kept};
 use crate::parts::context::Context;
 use bumpwright_api::{GitRepository, ObjectName, Objects};
-use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_cloud::{
+    CloudError, GitIdentity, Requester, ServiceAccounts, TokenRefusal, TokenRequest, Use, WorkloadIdentity,
+};
 use bumpwright_connect::ProviderAccount;
-use bumpwright_connect::git::GitConnection;
+use bumpwright_connect::git::{GitConnection, GitLoginError};
 use bumpwright_git::Remote;
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
 use bumpwright_secret::Secret;
-
-/// What is missing where no token may be issued.
-const GRANT: &str = "grant it to the controller, by bumpwright install --workload-identity, deploy/workload-identity or \
-                     workloadIdentity of the chart";
-
-/// Where the API server's own audiences cannot be told.
-const UNKNOWN: &str = "the API server's token does not say whom it is for, so none is issued for others";
 
 /// The ServiceAccounts of a cluster. Their tokens are requested on threads that may block, never on the runtime's own.
 pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {
@@ -32,8 +27,8 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
         let issued = |audiences: &[&str], life| {
             let issued = cluster.issue_token(&name, audiences, life, deadline.left());
             runtime.block_on(issued).map_err(|error| match error.reason() {
-                "Forbidden" => format!("{error}; {GRANT}"),
-                _ => error.to_string(),
+                "Forbidden" => TokenRefusal::Forbidden(error.to_string()),
+                _ => TokenRefusal::ApiServer(error.to_string()),
             })
         };
         if request.for_chosen {
@@ -41,15 +36,12 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
                 Some(taken) => taken,
                 None => {
                     let token = issued(&[], None)?;
-                    let found = audiences_of(&token).ok_or(UNKNOWN)?;
+                    let found = audiences_of(&token).ok_or(TokenRefusal::UnknownAudiences)?;
                     taken.get_or_init(|| found)
                 }
             };
             if let Some(audience) = request.audiences.iter().find(|audience| is_kept(audience, taken)) {
-                return Err(format!(
-                    "audience {audience:?} is not allowed, as this cluster's API server or a cloud takes it; name others by the \
-                     annotation credential.auth.fluxcd.io/audiences"
-                ));
+                return Err(TokenRefusal::Audience((*audience).to_owned()));
             }
         }
         let token = issued(request.audiences, request.expiration)?;
@@ -111,14 +103,14 @@ pub(crate) async fn identity<E>(
 /// ServiceAccount is in the namespace of that object.
 ///
 /// # Errors
-/// In Flux's words.
+/// [`GitLoginError`]
 pub(crate) fn git_login(
     context: &Context,
     requester: Requester,
     repository: &GitRepository,
     objects: &Objects,
     connection: GitConnection,
-) -> Result<Remote, String> {
+) -> Result<Remote, GitLoginError> {
     let GitConnection {
         mut remote,
         mut identity,
@@ -128,8 +120,7 @@ pub(crate) fn git_login(
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     if let Some(GitIdentity::Provider { service_account, .. }) = &mut identity {
         let account = ProviderAccount::of(repository).within(&requester.namespace);
-        let found = account.identity(&context.accounts, objects, Use::Git);
-        *service_account = found.map_err(|error| format!("failed to configure authentication options: {error}"))?;
+        *service_account = account.identity(&context.accounts, objects, Use::Git)?;
     }
     if let Some(identity) = identity {
         remote.auth = context.identities.log_in(identity, &remote, requester)?;

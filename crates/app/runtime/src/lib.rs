@@ -16,6 +16,7 @@ pub use logging::*;
 pub use observe::*;
 pub use reconcile::dealt::Dealt;
 pub use reconcile::driver::{Driver, Reconcile, ReconcileRequest};
+pub use reconcile::error::FinalizeError;
 pub use reconcile::services::Services;
 pub use reconcile::status::{NewEvent, Outcome, REQUESTED_AT, Status};
 pub use reconcile::{clock, events, triggers};

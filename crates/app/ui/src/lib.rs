@@ -26,8 +26,8 @@ pub mod uses;
 mod view;
 mod watches;
 
-pub use auth::{Auth, ProxyAuth};
-pub use page::history::Differences;
+pub use auth::{Auth, ProxyAuth, ProxyAuthError};
+pub use page::history::{Differences, NoDifference};
 pub use page::tags::TagReader;
 pub use server::{Start, serve};
 pub use settings::UiSettings;

@@ -92,7 +92,7 @@ pub(crate) async fn fetch(
     };
     let (trees, artifact) = (Arc::clone(trees), artifact.clone());
     let fetched = blocking::ask(move || Job::unless(is_replaced, || trees.get(&artifact, &requester))).await;
-    fetched.map_err(FetchError::Failed)?
+    fetched.map_err(|error| FetchError::Failed(error.to_string()))?
 }
 
 /// The key under which a tree is shared. A digest alone shows what a requester expects, not what it was sent.

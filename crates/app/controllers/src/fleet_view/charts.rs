@@ -25,7 +25,7 @@ use crate::sources::registries::Registries;
 use bumpwright_api::{HelmRepository, ObjectName, Objects, OciRepository};
 use bumpwright_budget::Reservation;
 use bumpwright_connect::ConnectionSpec;
-use bumpwright_fleet::{ChartError, Outside, Repository, RepositoryChart, SourceObject};
+use bumpwright_fleet::{ChartError, Outside, Repository, RepositoryChart, SourceError, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_http::Job;
 use bumpwright_kube::{
@@ -255,8 +255,7 @@ impl Elsewhere {
                 pull::of_registry(self.registries(), (&repository, &secrets), wanted, held)
             } else {
                 pull::of_index((&repository, &secrets), wanted, held, |remote| {
-                    let index = remote.index_within(wanted.sizes.index);
-                    index.map(Arc::new).map_err(|error| error.to_string())
+                    Ok(Arc::new(remote.index_within(wanted.sizes.index)?))
                 })
             }
         };
@@ -329,8 +328,9 @@ impl Outside for Elsewhere {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
-        self.artifact(source).map_err(|error| error.to_string())
+    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
+        let artifact = self.artifact(source);
+        artifact.map_err(|error| Arc::new(SourceError::Fetch(error.into())))
     }
 
     fn object(&self, kind: &str, name: &ObjectName) -> Option<Value> {

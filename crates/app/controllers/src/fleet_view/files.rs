@@ -1,6 +1,6 @@
 //! The files of a source other than the repository: those of the artifact that the cluster has of it.
 
-use bumpwright_fleet::Repository;
+use bumpwright_fleet::{Repository, SourceError};
 use bumpwright_kustomize::tree::Tree;
 
 use crate::artifact_trees::Unpacked;
@@ -13,7 +13,7 @@ impl Repository for ArtifactFiles {
         Repository::tree(self.0.tree())
     }
 
-    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, SourceError> {
         Repository::ignoring(self.0.tree(), ignore)
     }
 }

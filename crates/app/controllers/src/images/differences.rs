@@ -25,7 +25,7 @@ pub(crate) fn differences(mirrors: Arc<Mirrors>) -> Differences {
 }
 
 /// The difference of a commit, from the first mirror that has it.
-fn of_any(mirrors: &[Objects], commit: &str) -> Result<String, String> {
+fn of_any(mirrors: &[Objects], commit: &str) -> Result<String, bumpwright_ui::NoDifference> {
     let mut why = None;
     for objects in mirrors {
         match difference(objects, commit) {
@@ -34,6 +34,7 @@ fn of_any(mirrors: &[Objects], commit: &str) -> Result<String, String> {
             Err(error) => why.insert(error),
         };
     }
-    let nowhere = "this process has no mirror of the repository; the one that reconciles the automation has it after its first run";
-    Err(why.map_or_else(|| nowhere.to_owned(), |why| why.to_string()))
+    Err(why.map_or(bumpwright_ui::NoDifference::NoMirror, |why| {
+        bumpwright_ui::NoDifference::Mirror(why.into())
+    }))
 }

@@ -122,7 +122,7 @@ impl Reconciliation<'_> {
             .progress
             .shown(comparing)
             .await
-            .map_err(Error::ReconciliationFailed)?;
+            .map_err(|error| Error::ReconciliationFailed(error.to_string()))?;
         let (revision, after) = (self.progress.revision(), self.kustomization.spec.interval());
         if preview.differences.is_empty() {
             return Ok(Outcome::Ready {

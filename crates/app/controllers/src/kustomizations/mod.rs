@@ -38,7 +38,9 @@ use bumpwright_diff::SecretMask;
 use bumpwright_kube::{
     BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, Object, SECRET,
 };
-use bumpwright_runtime::{Action, EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
+use bumpwright_runtime::{
+    Action, EventType, FinalizeError, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock,
+};
 use cluster::{Target, TargetError};
 use context::KustomizationsContext;
 use deploy::Deployment;
@@ -150,14 +152,14 @@ impl Reconcile for Kustomizations {
         status::settle(status);
     }
 
-    async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
+    async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), FinalizeError> {
         let left = finalize::leave(&self.context, request).await;
         if left.is_err() {
             let mut status = Status::of(request.object, request.now);
             status::settle(&mut status);
             request.try_write_status(&mut status).await;
         }
-        left.map_err(|error| error.to_string())
+        Ok(left?)
     }
 
     async fn finished(&self, name: &ObjectName) {

@@ -17,25 +17,35 @@ const LINES: usize = 20;
 /// The last line, which says why nothing was done.
 const REPORT: &str = "(bumpwright.dev/reconcile: report)";
 
+/// Why the changes of an apply are not known.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CompareError {
+    /// The error of the API server, without the values of Secrets.
+    #[error("{0}")]
+    Preview(String),
+    #[error(transparent)]
+    Refused(#[from] ApplyError),
+}
+
 /// Reports the changes of an apply, without applying or pruning.
 ///
 /// # Errors
-/// The message of Ready.
+/// [`CompareError`]
 pub(super) async fn compare(
     context: &Context,
     kustomization: &Kustomization,
     deployment: &Deployment,
     objects: Vec<Desired>,
-) -> Result<Preview, String> {
+) -> Result<Preview, CompareError> {
     let mut settings = apply::settings(context, kustomization);
     settings.mask = deployment.mask.clone();
     let (cluster, before) = (&deployment.target.cluster, deployment.deletable());
     let compared = preview(cluster, objects, &settings, &before, kustomization.spec.prune).await;
-    let preview = compared.map_err(|error| deployment.mask.hide(&error.to_string()))?;
+    let preview = compared.map_err(|error| CompareError::Preview(deployment.mask.hide(&error.to_string())))?;
     if preview.refused.is_empty() {
         Ok(preview)
     } else {
-        Err(ApplyError::from(Refusals(preview.refused)).to_string())
+        Err(ApplyError::from(Refusals(preview.refused)).into())
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use bumpwright_api::{ConditionStatus, Conditions, HistoryEntry, READY, RECONCILING, Reason};
-use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot};
+use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot, StoreError};
 use bumpwright_runtime::{Action, EventType, Outcome, ReconcileRequest, Status, clock};
 
 /// Whether all objects to wait for are ready.
@@ -394,11 +394,11 @@ impl<'a> Progress<'a> {
 
 /// Stores inventories while objects are applied.
 impl InventoryStore for Progress<'_> {
-    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             let mut status = self.status.lock().await;
             set_inventory(&mut status, inventory);
-            self.request.write_status(&mut status).await
+            Ok(self.request.write_status(&mut status).await?)
         }
         .boxed()
     }

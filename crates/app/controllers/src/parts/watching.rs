@@ -9,6 +9,7 @@ use crate::images::readers::Readers;
 use crate::parts::context::Context;
 use crate::settings::Settings;
 use bumpwright_kube::{CONFIG_MAP, Cache, KeptMemory, Kind, SECRET, Scope};
+use bumpwright_runtime::CheckError;
 
 /// A watch that a kind needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +147,7 @@ impl Caches {
     }
 
     /// Returns whether all watches have been listed, and the missing ones.
-    pub(crate) fn readiness(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+    pub(crate) fn readiness(&self) -> impl Fn() -> Result<(), CheckError> + Send + Sync + use<> {
         let begun = self
             .watched
             .iter()
@@ -158,7 +159,7 @@ impl Caches {
             if missing.is_empty() {
                 Ok(())
             } else {
-                Err(missing.join("; "))
+                Err(missing.join("; ").into())
             }
         }
     }

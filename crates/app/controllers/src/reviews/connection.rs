@@ -1,6 +1,7 @@
 //! From a GitRepository and its Secrets to its remote and its forge. The login is Git's own unless a Secret is named,
 //! as for the pull requests of automations.
 
+use super::error::ConnectionError;
 use crate::parts::context::Context;
 use crate::tokens;
 use bumpwright_api::{GitRepository, ObjectName, Objects, ReviewAnnotations};
@@ -25,24 +26,22 @@ pub(super) fn secret(repository: &GitRepository, wanted: &ReviewAnnotations) -> 
 /// Connects. Blocks on the login of its identity.
 ///
 /// # Errors
-/// What is missing, for users.
+/// [`ConnectionError`]
 pub(super) fn connect(
     context: &Context,
     repository: &GitRepository,
     objects: &Objects,
     wanted: &ReviewAnnotations,
-) -> Result<Connection, String> {
-    let reached = git::of_source(repository, objects).map_err(|error| error.to_string())?;
+) -> Result<Connection, ConnectionError> {
+    let reached = git::of_source(repository, objects)?;
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached)?;
     let address = connect::git_address(&remote)?;
     let kind = match wanted.kind {
         Some(kind) => forge_kind(kind),
-        None => of_host(address).ok_or(
-            "the forge does not follow from the URL of the repository: name it by the annotation bumpwright.dev/review: github or gitea",
-        )?,
+        None => of_host(address).ok_or(ConnectionError::UnknownForge)?,
     };
-    let place = Repository::locate(kind, address, wanted.api.as_ref()).map_err(|error| error.to_string())?;
+    let place = Repository::locate(kind, address, wanted.api.as_ref())?;
     let secret = secret(repository, wanted);
     let named = ("bumpwright.dev/review-secret", secret.as_ref());
     let login = connect::pull_request_login(named, objects, (&remote, &place))?;

@@ -15,14 +15,14 @@ use bumpwright_api::{GitRepository, ObjectName};
 use bumpwright_budget::Share;
 use bumpwright_fleet::{
     ChartError, Charts, CheckSettings, ClusterChange, ClusterObjects, Identity, Outside, Repository, Review, Settings,
-    SourceFiles, SourceObject, review_cluster,
+    SourceError, SourceFiles, SourceObject, review_cluster,
 };
 use bumpwright_git::{Checkout, GitError, Mirror, Remote};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_schemas::Schemas;
-use bumpwright_source::of_commit;
+use bumpwright_source::{ArchiveError, of_commit};
 
 /// The time for the builds of a review.
 pub(super) const LIMIT: Duration = Duration::from_secs(120);
@@ -34,7 +34,7 @@ pub(super) enum LookError {
     Mirror(#[from] MirrorError),
     /// A commit cannot be fetched or read.
     #[error("commit {commit}: {cause}")]
-    Commit { commit: String, cause: CommitError },
+    Commit { commit: String, cause: Box<CommitError> },
 }
 
 /// What is wrong with a commit.
@@ -42,9 +42,9 @@ pub(super) enum LookError {
 pub(super) enum CommitError {
     #[error(transparent)]
     Git(#[from] GitError),
-    /// Its rules of what to leave out; the text is that of the crate `fleet`.
-    #[error("{0}")]
-    Ignore(String),
+    /// Its rules of what to leave out.
+    #[error(transparent)]
+    Ignore(#[from] ArchiveError),
 }
 
 /// What a review is made from.
@@ -115,7 +115,7 @@ impl Look {
     fn files_of(&self, mirror: &Mirror, commit: &str, branch: Option<&str>) -> Result<SourceFiles, LookError> {
         let failed = |cause: CommitError| LookError::Commit {
             commit: commit.to_owned(),
-            cause,
+            cause: Box::new(cause),
         };
         let checkout = Checkout::Commit {
             id: commit.to_owned(),
@@ -125,7 +125,7 @@ impl Look {
         let spec = &self.repository.spec;
         let files = of_commit(&fetched.objects, fetched.tip.tree, &spec.sparse_checkout);
         let files = files.map_err(|error| failed(error.into()))?;
-        SourceFiles::new(files, spec.ignore.as_deref(), None).map_err(|error| failed(CommitError::Ignore(error)))
+        SourceFiles::new(files, spec.ignore.as_deref(), None).map_err(|error| failed(error.into()))
     }
 }
 
@@ -137,8 +137,8 @@ impl Outside for Nothing {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{}: nothing is fetched for a fork", source.shown()))
+    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
+        Err(Arc::new(SourceError::Fork(source.shown())))
     }
 
     fn image(&self, source: &SourceObject, _: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {

@@ -9,6 +9,7 @@
 //! fork says reaches no server.
 
 mod connection;
+mod error;
 mod known;
 mod look;
 mod post;
@@ -35,7 +36,7 @@ use bumpwright_api::{GitRepository, ObjectName, Reason, ReviewAnnotations};
 use bumpwright_kube::{Cache, GIT_REPOSITORY, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Action, EventType, Finish, Log, Queue, Services, Working, events};
-use bumpwright_schemas::Schemas;
+use bumpwright_schemas::{Schemas, UnknownMinor};
 use bumpwright_shards::Verdict;
 use known::Known;
 use round::{Failed, Round};
@@ -106,7 +107,7 @@ struct Reviews {
     services: Arc<Services>,
     queue: Arc<Queue>,
     /// The kinds of Kubernetes, read with the first review.
-    schemas: OnceLock<Result<Schemas, String>>,
+    schemas: OnceLock<Result<Schemas, UnknownMinor>>,
     /// What earlier rounds have found out.
     known: Mutex<HashMap<ObjectName, Known>>,
 }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::Reviews;
 use super::connection::{self, Connection};
+use super::error::{ConnectionError, ReviewError};
 use super::known::{Known, Pair};
 use super::look::{Look, Nothing};
 use super::post::{Posting, context, ending, short};
@@ -18,10 +19,11 @@ use bumpwright_connect::References;
 use bumpwright_fleet::{ClusterObjects, Outside};
 use bumpwright_forge::{ForgeError, OpenRequest, OpenRequests};
 use bumpwright_http::Job;
-use bumpwright_kube::Object;
+use bumpwright_kube::{ClusterError, Object};
 use bumpwright_runtime::{EventType, Log, blocking, clock};
-use bumpwright_schemas::Schemas;
+use bumpwright_schemas::{Schemas, UnknownMinor};
 use bumpwright_update::{Start, settings};
+use std::fmt::Display;
 
 /// The most open requests of a repository: those that changed last.
 const REQUESTS: usize = 100;
@@ -47,8 +49,11 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    pub(super) fn of(message: String) -> Self {
-        Self { message, pause: None }
+    pub(super) fn of(why: impl Display) -> Self {
+        Self {
+            message: why.to_string(),
+            pause: None,
+        }
     }
 
     fn at_forge(error: &ForgeError) -> Self {
@@ -130,9 +135,9 @@ impl<'a> Round<'a> {
             }
             match self.review(&connection, &one).await {
                 Ok(posting) => self.post(&connection, one, posting).await?,
-                Err(message) => {
+                Err(error) => {
                     all_well = false;
-                    self.put_off(&one, &message);
+                    self.put_off(&one, &error.to_string());
                 }
             }
         }
@@ -142,12 +147,11 @@ impl<'a> Round<'a> {
         Ok(self.next)
     }
 
-    async fn connect(&self) -> Result<Connection, String> {
+    async fn connect(&self) -> Result<Connection, ConnectionError> {
         let context = &self.reviews.context;
         let references = References::of(&self.repository, &context.accounts);
         let references = references.with_secrets(connection::secret(&self.repository, &self.wanted));
-        let objects = dereference::read(context, references).await;
-        let objects = objects.map_err(|error| error.to_string())?;
+        let objects = dereference::read(context, references).await?;
         let (context, repository, wanted) = (Arc::clone(context), self.repository.clone(), Arc::clone(&self.wanted));
         blocking::ask(move || connection::connect(&context, &repository, &objects, &wanted)).await?
     }
@@ -167,7 +171,7 @@ impl<'a> Round<'a> {
     /// The open requests into the branch of the repository; into all branches if it follows none.
     async fn list(&mut self, connection: &Arc<Connection>) -> Result<Vec<OpenRequest>, Failed> {
         let start = settings::start(self.repository.spec.reference.as_ref());
-        let (start, _) = start.map_err(|error| Failed::of(error.to_string()))?;
+        let (start, _) = start.map_err(Failed::of)?;
         let branch = match start {
             Start::Branch(branch) => Some(branch),
             Start::Name(name) => name.strip_prefix("refs/heads/").map(str::to_owned),
@@ -287,7 +291,7 @@ impl<'a> Round<'a> {
     }
 
     /// Reviews a request.
-    async fn review(&mut self, connection: &Arc<Connection>, one: &Due) -> Result<Posting, String> {
+    async fn review(&mut self, connection: &Arc<Connection>, one: &Due) -> Result<Posting, ReviewError> {
         let (name, namespace) = (self.object.name.clone(), &self.object.name.namespace);
         let context = &self.reviews.context;
         let outside: Box<dyn Outside + Send> = if one.is_fork {
@@ -313,29 +317,25 @@ impl<'a> Round<'a> {
         };
         let (pair, wanted) = (one.pair.clone(), Arc::clone(&self.wanted));
         let looked = move || {
-            let review = Job::on(fetches)
-                .run(|| look.review())
-                .map_err(|error| error.to_string())?;
+            let review = Job::on(fetches).run(|| look.review())?;
             Ok(Posting::of(review.as_ref(), &pair, &wanted))
         };
         blocking::ask(looked).await?
     }
 
-    fn schemas(&self) -> Result<Schemas, String> {
-        let read = || Schemas::bundled(None).map_err(|error| error.to_string());
-        self.reviews.schemas.get_or_init(read).clone()
+    fn schemas(&self) -> Result<Schemas, UnknownMinor> {
+        self.reviews.schemas.get_or_init(|| Schemas::bundled(None)).clone()
     }
 
     /// What the namespace sees of the cluster: no values of Secrets, and for forks not even their keys.
-    async fn cluster(&mut self, is_fork: bool) -> Result<ClusterObjects, String> {
+    async fn cluster(&mut self, is_fork: bool) -> Result<ClusterObjects, ClusterError> {
         let known = self.seen.get(usize::from(is_fork)).and_then(Option::as_ref);
         if let Some(known) = known {
             return Ok(known.clone());
         }
         let secrets = if is_fork { Secrets::Unread } else { Secrets::Masked };
         let name = &self.object.name;
-        let seen = fleet_view::seen(&self.reviews.context, name.clone(), &name.namespace, secrets).await;
-        let seen = seen.map_err(|error| format!("cannot read the Kustomizations of the repository: {error}"))?;
+        let seen = fleet_view::seen(&self.reviews.context, name.clone(), &name.namespace, secrets).await?;
         if let Some(kept) = self.seen.get_mut(usize::from(is_fork)) {
             *kept = Some(seen.cluster.clone());
         }

@@ -9,6 +9,7 @@ use super::status;
 use bumpwright_api::{Artifact, ObjectName, Reason};
 use bumpwright_artifact::revision;
 use bumpwright_kube::{Kind, Object};
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::{Action, EventType, ReconcileRequest, Status, blocking};
 use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
 
@@ -112,20 +113,27 @@ fn report_garbage(request: &ReconcileRequest<'_>, collected: Result<storage::Col
     }
 }
 
+/// Why the artifacts of a deleted object are still there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RemoveError {
+    #[error("garbage collection for deleted resource failed: {0}")]
+    Storage(#[from] StorageError),
+    #[error("garbage collection for deleted resource failed: {0}")]
+    Interrupted(#[from] Interrupted),
+}
+
 /// Removes all artifacts of an object that is deleted.
 ///
 /// # Errors
-/// Messages for the log; the removal is retried.
+/// [`RemoveError`]; the removal is retried.
 pub(crate) async fn remove_all(
     request: &ReconcileRequest<'_>,
     kind: &'static Kind,
     storage: &Storage,
-) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("garbage collection for deleted resource failed: {error}");
-    let folder = folder(kind, &request.object.name).map_err(|e| failed(&e))?;
+) -> Result<(), RemoveError> {
+    let folder = folder(kind, &request.object.name)?;
     let storage = storage.clone();
-    let removed = blocking::run(move || storage.remove_all(&folder)).await;
-    let removed = removed.map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
+    let removed = blocking::run(move || storage.remove_all(&folder)).await??;
     if removed {
         let message = "garbage collected artifacts for deleted resource".to_owned();
         request.trace(Reason::GarbageCollectionSucceeded, message);

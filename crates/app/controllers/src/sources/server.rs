@@ -60,16 +60,26 @@ impl Serving {
     ///
     /// # Errors
     /// Why not.
-    pub(crate) fn ready(&self, own: &str) -> Result<(), String> {
+    pub(crate) fn ready(&self, own: &str) -> Result<(), NotServing> {
         if self.has_begun() {
             return Ok(());
         }
         match &*self.leader.lock() {
-            None => Err("it is not known yet which process has the lease".to_owned()),
-            Some(leader) if set_of(leader) == set_of(own) => Err(format!("artifacts are served by {leader}")),
+            None => Err(NotServing::Unknown),
+            Some(leader) if set_of(leader) == set_of(own) => Err(NotServing::Other(leader.clone())),
             Some(_) => Ok(()),
         }
     }
+}
+
+/// Why this process does not serve artifacts.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotServing {
+    #[error("it is not known yet which process has the lease")]
+    Unknown,
+    /// Another pod of the ReplicaSet.
+    #[error("artifacts are served by {0}")]
+    Other(String),
 }
 
 /// The ReplicaSet of a pod by the identity of its process, `NAME-OF-SET-xxxxx_…`; outside of a cluster, the machine.

@@ -26,7 +26,7 @@ use bumpwright_api::{Artifact, GoDuration, ObjectName, Reason};
 use bumpwright_budget::Budget;
 use bumpwright_kube::{Cache, Index, Kind, Object};
 use bumpwright_runtime::triggers::own;
-use bumpwright_runtime::{NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
+use bumpwright_runtime::{FinalizeError, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 
 /// The default interval.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -162,8 +162,8 @@ impl<S: Source> Reconcile for Sources<S> {
         status::suspend(status);
     }
 
-    async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
-        artifacts::remove_all(request, S::KIND, &self.sources.storage).await
+    async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), FinalizeError> {
+        Ok(artifacts::remove_all(request, S::KIND, &self.sources.storage).await?)
     }
 
     async fn finished(&self, name: &ObjectName) {
@@ -280,12 +280,16 @@ fn fields(observed: &impl Serialize) -> serde_json::Map<String, Value> {
 pub(crate) async fn run_on_network<T: Send + 'static, E: SourceError>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
-    blocking::ask(work).await.map_err(ArtifactError::Failed)?
+    blocking::ask(work)
+        .await
+        .map_err(|error| ArtifactError::Failed(error.to_string()))?
 }
 
 /// Runs a step that waits for disks.
 pub(crate) async fn run_on_disk<T: Send + 'static, E: SourceError>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
-    blocking::run(work).await.map_err(ArtifactError::Failed)?
+    blocking::run(work)
+        .await
+        .map_err(|error| ArtifactError::Failed(error.to_string()))?
 }

@@ -24,7 +24,7 @@ pub use exposition::MetricDescription;
 pub use listen_address::{ListenAddress, ListenAddressError};
 pub use metric::{Counter, Gauge, Histogram};
 pub use metrics::{LoginServer, Metrics, ObjectStatus, TokenCacheMetrics};
-pub use probes::{Checks, metrics_page};
+pub use probes::{CheckError, Checks, metrics_page};
 pub use process::host_name;
 pub use server::{ServeError, Server};
 pub use server_request::{Page, PageRequest};

@@ -23,8 +23,10 @@ pub fn metrics_page(metrics: &Metrics, request: &PageRequest) -> Page {
     }
 }
 
-/// A check; its error is a text.
-type Check = dyn Fn() -> Result<(), String> + Send + Sync;
+/// Why a check fails, as the checked part says.
+pub type CheckError = Box<dyn std::error::Error + Send + Sync>;
+
+type Check = dyn Fn() -> Result<(), CheckError> + Send + Sync;
 
 /// The checks of `/healthz` and `/readyz`. A clone has the same checks; they may be added at any
 /// time, and run in the order of their names.
@@ -48,12 +50,12 @@ impl Checks {
 
     /// Adds a check to `/healthz`, which decides whether the process is restarted. It must be fast; its error
     /// must not hold a secret, since `/healthz/NAME` shows it.
-    pub fn health(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+    pub fn health(&self, name: &str, check: impl Fn() -> Result<(), CheckError> + Send + Sync + 'static) {
         add(&mut self.0.write().health, name, Arc::new(check));
     }
 
     /// Adds a check to `/readyz`, which decides whether the process counts as available.
-    pub fn readiness(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+    pub fn readiness(&self, name: &str, check: impl Fn() -> Result<(), CheckError> + Send + Sync + 'static) {
         add(&mut self.0.write().readiness, name, Arc::new(check));
     }
 

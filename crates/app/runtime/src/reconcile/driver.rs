@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::clock;
+use super::error::{FinalizeError, ReconcileError};
 use super::events;
 use super::rivals::Statuses;
 use super::services::Services;
@@ -80,7 +81,7 @@ pub trait Reconcile: Send + Sync + 'static {
     }
 
     /// Cleans up after a deleted object; retried until it succeeds.
-    fn finalize(&self, _request: &ReconcileRequest<'_>) -> impl Future<Output = Result<(), String>> + Send {
+    fn finalize(&self, _request: &ReconcileRequest<'_>) -> impl Future<Output = Result<(), FinalizeError>> + Send {
         async { Ok(()) }
     }
 
@@ -245,9 +246,8 @@ impl ReconcileRequest<'_> {
     ///
     /// # Errors
     /// The server's error.
-    pub async fn write_status(&self, status: &mut Status) -> Result<(), String> {
-        let written = self.writer.write(self.object, status).await;
-        written.map_err(|error| error.to_string())
+    pub async fn write_status(&self, status: &mut Status) -> Result<(), ClusterError> {
+        self.writer.write(self.object, status).await
     }
 
     /// Sets an annotation of the object, or removes it, if nobody has changed it since the beginning of the
@@ -445,7 +445,12 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// Reconciles an object and requeues it; errors with backoff.
-    async fn reconcile(&self, object: &Arc<Object>, permit: &WorkerPermit, log: &Log) -> Result<Option<Again>, String> {
+    async fn reconcile(
+        &self,
+        object: &Arc<Object>,
+        permit: &WorkerPermit,
+        log: &Log,
+    ) -> Result<Option<Again>, ReconcileError> {
         let whole = self.whole(object).await?;
         let Some(object) = whole.as_ref() else { return Ok(None) };
         let now = clock::spelled(&clock::now());
@@ -473,15 +478,13 @@ impl<R: Reconcile> Driver<R> {
             .is_some_and(|spec| spec.suspend == Some(true))
         {
             log.info("reconciliation is suspended for this object");
-            return self.suspend(&object).await.map(|()| None);
+            self.suspend(&object).await?;
+            return Ok(None);
         }
         let mut status = Status::of(&object, &now);
         let request = turn_on(&object);
         if self.reconciler.begin(&mut status) {
-            self.writer()
-                .write(&object, &mut status)
-                .await
-                .map_err(|error| error.to_string())?;
+            self.writer().write(&object, &mut status).await?;
         }
         let outcome = match (
             object.too_large(),
@@ -502,10 +505,7 @@ impl<R: Reconcile> Driver<R> {
         if is_wanted {
             self.show(&object.name, status.measured(), &status.conditions);
         }
-        self.writer()
-            .write(&object, &mut status)
-            .await
-            .map_err(|error| error.to_string())?;
+        self.writer().write(&object, &mut status).await?;
         self.reconciler.finished(&object.name).await;
         match outcome {
             _ if !is_wanted => Ok(None),
@@ -518,7 +518,7 @@ impl<R: Reconcile> Driver<R> {
                 after,
                 is_interval: false,
             })),
-            Outcome::Backoff { message, .. } => Err(message),
+            Outcome::Backoff { message, .. } => Err(ReconcileError::Outcome(message)),
         }
     }
 
@@ -549,20 +549,18 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// The object with all its fields: from the server where there is no memory to keep it. None when it is gone.
-    async fn whole(&self, object: &Arc<Object>) -> Result<Option<Arc<Object>>, String> {
+    async fn whole(&self, object: &Arc<Object>) -> Result<Option<Arc<Object>>, ClusterError> {
         if !object.is_left_out() {
             return Ok(Some(Arc::clone(object)));
         }
-        let now = self.writer().again(object).await;
-        now.map(|now| now.map(Arc::new)).map_err(|error| error.to_string())
+        Ok(self.writer().again(object).await?.map(Arc::new))
     }
 
-    async fn suspend(&self, object: &Object) -> Result<(), String> {
+    async fn suspend(&self, object: &Object) -> Result<(), ClusterError> {
         let mut status = Status::of(object, &clock::spelled(&clock::now()));
         self.reconciler.suspend(&mut status);
         self.show(&object.name, ObjectStatus::Suspended, &status.conditions);
-        let written = self.writer().write(object, &mut status).await;
-        written.map_err(|error| error.to_string())
+        self.writer().write(object, &mut status).await
     }
 
     /// Shows the status in the metrics.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::driver::{ATTEMPTS, Driver, Reconcile, ReconcileRequest, Suspension, contested};
+use super::error::ReconcileError;
 use bumpwright_kube::{ClusterError, Object};
 
 /// The finalizer of Flux's controllers.
@@ -12,7 +13,7 @@ pub(super) const FINALIZER: &str = "finalizers.fluxcd.io";
 
 impl<R: Reconcile> Driver<R> {
     /// Takes everything back that an object had before it became static (source-controller v1.9, `migrationToStatic`).
-    pub(super) async fn leave(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
+    pub(super) async fn leave(&self, request: &ReconcileRequest<'_>) -> Result<(), ReconcileError> {
         let object = request.object;
         let is_suspended = object
             .spec::<Suspension>()
@@ -30,8 +31,7 @@ impl<R: Reconcile> Driver<R> {
             let nothing: serde_json::Map<_, _> = fields.into_iter().map(|field| (field.clone(), json!(null))).collect();
             let cluster = &self.services.cluster;
             let patch = json!({ "status": nothing });
-            let written = cluster.patch_status(R::KIND, &object.name, R::MANAGER, &patch);
-            written.await.map_err(|error| error.to_string())?;
+            cluster.patch_status(R::KIND, &object.name, R::MANAGER, &patch).await?;
         }
         self.patch_finalizers(object, |finalizers| finalizers.retain(|one| one != FINALIZER))
             .await
@@ -39,18 +39,20 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// Adds the finalizer.
-    pub(super) async fn add_finalizer(&self, object: &Arc<Object>) -> Result<Arc<Object>, String> {
+    pub(super) async fn add_finalizer(&self, object: &Arc<Object>) -> Result<Arc<Object>, ReconcileError> {
         let added = self.patch_finalizers(object, |finalizers| {
             if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
                 finalizers.push(FINALIZER.to_owned());
             }
         });
-        let gone = || format!("{} {} is gone", R::KIND.kind, object.name);
-        added.await?.ok_or_else(gone)
+        added.await?.ok_or_else(|| ReconcileError::Gone {
+            kind: R::KIND.kind,
+            name: object.name.clone(),
+        })
     }
 
     /// Removes the finalizer.
-    pub(super) async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<(), String> {
+    pub(super) async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<(), ReconcileError> {
         self.queue.forget(&object.name);
         let left = self.patch_finalizers(object, |finalizers| {
             finalizers.retain(|finalizer| finalizer != FINALIZER)
@@ -64,7 +66,7 @@ impl<R: Reconcile> Driver<R> {
         &self,
         object: &Arc<Object>,
         change: impl Fn(&mut Vec<String>),
-    ) -> Result<Option<Arc<Object>>, String> {
+    ) -> Result<Option<Arc<Object>>, ReconcileError> {
         let mut object = Arc::clone(object);
         for _ in 0..ATTEMPTS {
             let mut finalizers = object.finalizers.clone();
@@ -81,13 +83,13 @@ impl<R: Reconcile> Driver<R> {
                 }
                 Err(error) if error.is_not_found() => return Ok(None),
                 Err(ClusterError::Conflict(_)) => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             }
-            match self.writer().again(&object).await.map_err(|error| error.to_string())? {
+            match self.writer().again(&object).await? {
                 Some(now) => object = Arc::new(now),
                 None => return Ok(None),
             }
         }
-        Err(contested(&object))
+        Err(ReconcileError::Contested(contested(&object)))
     }
 }

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod dealt;
 pub mod driver;
+pub mod error;
 pub mod events;
 mod finalizer;
 mod rivals;

@@ -4,12 +4,27 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tokio::task::JoinError;
+
 use super::permits::WorkerPermit;
 use bumpwright_secret::wipe_stack;
 
 tokio::task_local! {
     /// The permit of the current reconciliation.
     static PERMIT: Arc<WorkerPermit>;
+}
+
+/// Why blocking work has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Interrupted {
+    #[error("panicked")]
+    Panicked,
+    /// The reconciliation is cancelled.
+    #[error("the object is deleted meanwhile")]
+    Deleted,
+    /// The process ends, in the words of its runtime.
+    #[error("{0}")]
+    Ended(String),
 }
 
 /// Runs a reconciliation under its permit.
@@ -21,7 +36,7 @@ pub async fn at<T>(permit: Arc<WorkerPermit>, request: impl Future<Output = T>) 
 ///
 /// # Errors
 /// When it panics: the object is retried, and the process continues.
-pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Interrupted> {
     let kept = PERMIT.try_with(WorkerPermit::keep).ok();
     let keeping = move || {
         let _kept = kept;
@@ -30,10 +45,10 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     on_a_thread(keeping).await
 }
 
-async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Interrupted> {
     let permit = PERMIT.try_with(Arc::clone).ok();
     let caught = move || {
-        let caught = || catch_unwind(AssertUnwindSafe(work)).map_err(|_| "panicked".to_owned());
+        let caught = || catch_unwind(AssertUnwindSafe(work)).map_err(|_| Interrupted::Panicked);
         let done = match &permit {
             Some(permit) => permit.job.run(caught),
             None => caught(),
@@ -42,10 +57,8 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
         wipe_stack();
         done
     };
-    match tokio::task::spawn_blocking(caught).await {
-        Ok(result) => result,
-        Err(error) => Err(error.to_string()),
-    }
+    let ended = |error: JoinError| Interrupted::Ended(error.to_string());
+    tokio::task::spawn_blocking(caught).await.map_err(ended)?
 }
 
 /// Runs `work` that queries servers and has no side effects. It is not awaited once the reconciliation is cancelled;
@@ -53,13 +66,13 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
 ///
 /// # Errors
 /// As [`run`], and when the reconciliation is cancelled.
-pub async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+pub async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Interrupted> {
     let Ok(permit) = PERMIT.try_with(Arc::clone) else {
         return on_a_thread(work).await;
     };
     tokio::select! {
         done = on_a_thread(work) => done,
-        () = permit.cancelled() => Err("the object is deleted meanwhile".to_owned()),
+        () = permit.cancelled() => Err(Interrupted::Deleted),
     }
 }
 

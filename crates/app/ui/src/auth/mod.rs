@@ -13,7 +13,7 @@ use bumpwright_secret::Secret;
 use proxy::Proxy;
 use tokens::Tokens;
 
-pub use proxy::ProxyAuth;
+pub use proxy::{ProxyAuth, ProxyAuthError};
 pub(super) use sessions::{Cookie, LASTS, Sessions};
 pub(super) use tokens::Unknown;
 

@@ -1,6 +1,7 @@
 //! People whom a proxy has signed in: it sends their name and groups in headers, and a secret that proves
 //! it is the proxy.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -100,32 +101,50 @@ impl Proxy {
     }
 }
 
+/// Why the settings for a proxy are not usable, with the flag.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyAuthError {
+    #[error("{flag}: {prefix:?} makes names that only the cluster itself may give")]
+    Reserved { flag: &'static str, prefix: String },
+    #[error("{flag}: {prefix:?} has a character that names do not have")]
+    Character { flag: &'static str, prefix: String },
+    #[error("--ui-secret-file: {}: {error}", .file.display())]
+    Unreadable { file: PathBuf, error: io::Error },
+    #[error(
+        "--ui-secret-file: {} needs a secret of at least {SHORTEST} bytes, as of `openssl rand -base64 32`", .file.display()
+    )]
+    Short { file: PathBuf },
+}
+
 impl ProxyAuth {
     /// Checks the prefixes, and that the file has a secret that is long enough.
     ///
     /// # Errors
-    /// What is wrong, with the flag.
-    pub fn check(&self) -> Result<(), String> {
+    /// [`ProxyAuthError`]
+    pub fn check(&self) -> Result<(), ProxyAuthError> {
         for (flag, prefix) in [
             ("--ui-user-prefix", &self.user_prefix),
             ("--ui-groups-prefix", &self.groups_prefix),
         ] {
             if prefix.starts_with(OWN) {
-                return Err(format!(
-                    "{flag}: {prefix:?} makes names that only the cluster itself may give"
-                ));
+                return Err(ProxyAuthError::Reserved {
+                    flag,
+                    prefix: prefix.clone(),
+                });
             }
             if prefix.contains(|c: char| c.is_control() || c.is_whitespace()) {
-                return Err(format!("{flag}: {prefix:?} has a character that names do not have"));
+                return Err(ProxyAuthError::Character {
+                    flag,
+                    prefix: prefix.clone(),
+                });
             }
         }
-        let file = self.secret_file.display();
-        let text = std::fs::read(&self.secret_file).map_err(|error| format!("--ui-secret-file: {file}: {error}"))?;
+        let file = || self.secret_file.clone();
+        let text = std::fs::read(&self.secret_file);
+        let text = text.map_err(|error| ProxyAuthError::Unreadable { file: file(), error })?;
         match text.trim_ascii().len() {
             SHORTEST.. => Ok(()),
-            _ => Err(format!(
-                "--ui-secret-file: {file} needs a secret of at least {SHORTEST} bytes, as of `openssl rand -base64 32`"
-            )),
+            _ => Err(ProxyAuthError::Short { file: file() }),
         }
     }
 }

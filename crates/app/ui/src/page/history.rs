@@ -12,7 +12,19 @@ use crate::view::View;
 const COMMITS: usize = 10;
 
 /// Makes the differences of commits of an automation, or says for each why there is none. Blocks, for a short time.
-pub type Differences = Box<dyn Fn(&ObjectName, &[String]) -> Vec<Result<String, String>> + Send + Sync>;
+pub type Differences = Box<dyn Fn(&ObjectName, &[String]) -> Vec<Result<String, NoDifference>> + Send + Sync>;
+
+/// Why a commit has no difference.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDifference {
+    #[error(
+        "this process has no mirror of the repository; the one that reconciles the automation has it after its first run"
+    )]
+    NoMirror,
+    /// What the mirrors say of it.
+    #[error(transparent)]
+    Mirror(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
 
 /// What an automation did.
 #[derive(Debug, Default)]
@@ -48,11 +60,11 @@ impl History {
         Self::of(changes, &commits.into_iter().zip(made).collect(), "")
     }
 
-    fn of(changes: Vec<Change>, made: &BTreeMap<String, Result<String, String>>, note: &str) -> Self {
+    fn of(changes: Vec<Change>, made: &BTreeMap<String, Result<String, NoDifference>>, note: &str) -> Self {
         let run = |change: Change| {
             let (diff, why) = match made.get(&change.commit) {
                 Some(Ok(diff)) => (Some(diff.clone()), String::new()),
-                Some(Err(why)) => (None, why.clone()),
+                Some(Err(why)) => (None, why.to_string()),
                 None => (None, String::new()),
             };
             Run { change, diff, why }

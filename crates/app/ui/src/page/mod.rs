@@ -13,7 +13,7 @@ use std::time::Duration;
 use bumpwright_http_server::Body;
 use bumpwright_kube::{HELM_RELEASE, KUSTOMIZATION};
 use bumpwright_overview::Id;
-use bumpwright_pages::{Frame, Listing, Page, Route, render};
+use bumpwright_pages::{Frame, Listing, Page, RenderError, Route, render};
 use http::{Response, StatusCode};
 use tokio::time::timeout;
 
@@ -57,7 +57,7 @@ impl Ui {
         match made.await {
             Ok((call, _, Some(Ok(html)))) => reply::page(&call, 200, html),
             Ok((call, person, None)) => self.missing(&call, &person).await,
-            Ok((_, _, Some(Err(why)))) => self.broken(&why),
+            Ok((_, _, Some(Err(error)))) => self.broken(&error.to_string()),
             Err(error) => self.broken(&error.to_string()),
         }
     }
@@ -92,7 +92,7 @@ impl Ui {
     }
 
     /// The page as HTML; none where there is nothing to see. Blocks.
-    fn html(&self, call: &Call, person: &Person, view: &View, mut extra: Extra) -> Option<Result<String, String>> {
+    fn html(&self, call: &Call, person: &Person, view: &View, mut extra: Extra) -> Option<Result<String, RenderError>> {
         let route = call.route.as_ref()?;
         if let Route::Policy(name) = route {
             let mut images = view.overview.images.iter();
@@ -123,9 +123,7 @@ impl Ui {
             ..self.frame(call, Some(person))
         };
         let listing = Listing::parse(&call.query);
-        content::page(route, view, &extra, &listing, |page| {
-            render(&frame, page).map_err(|error| error.to_string())
-        })
+        content::page(route, view, &extra, &listing, |page| render(&frame, page))
     }
 
     fn frame<'a>(&'a self, call: &'a Call, person: Option<&'a Person>) -> Frame<'a> {

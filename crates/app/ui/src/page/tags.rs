@@ -9,7 +9,7 @@ use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Object};
 use bumpwright_overview::Image;
 use bumpwright_pages::TagRow;
 use bumpwright_policy::{Judgement, Signers, Survey, Verdict};
-use bumpwright_scan::{Known, Scanned, Scanner, TagStore, reference_of};
+use bumpwright_scan::{Known, Scanned, Scanner, SignatureVerdict, TagStore, reference_of};
 
 use crate::watches::Watches;
 
@@ -94,8 +94,8 @@ impl Facts {
     /// `verified` are the words for a signature that counts, if the policy wants any.
     fn of(known: Known, verified: Option<&str>) -> Self {
         let signature = match (known.signed, verified) {
-            (Some(Ok(())), Some(verified)) => verified.to_owned(),
-            (Some(Err(why)), Some(_)) => format!("not accepted: {why}"),
+            (Some(SignatureVerdict::Accepted), Some(verified)) => verified.to_owned(),
+            (Some(SignatureVerdict::Refused(why)), Some(_)) => format!("not accepted: {why}"),
             _ => String::new(),
         };
         Self {
@@ -170,10 +170,13 @@ mod tests {
             let facts = Facts::of(known(signed), verified);
             (facts.made, facts.signature)
         };
-        assert_eq!(told(Ok(()), Some("verified")), (Some(7), "verified".to_owned()));
-        assert_eq!(told(Ok(()), None), (Some(7), String::new()));
         assert_eq!(
-            told(Err("no key".to_owned()), Some("verified")).1,
+            told(SignatureVerdict::Accepted, Some("verified")),
+            (Some(7), "verified".to_owned())
+        );
+        assert_eq!(told(SignatureVerdict::Accepted, None), (Some(7), String::new()));
+        assert_eq!(
+            told(SignatureVerdict::Refused("no key".to_owned()), Some("verified")).1,
             "not accepted: no key"
         );
     }

@@ -1,7 +1,9 @@
 //! Why an ImageUpdateAutomation is not ready (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 
 use bumpwright_api::Reason;
+use bumpwright_connect::PullRequestError;
 use bumpwright_runtime::Outcome;
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_update::Failure;
 
 /// The variants are the reasons of the Ready condition; each has its message.
@@ -28,6 +30,8 @@ pub(super) enum Error {
     /// A step of the run failed, with a reason and a message of its own.
     #[error("{}", .0.message)]
     Run(Failure),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     #[error("{0}")]
     Failed(String),
 }
@@ -44,8 +48,14 @@ impl Error {
             Self::SourceManagerFailed(_) => Reason::SourceManagerFailed,
             Self::GitOperationFailed { .. } => Reason::GitOperationFailed,
             Self::Run(failure) => failure.reason,
-            Self::Failed(_) => Reason::Failed,
+            Self::Interrupted(_) | Self::Failed(_) => Reason::Failed,
         }
+    }
+}
+
+impl From<PullRequestError> for Error {
+    fn from(error: PullRequestError) -> Self {
+        Self::SourceManagerFailed(error.to_string())
     }
 }
 
@@ -66,9 +76,11 @@ impl From<Error> for Outcome {
             | Error::InvalidPolicySelector(_)
             | Error::InvalidSourceConfiguration(_)
             | Error::AccessDenied(_) => Self::Stalled { reason, message },
-            Error::SourceManagerFailed(_) | Error::GitOperationFailed { .. } | Error::Run(_) | Error::Failed(_) => {
-                Self::Backoff { reason, message }
-            }
+            Error::SourceManagerFailed(_)
+            | Error::GitOperationFailed { .. }
+            | Error::Run(_)
+            | Error::Interrupted(_)
+            | Error::Failed(_) => Self::Backoff { reason, message },
         }
     }
 }

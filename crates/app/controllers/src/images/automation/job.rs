@@ -153,7 +153,7 @@ fn remote(
     })?;
     let requester = requester(IMAGE_UPDATE_AUTOMATION.kind, &automation.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached);
-    remote.map_err(Error::SourceManagerFailed)
+    remote.map_err(|error| Error::SourceManagerFailed(error.to_string()))
 }
 
 /// The Secret with a token for pull requests, in the automation's namespace.

@@ -33,6 +33,7 @@ use bumpwright_http::Job;
 use bumpwright_kube::{
     Cache, GIT_REPOSITORY, HELM_RELEASE, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,
 };
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
@@ -165,7 +166,7 @@ impl ImageUpdateAutomations {
         job.edits.verify = verifier;
         job.edits.rules = rules::of(context, &automation, &annotations).await?;
         following.iter().for_each(|following| following.prepare(&mut job.edits));
-        let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
+        let run = run(job.clone(), place.clone(), limit).await?;
         others::record(context, request, &run, others.as_ref());
         others::observe(&mut observed, &run);
         self.tell((request, &source), &run, status.message_before()).await;
@@ -217,7 +218,9 @@ impl ImageUpdateAutomations {
     ) -> Result<(RemoteJob, Place), Error> {
         let (context, automation) = (Arc::clone(&self.0), Arc::clone(automation));
         let make = move || job::make(&context, &automation, &repository, &objects, policies);
-        blocking::ask(make).await?
+        blocking::ask(make)
+            .await
+            .map_err(|error| Error::from(error.to_string()))?
     }
 }
 
@@ -227,6 +230,6 @@ fn limit(repository: &GitRepository) -> Duration {
     timeout.saturating_mul(CONVERSATIONS)
 }
 
-async fn run(job: RemoteJob, place: Place, limit: Duration) -> Result<Run, String> {
+async fn run(job: RemoteJob, place: Place, limit: Duration) -> Result<Run, Interrupted> {
     blocking::ask(move || Job::within(limit, || run_remote(&job, &place))).await
 }

@@ -10,6 +10,7 @@ use crate::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{Guards, LatestRef};
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_scan::{Asked, Chosen, NoImage, Tags, choose};
 
@@ -74,8 +75,8 @@ impl Candidates {
         let (chosen, again) = match &guards.promotion {
             Some(promotion) => self.promoted(context, policy, promotion, objects).await?,
             None => {
-                let chosen = self.newest(context, policy.clone(), objects, None).await;
-                (chosen.map_err(Error::Failure)?, None)
+                let chosen = self.newest(context, policy.clone(), objects, None).await?;
+                (chosen, None)
             }
         };
         let due = match &chosen {
@@ -132,7 +133,7 @@ impl Candidates {
         policy: ImagePolicy,
         objects: Objects,
         digest: Option<String>,
-    ) -> Result<Result<Chosen, NoImage>, String> {
+    ) -> Result<Result<Chosen, NoImage>, Interrupted> {
         let context = Arc::clone(context);
         let work = move || {
             let asked = Asked {

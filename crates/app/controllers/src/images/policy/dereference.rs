@@ -11,6 +11,7 @@ use bumpwright_kube::{IMAGE_REPOSITORY, Object};
 use bumpwright_runtime::blocking;
 use bumpwright_scan::{Scanned, Tags, checksum};
 use serde_json::Value;
+use std::fmt::Display;
 
 /// The number of attempts to read the tags before the policy waits for another reconciliation.
 const ATTEMPTS: u32 = 4;
@@ -70,10 +71,9 @@ pub(super) async fn tags(
     for attempt in 1..=ATTEMPTS {
         let (store, scanned) = (Arc::clone(&context.tags), scanned.clone());
         // On a thread of the reconciliation, whose account the list is on.
-        let tags = blocking::ask(move || store.tags(&scanned).map_err(|error| error.to_string())).await;
-        let tags = tags
-            .flatten()
-            .map_err(|error| Error::Failure(format!("failed to read tags from database: {error}")))?;
+        let failed = |error: &dyn Display| Error::Failure(format!("failed to read tags from database: {error}"));
+        let tags = blocking::ask(move || store.tags(&scanned)).await;
+        let tags = tags.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
         let now = context.repositories.get(&object.name);
         is_empty = tags.is_empty();
         if !is_empty && is_last_scan(now.as_ref().unwrap_or(object), &tags) {

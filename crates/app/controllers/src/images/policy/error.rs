@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::clock::duration;
 
 /// The variants are the reasons of the Ready condition; each has its message.
@@ -36,6 +37,8 @@ pub(super) enum Error {
     ImageRefused { message: String, retry: Duration },
     #[error("{0}")]
     Failed(String),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     #[error("{0}")]
     Failure(String),
 }
@@ -54,7 +57,7 @@ impl Error {
             }
             Self::ImageRefused { .. } => Reason::ImageRefused,
             Self::Failed(_) => Reason::Failed,
-            Self::Failure(_) => Reason::Failure,
+            Self::Interrupted(_) | Self::Failure(_) => Reason::Failure,
         }
     }
 }
@@ -75,6 +78,7 @@ impl From<Error> for Outcome {
             | Error::PromotionDenied(_)
             | Error::DependencyNotReady(_)
             | Error::Failed(_)
+            | Error::Interrupted(_)
             | Error::Failure(_) => Self::Backoff { reason, message },
         }
     }

@@ -76,10 +76,7 @@ impl Candidates {
             }
         }
         let digest = proof.as_ref().and_then(|proof| proof.version.digest.clone());
-        let chosen = self
-            .newest(context, policy.clone(), objects, digest)
-            .await
-            .map_err(Error::Failure)?;
+        let chosen = self.newest(context, policy.clone(), objects, digest).await?;
         let is_newest = chosen
             .as_ref()
             .ok()

@@ -17,9 +17,10 @@ use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Action, Outcome, Queue, Reconcile, ReconcileRequest, Status};
-use bumpwright_scan::{Scanned, Tags, reference_of};
+use bumpwright_scan::{ScanError, Scanned, Tags, reference_of};
 use error::Error;
 use schedule::Schedule;
+use std::fmt::Display;
 
 /// Reconciles `ImageRepository` objects.
 #[derive(Debug)]
@@ -134,20 +135,16 @@ impl ImageRepositories {
         let (objects, scanned) = (plan.objects.clone(), plan.scanned.clone());
         let work = move || {
             let tags = context.scanner.tags(&repository, &objects)?;
-            let stored = context
-                .tags
-                .set(&scanned, &tags.tags)
-                .map_err(|error| error.to_string());
-            Ok(stored.map(|revision| Scan { tags, revision }))
+            let stored = context.tags.set(&scanned, &tags.tags);
+            Ok::<_, ScanError>(stored.map(|revision| Scan { tags, revision }))
         };
-        let stored = match bumpwright_runtime::blocking::ask(work).await {
-            Ok(scan) => scan.map_err(|error: bumpwright_scan::ScanError| Error::from(error))?,
-            Err(error) => Err(error),
-        };
-        stored.map_err(|error| {
+        let failed = |error: &dyn Display| {
             let canonical = &plan.canonical;
             Error::ReadOperationFailed(format!("scan failed: failed to set tags for {canonical:?}: {error}"))
-        })
+        };
+        let scanned = bumpwright_runtime::blocking::ask(work).await;
+        let stored = scanned.map_err(|error| failed(&error))??;
+        stored.map_err(|error| failed(&error))
     }
 }
 

@@ -8,6 +8,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::AccessError;
 use bumpwright_kube::ClusterError;
+use bumpwright_runtime::blocking::Interrupted;
 
 /// The text is the message of the Ready condition, in Flux's words where it has any.
 #[derive(Debug, Error)]
@@ -60,6 +61,6 @@ pub(crate) enum TargetError {
     )]
     KeptAudience(String),
     /// The object is deleted meanwhile, or the process ends.
-    #[error("{0}")]
-    Interrupted(String),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }

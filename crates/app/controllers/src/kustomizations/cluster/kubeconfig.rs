@@ -90,7 +90,7 @@ async fn request(
         place,
         account,
         is_own,
-        read_kubeconfig: |text| kubeconfig_place(text).map_err(|error| error.to_string()),
+        read_kubeconfig: |text| Ok(kubeconfig_place(text)?),
     }))
 }
 
@@ -178,7 +178,7 @@ async fn own(context: &Context) -> Result<WorkloadIdentity, TargetError> {
 
 async fn login(cloud: Cloud, request: Arc<ClusterRequest>, timeout: Duration) -> Result<ClusterLogin, TargetError> {
     let ask = move || cloud.cluster_login(&request, Deadline::after(timeout));
-    Ok(blocking::ask(ask).await.map_err(TargetError::Interrupted)??)
+    Ok(blocking::ask(ask).await??)
 }
 
 /// Source of the tokens for requests: a health check may outlast a token.

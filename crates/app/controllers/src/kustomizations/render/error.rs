@@ -6,6 +6,7 @@ use bumpwright_api::{InvalidSecret, ObjectName};
 use bumpwright_kms::TransitLoginError;
 use bumpwright_kube::ClusterError;
 use bumpwright_overlay::OverlayError;
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_sops::SecretError;
 
 /// Why a build failed.
@@ -20,8 +21,8 @@ pub(crate) enum BuildFailure {
     #[error("waited too long for another build in namespace {namespace}, which takes all of its memory")]
     Crowded { namespace: String },
     /// The object is deleted meanwhile, or the process ends.
-    #[error("{0}")]
-    Interrupted(String),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 impl BuildFailure {

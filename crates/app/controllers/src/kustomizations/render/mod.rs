@@ -16,8 +16,8 @@ use crate::mirror_uses::Owner;
 use crate::mirrors::Mirrors as MirrorFolder;
 use crate::parts::context::Context;
 use bumpwright_api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
-use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Referred, Substitution};
-use bumpwright_git::{Mirror, Remote, RemoteUrl};
+use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Referred, SubstituteFromError, Substitution};
+use bumpwright_git::{Mirror, OpenError, Remote, RemoteUrl};
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::{ClusterError, KUSTOMIZATION};
 use bumpwright_overlay::{self as overlay, NotText, Part, Stages};
@@ -107,14 +107,14 @@ async fn variables(
     configs: &Configs,
     kustomization: &Kustomization,
     post_build: &PostBuild,
-) -> Result<Variables, String> {
+) -> Result<Variables, SubstituteFromError> {
     let namespace = kustomization.metadata.namespace_or_default();
     let mut variables = Variables::default();
     for reference in &post_build.substitute_from {
         let name = ObjectName::new(namespace, &reference.name);
         let found = match find(configs, reference, &name).await {
-            Err(error) if error.is_not_found() => Ok(Referred::Missing(error.to_string())),
-            found => found.map_err(|error| error.to_string()),
+            Err(error) if error.is_not_found() => Ok(Referred::Missing(error.into())),
+            found => found.map_err(Into::into),
         };
         pipeline::add_referred(&mut variables, reference, found)?;
     }
@@ -139,17 +139,16 @@ struct RemoteBases {
 }
 
 impl Mirrors for RemoteBases {
-    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
-        let parsed = RemoteUrl::parse(url).map_err(|error| error.to_string())?;
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, OpenError> {
+        let parsed = RemoteUrl::parse(url)?;
         if !["http://", "https://", "ssh://"]
             .iter()
             .any(|scheme| url.starts_with(scheme))
         {
-            return Err(format!("{url}: a base has to be behind http, https or ssh"));
+            return Err(format!("{url}: a base has to be behind http, https or ssh").into());
         }
         let mut remote = Remote::new(parsed);
         remote.timeout = timeout;
-        let mirror = self.mirrors.mirror(&remote, &self.owner);
-        mirror.map_err(|error| error.to_string())
+        Ok(self.mirrors.mirror(&remote, &self.owner)?)
     }
 }

@@ -11,7 +11,6 @@ use bumpwright_api::ObjectName;
 use bumpwright_cloud::{Cloud, CloudError, TokenRequest, WorkloadIdentity};
 use bumpwright_http::Deadline;
 use bumpwright_kms::{LoginPaths, TRANSIT_ENGINE, TransitLogin, VaultLogins};
-use bumpwright_secret::Secret;
 
 /// The field that names the ServiceAccount.
 const FIELD: &str = "spec.decryption.serviceAccountName";
@@ -62,8 +61,7 @@ pub(crate) fn logins(
                 // The servers of the ConfigMap are the operator's choice.
                 for_chosen: false,
             };
-            let token: Result<Secret, String> = issue(&request, deadline);
-            token.map_err(|error| {
+            issue(&request, deadline).map_err(|error| {
                 format!("{OWN}: failed to create kubernetes token for controller service account '{name}': {error}")
                     .into()
             })

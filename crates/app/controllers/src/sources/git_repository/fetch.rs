@@ -1,12 +1,13 @@
 //! Fetching the commit of a GitRepository, with its files.
 
 use std::cell::OnceCell;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use super::error::Error;
 use super::store;
 use crate::mirror_uses::Owner;
-use crate::mirrors::Mirrors;
+use crate::mirrors::{MirrorError, Mirrors};
 use crate::sources::artifacts;
 use crate::sources::source::{SourceRequest, run_on_network};
 use crate::sources::status::IN_STORAGE;
@@ -78,9 +79,9 @@ fn fetch(mirrors: &Mirrors, request: &FetchRequest) -> Result<Option<FetchedComm
     let mirror = |remote: &Remote| {
         let mut remote = remote.clone();
         remote.timeout = until.left();
-        let mirror = mirrors.mirror(&remote, &owner).map_err(|error| error.to_string())?;
+        let mirror = mirrors.mirror(&remote, &owner)?;
         let job = job.get_or_init(|| Arc::new(mirror.budget().job()));
-        Ok(Arc::new(mirror.part_of(job, Some(until))))
+        Ok::<_, MirrorError>(Arc::new(mirror.part_of(job, Some(until))))
     };
     let url = remote.url.to_string();
     let wanted = Wanted {
@@ -88,18 +89,21 @@ fn fetch(mirrors: &Mirrors, request: &FetchRequest) -> Result<Option<FetchedComm
         reference: &Reference::of(spec.reference.as_ref()),
         observed: request.observed.as_deref(),
     };
-    let commit = match source::checkout(&*mirror(remote).map_err(CheckoutError::Failed)?, &wanted)? {
+    let commit = match source::checkout(
+        &*mirror(remote).map_err(|error| CheckoutError::Failed(error.to_string()))?,
+        &wanted,
+    )? {
         Seen::Same(_) => return Ok(None),
         Seen::Commit(commit) => *commit,
     };
     if request.made.as_deref() == Some(commit.revision.to_string().as_str()) {
         return Ok(Some(FetchedCommit { commit, files: None }));
     }
-    let failed = |error: String| CheckoutError::Failed(format!("unable to clone '{url}': {error}"));
-    let mut files = commit.files(&spec.sparse_checkout).map_err(|e| failed(e.to_string()))?;
+    let failed = |error: &dyn Display| CheckoutError::Failed(format!("unable to clone '{url}': {error}"));
+    let mut files = commit.files(&spec.sparse_checkout).map_err(|e| failed(&e))?;
     if spec.recurse_submodules && spec.sparse_checkout.is_empty() {
-        let module = |address: &str| mirror(&git::of_submodule(remote, address)?);
-        commit.fill_modules(&mut files, &url, &module).map_err(failed)?;
+        let module = |address: &str| Ok(mirror(&git::of_submodule(remote, address)?)?);
+        commit.fill_modules(&mut files, &url, &module).map_err(|e| failed(&e))?;
     }
     source::check_sparse(&files, &spec.sparse_checkout)?;
     let files = Some(files);

@@ -16,5 +16,5 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     let reached = git::of_source(repository, objects)?;
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached);
-    remote.map_err(Error::AuthenticationFailed)
+    remote.map_err(|error| Error::AuthenticationFailed(error.to_string()))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::error::Error;
-use super::pull::{self, RemoteError, Wanted};
+use super::pull::{self, NoIndex, RemoteError, Wanted};
 use super::source::requester;
 use crate::artifact_trees::Requester;
 use crate::dereference;
@@ -91,15 +91,13 @@ impl Repositories {
         })
     }
 
-    fn index(&self, known: &Known, remote: &Repository) -> Result<Arc<Index>, String> {
+    fn index(&self, known: &Known, remote: &Repository) -> Result<Arc<Index>, NoIndex> {
         let Some(artifact) = &known.index else {
-            let index = remote.index_within(self.sources.charts.sizes.index);
-            return index.map(Arc::new).map_err(|error| error.to_string());
+            return Ok(Arc::new(remote.index_within(self.sources.charts.sizes.index)?));
         };
         let charts = &self.sources.charts;
         let budget = self.sources.shared.settings.fetches.of(&self.requester.namespace);
-        let index = charts.indexes.get(&charts.trees, artifact, &self.requester, &budget);
-        index.map_err(|error| error.to_string())
+        Ok(charts.indexes.get(&charts.trees, artifact, &self.requester, &budget)?)
     }
 }
 

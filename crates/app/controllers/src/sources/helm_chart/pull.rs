@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::error::Error;
 use super::{http, oci};
+use crate::artifact_trees::FetchError;
+use crate::sources::oci_repository::Error as OciRepositoryError;
 use crate::sources::oci_repository::remote::remote;
 use crate::sources::registries::Registries;
 use bumpwright_api::{HelmRepository, Objects, OciRepository};
@@ -11,7 +13,8 @@ use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::Reservation;
 use bumpwright_chart::{PullError, Repository, Sizes, layer_within, oci_version, pulled};
 use bumpwright_helm::{Chart, Index};
-use bumpwright_source::{OciPick, select_layer};
+use bumpwright_registry::RegistryError;
+use bumpwright_source::{LayerError, OciPick, Unresolved, select_layer};
 
 /// Why a chart of a repository cannot be had. In Flux's words where it has any.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,34 @@ pub(crate) enum RemoteError {
     Download { version: String, why: String },
     #[error("failed to load downloaded archive of version '{version}': {why}")]
     Load { version: String, why: String },
+}
+
+/// Why a repository has no index.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoIndex {
+    /// Its server.
+    #[error(transparent)]
+    Pull(#[from] PullError),
+    /// The artifact of the HelmRepository.
+    #[error(transparent)]
+    Artifact(#[from] FetchError),
+}
+
+/// Why the layer of an OCIRepository is not a chart.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ImageChartError {
+    #[error(transparent)]
+    Repository(#[from] OciRepositoryError),
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
+    #[error(transparent)]
+    Image(#[from] RegistryError),
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    #[error(transparent)]
+    Pull(#[from] PullError),
+    #[error(transparent)]
+    Load(#[from] RemoteError),
 }
 
 /// Which chart of a repository.
@@ -83,11 +114,11 @@ pub(crate) fn of_index(
     (repository, objects): (&HelmRepository, &Objects),
     wanted: Wanted<'_>,
     held: &mut Reservation,
-    index: impl FnOnce(&Repository) -> Result<Arc<Index>, String>,
+    index: impl FnOnce(&Repository) -> Result<Arc<Index>, NoIndex>,
 ) -> Result<Chart, RemoteError> {
     let remote = http::connected(repository, objects);
     let remote = remote.map_err(|error| unreachable(wanted, &error))?;
-    let index = index(&remote).map_err(|why| unread(wanted, why))?;
+    let index = index(&remote).map_err(|why| unread(wanted, why.to_string()))?;
     let entry = index
         .chosen(wanted.name, wanted.version)
         .map_err(|why| RemoteError::Version {
@@ -113,25 +144,22 @@ pub(crate) fn of_index(
 /// The chart that the layer of an OCIRepository is. `objects` are those that it refers to.
 ///
 /// # Errors
-/// For users.
+/// [`ImageChartError`]
 pub(crate) fn of_image(
     registries: Registries<'_>,
     (repository, objects): (&OciRepository, &Objects),
     held: &mut Reservation,
-) -> Result<Chart, String> {
+) -> Result<Chart, ImageChartError> {
     let spec = &repository.spec;
-    let remote = remote(registries, repository, objects).map_err(|error| error.to_string())?;
+    let remote = remote(registries, repository, objects)?;
     let selector = spec.layer_selector.as_ref();
     let media_type = selector.map_or("", |selector| &selector.media_type);
     let chosen = remote.chosen(&OciPick::of(spec.reference.as_ref()), media_type)?;
     let revision = remote.revision(&chosen)?;
-    let image = remote
-        .image(digest_text(&revision))
-        .map_err(|error| error.to_string())?;
+    let image = remote.image(digest_text(&revision))?;
     let most = registries.shared.settings.chart_sizes.archive;
-    let archive = layer_within(&remote, select_layer(&image, selector)?, most, held);
-    let archive = archive.map_err(|error| error.to_string())?;
-    loaded(&archive, revision, held).map_err(|error| error.to_string())
+    let archive = layer_within(&remote, select_layer(&image, selector)?, most, held)?;
+    Ok(loaded(&archive, revision, held)?)
 }
 
 /// The chart in an archive whose bytes are held, and are no longer then.

@@ -131,8 +131,9 @@ fn checked(scan: IndexScan<BufWriter<Spool>>, text: Spool, memory: &Share) -> Re
         Ok(Scanned::Other(held)) => {
             let text = Text::of(text);
             let whole = text.whole(memory);
-            let read =
-                whole.and_then(|(whole, _held)| IndexDocument::read(&whole, held).map_err(|error| error.to_string()));
+            let read = whole
+                .map_err(|error| error.to_string())
+                .and_then(|(whole, _held)| IndexDocument::read(&whole, held).map_err(|error| error.to_string()));
             read.map(|document| (document, text))
         }
         Err(error) => Err(error.to_string()),

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::num::TryFromIntError;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
-use bumpwright_budget::{BudgetedWriter, Reservation, Share};
+use bumpwright_budget::{BudgetedWriter, Exceeded, Reservation, Share};
 use bumpwright_helm::IndexText;
 
 /// A file, and the disk space that it takes.
@@ -13,6 +14,20 @@ use bumpwright_helm::IndexText;
 pub(super) struct Text {
     file: File,
     _room: Reservation,
+}
+
+/// Why a text is not had in memory.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TextError {
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    #[error(transparent)]
+    NoMemory(#[from] Exceeded),
+    /// It is longer than an address.
+    #[error(transparent)]
+    Size(#[from] TryFromIntError),
+    #[error("the index is not UTF-8")]
+    NotUtf8,
 }
 
 impl Text {
@@ -24,16 +39,13 @@ impl Text {
     /// All of it in memory, on an account.
     ///
     /// # Errors
-    /// In words for the user.
-    pub(super) fn whole(&self, memory: &Share) -> Result<(String, Reservation), String> {
-        let size = self.file.metadata().map_err(|error| error.to_string())?.len();
-        let held = memory.reserve(size).map_err(|error| error.to_string())?;
-        let size = usize::try_from(size).map_err(|error| error.to_string())?;
-        let mut bytes = vec![0; size];
-        self.file
-            .read_exact_at(&mut bytes, 0)
-            .map_err(|error| error.to_string())?;
-        let text = String::from_utf8(bytes).map_err(|_| "the index is not UTF-8".to_owned())?;
+    /// [`TextError`]
+    pub(super) fn whole(&self, memory: &Share) -> Result<(String, Reservation), TextError> {
+        let size = self.file.metadata()?.len();
+        let held = memory.reserve(size)?;
+        let mut bytes = vec![0; usize::try_from(size)?];
+        self.file.read_exact_at(&mut bytes, 0)?;
+        let text = String::from_utf8(bytes).map_err(|_| TextError::NotUtf8)?;
         Ok((text, held))
     }
 }

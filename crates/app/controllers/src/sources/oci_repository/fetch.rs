@@ -13,7 +13,7 @@ use crate::sources::spool::temporary_file;
 use bumpwright_api::{OciRepository, OciRepositorySpec};
 use bumpwright_artifact::ReadError;
 use bumpwright_artifact::revision::digest_text;
-use bumpwright_budget::{Bound, Budget, Reservation};
+use bumpwright_budget::{Bound, Budget, Exceeded, Reservation};
 use bumpwright_http::NetError;
 use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_runtime::Status;
@@ -52,19 +52,29 @@ struct LayerLimits {
     artifact: Option<u64>,
 }
 
+/// A layer exceeds a limit.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum LayerTooLarge {
+    #[error("the layer has {size} bytes: {bound}")]
+    Content { size: u64, bound: Exceeded },
+    #[error("the layer has {size} bytes: more than {most} bytes in an artifact; --max-artifact-size raises the bound")]
+    Artifact { size: u64, most: u64 },
+}
+
 impl LayerLimits {
-    fn check(self, layer: &Layer, operation: Operation) -> Result<(), String> {
+    fn check(self, layer: &Layer, operation: Operation) -> Result<(), LayerTooLarge> {
         let size = layer.size;
         if size > self.content.most {
-            return Err(format!("the layer has {size} bytes: {}", self.content.exceeded()));
+            return Err(LayerTooLarge::Content {
+                size,
+                bound: self.content.exceeded(),
+            });
         }
         match self
             .artifact
             .filter(|most| operation == Operation::Copy && size > *most)
         {
-            Some(most) => Err(format!(
-                "the layer has {size} bytes: more than {most} bytes in an artifact; --max-artifact-size raises the bound"
-            )),
+            Some(most) => Err(LayerTooLarge::Artifact { size, most }),
             None => Ok(()),
         }
     }
@@ -137,8 +147,8 @@ fn pull(
             Error::OciArtifactPullFailed(message)
         }
     })?;
-    let layer =
-        source::select_layer(&image, spec.layer_selector.as_ref()).map_err(Error::OciArtifactLayerOperationFailed)?;
+    let layer = source::select_layer(&image, spec.layer_selector.as_ref());
+    let layer = layer.map_err(|error| Error::OciArtifactLayerOperationFailed(error.to_string()))?;
     let named = spec.layer_selector.as_ref().map(|selector| selector.operation.as_str());
     let operation = match named.unwrap_or_default() {
         "" | "extract" => Operation::Extract,
@@ -152,7 +162,7 @@ fn pull(
     // The manifest has the layer's size before it is pulled, and no further bytes are read.
     limits
         .check(layer, operation)
-        .map_err(|why| layer_failed(operation, &why))?;
+        .map_err(|why| layer_failed(operation, &why.to_string()))?;
     let (file, room) = spool(remote, layer, operation, folder, budget)?;
     let content = match operation {
         Operation::Copy => Content::Layer(file, room),
@@ -255,11 +265,11 @@ mod tests {
         assert_eq!(limits.check(&layer(10), Operation::Copy), Ok(()));
         assert_eq!(limits.check(&layer(100), Operation::Extract), Ok(()));
         assert_eq!(
-            limits.check(&layer(101), Operation::Extract).unwrap_err(),
+            limits.check(&layer(101), Operation::Extract).unwrap_err().to_string(),
             "the layer has 101 bytes: more than 100 bytes of content; --max-content-size raises the bound"
         );
         assert_eq!(
-            limits.check(&layer(11), Operation::Copy).unwrap_err(),
+            limits.check(&layer(11), Operation::Copy).unwrap_err().to_string(),
             "the layer has 11 bytes: more than 10 bytes in an artifact; --max-artifact-size raises the bound"
         );
     }

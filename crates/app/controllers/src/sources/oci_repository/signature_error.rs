@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::verify::MAX_IDENTITIES;
 use bumpwright_api::{InvalidSecret, ObjectName, TRUSTED_ROOT};
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_source::Unresolved;
 use bumpwright_verify::cosign::CosignError;
 use bumpwright_verify::notation::NotationError;
@@ -52,6 +53,6 @@ pub(in crate::sources) enum SignatureError {
     #[error(transparent)]
     Notation(#[from] NotationError),
     /// The object is deleted meanwhile, or the process ends.
-    #[error("{0}")]
-    Interrupted(String),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }

@@ -137,7 +137,7 @@ pub(in crate::sources) async fn verdict(
         }
         Trusted::Notation(trust) => Ok(verify_notation(&remote, &digest, &trust, now)?),
     };
-    blocking::ask(ask).await.map_err(SignatureError::Interrupted)?
+    blocking::ask(ask).await?
 }
 
 /// Whose signatures of cosign count: by the keys of a Secret, or without one by identities.

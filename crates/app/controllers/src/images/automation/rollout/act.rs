@@ -14,6 +14,7 @@ use bumpwright_git::ObjectId;
 use bumpwright_message::Era;
 use bumpwright_policy::{Closed, PolicyName};
 use bumpwright_rollout::{Blame, Failing, Failure, Handled, PutBack as Noted, Record, Retry, Step, failing_workloads};
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::{ReconcileRequest, blocking, clock};
 use bumpwright_update::settings::SettingsError;
 use bumpwright_update::{Announce, CommitMessage, PutBack, RemoteJob, Start, full_branch, run_remote, settings};
@@ -31,6 +32,12 @@ struct Delay {
 impl From<String> for Delay {
     fn from(why: String) -> Self {
         Self { why, opens: None }
+    }
+}
+
+impl From<Interrupted> for Delay {
+    fn from(error: Interrupted) -> Self {
+        error.to_string().into()
     }
 }
 

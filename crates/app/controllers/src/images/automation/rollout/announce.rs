@@ -7,14 +7,15 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::keeper::Keeper;
+use super::keeper::{Keeper, Unwritten};
 use super::{look, releases};
 use crate::images::automation::context::AutomationContext;
 use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_kube::NotListed;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_rollout::{Follower, KustomizationState, Pushed, PutBack, Record};
 use bumpwright_runtime::clock;
-use bumpwright_update::{Announce, Announced, Impact};
+use bumpwright_update::{Announce, AnnounceError, Announced, Impact};
 
 /// Records the commits of one run.
 pub(super) struct Announcer {
@@ -24,7 +25,7 @@ pub(super) struct Announcer {
     runtime: Handle,
     before: Record,
     /// Why it is not known which Kustomizations there are, if it is not.
-    unlisted: Option<String>,
+    unlisted: Option<NotListed>,
     written: Mutex<Option<Record>>,
 }
 
@@ -34,13 +35,22 @@ impl std::fmt::Debug for Announcer {
     }
 }
 
+/// Why a commit is not pushed.
+#[derive(Debug, thiserror::Error)]
+enum NotPushed {
+    #[error("the commit is not pushed, since it cannot be followed: {0}")]
+    Unlisted(NotListed),
+    #[error("the commit is not pushed, since it cannot be recorded: {0}")]
+    Unrecorded(#[from] Unwritten),
+}
+
 impl Announcer {
     pub(super) fn new(
         context: &Arc<AutomationContext>,
         automation: &Arc<ImageUpdateAutomation>,
         keeper: &Arc<Keeper>,
         before: Record,
-        unlisted: Option<String>,
+        unlisted: Option<NotListed>,
     ) -> Self {
         Self {
             context: Arc::clone(context),
@@ -60,7 +70,7 @@ impl Announcer {
 
     /// Waits until the HelmReleases are listed, if the commit changes some. They need rights that older installations
     /// do not have: without them they are not followed.
-    fn list_releases(&self, impact: Option<&Impact>) -> Result<(), String> {
+    fn list_releases(&self, impact: Option<&Impact>) -> Result<(), NotListed> {
         if impact.is_some_and(|impact| !impact.releases.is_empty()) {
             self.runtime.block_on(releases::list_releases(&self.context))
         } else {
@@ -68,18 +78,17 @@ impl Announcer {
         }
     }
 
-    fn write(&self, record: Record) -> Result<(), String> {
-        let written = self.runtime.block_on(self.keeper.write(Some(&record)));
-        written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
+    fn write(&self, record: Record) -> Result<(), NotPushed> {
+        self.runtime.block_on(self.keeper.write(Some(&record)))?;
         *self.written.lock() = Some(record);
         Ok(())
     }
 }
 
 impl Announce for Announcer {
-    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), AnnounceError> {
         if let Some(why) = &self.unlisted {
-            return Err(format!("the commit is not pushed, since it cannot be followed: {why}"));
+            return Err(NotPushed::Unlisted(why.clone()).into());
         }
         let releases = self.list_releases(commit.impact);
         let all = look::visible(&self.context, &self.automation);
@@ -108,8 +117,8 @@ impl Announce for Announcer {
         let mut record = self
             .before
             .with(pushed, followers, failing.map(|(name, _)| name.clone()).collect());
-        record.unseen_releases = releases.err().unwrap_or_default();
-        self.write(record)
+        record.unseen_releases = releases.err().map_or_else(String::new, |why| why.to_string());
+        Ok(self.write(record)?)
     }
 }
 
@@ -216,7 +225,7 @@ impl std::fmt::Debug for PutBackAnnouncer {
 }
 
 impl Announce for PutBackAnnouncer {
-    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), AnnounceError> {
         let mut record = self.announcer.before.clone();
         let before = record.put_back.take().filter(|before| before.images == self.images);
         let put_back = PutBack {
@@ -231,6 +240,6 @@ impl Announce for PutBackAnnouncer {
             return Ok(());
         }
         record.put_back = Some(put_back);
-        self.announcer.write(record)
+        Ok(self.announcer.write(record)?)
     }
 }

@@ -14,6 +14,7 @@ use bumpwright_git::{Checkout, GitError, ObjectId, Objects};
 use bumpwright_kube::{KUSTOMIZATION, Object};
 use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step, short};
 use bumpwright_rules::Rules;
+use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Ours, Place, settings};
 
@@ -137,8 +138,8 @@ pub(super) enum StepError {
     #[error(transparent)]
     Git(#[from] GitError),
     /// The automation is deleted meanwhile, or the process ends.
-    #[error("{0}")]
-    Interrupted(String),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 /// Takes the record a step further. Reads Git's objects, so it has a thread of its own.
@@ -160,7 +161,7 @@ pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &
             None => Ok((next, step)),
         }
     };
-    let (next, step) = blocking::ask(work).await.map_err(StepError::Interrupted)??;
+    let (next, step) = blocking::ask(work).await??;
     *record = next;
     Ok(step)
 }

@@ -21,7 +21,7 @@ use keeper::Keeper;
 use super::context::AutomationContext;
 use crate::images::annotations::RECORD;
 use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
-use bumpwright_kube::Object;
+use bumpwright_kube::{NotListed, Object};
 use bumpwright_rollout::{Record, Step, Summary};
 use bumpwright_runtime::{ReconcileRequest, Status, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
@@ -38,7 +38,7 @@ pub(super) struct Following {
     before: Record,
     /// Why it is not known which Kustomizations there are, or how far the HelmReleases are that are followed,
     /// if it is not.
-    unlisted: Option<String>,
+    unlisted: Option<NotListed>,
     keeper: Arc<Keeper>,
     announcer: Arc<Announcer>,
 }
@@ -175,7 +175,7 @@ pub(super) async fn look(
 ///
 /// # Errors
 /// Why it is not.
-async fn list(context: &AutomationContext, before: &Record) -> Result<(), String> {
+async fn list(context: &AutomationContext, before: &Record) -> Result<(), NotListed> {
     releases::list_kustomizations(context).await?;
     if before.is_open() && before.releases().next().is_some() {
         releases::list_releases(context).await

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::images::automation::context::AutomationContext;
-use bumpwright_kube::{Cache, ClusterError, HELM_RELEASE, KUSTOMIZATION, Kind, Object};
+use bumpwright_kube::{Cache, ClusterError, HELM_RELEASE, KUSTOMIZATION, Kind, NotListed, Object};
 use bumpwright_rollout::{FollowedRelease, KustomizationState, ReleaseState};
 use bumpwright_update::Impact;
 
@@ -24,7 +24,7 @@ const OWNER: [&str; 2] = [
 ///
 /// # Errors
 /// Why they are not; a cluster without the kind has none.
-pub(super) async fn list_kustomizations(context: &AutomationContext) -> Result<(), String> {
+pub(super) async fn list_kustomizations(context: &AutomationContext) -> Result<(), NotListed> {
     list(context, &context.kustomizations, &KUSTOMIZATION).await
 }
 
@@ -32,18 +32,18 @@ pub(super) async fn list_kustomizations(context: &AutomationContext) -> Result<(
 ///
 /// # Errors
 /// Why they are not; a cluster without the kind has none.
-pub(super) async fn list_releases(context: &AutomationContext) -> Result<(), String> {
+pub(super) async fn list_releases(context: &AutomationContext) -> Result<(), NotListed> {
     list(context, &context.releases, &HELM_RELEASE).await
 }
 
-async fn list(context: &AutomationContext, cache: &Cache, kind: &'static Kind) -> Result<(), String> {
+async fn list(context: &AutomationContext, cache: &Cache, kind: &'static Kind) -> Result<(), NotListed> {
     cache.need();
     if tokio::time::timeout(LISTED, cache.listed()).await.is_ok() {
         return Ok(());
     }
     match context.shared.cluster.resource(&kind.gvk()).await {
         Err(ClusterError::NoMatch { .. }) => Ok(()),
-        _ => cache.is_listed().map_err(|why| why.to_string()),
+        _ => cache.is_listed(),
     }
 }
 
