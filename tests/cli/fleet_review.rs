@@ -1,6 +1,7 @@
 //! `bumpwright fleet review`: a change as what it does to clusters.
 
 use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{git, run};
 use serde_json::Value;
 
@@ -225,6 +226,54 @@ fn values_of_secrets_are_in_no_output() {
         assert!(
             !text.contains("correct-horse") && !text.contains("Y29ycmVjdC"),
             "{format}\n{text}"
+        );
+    }
+}
+
+/// A registry is asked whether it has what a change brings; what cannot be asked is a note.
+#[test]
+fn an_image_that_its_registry_does_not_have_is_an_error_at_its_field() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("o/web", &["1.4.0", "1.5.0"]);
+    let image = |tag: &str| format!("{}/o/web:{tag}", registry.host());
+    let deployment = |name: &str, image: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: web}}\nspec:\n  selector: {{matchLabels: {{app: web}}}}\n  \
+             template:\n    metadata: {{labels: {{app: web}}}}\n    spec:\n      containers:\n      - name: web\n        image: {image}\n"
+        )
+    };
+    let bench = bench();
+    bench.write("apps/one.yaml", deployment("one", &image("1.4.0")));
+    bench.write("apps/two.yaml", deployment("two", &image("1.4.0")));
+    commit(&bench);
+    let review = |more: &[&str]| {
+        let ran = bench.run(&[&["fleet", "review", "--from", "main", "clusters/a"], more].concat());
+        (ran.code, ran.out + &ran.err)
+    };
+    bench.write("apps/one.yaml", deployment("one", &image("1.5.0")));
+    let (code, text) = review(&[]);
+    assert!(
+        code == 0 && !text.contains("missing-image") && !text.contains("not known"),
+        "{text}"
+    );
+    bench.write("apps/one.yaml", deployment("one", &image("1.5.1")));
+    bench.write("apps/two.yaml", deployment("two", "127.0.0.1:1/o/web:1"));
+    let (code, text) = review(&[]);
+    assert_eq!(code, 1, "{text}");
+    let missing = format!(
+        "apps/one.yaml:11:16: error[missing-image]: Deployment web/one: image {} does not exist in its registry",
+        image("1.5.1")
+    );
+    assert!(text.contains(&missing), "{missing}\n{text}");
+    assert!(
+        text.contains("note: 127.0.0.1:1: whether 1 image is there is not known: "),
+        "{text}"
+    );
+    for more in ["--images=false", "--offline"] {
+        let (code, text) = review(&[more]);
+        assert!(
+            code == 0 && !text.contains("missing-image") && !text.contains("not known"),
+            "{text}"
         );
     }
 }

@@ -57,6 +57,10 @@ pub struct Review {
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
+    /// Ask registries whether they have the images that the change brings; never with --offline
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub images: bool,
+
     /// With -o gerrit: the label that gets +1, or -1 where the exit code is 1; empty for no vote
     #[arg(long, value_name = "LABEL", default_value = "Verified")]
     pub gerrit_label: String,

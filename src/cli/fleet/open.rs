@@ -157,6 +157,7 @@ impl Opened {
     /// A version of Kubernetes that has no schemas.
     pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, CliError> {
         Ok(CheckSettings {
+            registries: None,
             schemas: reading.schemas()?,
             identity: self.settings.identity.clone(),
             threads: self.settings.threads,

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::args::{Review, ReviewOutput};
 use super::check::is_as_bad;
 use super::open;
+use super::outside::UserRegistries;
 use super::states::States;
 use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
 use crate::cli::error::CliError;
 use crate::cli::render::building;
 use crate::cli::update::{impact_block, impact_lines};
-use bumpwright_fleet::{self as fleet, State, Vote, diff};
+use bumpwright_fleet::{self as fleet, ImageRegistries, State, Vote, diff};
 use bumpwright_pages::report::{Block, Report, Section};
 
 /// There are findings.
@@ -33,7 +35,12 @@ pub(super) fn run(args: &Review) -> ExitCode {
 
 fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
     let mut states = States::open(&args.reading, base, args.to.as_deref())?;
-    let settings = states.check_settings(&args.reading)?;
+    let mut settings = states.check_settings(&args.reading)?;
+    let registries =
+        (args.images && !args.reading.offline).then(|| Arc::new(UserRegistries::new(args.reading.timeout)));
+    settings.registries = registries
+        .clone()
+        .map(|registries| registries as Arc<dyn ImageRegistries>);
     let (before, after) = states.fleets()?;
     let before = State {
         fleets: &before,
@@ -43,7 +50,9 @@ fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
         fleets: &after,
         repository: &*states.new.repository,
     };
-    Ok(fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION")))
+    let review = fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION"));
+    registries.iter().for_each(|registries| registries.report());
+    Ok(review)
 }
 
 /// The revision to compare from: the last commit that it and the other one have in common, so that what was merged

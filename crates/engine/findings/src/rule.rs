@@ -189,6 +189,12 @@ rules! {
          What to do: correct the name and namespace (default: the Kustomization's own), or remove the entry.\n\n\
          See: docs/guides/kustomizations.md";
 
+    MissingImage "missing-image" Error "A change brings an image that its registry does not have":
+        "The registry answers that it has no such image or tag: the pods cannot start. Found by `fleet review` only, which asks with your own\n\
+         logins; what cannot be asked is reported as a note.\n\n\
+         What to do: correct the name or the tag, or push the image before the change is merged.\n\n\
+         See: docs/guides/reviews.md";
+
     MissingImageRepository "missing-image-repository" Error "A policy's ImageRepository is not in the fleet":
         "`spec.imageRepositoryRef` of the ImagePolicy names an ImageRepository that nothing in the fleet defines, so the policy has no tags\n\
          to choose from, and its markers are never followed.\n\n\
@@ -342,6 +348,7 @@ impl Rule {
                 | Self::ImmutableField
                 | Self::LeftBehind
                 | Self::MajorVersion
+                | Self::MissingImage
                 | Self::OlderVersion
                 | Self::PrivilegedPod
                 | Self::Resumed

@@ -30,6 +30,7 @@ pub use build::reads::Reads;
 pub use build::settings::{Charts, GivenSource, KUSTOMIZATIONS, LeftOutReleases, OBJECTS, RenderedReleases, Settings};
 pub use build::view::{Fleet, FleetObject, MissingReference, Node, Problem, Product, ReleaseSummary};
 pub use build::walk::{ClusterObjects, NoEntry, Walked, both, view, view_cluster, walked};
+pub use changes::ImageRegistries;
 pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
 pub use release::inputs::differing;
 pub use review::{ClusterChange, Review, State, Vote, aligned, review, review_cluster};

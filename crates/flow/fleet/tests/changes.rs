@@ -77,6 +77,7 @@ fn fleet(spec: &str, files: &[(&str, &str)]) -> (Files, Fleet) {
 
 fn reviewed(before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
     let settings = CheckSettings {
+        registries: None,
         schemas: Schemas::bundled(None).unwrap(),
         identity: Identity { urls: Vec::new() },
         threads: 1,

@@ -2,6 +2,7 @@
 
 mod buckets;
 mod charts;
+mod images;
 mod network;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_source::{Reference, Unresolved};
 use bumpwright_update::git_without_fetches;
 use charts::Charts;
+pub(super) use images::UserRegistries;
 pub(super) use network::Network;
 
 /// A source that was fetched, or is being fetched.

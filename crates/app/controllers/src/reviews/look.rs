@@ -85,6 +85,8 @@ impl Look {
         };
         settings.deadline = Some(Instant::now() + LIMIT);
         let check = CheckSettings {
+            // What a request names is not asked for by the cluster.
+            registries: None,
             schemas: self.schemas,
             identity: settings.identity.clone(),
             threads: 1,

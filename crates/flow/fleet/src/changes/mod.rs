@@ -1,6 +1,7 @@
 //! What is dangerous about a change: rules about two states of a cluster, where the others look at one.
 
 mod deletion;
+mod images;
 mod immutable;
 mod pods;
 mod rights;
@@ -15,9 +16,15 @@ use crate::check::places;
 use crate::diff::{Both, Owner, Placed, owners};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
+pub use images::ImageRegistries;
 
-/// Findings about what differs between an older state of a cluster and it.
-pub(super) fn check(before: &Fleet, cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+/// Findings about what differs between an older state of a cluster and it. Without registries images are not asked for.
+pub(super) fn check(
+    before: &Fleet,
+    cluster: &Cluster<'_>,
+    registries: Option<&dyn ImageRegistries>,
+    found: &mut Vec<Finding>,
+) {
     let owners = owners(before, cluster.fleet);
     let change = Change { before, cluster };
     for owner in &owners {
@@ -31,6 +38,9 @@ pub(super) fn check(before: &Fleet, cluster: &Cluster<'_>, found: &mut Vec<Findi
     }
     deletion::check(&change, &owners, found);
     versions::check(&change, &owners, found);
+    if let Some(registries) = registries {
+        images::check(&change, &owners, registries, found);
+    }
 }
 
 /// Two states of a cluster.

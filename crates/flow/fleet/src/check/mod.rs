@@ -20,8 +20,10 @@ mod sources;
 mod values;
 mod variables;
 
+use std::sync::Arc;
+
 use super::build::view::Fleet;
-use super::changes;
+use super::changes::{self, ImageRegistries};
 use super::source::meant::Identity;
 use super::source::repository::Repository;
 use crate::automation::{annotations, automations, markers, policies};
@@ -44,6 +46,8 @@ pub struct CheckSettings {
     /// Whether an undefined variable fails the build in the cluster (gate `StrictPostBuildSubstitutions`). The builds
     /// that are checked leave it empty, so that all of them are found, each at its place.
     pub strict_substitute: bool,
+    /// Who is asked whether the images that a change brings exist; nobody without.
+    pub registries: Option<Arc<dyn ImageRegistries>>,
 }
 
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
@@ -68,7 +72,7 @@ pub(crate) fn check_since(
     let mut all = Vec::new();
     for (before, cluster) in before.iter().zip(&clusters) {
         let mut found = Vec::new();
-        changes::check(before, cluster, &mut found);
+        changes::check(before, cluster, settings.registries.as_deref(), &mut found);
         all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
     }
     for cluster in &clusters {

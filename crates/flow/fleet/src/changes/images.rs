@@ -1,0 +1,102 @@
+//! Images that their registries do not have: their pods cannot start.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use serde_json::Value;
+
+use super::{Change, Changed};
+use crate::beside::beside;
+use crate::diff::Owner;
+use crate::verify::images::{Workload, images};
+use bumpwright_findings::{Finding, Rule};
+
+/// The most images of a change that are asked for.
+const MOST: usize = 500;
+/// The most requests at a time.
+const REQUESTS: usize = 16;
+
+/// The registries of images.
+pub trait ImageRegistries: Debug + Send + Sync {
+    /// Whether its registry has an image; none if that cannot be known, which is then for the caller to report. It is called from several threads, and has to
+    /// return in bounded time.
+    fn has(&self, image: &str) -> Option<bool>;
+}
+
+/// Findings about images that a change brings: one for each.
+pub(super) fn check(
+    change: &Change<'_>,
+    owners: &[Owner<'_>],
+    registries: &dyn ImageRegistries,
+    found: &mut Vec<Finding>,
+) {
+    let mut new: BTreeMap<String, Vec<Changed<'_>>> = BTreeMap::new();
+    for owner in owners {
+        for object in owner.objects.iter().map(|both| both.of(owner)) {
+            for image in new_images(&object) {
+                new.entry(image).or_default().push(object);
+            }
+        }
+    }
+    let new: Vec<_> = new.into_iter().take(MOST).collect();
+    let absent = beside(
+        REQUESTS,
+        &new,
+        || (),
+        |(), (image, objects)| (registries.has(image) == Some(false)).then_some((image, objects)),
+    );
+    let mut absent: Vec<_> = absent.into_iter().flatten().collect();
+    absent.sort_by_key(|(image, _)| *image);
+    for (image, objects) in absent {
+        let Some(first) = objects.first() else { continue };
+        let others = match objects.len() {
+            1 => String::new(),
+            count => format!(", in {count} objects"),
+        };
+        let pointer = first
+            .new_value()
+            .and_then(|object| field_of(object, first.kind(), image));
+        found.push(change.at(
+            Rule::MissingImage,
+            first,
+            &pointer.unwrap_or_default(),
+            format!("image {image} does not exist in its registry{others}"),
+        ));
+    }
+}
+
+/// The images of a workload that it does not have in the older state. Those of unknown kinds may be anything.
+fn new_images(object: &Changed<'_>) -> Vec<String> {
+    let (group, kind) = object.kind();
+    let (Some(workload), Some(new)) = (Workload::of(group, kind), object.new_value()) else {
+        return Vec::new();
+    };
+    let old = object
+        .old_value()
+        .map(|old| images(old, Some(workload)))
+        .unwrap_or_default();
+    let product = object.new.and_then(|placed| placed.node.product.as_ref().ok());
+    let is_hidden = |image: &str| product.is_some_and(|product| product.hides(image));
+    let is_old = |image: &String| old.values().any(|old| old == image);
+    let mut new: Vec<String> = images(new, Some(workload)).into_values().collect();
+    new.sort();
+    new.dedup();
+    new.retain(|image| !is_old(image) && !is_hidden(image));
+    new
+}
+
+/// The pointer to a container's image.
+fn field_of(object: &Value, (group, kind): (&str, &str), image: &str) -> Option<String> {
+    let template = match Workload::of(group, kind)? {
+        Workload::Pod => "",
+        _ if kind == "CronJob" => "/spec/jobTemplate/spec/template",
+        _ => "/spec/template",
+    };
+    ["containers", "initContainers"].into_iter().find_map(|list| {
+        let list = format!("{template}/spec/{list}");
+        let containers = object.pointer(&list)?.as_array()?;
+        let is_it = |container: &Value| container.get("image").and_then(Value::as_str) == Some(image);
+        let at = containers.iter().position(is_it)?;
+        Some(format!("{list}/{at}/image"))
+    })
+}

@@ -1,0 +1,93 @@
+//! Whether registries have the images of a change, asked with the user's own logins.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::cli::console::say;
+use bumpwright_api::GoDuration;
+use bumpwright_cloud::TokenCache;
+use bumpwright_connect::registry::Registries;
+use bumpwright_fleet::ImageRegistries;
+use bumpwright_http::{Deadline, Job, Peer, Sent};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_registry::{LoginError, LoginLocations, UserKeychain};
+
+/// The time limit of one image.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The registries of a command.
+#[derive(Debug)]
+pub(in crate::cli::fleet) struct UserRegistries {
+    registries: Registries,
+    logins: OnceLock<Result<UserKeychain, LoginError>>,
+    /// Images that are not known, by their registry, and why the first one is not.
+    unknown: Mutex<BTreeMap<String, (usize, String)>>,
+    limit: Duration,
+}
+
+impl UserRegistries {
+    /// No image takes longer than `limit`.
+    pub(in crate::cli::fleet) fn new(limit: Option<GoDuration>) -> Self {
+        Self {
+            registries: Registries::new(TokenCache::default(), Sent::default()),
+            logins: OnceLock::new(),
+            unknown: Mutex::default(),
+            limit: limit.map_or(LIMIT, |limit| limit.as_std().min(LIMIT)),
+        }
+    }
+
+    /// Reports which images are not known.
+    pub(in crate::cli::fleet) fn report(&self) {
+        for (registry, (count, why)) in std::mem::take(&mut *self.unknown.lock()) {
+            let images = if count == 1 {
+                "1 image is"
+            } else {
+                &format!("{count} images are")
+            };
+            say(
+                "note",
+                &format!("{registry}: whether {images} there is not known: {why}"),
+            );
+        }
+    }
+
+    fn asked(&self, image: &Reference) -> Result<bool, String> {
+        let logins = self
+            .logins
+            .get_or_init(|| UserKeychain::load(&LoginLocations::from_environment()));
+        let logins = logins.as_ref().map_err(ToString::to_string)?;
+        let login = logins.login(image).map_err(|error| error.to_string())?;
+        let peer = Peer {
+            timeout: self.limit,
+            ..Peer::default()
+        };
+        let registry = self.registries.of(image, &peer, false);
+        let asked = Job::within(self.limit, || {
+            registry.digest(image, &login, Deadline::after(self.limit))
+        });
+        match asked {
+            Ok(_) => Ok(true),
+            Err(error) if error.status() == Some(404) => Ok(false),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl ImageRegistries for UserRegistries {
+    fn has(&self, image: &str) -> Option<bool> {
+        // One that is not valid is a matter of the schema.
+        let reference = Reference::parse(image, Validation::Weak).ok()?;
+        match self.asked(&reference) {
+            Ok(has) => Some(has),
+            Err(why) => {
+                let mut unknown = self.unknown.lock();
+                let entry = unknown.entry(reference.registry().to_owned());
+                entry.or_insert((0, why)).0 += 1;
+                None
+            }
+        }
+    }
+}
