@@ -1,5 +1,5 @@
 //! Citations in comments resolve in `docs/`: rules and decisions by number, pages by path, their entries by name. And the files
-//! named in documents exist.
+//! named in documents exist. Comments and pages keep to what docs/style.md says, as far as a pattern can find it.
 //!
 //! `faults` and `lost` are pure functions over paths and texts, with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -33,6 +33,20 @@ const GONE: &[(&str, &str)] = &[
     ("GIT.md", "crates/peer/git/README.md"),
     ("QUIRKS", "a page of docs/behaviour/"),
 ];
+
+/// Phrases, and plain ones (docs/style.md).
+const DIALECT: &[(&str, &str)] = &[
+    (" anew", "again, or recreate"),
+    ("stands twice", "is defined twice"),
+    ("is told", "is reported"),
+    ("are told", "are reported"),
+    ("goes on on", "continues on"),
+    ("is none of them", "is not one of them"),
+];
+/// What may follow `told`: telling apart, and telling somebody.
+const TOLD: [&str; 9] = ["apart", "to", "the", "why", "of", "their", "by", "from", "in"];
+/// Where they may be: what others wrote, and what has happened.
+const AS_WRITTEN: [&str; 3] = ["docs/style.md", "docs/behaviour/", "fixtures/"];
 
 #[test]
 fn what_is_cited_is_in_the_docs() {
@@ -152,10 +166,24 @@ fn faults(files: &[(String, String)]) -> Vec<String> {
                 .filter(|(name, _)| cited.contains(name))
                 .map(|(name, instead)| format!("{name} is not in this repository; cite {instead}"));
             let found = gone.chain(names_a_file_of_old(cited)).chain(docs.faults_of(cited));
+            let found = found.chain(dialect(path, cited));
             faults.extend(found.map(|fault| format!("{path}:{}: {fault}", index + 1)));
         }
     }
     faults
+}
+
+/// Phrases of comments and pages for which there are plain ones.
+fn dialect<'t>(path: &str, text: &'t str) -> impl Iterator<Item = String> + 't {
+    let is_prose = path.ends_with(".rs") || path.starts_with("docs/");
+    let is_ours = is_prose && !AS_WRITTEN.iter().any(|place| path.starts_with(place)) && !path.starts_with("tests/");
+    let phrases = DIALECT.iter().filter(move |_| is_ours);
+    phrases.filter_map(move |(phrase, instead)| {
+        let (_, rest) = text.split_once(phrase)?;
+        let next = rest.split_whitespace().next().unwrap_or_default();
+        let is_fine = phrase.ends_with("told") && (TOLD.contains(&next) || rest.starts_with(char::is_alphabetic));
+        (!is_fine).then(|| format!("{phrase:?} in plain words: {instead} (docs/style.md)"))
+    })
 }
 
 /// The part of a line that cites: of code the comment, of prose and of Python, whose comments are strings too, all.
@@ -274,6 +302,14 @@ mod checker {
         ] {
             assert_eq!(check("src/a.rs", line), Vec::<String>::new(), "{line}");
         }
+    }
+
+    #[test]
+    fn asks_for_plain_words() {
+        let found = |text: &str| dialect("crates/engine/edit/src/lib.rs", text).collect::<Vec<_>>();
+        assert_eq!(found("// It is told once."), ["\"is told\" in plain words: is reported (docs/style.md)"]);
+        assert!(found("// They are told apart by name, and a caller is told why.").is_empty());
+        assert_eq!(dialect("docs/style.md", "it is told").count(), 0);
     }
 
     #[test]
