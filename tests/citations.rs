@@ -307,7 +307,10 @@ mod checker {
     #[test]
     fn asks_for_plain_words() {
         let found = |text: &str| dialect("crates/engine/edit/src/lib.rs", text).collect::<Vec<_>>();
-        assert_eq!(found("// It is told once."), ["\"is told\" in plain words: is reported (docs/style.md)"]);
+        assert_eq!(
+            found("// It is told once."),
+            ["\"is told\" in plain words: is reported (docs/style.md)"]
+        );
         assert!(found("// They are told apart by name, and a caller is told why.").is_empty());
         assert_eq!(dialect("docs/style.md", "it is told").count(), 0);
     }

@@ -26,7 +26,7 @@ pub(super) fn print_styled(text: &str) -> io::Result<()> {
     to(&mut anstream::stdout(), text.as_bytes())
 }
 
-/// Prints text of an output that goes on, as [`print_styled`]; false once its reader is gone.
+/// Prints text of an output that continues, as [`print_styled`]; false once its reader is gone.
 ///
 /// # Errors
 /// As [`print`].

@@ -21,7 +21,7 @@ impl OwnServers {
     /// The given ones; else that of `target`; else those of the remotes of the clone in the working folder.
     ///
     /// # Errors
-    /// One that is given is no address.
+    /// One that is given is not an address.
     pub fn of(given: &[String], target: Option<&str>) -> Result<Self, CliError> {
         let mut own = Self::default();
         for text in given {

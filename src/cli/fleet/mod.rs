@@ -144,7 +144,7 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
     patches(fleets, is_wanted).for_each(|warning| say("warning", &warning));
 }
 
-/// The warnings of a build, but for those that are told once for all Kustomizations.
+/// The warnings of a build, but for those that are reported once for all Kustomizations.
 fn warnings(product: &Product) -> impl Iterator<Item = &String> {
     product.warnings.iter().filter(|warning| !is_unmatched_patch(warning))
 }

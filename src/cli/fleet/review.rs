@@ -56,7 +56,7 @@ fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
 }
 
 /// The revision to compare from: the last commit that it and the other one have in common, so that what was merged
-/// meanwhile is no change.
+/// meanwhile is not a change.
 fn base(args: &Review) -> Result<String, CliError> {
     let Some(root) = open::disk(&args.reading)? else {
         return Ok(args.from.clone());

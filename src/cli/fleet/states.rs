@@ -50,7 +50,7 @@ impl States {
         self.new.check_settings(reading)
     }
 
-    /// The clusters of either, in the same order. What cannot be read in a fleet is told.
+    /// The clusters of either, in the same order. What cannot be read in a fleet is reported.
     ///
     /// # Errors
     /// An entry that cannot be read; for users.

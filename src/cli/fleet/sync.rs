@@ -20,7 +20,7 @@ pub(super) fn tell(opened: &Opened, fleets: &[Fleet]) {
     }
 }
 
-/// That a folder is no cluster, but has some below it: all that they reconcile would be passed over.
+/// That a folder is not a cluster, but has some below it: all that they reconcile would be passed over.
 ///
 /// # Errors
 /// For users.

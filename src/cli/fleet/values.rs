@@ -34,7 +34,7 @@ pub(in crate::cli) struct ChartPlaces<'a> {
     pub(in crate::cli) charts: Option<PathBuf>,
 }
 
-/// What the releases in files of YAML make of their values; nothing where there is none, or no repository.
+/// What the releases in files of YAML make of their values; nothing if absent, or no repository.
 pub(in crate::cli) fn image_values(files: &Files<'_>, places: &ChartPlaces<'_>) -> Rendered {
     let objects: Vec<FleetObject> = files.parsed.iter().flat_map(|file| objects(file.text)).collect();
     let is_release = |object: &FleetObject| group_kind(&object.value) == ("helm.toolkit.fluxcd.io", "HelmRelease");
@@ -118,7 +118,7 @@ fn objects(text: &str) -> Vec<FleetObject> {
         let (group, kind) = group_kind(object);
         matches!(group, "helm.toolkit.fluxcd.io" | "source.toolkit.fluxcd.io") || (group, kind) == ("", "ConfigMap")
     };
-    // What does not parse is told elsewhere.
+    // What does not parse is reported elsewhere.
     let nodes = bumpwright_yaml::read_resources(text.as_bytes(), FileId::NONE).unwrap_or_default();
     let values = nodes
         .into_iter()

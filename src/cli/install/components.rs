@@ -14,7 +14,7 @@ pub(in crate::cli) struct Components {
     pub webhooks: bool,
 }
 
-/// Why these are no components.
+/// Why these are not components.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::cli) enum ComponentsError {
     #[error("--components: {0:?} is none of {NAMES}; all stands for all but helm and webhooks")]

@@ -170,7 +170,7 @@ pub(super) fn definition(kind: &Kind) -> String {
     format!("{}.{}", kind.plural, kind.group)
 }
 
-/// A text in JSON; empty when there is none.
+/// A text in JSON; empty if absent.
 pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

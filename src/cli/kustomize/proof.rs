@@ -59,7 +59,7 @@ impl Prover {
     /// It cannot be rewritten; what to add to its path.
     pub(super) fn fix(&mut self, path: &Path, text: &str) -> Result<Fixed, CliError> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        // What spans lines is no path.
+        // What spans lines is not a path.
         let is_file = |name: &str| !name.contains('\n') && folder.join(name).is_file();
         let fixed = |kept: &[&str]| fix(text, &is_file, kept).map_err(|refused| CliError::new(format!(":{refused}")));
         let Some(whole) = fixed(&[])? else {
@@ -115,7 +115,7 @@ impl Prover {
         })
     }
 
-    /// The folders whose builds say whether a file may be changed: its own, or where that is no build, such as a
+    /// The folders whose builds say whether a file may be changed: its own, or where that is not a build, such as a
     /// component, those that read it.
     fn users(&mut self, file: &str) -> Vec<String> {
         let own = Path::new(file).parent().and_then(real).unwrap_or_default();

@@ -75,7 +75,7 @@ impl Charts {
             }
         }
         let count = wanted.len();
-        // A name alone is no version.
+        // A name alone is not a version.
         let has_version = known.fields.values().any(|part| *part != Part::Name);
         for (start, part) in known.fields.iter().filter(|_| has_version) {
             wanted.entry(*start).or_insert_with(|| Setter {

@@ -21,7 +21,7 @@ struct Row {
     path: String,
     line: usize,
     column: usize,
-    /// `namespace/name`; empty for a comment that is no marker.
+    /// `namespace/name`; empty for a comment that is not a marker.
     policy: String,
     /// What of the image the field holds.
     part: &'static str,

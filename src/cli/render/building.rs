@@ -118,7 +118,7 @@ pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl,
     })
 }
 
-/// The last commit that two revisions of the repository of a folder have in common; none if there is none, as
+/// The last commit that two revisions of the repository of a folder have in common; none if absent, as
 /// in a shallow clone.
 pub(in crate::cli) fn merge_base(folder: &str, one: &str, other: &str) -> Option<String> {
     git(folder, &["merge-base", "--end-of-options", one, other]).ok()

@@ -50,7 +50,7 @@ fn try_run(args: &UiCommand) -> Result<(), CliError> {
 
 async fn look(args: &UiCommand, settings: UiSettings) -> Result<(), CliError> {
     let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone()).await?;
-    // One answer before anything is served: a wrong address or a login that is over is told here.
+    // One answer before anything is served: a wrong address or a login that is over is reported here.
     cluster.version().await?;
     let server = Server::bind(&settings.address, "pages", "--ui-addr").await;
     let server = server?.ok_or("--ui-addr is empty")?;

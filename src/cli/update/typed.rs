@@ -102,7 +102,7 @@ impl<'a> Typed<'a> {
     }
 
     /// Those policies of `--set` that the run has to find a marker for. Of several automations each has markers
-    /// of its own: what is left is told at the end.
+    /// of its own: what is left is reported at the end.
     pub(super) fn asked(&self) -> BTreeSet<PolicyName> {
         if self.objects.automations().nth(1).is_some() {
             BTreeSet::new()

@@ -40,7 +40,7 @@ enum Listed {
     Denied(String),
 }
 
-/// Reads all objects, with their events in the namespace, or in all. What is told of an object depends on those of
+/// Reads all objects, with their events in the namespace, or in all. What is reported of an object depends on those of
 /// other namespaces, so they are read too where the reader may.
 ///
 /// # Errors

@@ -44,14 +44,14 @@ impl Call {
         self.method == Method::POST
     }
 
-    /// A field of the form that was sent; empty when there is none.
+    /// A field of the form that was sent; empty if absent.
     pub(super) fn field(&self, name: &str) -> Zeroizing<String> {
         let mut pairs = form_urlencoded::parse(&self.body);
         let found = pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()));
         Zeroizing::new(found.unwrap_or_default())
     }
 
-    /// A parameter of the query; empty when there is none.
+    /// A parameter of the query; empty if absent.
     pub(super) fn parameter(&self, name: &str) -> String {
         let mut pairs = form_urlencoded::parse(self.query.as_bytes());
         pairs

@@ -31,7 +31,7 @@ pub(super) fn page(call: &Call, status: u16, html: String) -> Response<Body> {
     response
 }
 
-/// A line of text, for what is no browser or has no page.
+/// A line of text, for what is not a browser or has no page.
 pub(super) fn text(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = secured(Response::new(Body::from(format!("{text}\n"))));
     *response.status_mut() = status;

@@ -417,7 +417,7 @@ mod tests {
                 let before = forgotten.load(Ordering::SeqCst);
                 assert_eq!(snapshots.current().await.left_out, Vec::<String>::new());
                 opened(&open, all, Some(&snapshots)).await;
-                // Each look begins the time anew.
+                // Each look begins the time again.
                 let last = Instant::now();
                 snapshots.current().await;
                 opened(&open, 0, None).await;

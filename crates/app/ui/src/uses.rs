@@ -1,5 +1,5 @@
 //! Which images the objects of Kustomizations at a standstill have: read with the rights of the process, whatever may
-//! not be read stays unknown. What is told of it is a yes or no to those who see the Kustomization and the policy.
+//! not be read stays unknown. What is reported of it is a yes or no to those who see the Kustomization and the policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What one person sees: a snapshot without everything else, and what is told of it. People with equal
+//! What one person sees: a snapshot without everything else, and what is reported of it. People with equal
 //! rights share a view.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -23,7 +23,7 @@ pub(super) struct View {
     sight: Sight,
     pub(super) world: Arc<World>,
     pub(super) overview: Overview,
-    /// Differs when what is told differs.
+    /// Differs when what is reported differs.
     mark: [u8; 32],
     /// What is left out, and why.
     pub(super) left_out: Vec<String>,

@@ -60,7 +60,7 @@ pub(crate) struct Draft<'a> {
     /// By file: where the fields begin that can have a marker, as far as that is known.
     free: BTreeMap<usize, BTreeSet<usize>>,
     remarks: Vec<(At, Remark)>,
-    /// What is told once, and where it holds.
+    /// What is reported once, and where it holds.
     told_once: BTreeMap<&'static str, Vec<At>>,
 }
 

@@ -28,7 +28,7 @@ pub struct SourceFile {
 #[derive(Debug)]
 pub struct Parsed<'a> {
     pub source: &'a SourceFile,
-    /// Empty when it is no text.
+    /// Empty when it is not text.
     pub text: &'a str,
     /// Its documents, those before an error too.
     pub documents: Vec<Rc<Node>>,

@@ -8,7 +8,7 @@ use std::fmt;
 /// The revision of a source: a reference and a hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Revision {
-    /// The branch, tag or reference; empty when there is none.
+    /// The branch, tag or reference; empty if absent.
     pub name: String,
     /// The algorithm of the hash.
     pub algorithm: Algorithm,

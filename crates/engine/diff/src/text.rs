@@ -68,7 +68,7 @@ fn cut(value: &str, from: usize) -> String {
 }
 
 /// `{"version":1,"objects":[{"group","kind","namespace","name","change":"added"|"removed"|"changed","fields":[{"path","old","new"}]}]}`;
-/// `old` and `new` are the values, null if there is none.
+/// `old` and `new` are the values, null if absent.
 #[must_use]
 pub fn to_json(differences: &[Difference]) -> Value {
     let objects: Vec<Value> = differences.iter().map(object).collect();
@@ -89,7 +89,7 @@ fn object(difference: &Difference) -> Value {
     })
 }
 
-/// `{"path","old","new"}`: the values, null if there is none.
+/// `{"path","old","new"}`: the values, null if absent.
 #[must_use]
 pub fn field_to_json(field: &Field) -> Value {
     let value = |text: &Option<String>| {

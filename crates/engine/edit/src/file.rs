@@ -135,7 +135,7 @@ impl FromStr for Formats {
     }
 }
 
-/// A name that is no format's.
+/// A name that is not a format's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownFormat(String);
 

@@ -18,7 +18,7 @@ pub struct Baseline {
     known: Vec<Known>,
 }
 
-/// A file that is no baseline.
+/// A file that is not a baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// It does not parse.
@@ -111,7 +111,7 @@ impl Baseline {
     /// Reads a file.
     ///
     /// # Errors
-    /// It is no baseline, or one of another version.
+    /// It is not a baseline, or one of another version.
     pub fn read(text: &[u8]) -> Result<Self, BaselineError> {
         let document: Document = serde_json::from_slice(text)?;
         match document.version {

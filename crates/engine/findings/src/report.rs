@@ -35,7 +35,7 @@ impl Report {
     }
 
     /// The same where what a baseline has is accepted, too; `name` is that of its file. What it has and what is not
-    /// there any more is told.
+    /// there any more is reported.
     #[must_use]
     pub fn accepting(mut self, baseline: &Baseline, name: &str) -> Self {
         let gone = baseline.accept(&mut self.findings, name);
@@ -309,7 +309,7 @@ pub(crate) mod tests {
         // Of two that are one, both have to be accepted.
         let both = |other: Finding| Report::new(vec![accepted(one.clone()), other], [], "").accepted();
         assert_eq!((both(one.clone()), both(accepted(one.clone()))), (0, 1));
-        // What a baseline has is accepted as well, and what is gone from it is told.
+        // What a baseline has is accepted as well, and what is gone from it is reported.
         let baseline = Baseline::of(&[other.clone(), Finding::new(Rule::Limit, "l")]);
         let report = Report::new(vec![one, other], [], "").accepting(&baseline, "b.json");
         assert_eq!(report.summary(), "1 error, 1 note in 0 Kustomizations, 1 accepted");

@@ -59,7 +59,7 @@ impl Capabilities {
     /// The usual ones for another version of Kubernetes, unless it is empty, and with more versions of APIs.
     ///
     /// # Errors
-    /// Helm's, for a text that is no version.
+    /// Helm's, for a text that is not a version.
     pub fn of<'t>(kube_version: &str, more: impl IntoIterator<Item = &'t str>) -> Result<Self, CapabilitiesError> {
         let mut capabilities = Self::default();
         if !kube_version.is_empty() {

@@ -110,7 +110,7 @@ const fn is_none(count: &usize) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectAction {
-    /// It is new. A ConfigMap whose generated name has another hash is not: it is told as one that changes.
+    /// It is new. A ConfigMap whose generated name has another hash is not: it is reported as one that changes.
     Created,
     /// Some of its fields change.
     #[default]

@@ -11,7 +11,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// The string at a path of keys; empty where there is none.
+    /// The string at a path of keys; empty if absent.
     fn text(&self, path: &[&str]) -> &str {
         let value = path.iter().try_fold(&self.value, |value, key| value.get(key));
         value.and_then(Value::as_str).unwrap_or_default()

@@ -112,7 +112,7 @@ impl World {
         found
     }
 
-    /// What is to be said of an object that is no consequence of others; `held_up` are not ready because of it.
+    /// What is to be said of an object that is not a consequence of others; `held_up` are not ready because of it.
     fn of_object(&self, id: &Id, readiness: &Readiness, waiting: &Waiting, held_up: Vec<Id>) -> Option<Attention> {
         let severity = self.severity(readiness, !held_up.is_empty())?;
         Some(Attention {

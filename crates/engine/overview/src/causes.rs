@@ -38,7 +38,7 @@ impl Causes {
         Self { because, waiting }
     }
 
-    /// Whether it waits for something that is told: each way from it ends at an object that waits for nothing,
+    /// Whether it waits for something that is reported: each way from it ends at an object that waits for nothing,
     /// or in a circle.
     pub(crate) fn is_consequence(&self, id: &Id) -> bool {
         self.because.contains_key(id)
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(told(&causes(&[("a", &["b"]), ("b", &["a"])])), ["a b"]);
         assert_eq!(told(&causes(&[("a", &["a"])])), ["a"]);
         assert!(told(&causes(&[("a", &["b"]), ("b", &["c"])])).is_empty());
-        // Of what leads into a circle the circle alone is told.
+        // Of what leads into a circle the circle alone is reported.
         assert_eq!(told(&causes(&[("a", &["c"]), ("b", &["c"]), ("c", &["b"])])), ["b c"]);
         let two = causes(&[("a", &["b"]), ("b", &["a"]), ("c", &["d"]), ("d", &["c", "a"])]);
         assert_eq!(told(&two), ["a b", "c d"]);

@@ -18,7 +18,7 @@ use bumpwright_rollout::short;
 /// How far back, in seconds.
 const DAY: i64 = 86_400;
 
-/// The most changes that are told.
+/// The most changes that are reported.
 const CHANGES: usize = 500;
 
 /// The most that is told of one automation.

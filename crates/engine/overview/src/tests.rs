@@ -411,7 +411,7 @@ fn changes_come_from_statuses_where_no_event_tells_them() {
     }
     world.now += 86_400;
     assert!(world.changes().is_empty());
-    // The last commit is told, however old.
+    // The last commit is reported, however old.
     assert!(world.runs(&name("fs/auto")).iter().any(|run| run.commit == COMMIT));
 }
 

@@ -38,7 +38,7 @@ pub struct TracedImage {
     pub image: String,
     /// How far it is.
     pub stage: Stage,
-    /// Why it is no further.
+    /// Why it is not further.
     pub why: String,
     /// Whether the object is known to have it.
     pub is_known: bool,

@@ -110,7 +110,7 @@ pub struct World {
 
 impl World {
     /// Leaves the objects of the namespaces for which `may_see` is true. Call it before anything is told to somebody:
-    /// what is told of an object is made of all the others that are there.
+    /// what is reported of an object is made of all the others that are there.
     #[must_use]
     pub fn only(self, may_see: impl Fn(&str) -> bool) -> Self {
         self.visible(|_, namespace| may_see(namespace))

@@ -201,7 +201,7 @@ fn path(f: &mut fmt::Formatter<'_>, parts: &[&str]) -> fmt::Result {
     Ok(())
 }
 
-/// A part of a path without `%XX`; none where that is no text.
+/// A part of a path without `%XX`; none where that is not text.
 fn decoded(part: &str) -> Option<String> {
     let mut out = Vec::with_capacity(part.len());
     let mut bytes = part.bytes();

@@ -50,7 +50,7 @@ impl LatestRef {
     /// [`InvalidImage`] for characters or lengths that a registry, repository, tag or digest cannot have.
     pub fn check(&self) -> Result<(), InvalidImage> {
         let text = match (self.tag.as_str(), &self.digest) {
-            // An empty tag is no tag, not the default one.
+            // An empty tag is not a tag, not the default one.
             ("", None) => format!("{}:", self.name),
             _ => self.to_string(),
         };

@@ -1,4 +1,4 @@
-//! Versions that are no tags of a registry: charts have build metadata behind a `+`, Git tags also `/` and `@`.
+//! Versions that are not tags of a registry: charts have build metadata behind a `+`, Git tags also `/` and `@`.
 
 use bumpwright_semver::Version;
 

@@ -1,4 +1,4 @@
-//! Versions that are no tags of containers' images: of charts in HelmReleases, `Chart.yaml`, `helmCharts` of
+//! Versions that are not tags of containers' images: of charts in HelmReleases, `Chart.yaml`, `helmCharts` of
 //! kustomizations and Applications of Argo CD, and the tags of Flux's sources.
 
 use thiserror::Error;
@@ -254,7 +254,7 @@ fn git_repository(spec: &Node, own: String) -> Option<Found<'_>> {
     })
 }
 
-/// The charts of an Application, whose address has a scheme only where it is no registry.
+/// The charts of an Application, whose address has a scheme only where it is not a registry.
 fn argo_charts(spec: &Node) -> Vec<Found<'_>> {
     let several = spec.field("sources").map(Node::items).unwrap_or_default();
     let sources = spec

@@ -84,7 +84,7 @@ fn apart(mut raw: Raw, node: &Node) -> Raw {
     raw
 }
 
-/// A scalar that says something. A tag may be empty, which is told.
+/// A scalar that says something. A tag may be empty, which is reported.
 fn scalar<'n>(node: &'n Node, key: &str, keys: &ImageKeys) -> Option<(&'n str, usize)> {
     let value = node.get(key)?;
     let text = value.text()?;

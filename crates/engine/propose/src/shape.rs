@@ -6,7 +6,7 @@ use super::error::{Misfit, NoShape};
 use super::pattern::{Ceiling, Choice, choices};
 use super::tag::{Piece, REQUESTS, Tag, could_be_commit, is_date, is_tag, split};
 
-/// How many of the other series are told.
+/// How many of the other series are reported.
 const OTHERS: usize = 3;
 
 /// A policy that fits the tag in use, with its reasons.

@@ -168,7 +168,7 @@ fn words_of_any_length_are_told_in_few() {
     for said in [revision, container] {
         assert!(said.contains("xxx") && said.len() < 1000, "{} bytes", said.len());
     }
-    // They differ behind what is told.
+    // They differ behind what is reported.
     status["lastAppliedRevision"] = json!(format!("{long}x"));
     assert!(Inventory::of(&status, 3).is_err());
     let mut status = kustomization();

@@ -49,7 +49,7 @@ pub struct Seen {
     pub now: i64,
     /// The tip of the reconciled branch; empty when it is not known.
     pub tip: String,
-    /// The commit of the source's artifact; empty when there is none.
+    /// The commit of the source's artifact; empty if absent.
     pub source: String,
     /// All Kustomizations that the automation sees, by `namespace/name`.
     pub kustomizations: BTreeMap<String, KustomizationState>,

@@ -90,7 +90,7 @@ pub(crate) const FAILURES: [&str; 6] = [
 ];
 
 impl Record {
-    /// Goes on with what was seen.
+    /// Continues with what was seen.
     pub fn step(&mut self, seen: &Seen, revisions: &dyn Revisions, limits: Limits) -> Step {
         let mut step = Step::default();
         if !self.is_open() {

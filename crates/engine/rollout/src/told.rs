@@ -6,7 +6,7 @@ use bumpwright_gostd::Time;
 /// How a rollout stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It goes on.
+    /// It continues.
     Progressing,
     /// All Kustomizations are healthy with the images.
     Succeeded,

@@ -151,7 +151,7 @@ fn chosen(rules: &[(usize, &Rule)], documents: &[Value], (work, path): (&Work, &
 
 /// A field may be named by several rules with a condition; of others the first one counts.
 fn add(choice: &mut Choice, scalar: usize, setter: Setter, (number, image): (usize, Option<String>)) {
-    // One more than may be: it is told then.
+    // One more than may be: it is reported then.
     if choice.len() > MOST {
         return;
     }

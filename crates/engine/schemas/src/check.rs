@@ -16,7 +16,7 @@ use super::words::{shown, type_of};
 
 /// Depth of an object. The server refuses deeper ones as well.
 const MAX_DEPTH: usize = 1000;
-/// Violations of one object that are told.
+/// Violations of one object that are reported.
 const MAX_VIOLATIONS: usize = 100;
 /// Depth of lists inside of lists; real ones have one.
 const MAX_LIST_DEPTH: usize = 8;

@@ -227,7 +227,7 @@ fn of_items(rules: &Rules, items: &[Value], found: &mut Vec<Broken>) {
     for (at, item) in items.iter().enumerate() {
         let key = match unique {
             Unique::Whole => Some(item.to_string()),
-            // A key that is missing is told as such.
+            // A key that is missing is reported as such.
             Unique::Keys(keys) => {
                 let values = keys.iter().map(|key| item.get(key).map(Value::to_string));
                 values.collect::<Option<Vec<String>>>().map(|values| values.join("\n"))

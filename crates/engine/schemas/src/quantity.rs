@@ -8,7 +8,7 @@ const SUFFIXES: [&str; 16] = [
     "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
 ];
 
-/// The server's message about a text that is no quantity.
+/// The server's message about a text that is not a quantity.
 pub(crate) fn fault(text: &str) -> Option<&'static str> {
     let text = text.trim();
     if text.is_empty() {

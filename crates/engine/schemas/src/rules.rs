@@ -81,7 +81,7 @@ impl Pattern {
         }
     }
 
-    /// None if it is no regular expression: an API server refuses its definition.
+    /// None if it is not a regular expression: an API server refuses its definition.
     pub(crate) fn regexp(&self) -> Option<&Regexp> {
         self.compiled.get_or_init(|| Regexp::new(&self.text).ok()).as_ref()
     }

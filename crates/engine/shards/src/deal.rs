@@ -18,7 +18,7 @@ pub struct Deal {
     since: Vec<u64>,
 }
 
-/// A text that is no deal.
+/// A text that is not a deal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a deal: {0}")]
 pub struct InvalidDeal(String);
@@ -63,7 +63,7 @@ impl Deal {
         })
     }
 
-    /// The same owners, each of whom has to take its buckets anew.
+    /// The same owners, each of whom has to take its buckets again.
     pub(crate) fn anew(self) -> Self {
         Self {
             since: vec![self.epoch; BUCKETS],

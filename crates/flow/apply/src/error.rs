@@ -196,7 +196,7 @@ impl fmt::Display for Failed {
 /// A rule of `.spec.ignore` is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreRuleError {
-    /// A pattern is no regular expression.
+    /// A pattern is not a regular expression.
     #[error("invalid {field} regex: {problem}")]
     Pattern {
         /// The field of the target.

@@ -71,7 +71,7 @@ pub fn read_chart(path: &Path) -> Result<Chart, LocalError> {
     })
 }
 
-/// What Go calls the content of a file that is no archive.
+/// What Go calls the content of a file that is not an archive.
 fn content_type(content: &[u8]) -> &'static str {
     let is_binary = |byte: &u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
     if content.iter().take(512).any(is_binary) {

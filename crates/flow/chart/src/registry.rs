@@ -35,7 +35,7 @@ impl OciChart {
     /// Reads `oci://HOST/REPOSITORY[:TAG][@DIGEST]`.
     ///
     /// # Errors
-    /// It is no such URL.
+    /// It is not such a URL.
     pub fn parse(url: &str) -> Result<Self, OciUrlError> {
         let (name, digest) = url.split_once('@').unwrap_or((url, ""));
         let is_tag = |(_, tag): &(&str, &str)| !tag.contains('/');

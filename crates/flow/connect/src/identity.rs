@@ -36,7 +36,7 @@ impl<'a> ProviderAccount<'a> {
         self.provider
     }
 
-    /// The name in the spec; empty if there is none, or if it is not for the provider.
+    /// The name in the spec; empty if absent, or if it is not for the provider.
     #[must_use]
     pub fn given(&self) -> &'a str {
         self.provider.map_or("", |_| self.given)

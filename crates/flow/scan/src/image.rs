@@ -25,7 +25,7 @@ pub enum InvalidImage {
     NoReference(#[from] NoReference),
 }
 
-/// Parses `spec.image` of a repository: what is no repository of a registry has an address, which may have capitals.
+/// Parses `spec.image` of a repository: what is not a repository of a registry has an address, which may have capitals.
 ///
 /// # Errors
 /// [`InvalidImage`]

@@ -144,7 +144,7 @@ impl Scanner {
         })
     }
 
-    /// The versions of what is no repository of a registry.
+    /// The versions of what is not a repository of a registry.
     fn list(
         &self,
         kind: RepositoryKind,

@@ -35,7 +35,7 @@ pub fn select_layer<'a>(image: &'a Image, selector: Option<&OciLayerSelector>) -
         .ok_or_else(|| LayerError::MediaType(wanted.to_owned()))
 }
 
-/// Why a layer could not be unpacked; when it is no archive at all, with the ways out.
+/// Why a layer could not be unpacked; when it is not an archive at all, with the ways out.
 #[must_use]
 pub fn unpack_fault(error: &ReadError, layer: &Layer, image: &Image) -> String {
     let ReadError::NotGzip = error else {

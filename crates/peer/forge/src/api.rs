@@ -123,7 +123,7 @@ impl PullRequest {
     }
 
     /// Whether it is from a branch of this repository, which only those have made who may write to it. Whoever may read
-    /// can push to Gitea's `refs/for/…` (AGit), whose heads are no branches.
+    /// can push to Gitea's `refs/for/…` (AGit), whose heads are not branches.
     pub(super) fn is_of_branch(&self) -> bool {
         let is_here = self.head.repo.is_some() && self.head.repo == self.base.repo;
         is_here && !self.head.reference.starts_with("refs/")

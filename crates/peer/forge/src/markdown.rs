@@ -22,7 +22,7 @@ pub fn cell(text: &str) -> String {
     for c in one_line(text).chars() {
         let in_word = std::mem::replace(&mut before, c).is_ascii_alphanumeric();
         match c {
-            // As in a digest or an address, which are no mentions.
+            // As in a digest or an address, which are not mentions.
             '@' if in_word => out.push('@'),
             '@' => out.extend(["@", NO_MENTION]),
             '<' => out.push_str("&lt;"),

@@ -106,7 +106,7 @@ impl Cluster {
 }
 
 impl Lease {
-    /// Acquires or renews the lease over the state that was read; none if there is none.
+    /// Acquires or renews the lease over the state that was read; none if absent.
     ///
     /// # Errors
     /// Whatever the server says; a conflict when there is another state by now.

@@ -143,7 +143,7 @@ impl Object {
         Some(part.spec)
     }
 
-    /// The status; null when there is none.
+    /// The status; null if absent.
     #[must_use]
     pub fn status(&self) -> Value {
         self.status.value()

@@ -103,7 +103,7 @@ pub enum EndpointError {
     /// It has a path, or a scheme.
     #[error("Endpoint url cannot have fully qualified paths.")]
     Path,
-    /// It is no address and no name.
+    /// It is not an address and no name.
     #[error("Endpoint: {0} does not follow ip address or domain name standards.")]
     Standards(String),
     /// It looks like Amazon's.

@@ -12,7 +12,7 @@ use super::store::no_memory;
 use super::{Bucket, BucketError, Index, Limits, Object, ObjectError};
 use bumpwright_http::{Deadline, Job, server_text};
 
-/// How many objects are fetched at a time. source-controller has 100; more than this is no faster on one machine.
+/// How many objects are fetched at a time. source-controller has 100; more than this is not faster on one machine.
 const CONCURRENT: usize = 10;
 
 /// Stores an object's contents at a path with slashes, without `..` and the like. It must read

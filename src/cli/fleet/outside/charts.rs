@@ -126,7 +126,7 @@ impl Charts {
 /// Reads a chart of `--charts`, or of those that are kept.
 ///
 /// # Errors
-/// It is no valid chart.
+/// It is not a valid chart.
 pub(super) fn read_given(path: &Path) -> Result<Chart, ChartError> {
     read_chart(path).map_err(|error| ChartError::Broken(format!("{}: {error}", path.display())))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::cli::console::say;
+use crate::cli::error::CliError;
 use bumpwright_api::GoDuration;
 use bumpwright_cloud::TokenCache;
 use bumpwright_connect::registry::Registries;
@@ -54,12 +55,12 @@ impl UserRegistries {
         }
     }
 
-    fn asked(&self, image: &Reference) -> Result<bool, String> {
+    fn asked(&self, image: &Reference) -> Result<bool, CliError> {
         let logins = self
             .logins
             .get_or_init(|| UserKeychain::load(&LoginLocations::from_environment()));
-        let logins = logins.as_ref().map_err(ToString::to_string)?;
-        let login = logins.login(image).map_err(|error| error.to_string())?;
+        let logins = logins.as_ref().map_err(Clone::clone)?;
+        let login = logins.login(image)?;
         let peer = Peer {
             timeout: self.limit,
             ..Peer::default()
@@ -71,7 +72,7 @@ impl UserRegistries {
         match asked {
             Ok(_) => Ok(true),
             Err(error) if error.status() == Some(404) => Ok(false),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -85,7 +86,7 @@ impl ImageRegistries for UserRegistries {
             Err(why) => {
                 let mut unknown = self.unknown.lock();
                 let entry = unknown.entry(reference.registry().to_owned());
-                entry.or_insert((0, why)).0 += 1;
+                entry.or_insert_with(|| (0, why.to_string())).0 += 1;
                 None
             }
         }

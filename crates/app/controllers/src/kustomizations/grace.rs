@@ -1,4 +1,4 @@
-//! Artifacts that cannot be fetched for a moment: a controller of sources that begins anew serves none until
+//! Artifacts that cannot be fetched for a moment: a controller of sources that begins again serves none until
 //! it has fetched again.
 
 use std::collections::HashMap;

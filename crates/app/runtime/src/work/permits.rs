@@ -152,7 +152,7 @@ impl WorkerPermit {
         }
     }
 
-    /// Asks the reconciliation to wait for nothing any more, since another process goes on with its object. What it
+    /// Asks the reconciliation to wait for nothing any more, since another process continues with its object. What it
     /// is doing is finished.
     pub fn move_away(&self) {
         self.is_moved.send_replace(true);

@@ -499,7 +499,7 @@ impl<'n> Target<'_, 'n> {
         let short = image.rsplit('/').next().unwrap_or_default();
         let mut found = Found::default();
         for file in draft.files.below(root, folder) {
-            // Templates do not parse, and are no manifests.
+            // Templates do not parse, and are not manifests.
             let parsed = draft.files.get(file).filter(|parsed| {
                 file_kind(&parsed.source.path) == FileKind::Yaml
                     && parsed.text.contains(short)

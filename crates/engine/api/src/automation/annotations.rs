@@ -58,7 +58,7 @@ pub struct Follow {
 /// What is done about a Kustomization that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnFailure {
-    /// It is told.
+    /// It is reported.
     #[default]
     Report,
     /// The images are not written again.

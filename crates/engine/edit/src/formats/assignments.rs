@@ -38,7 +38,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Passes a line, with those on which one of make goes on: they hold no values or comments of their own.
+    /// Passes a line, with those on which one of make continues: they hold no values or comments of their own.
     fn line(&mut self) {
         let mut goes_on = self.dialect == Dialect::Make && goes_on(self.cursor.line());
         self.first_line();
@@ -169,7 +169,7 @@ impl Reader<'_> {
         self.found.values.push(Value { at, span, state });
     }
 
-    /// Whether the value of INI that begins here goes on: by lines without a key that are further in, as Python
+    /// Whether the value of INI that begins here continues: by lines without a key that are further in, as Python
     /// and others read them.
     fn is_continued(&self, at: usize) -> bool {
         let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -271,7 +271,7 @@ fn make_name(line: &str) -> Option<usize> {
     is_one.then_some(equals + 1)
 }
 
-/// Whether a line of make goes on on the next one.
+/// Whether a line of make continues on the next one.
 fn goes_on(line: &str) -> bool {
     (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }

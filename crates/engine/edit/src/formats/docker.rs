@@ -74,7 +74,7 @@ impl Reader<'_> {
                 self.found.comments.push(comment);
                 return;
             }
-            // An empty line does not end an instruction that goes on.
+            // An empty line does not end an instruction that continues.
             Some(byte) if is_break(byte) => return,
             _ => {}
         }

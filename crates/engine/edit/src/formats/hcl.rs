@@ -79,7 +79,7 @@ impl Reader<'_> {
     }
 
     fn line_break(&mut self) {
-        // In a list or in parentheses the value goes on.
+        // In a list or in parentheses the value continues.
         if !matches!(self.open.last(), Some(b'(' | b'[')) {
             self.token(Next::End);
             self.follows(false);

@@ -55,7 +55,7 @@ pub(super) fn scan(text: &str) -> Scan {
     scan
 }
 
-/// A value that is no object or list.
+/// A value that is not an object or list.
 #[derive(Debug)]
 pub(super) struct Member {
     /// Its key with quotes; none for items of lists.
@@ -67,7 +67,7 @@ pub(super) struct Member {
     pub(super) has_neighbour: bool,
 }
 
-/// The values of a file that are no objects or lists, in their order.
+/// The values of a file that are not objects or lists, in their order.
 pub(super) fn members(text: &str) -> Result<Vec<Member>, Refused> {
     let mut reader = Reader::new(text, None);
     reader.kept = Some(Vec::new());
@@ -283,7 +283,7 @@ impl<'a> Reader<'a> {
         self.values = Some(values);
     }
 
-    /// Keeps a value that is no text of an object, if that is wanted.
+    /// Keeps a value that is not text of an object, if that is wanted.
     fn keep_other(&mut self, value: Range<usize>, is_text: bool) {
         let key = self.open.last().and_then(|frame| frame.key.clone());
         if let Some(kept) = &mut self.kept {

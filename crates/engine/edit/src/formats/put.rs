@@ -174,7 +174,7 @@ impl<'a> Placer<'a> {
         })
     }
 
-    /// Whether a line goes on on the next one, where no comment may be between them.
+    /// Whether a line continues on the next one, where no comment may be between them.
     fn goes_on(&self, line: usize) -> bool {
         let goes_on = |line: Line<'_>| (line.text.len() - line.text.trim_end_matches('\\').len()) % 2 == 1;
         let is_line = matches!(self.format, Format::Make | Format::Properties | Format::Shell);

@@ -45,7 +45,7 @@ impl Reader<'_> {
             }
             b'"' | b'\'' => self.quoted(byte),
             b'=' => self.value_follows(true),
-            // At the beginning of a line it is the header of a table, whose keys are no values.
+            // At the beginning of a line it is the header of a table, whose keys are not values.
             b'[' | b'{' if self.is_value_next => {
                 self.open.push(byte);
                 self.value_follows(byte == b'[');

@@ -167,7 +167,7 @@ fn more(value: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a text has no other special characters than a tag has that is no image's: tags of
+/// Whether a text has no other special characters than a tag has that is not an image's: tags of
 /// Git repositories have more.
 fn is_as_odd(value: &str, tag: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);

@@ -161,7 +161,7 @@ mod tests {
                 );
             }
         }
-        // Values of charts, where images have their own tags; and what is no version.
+        // Values of charts, where images have their own tags; and what is not a version.
         let release = DocumentId {
             kind: "HelmRelease".to_owned(),
             ..DocumentId::default()

@@ -85,7 +85,7 @@ pub struct IndexDocument {
 }
 
 impl IndexDocument {
-    /// Checks an index, YAML or JSON, on an account: entries that are no valid charts are left out, unknown fields of
+    /// Checks an index, YAML or JSON, on an account: entries that are not valid charts are left out, unknown fields of
     /// YAML are an error.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ const USUAL: [&str; 24] = [
     "kubeVersion: '>=1.20.0-0'",
 ];
 
-/// Others, of which some are read otherwise and some are no YAML at all.
+/// Others, of which some are read otherwise and some are not YAML at all.
 const ODD: [&str; 40] = [
     "appVersion: 1.10",
     "appVersion: 0x1f",

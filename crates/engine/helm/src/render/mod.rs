@@ -61,7 +61,7 @@ impl ParsedTemplates {
     }
 }
 
-/// The results of all templates that are no partials, in the order of their execution.
+/// The results of all templates that are not partials, in the order of their execution.
 ///
 /// # Errors
 /// Helm's, in its words.

@@ -29,7 +29,7 @@ fn written(host: &mut Host<'_>, value: &Value) -> Result<String, Failure> {
     done.map(|()| out)
 }
 
-/// The keys of a table that are no tables, then those that are.
+/// The keys of a table that are not tables, then those that are.
 fn table(host: &mut Host<'_>, out: &mut String, path: &[String], map: &Map) -> Result<(), Failure> {
     let entries = map.counted_entries(host)?;
     for tables in [false, true] {

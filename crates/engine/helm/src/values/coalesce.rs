@@ -10,7 +10,7 @@ const GLOBAL: &str = "global";
 /// The user's values over those of the chart and of its subcharts. With `merge`, null is kept; else it removes.
 ///
 /// # Errors
-/// Helm's, when a subchart's values are no table; and when copies of values are too many.
+/// Helm's, when a subchart's values are not table; and when copies of values are too many.
 pub(crate) fn coalesce_values(
     chart: &Chart,
     mut values: Values,

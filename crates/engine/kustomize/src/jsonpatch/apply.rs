@@ -112,7 +112,7 @@ impl Operation {
         }
     }
 
-    /// The value; null where there is none.
+    /// The value; null if absent.
     fn value(&self) -> Node {
         self.value.clone().unwrap_or_else(|| Node::null().at(self.place))
     }

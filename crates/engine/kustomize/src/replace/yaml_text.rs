@@ -1,7 +1,7 @@
 //! YAML within a scalar: a change of its fields leaves comments, anchors, aliases, tags and styles as they are.
 //!
 //! Fields are searched in nodes without all that; what has changed there is carried over. A node of the search has a
-//! number in the place of its place, so that one which stands there instead of it is told from it.
+//! number in the place of its place, so that one which stands there instead of it is reported from it.
 
 use super::matcher::Search;
 use bumpwright_yaml::{

@@ -15,7 +15,7 @@ pub struct Origin {
     pub reference: String,
     /// The file that configures its generator.
     pub configured_in: String,
-    /// The id of its generator: `apiVersion`, `kind`, `name` and `namespace`, empty where there is none.
+    /// The id of its generator: `apiVersion`, `kind`, `name` and `namespace`, empty if absent.
     pub configured_by: [String; 4],
 }
 

@@ -5,9 +5,9 @@
 pub struct ImageName<'a> {
     /// Host and name.
     pub name: &'a str,
-    /// The tag; empty where there is none.
+    /// The tag; empty if absent.
     pub tag: &'a str,
-    /// The digest; empty where there is none.
+    /// The digest; empty if absent.
     pub digest: &'a str,
 }
 

@@ -172,7 +172,7 @@ impl Setter<'_> {
             return Some(old.to_owned());
         }
         let (_, value) = fields.iter().find(|(key, _)| entry.is(key))?;
-        // A number is no tag: kustomize does not read it.
+        // A number is not a tag: kustomize does not read it.
         value.as_ref().map(|value| scalar(old, value))
     }
 

@@ -17,7 +17,7 @@ use crate::world::{Id, KUSTOMIZATION, World};
 /// The most Kustomizations that are named for an image.
 const NAMED: usize = 20;
 
-/// How far an image is, and why it is no further.
+/// How far an image is, and why it is not further.
 pub(crate) struct Standing {
     pub(crate) stage: Stage,
     pub(crate) why: String,
@@ -188,7 +188,7 @@ fn skipped(policy: &ObjectName, automation: &AutomationFacts) -> Option<String> 
     message.lines().skip(1).find(names).map(str::to_owned)
 }
 
-/// How far an open rollout of the choice is; none when there is none.
+/// How far an open rollout of the choice is; none if absent.
 fn followed(policy: &ObjectName, automation: &AutomationFacts, chosen: &Version) -> Option<String> {
     let record = automation.rollout().filter(|record| record.is_open())?;
     let key = policy.to_string();

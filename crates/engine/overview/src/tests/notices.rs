@@ -1,4 +1,4 @@
-//! What is no failure and is told all the same.
+//! What is not a failure and is reported all the same.
 
 use super::*;
 

@@ -6,7 +6,7 @@
 //! # renovate: datasource=… depName=…  ─▶ comments ─▶ a use with the name that the field itself does not have
 //! ```
 //!
-//! A rule that depends on something that is not known here applies to nothing, and is told.
+//! A rule that depends on something that is not known here applies to nothing, and is reported.
 
 mod comments;
 mod matching;

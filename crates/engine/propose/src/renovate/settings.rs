@@ -174,7 +174,7 @@ impl Renovate {
         self.tell_requests(node);
     }
 
-    /// What is about requests is told once for each field.
+    /// What is about requests is reported once for each field.
     fn tell_requests(&mut self, node: &Node) {
         for (key, instead) in REQUESTS {
             let Some(field) = node.field(key) else { continue };

@@ -19,7 +19,7 @@ const PUBLIC: &[u8] = include_bytes!("public-good.json");
 pub const PUBLIC_ROOT: &str = "sigstore 4.5.1 at PyPI, 2026-11-26";
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.trustedroot";
 
-/// Why a text is no trusted root.
+/// Why a text is not a trusted root.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrustedRootError {
     /// It is too large.

@@ -72,7 +72,7 @@ pub struct ReleaseSummary {
     pub is_suspended: bool,
     /// Whether it is installed in another cluster.
     pub is_elsewhere: bool,
-    /// `spec.serviceAccountName`; empty if there is none.
+    /// `spec.serviceAccountName`; empty if absent.
     pub service_account: String,
 }
 

@@ -85,7 +85,7 @@ fn tagged(image: &str) -> Option<(&str, &str)> {
     name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'))
 }
 
-/// The rule for a step; none if it is an ordinary one, or if they are no versions.
+/// The rule for a step; none if it is an ordinary one, or if they are not versions.
 fn rule(from: &str, to: &str) -> Option<Rule> {
     let version = |text: &str| {
         Version::parse(text)

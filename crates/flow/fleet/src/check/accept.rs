@@ -1,6 +1,6 @@
 //! Findings that somebody accepts: in `.bumpwright.yaml`, by an annotation of the object, or by a comment at the place.
 //!
-//! What accepts nothing is told, and so is what names no rule or gives no reason: it would hide a fault that
+//! What accepts nothing is reported, and so is what names no rule or gives no reason: it would hide a fault that
 //! nobody has looked at.
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub(crate) fn comments(bytes: &[u8]) -> Vec<AcceptingComment> {
     let comments = lines.iter().enumerate().filter_map(|(at, line)| {
         let (before, rest) = line.split_once(&format!("# {KEY}:"))?;
         let is_alone = before.trim().is_empty();
-        // Within a text in quotes it is no comment.
+        // Within a text in quotes it is not a comment.
         let is_comment = is_alone || before.ends_with([' ', '\t']);
         let lines = if is_alone { below(&lines, at) } else { (at + 1, at + 1) };
         is_comment.then(|| AcceptingComment {
@@ -225,7 +225,7 @@ fn by_comment(file: &MarkedFile, comment: &AcceptingComment, found: &mut [Findin
 
 fn by_rules(clusters: &[Cluster<'_>], repository: &dyn Repository, found: &mut [Finding], told: &mut Vec<Finding>) {
     let tree = repository.tree();
-    // What cannot be read is told where the rules are checked, or here.
+    // What cannot be read is reported where the rules are checked, or here.
     let Ok(bytes) = tree.read(&format!("/{FILE}")) else {
         return;
     };

@@ -121,7 +121,7 @@ fn unfetched(node: &Node, text: &str, found: &mut Vec<Finding>) {
         None => without_place(first, place.as_ref()).to_owned(),
     };
     let mut finding = about(node, Rule::UnknownSource, &message).placed(place.clone());
-    // Of several Kustomizations with this file it is told once.
+    // Of several Kustomizations with this file it is reported once.
     finding.object = finding.object.filter(|_| place.is_none());
     found.push(finding);
     for other in others {

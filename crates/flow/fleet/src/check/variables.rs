@@ -149,7 +149,7 @@ fn is_described(cluster: &Cluster<'_>, variable: &UndefinedVariable) -> bool {
     is_definition && document().unwrap_or(true)
 }
 
-/// Whether a text is in a field that is no description.
+/// Whether a text is in a field that is not a description.
 fn is_outside_descriptions(node: &YamlNode, wanted: &str) -> bool {
     match &node.value {
         YamlValue::Scalar(scalar) => scalar.text.contains(wanted),

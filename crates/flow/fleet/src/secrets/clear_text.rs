@@ -119,7 +119,7 @@ pub(crate) fn exposure(key: &str, text: &str, is_encoded: bool) -> Exposure {
     }
 }
 
-/// What a file is that is no text.
+/// What a file is that is not text.
 pub(crate) fn of_binary(key: &str, bytes: &[u8]) -> Exposure {
     let stores = [".jks", ".p12", ".pfx", ".keystore", ".kdbx"];
     if stores.iter().any(|end| key.ends_with(end)) {
@@ -157,7 +157,7 @@ mod tests {
             ("dHJ1ZQ==", Exposure::Public),
             ("JHtUT0tFTn0=", Exposure::Public),
             ("ENC[AES256_GCM,data:x]", Exposure::Public),
-            // What is no base64 is taken as it is.
+            // What is not base64 is taken as it is.
             ("hunter2!", Exposure::Credential),
         ] {
             assert_eq!(exposure("password", text, true), wanted, "{text}");

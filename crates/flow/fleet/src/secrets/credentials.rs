@@ -1,6 +1,6 @@
 //! Whether a value of a Secret is one that nobody else may know: by its key, and by what it looks like.
 //!
-//! A Secret also holds what is no secret: public keys, addresses, names, numbers, identifiers, and
+//! A Secret also holds what is not secret: public keys, addresses, names, numbers, identifiers, and
 //! references to a vault.
 
 use super::{credential_keys as keys, credential_shapes as shapes};
@@ -25,7 +25,7 @@ pub(crate) fn judge(key: &str, value: &str) -> Exposure {
     part(key, value, false)
 }
 
-/// The same of a value alone, or of one in a file: most of these are no credentials, whatever they look like.
+/// The same of a value alone, or of one in a file: most of these are not credentials, whatever they look like.
 fn part(key: &str, value: &str, is_in_file: bool) -> Exposure {
     let value = value.trim();
     if value.is_empty() || shapes::is_reference(value) {
@@ -96,7 +96,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches("- ").trim_start_matches("export ").trim();
     let at = line.find([':', '='])?;
     let (key, value) = (line.get(..at)?, line.get(at + 1..)?);
-    // `user:hash` and `https://…` are no pairs.
+    // `user:hash` and `https://…` are not pairs.
     if line.get(at..)?.starts_with("://") {
         return None;
     }

@@ -19,7 +19,7 @@ use bumpwright_update::{Proposal, VerifyError};
 /// How a fleet is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verification {
-    /// Whether a commit is refused that breaks a build. Else it is told.
+    /// Whether a commit is refused that breaks a build. Else it is reported.
     pub must_build: bool,
     /// The time for all of it.
     pub timeout: GoDuration,

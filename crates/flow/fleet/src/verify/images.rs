@@ -21,7 +21,7 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    /// What an object of this group and kind does with pods; none if it is no workload.
+    /// What an object of this group and kind does with pods; none if it is not a workload.
     pub(crate) fn of(group: &str, kind: &str) -> Option<Self> {
         match (group, kind) {
             ("apps", "Deployment" | "StatefulSet" | "DaemonSet") => Some(Self::Rolling),

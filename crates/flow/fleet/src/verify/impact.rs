@@ -258,7 +258,7 @@ fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
     };
     let workload = Workload::of(&id.group, &id.kind);
     let images = if is_release(&shown.value) && pair.is_rendered(&id.name) {
-        // Its workloads are told themselves.
+        // Its workloads are reported themselves.
         Vec::new()
     } else {
         container_images(pair, difference, workload)

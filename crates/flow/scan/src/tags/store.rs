@@ -100,7 +100,7 @@ pub struct TagStore {
     path: PathBuf,
     /// None after an error: redb refuses further work until the file is opened again.
     database: RwLock<Option<Database>>,
-    /// The bound on the disk space of all tags, in bytes. The file takes more, since redb writes anew before it frees.
+    /// The bound on the disk space of all tags, in bytes. The file takes more, since redb writes again before it frees.
     most: u64,
     notice: Box<Notice>,
 }
@@ -193,7 +193,7 @@ impl TagStore {
     }
 
     /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing
-    /// file is recreated. Tags of other namespaces may have to make room, which is told.
+    /// file is recreated. Tags of other namespaces may have to make room, which is reported.
     ///
     /// # Errors
     /// The file cannot be written, or there is no room; stored tags stay. The next call opens it again.

@@ -106,7 +106,7 @@ impl CommitMessage {
         !self.template.contains("{{") && !self.template.is_empty()
     }
 
-    /// Checks the template before there is anything to commit: what cannot become a message is told at once, not
+    /// Checks the template before there is anything to commit: what cannot become a message is reported at once, not
     /// with the first bump.
     ///
     /// # Errors

@@ -279,7 +279,7 @@ fn rules_in(root: &Path, ahead: &Ahead, given: Option<&Rules>) -> RuleSet {
             return RuleSet::of_folder(read, (&above, &below), given);
         }
         let other = folder.join(edit::OTHER_RULE_FILE);
-        // In the folder itself it is told like all files.
+        // In the folder itself it is reported like all files.
         if folder == top && folder != root && other.is_file() {
             return RuleSet::of_misnamed(&format!("{above}{}", edit::OTHER_RULE_FILE), given);
         }

@@ -1,5 +1,5 @@
 //! What a commit changed in marked fields, for somebody who looks at it: the lines of these fields, and nothing else of
-//! its files. Of fields of Secrets and of encrypted files only the place is told.
+//! its files. Of fields of Secrets and of encrypted files only the place is reported.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

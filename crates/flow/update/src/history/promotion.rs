@@ -422,7 +422,7 @@ struct Verdict<'a> {
 }
 
 impl Verdict<'_> {
-    /// The newest image among those in use that is no newer than the policy's choice, and that its rule allows.
+    /// The newest image among those in use that is not newer than the policy's choice, and that its rule allows.
     fn newest(&self, used: &[&InUse]) -> Option<LatestRef> {
         let of = |tag: &str| {
             used.iter()

@@ -191,7 +191,7 @@ impl Walking<'_, '_> {
         Ok(())
     }
 
-    /// Goes on where an earlier run has begun.
+    /// Continues where an earlier run has begun.
     fn recall(&self, visited: &Visited, files: &mut [Edited]) {
         let Some(known) = self.past.stories.of(visited.id) else {
             return;

@@ -104,7 +104,7 @@ fn read(text: &[u8]) -> Result<Url, UrlProblem> {
     Ok(url)
 }
 
-/// The text before the first `mark` and the text after it, which is empty when there is none.
+/// The text before the first `mark` and the text after it, which is empty if absent.
 fn cut(text: &[u8], mark: u8) -> (&[u8], &[u8]) {
     let at = text.iter().position(|byte| *byte == mark).unwrap_or(text.len());
     match text.split_at(at) {

@@ -33,7 +33,7 @@ impl Failure {
 /// Why a text that a function handed over was not rendered.
 #[derive(Debug)]
 pub enum NestedError {
-    /// It is no template.
+    /// It is not a template.
     Parse(Error),
     /// Its execution failed.
     Exec(Error),

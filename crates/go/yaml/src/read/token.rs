@@ -62,7 +62,7 @@ pub(crate) struct Fault {
     pub(crate) scanner: bool,
 }
 
-/// Length in bytes of the line break at the start of `rest`; 0 where there is none.
+/// Length in bytes of the line break at the start of `rest`; 0 if absent.
 pub(crate) const fn break_length(rest: &[u8]) -> usize {
     match rest {
         [b'\r', b'\n', ..] | [0xC2, 0x85, ..] => 2,

@@ -98,7 +98,7 @@ impl MirrorAtRest {
         }
     }
 
-    /// The objects that the mirror has, for a look at them: nothing is fetched, and what it lacks is no damage. None
+    /// The objects that the mirror has, for a look at them: nothing is fetched, and what it lacks is not damage. None
     /// before the first fetch.
     ///
     /// # Errors

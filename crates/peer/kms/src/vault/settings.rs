@@ -145,7 +145,7 @@ fn folder(variable: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> 
     Ok(all)
 }
 
-/// The token of this process: `VAULT_TOKEN`, else the one of `vault login`; none when there is none.
+/// The token of this process: `VAULT_TOKEN`, else the one of `vault login`; none if absent.
 ///
 /// # Errors
 /// In SOPS' words, when the file exists and cannot be read.

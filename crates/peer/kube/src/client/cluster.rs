@@ -149,7 +149,7 @@ impl Cluster {
         let acting = impersonating(&self.clients, user)?;
         Ok(Self {
             acting: Some(acting),
-            // A user with groups is no account: nothing is shared.
+            // A user with groups is not an account: nothing is shared.
             lists: Arc::default(),
             ..self.clone()
         })

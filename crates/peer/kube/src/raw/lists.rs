@@ -97,7 +97,7 @@ pub(crate) enum Fault {
 
 pub(crate) type Outcome = Result<Arc<[Stamp]>, Fault>;
 
-/// A list on its way. It goes on as long as one of its callers is there.
+/// A list on its way. It continues as long as one of its callers is there.
 pub(crate) type Flight = Shared<BoxFuture<'static, Outcome>>;
 
 /// What is listed. Another account may see other objects.
@@ -245,7 +245,7 @@ impl Table {
         place
     }
 
-    /// Forgets the place that was used longest ago; false when there is none.
+    /// Forgets the place that was used longest ago; false if absent.
     fn forget_oldest(&mut self) -> bool {
         let oldest = self.places.iter().min_by_key(|(_, place)| place.used);
         let Some((key, mut place)) = oldest

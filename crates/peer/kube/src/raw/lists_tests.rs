@@ -126,7 +126,7 @@ async fn those_who_ask_one_after_the_other_list_their_own() {
         world.tick();
         assert!(matches!(world.ask(&key, own, since, some(1)), Way::Own), "{own}");
     }
-    // The same caller twice is no burst.
+    // The same caller twice is not a burst.
     let since = world.tick();
     for _ in 0..2 {
         assert!(matches!(world.ask(&key, "a", since, some(1)), Way::Own));

@@ -436,7 +436,7 @@ fn words(error: &watcher::Error) -> String {
     }
 }
 
-/// A watch goes on asking: the definition may come.
+/// A watch continues asking: the definition may come.
 fn not_served(kind: &Kind, error: &str) -> String {
     let Kind {
         plural, group, version, ..

@@ -45,7 +45,7 @@ impl Packed {
         }
     }
 
-    /// The value; null when there is none.
+    /// The value; null if absent.
     pub(crate) fn value(&self) -> Value {
         let text = self.text();
         text.and_then(|text| serde_json::from_str(&text).ok())

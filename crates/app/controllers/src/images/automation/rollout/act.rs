@@ -1,4 +1,4 @@
-//! What is done about failures: they are told, their images are held, fields are put back.
+//! What is done about failures: they are reported, their images are held, fields are put back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
