@@ -15,7 +15,9 @@ use std::time::Instant;
 
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_build::FolderTree;
-use bumpwright_fleet::{Changed, CheckSettings, Memo, Outside, Repository, Settings, SourceObject, check, view};
+use bumpwright_fleet::{
+    Changed, CheckSettings, Memo, Outside, Repository, Settings, SourceError, SourceObject, check, view,
+};
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_schemas::Schemas;
 
@@ -27,8 +29,8 @@ impl Outside for Nothing {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is not this repository", source.shown()))
+    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, Arc<SourceError>> {
+        Err(Arc::new(SourceError::NotFetched(source.shown())))
     }
 }
 
@@ -48,6 +50,7 @@ fn main() {
         schemas: Schemas::bundled(None).unwrap(),
         identity: settings.identity.clone(),
         threads: settings.threads,
+        registries: None,
     };
     let seen = |repository: &dyn Repository, memo: &Memo| {
         let started = Instant::now();

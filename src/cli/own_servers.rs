@@ -73,7 +73,7 @@ impl OwnServers {
         self.folders || own.any(|own| real(own) == path)
     }
 
-    /// What to do where a server is none of them.
+    /// What to do where a server is not one of them.
     #[must_use]
     pub fn way_out(url: &RemoteUrl) -> String {
         let origin = url.web().map(|web| web.origin().ascii_serialization());

@@ -82,7 +82,7 @@ Examples:
   bumpwright init --output json
 
 Exit codes:
-  0  done, or nothing to propose; what was left is told with the reason
+  0  done, or nothing to propose; what was left is reported with the reason
   2  an error, or something that could not be looked at; the rest was all the same
 
 Documentation: docs/guides/init.md";

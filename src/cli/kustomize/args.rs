@@ -113,7 +113,7 @@ Documentation: docs/guides/kustomizations.md";
 const FIX_HELP: &str = "\
 bases, imageTags, commonLabels, patchesStrategicMerge, patchesJson6902, patches that are names, and env of generators become what they \
 are called now, with the result of `kustomize edit fix`. Each file is built before and after: a field with which the objects would differ \
-stays as it is, as patchesJson6902 where the file sets names, namespaces or labels that a patch names. What cannot be rewritten is told \
+stays as it is, as patchesJson6902 where the file sets names, namespaces or labels that a patch names. What cannot be rewritten is reported \
 with the reason.
 
 Examples:

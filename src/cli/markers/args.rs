@@ -161,7 +161,7 @@ const ADD_HELP: &str = "\
 Fields: references of the image with a tag or a digest; in a kustomization's `images` newName, newTag and digest; in values of HelmReleases \
 what their charts make the image of, else repository and tag beside each other; in other formats (--formats) references of the image. A marker stands behind its value, on the line \
 above where the format has no comments there or would take them for a part of the value, and in JSON in a member beside it. What cannot be \
-marked is told with the reason.
+marked is reported with the reason.
 
 Examples:
   # Show the changes

@@ -43,10 +43,10 @@ pub enum Program {
 
 const MIGRATE_HELP: &str = "\
 Kinds: ImageRepository, ImagePolicy, ImageUpdateAutomation, GitRepository, OCIRepository, Bucket, HelmRepository, HelmChart, \
-Kustomization. Objects whose meaning v1 cannot keep stay as they are, and are told with the reason.
+Kustomization. Objects whose meaning v1 cannot keep stay as they are, and are reported with the reason.
 
 With --from, fields that the other program writes get markers, its annotations go, and the new objects are a file. What cannot be said is \
-told with the reason; the annotations of such an object stay.
+reported with the reason; the annotations of such an object stay.
 
 Examples:
   # Show the changes

@@ -209,7 +209,7 @@ pub enum Strict {
 /// Verifications before edits are written or pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Verify {
-    /// Nothing: what the edits break is told
+    /// Nothing: what the edits break is reported
     None,
     /// Every Kustomization that can be built without the edits can be built with them
     Build,

@@ -13,7 +13,7 @@ pub fn page() -> String {
     page.push_str(&paragraph(
         "What `fleet check` looks for, and `fleet review` in a change. `bumpwright explain RULE` prints the same. The ids of rules are stable: they are in every output, \
          and code scanning recognises alerts by them. A finding has a place, as far as its file is known, the object, the Kustomizations \
-         and clusters that build it, and often a hint; one that several of them have is told once. An error goes wrong when the fleet is \
+         and clusters that build it, and often a hint; one that several of them have is reported once. An error goes wrong when the fleet is \
          applied, a warning may go wrong, a note is about what was not looked at. The severity in the table is the usual one: where a part \
          of the fleet is not known, or something else may make what is missing, a finding is a warning or a note; where the object is refused \
          for certain, an error. The exit code is 1 from errors on, or from what `--fail-on` says.",

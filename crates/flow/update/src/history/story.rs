@@ -197,7 +197,7 @@ impl Left {
     }
 }
 
-/// Which story is told: of what, for whom, and how far back.
+/// Which story is meant: of what, for whom, and how far back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Telling {
     /// The address of the automation.

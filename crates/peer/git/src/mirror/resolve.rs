@@ -66,7 +66,7 @@ fn named(listing: &Listing, name: &str) -> Result<Resolved, GitError> {
 }
 
 /// HEAD's target. A HEAD without a reported target is matched with the usual branches, and stands for itself
-/// when it is none of them (a detached HEAD).
+/// when it is not one of them (a detached HEAD).
 fn default(listing: &Listing) -> Result<Resolved, GitError> {
     let head = listing.find("HEAD");
     if let Some(target) = head.and_then(|head| head.target.as_deref())
