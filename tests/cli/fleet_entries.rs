@@ -98,6 +98,32 @@ fn a_cluster_is_a_folder_whose_source_is_beside_its_kustomization() {
     assert_eq!(report["counts"]["kustomizations"], 15, "{report}");
 }
 
+/// `flux bootstrap --path=./`. With other clusters, or under other names, a Kustomization of the root is that of another repository.
+#[test]
+fn the_root_is_a_cluster_where_it_was_bootstrapped_and_there_is_no_other() {
+    let sync = |name: &str, path: &str| [source("flux-system"), kustomization(name, path, "")].join("---\n");
+    for path in ["./", ".", "\"\""] {
+        let own = sync("flux-system", path);
+        let bench = bench(&[("flux-system/gotk-sync.yaml", &own), ("map.yaml", MAP)]);
+        let found = fleets(&bench, &[]);
+        assert_eq!(found.len(), 1, "{path}: {found:?}");
+        assert_eq!(found, fleets(&bench, &["."]), "{path}");
+        let other = sync("flux-system", "./clusters/one");
+        bench.write("clusters/one/flux-system/gotk-sync.yaml", other);
+        let found = fleets(&bench, &[]);
+        let entries: Vec<&str> = found.iter().map(|(entry, _)| entry.as_str()).collect();
+        assert_eq!(entries, ["clusters/one"], "{path}");
+    }
+    let tenant = sync("tenant", "./");
+    let bench = bench(&[("tenants/sync.yaml", &tenant)]);
+    let ran = bench.run(&["fleet", "--offline"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("no folder here has a Kustomization"),
+        "{}",
+        ran.err
+    );
+}
+
 /// As flux-operator has it: source and Kustomization have the name that is given, or that of the namespace.
 #[test]
 fn what_an_operator_syncs_has_the_name_of_its_namespace() {

@@ -385,7 +385,7 @@ fn a_marker_whose_policy_is_nowhere_is_told() {
     bench.write("b.yaml", "image: ghcr.io/acme/web:1.0.0 # pinned\n");
     let ran = bench.ok(&["init"]);
     let told = "note: markers name policies that none of these files has (1 in all), such as flux-system:gone at a.yaml:1:8: if it is \
-                nowhere else, `bumpwright markers remove --policy flux-system:gone --write` makes its fields free for another\n";
+                nowhere else, `bumpwright markers remove --policy flux-system:gone --write .` makes its fields free for another\n";
     assert!(ran.err.contains(told), "{}", ran.err);
     let told = "left: b.yaml:1:8: ghcr.io/acme/web: no marker can be put there: it has a comment, and a marker has to be the only one: \
                 move that to a line of its own\n";

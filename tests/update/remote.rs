@@ -657,7 +657,7 @@ fn a_branch_that_git_would_not_take_is_refused_in_a_preview_too() {
     assert_eq!(code, 2);
     let error = document["runs"][0]["error"].as_str().unwrap();
     assert!(
-        error.contains("\"refs/heads/bad..name\" is not a full reference name"),
+        error.contains("\"refs/heads/bad..name\" is not a valid reference name (git check-ref-format)"),
         "{error}"
     );
 }

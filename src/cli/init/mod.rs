@@ -60,7 +60,9 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
     proposal.notes.extend(asked.notes(&proposal));
     proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
-    proposal.notes.extend(orphans(&files, &sources, &scans, &options));
+    proposal
+        .notes
+        .extend(orphans(&args.path, (&files, &sources, &scans), &options));
     if hidden.get() > 0 {
         let count = words::count(hidden.get(), "file");
         let note =
@@ -148,7 +150,11 @@ fn scans(args: &Init, sources: &[SourceFile]) -> Result<Vec<Scan>, CliError> {
 }
 
 /// That markers name policies which no file has. They may be in another repository.
-fn orphans(files: &Files<'_>, sources: &[SourceFile], scans: &[Scan], options: &Options) -> Option<String> {
+fn orphans(
+    path: &Path,
+    (files, sources, scans): (&Files<'_>, &[SourceFile], &[Scan]),
+    options: &Options,
+) -> Option<String> {
     let known: BTreeSet<PolicyName> = files.names("ImagePolicy").into_iter().collect();
     let is_known = |name: &PolicyName| {
         let bare = PolicyName::new("", name.name.clone());
@@ -164,11 +170,12 @@ fn orphans(files: &Files<'_>, sources: &[SourceFile], scans: &[Scan], options: &
     let names: BTreeSet<&PolicyName> = orphans.map(|(_, site)| &site.setter.policy).collect();
     Some(format!(
         "markers name policies that none of these files has ({} in all), such as {policy} at {}:{}:{}: if it is nowhere else, `bumpwright markers remove \
-         --policy {policy} --write` makes its fields free for another",
+         --policy {policy} --write {}` makes its fields free for another",
         names.len(),
         source.name,
         first.line,
-        first.column
+        first.column,
+        words::inline(&path.display().to_string())
     ))
 }
 

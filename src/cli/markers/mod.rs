@@ -305,9 +305,16 @@ fn unnamed(policy: &PolicyName, named: &BTreeSet<PolicyName>) -> CliError {
     CliError::new(format!("--policy {policy}: no marker names this policy")).meant(near)
 }
 
-/// `namespace:name`
+/// `namespace:name` as in markers, or `namespace/name` as lists show it.
 fn policy(text: &str) -> Result<PolicyName, CliError> {
-    PolicyName::of_marker(text).ok_or_else(|| CliError::new(format!("--policy: {text:?} is not NAMESPACE:NAME")))
+    let shown = || {
+        text.split_once('/')
+            .filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty())
+    };
+    let of_list = || shown().map(|(namespace, name)| PolicyName::new(namespace, name));
+    PolicyName::of_marker(text)
+        .or_else(of_list)
+        .ok_or_else(|| CliError::new(format!("--policy: {text:?} is not NAMESPACE:NAME")))
 }
 
 fn text(bytes: &[u8]) -> Result<&str, CliError> {

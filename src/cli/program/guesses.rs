@@ -31,8 +31,23 @@ pub(crate) fn with_tip(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => with_command(error),
         ErrorKind::ValueValidation => with_unit(error),
+        ErrorKind::UnknownArgument => without_escape(error),
         _ => error,
     }
+}
+
+/// The error without the advice to write what looks like a flag behind `--`: no argument of ours begins with a dash.
+fn without_escape(mut error: Error) -> Error {
+    let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested) else {
+        return error;
+    };
+    let is_of_use = |tip: &&StyledStr| !tip.to_string().contains("as a value, use");
+    let tips: Vec<StyledStr> = tips.iter().filter(is_of_use).cloned().collect();
+    error.remove(ContextKind::Suggested);
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
 }
 
 fn with_unit(mut error: Error) -> Error {
@@ -75,6 +90,14 @@ mod tests {
             .unwrap_err();
         let text = with_tip(error).to_string();
         assert!(text.contains("tip: with a unit it is 3s, 3m or 3h"), "{text}");
+    }
+
+    #[test]
+    fn an_unknown_flag_is_not_advised_to_be_a_value() {
+        let of = |arguments: &[&str]| with_tip(command().try_get_matches_from(arguments).unwrap_err()).to_string();
+        let text = of(&["bumpwright", "init", "--dry-run"]);
+        assert!(text.contains("'--dry-run'") && !text.contains("as a value"), "{text}");
+        assert!(of(&["bumpwright", "update", "--dry-rum"]).contains("--dry-run"));
     }
 
     #[test]

@@ -297,7 +297,9 @@ fn is_almost_key(bytes: &[u8], start: usize) -> bool {
 
 /// Whether a colon is next, behind quotes and blanks. Templates define variables by `:=`.
 fn has_colon(rest: &[u8]) -> bool {
-    let mut behind = rest.iter().skip_while(|byte| b"\"'\\ \t".contains(byte));
+    let mut behind = rest
+        .iter()
+        .skip_while(|byte| b"\"'\\ \t".contains(byte) || is_curly(**byte));
     behind.next() == Some(&b':') && behind.next() != Some(&b'=')
 }
 
@@ -308,8 +310,15 @@ fn is_opened(bytes: &[u8], start: usize) -> bool {
         return false;
     };
     let opening = before.get(hash + 1..).unwrap_or_default();
-    let is_opening = opening.iter().all(|byte| b" \t{\"'$\\".contains(byte));
+    let is_opening = opening
+        .iter()
+        .all(|byte| b" \t{\"'$\\".contains(byte) || is_curly(*byte));
     is_opening && opening.iter().any(|byte| b"{\"'$".contains(byte))
+}
+
+/// Whether a byte is one of the quotes that a word processor makes of `"` and `'`: U+2018, U+2019, U+201C, U+201D.
+fn is_curly(byte: u8) -> bool {
+    b"\xe2\x80\x98\x99\x9c\x9d".contains(&byte)
 }
 
 #[cfg(test)]

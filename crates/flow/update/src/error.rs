@@ -51,6 +51,12 @@ pub enum RunError {
         /// The loss that repeated.
         source: GitError,
     },
+    /// A server took an earlier commit for review as an ordinary reference.
+    #[error(
+        "failed to push to '{url}': {source}: the server keeps it as an ordinary reference, so it is not a Gerrit; push to a branch, \
+         and delete that reference there"
+    )]
+    NotGerrit { url: String, source: GitError },
     /// The pull request could not be looked for, or would be refused; found before the push.
     #[error("nothing is pushed, since there would be no pull request for it: {0}")]
     Forge(ForgeError),
@@ -174,7 +180,7 @@ impl RunError {
             Self::Push { source, .. } | Self::Races { source, .. } => {
                 git(format!("failed to update source: failed to push to remote: {source}"))
             }
-            Self::Hidden { .. } | Self::Busy { .. } => {
+            Self::Hidden { .. } | Self::NotGerrit { .. } | Self::Busy { .. } => {
                 git(format!("failed to update source: failed to push to remote: {self}"))
             }
             Self::Forge(_) => Failure {

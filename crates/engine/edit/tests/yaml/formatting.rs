@@ -433,6 +433,8 @@ fn what_is_almost_a_marker_is_told() {
         ("$imagepolicy: fs:app", 12),
         ("{$imagepolicy: fs:app}", 12),
         ("{\"$imagepolicy\": \"fs/app:tag\"}", 12),
+        // As a word processor writes quotes.
+        ("{\u{201c}$imagepolicy\u{201d}: \u{201c}fs:app\u{201d}}", 12),
     ] {
         given(&format!("image: old # {marker}\n"))
             .with_new()

@@ -164,13 +164,17 @@ fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, FileError>
 ///
 /// What makes a folder one is the object of a GitRepository beside a Kustomization from it that builds the folder:
 /// somebody has to apply both. Kustomizations that a cluster gets from its own folder name the GitRepository only, and
-/// may build a folder above their file as well.
+/// may build a folder above their file as well. The root is one if `flux bootstrap` made it so and there is no other.
 #[must_use]
 pub fn entries(tree: &dyn Tree) -> Vec<String> {
     let files = yaml_files(tree, "/");
     let mut found: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file, &files)).collect();
     found.sort();
     found.dedup();
+    // The root is one where nothing else is: other repositories are often synced by their root.
+    if found.len() > 1 {
+        found.retain(|folder| !folder.is_empty());
+    }
     found
 }
 
@@ -201,6 +205,12 @@ fn is_yaml(name: &str) -> bool {
     [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
 }
 
+/// Whether a Kustomization is named as `flux bootstrap` does: by its namespace, and its source as well.
+fn is_bootstrapped(kustomization: &Kustomization) -> bool {
+    let namespace = kustomization.metadata.namespace_or_default();
+    kustomization.metadata.name == namespace && kustomization.spec.source_ref.name == namespace
+}
+
 /// The entries by a file among all YAML files.
 fn entries_in(tree: &dyn Tree, file: &str, files: &[String]) -> Vec<String> {
     let holds = |word: &str| mentions(tree, file, word);
@@ -221,11 +231,11 @@ fn entries_in(tree: &dyn Tree, file: &str, files: &[String]) -> Vec<String> {
     for kustomization in kustomizations.filter_map(|object| parse(object).ok()) {
         let folder = clean(&kustomization.spec.path);
         let is_above = path::is_within(path::parent(file), &format!("/{folder}"));
-        if is_above && has_source(tree, &kustomization, (file, &objects), files) {
+        let is_meant = !folder.is_empty() || is_bootstrapped(&kustomization);
+        if is_above && is_meant && has_source(tree, &kustomization, (file, &objects), files) {
             found.push(folder);
         }
     }
-    found.retain(|folder| !folder.is_empty());
     found
 }
 

@@ -91,9 +91,16 @@ fn failed(cluster: &Cluster<'_>, node: &Node, text: &str, found: &mut Vec<Findin
         let place = place_in(&message).or_else(|| file_in(cluster, &message));
         let rule = rule(&message);
         let message = without_place(message.trim_start_matches(PREFIX), place.as_ref());
-        found.push(about(node, rule, message).placed(place));
+        let is_ours = place.as_ref().is_some_and(|place| place.path == RULES);
+        let finding = about(node, rule, message).placed(place);
+        found.push(if is_ours { finding.help(IGNORE_RULES) } else { finding });
     }
 }
+
+/// The file of rules at the root of a repository, which a Kustomization of the root would apply.
+const RULES: &str = ".bumpwright.yaml";
+const IGNORE_RULES: &str =
+    "add the line .bumpwright.yaml to .sourceignore at the root: a Kustomization of the root applies each YAML file";
 
 /// The beginning of the messages of most failed builds.
 const PREFIX: &str = "kustomize build failed: ";

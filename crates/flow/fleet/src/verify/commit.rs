@@ -462,6 +462,8 @@ impl<'p> Broken<'p> {
 }
 
 fn already_broken(pair: &Pair<'_>) -> Option<String> {
-    let problem = failure(pair.after?)?;
+    let after = failure(pair.after?)?;
+    // What it says of the state that is there: the other may have values of the change.
+    let problem = pair.before.and_then(failure).unwrap_or(after);
     Some(format!("{} fails without the change as well: {problem}", pair.title()))
 }

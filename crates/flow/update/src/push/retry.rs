@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::RunError;
+use crate::job::destination::is_review;
 use bumpwright_git::{GitError, ObjectId};
 
 /// Attempts before a run gives up on races. Each loss means that somebody else has pushed, so many of them are only a
@@ -102,8 +103,13 @@ impl Attempts {
             _ => 1,
         };
         if times >= SAME_LOSSES {
+            let is_change = is_review(&loss.reference);
             let source = loss.into();
-            return Decision::GiveUp(RunError::Hidden { url, source });
+            return Decision::GiveUp(if is_change {
+                RunError::NotGerrit { url, source }
+            } else {
+                RunError::Hidden { url, source }
+            });
         }
         self.lost = Some((loss, times));
         Decision::Again(0..longest_pause(tries))
@@ -199,6 +205,16 @@ mod tests {
         let error = error(failed(&mut attempts, lost(MAIN, 40)));
         assert!(matches!(error, RunError::Races { tries: 40, .. }), "{error}");
         assert_eq!(attempts.races(), 40);
+    }
+
+    #[test]
+    fn a_change_that_became_a_reference_is_not_at_a_gerrit() {
+        let mut attempts = Attempts::default();
+        for _ in 1..6 {
+            pause(failed(&mut attempts, lost("refs/for/main", 1)));
+        }
+        let error = error(failed(&mut attempts, lost("refs/for/main", 1)));
+        assert!(matches!(&error, RunError::NotGerrit { .. }), "{error}");
     }
 
     #[test]

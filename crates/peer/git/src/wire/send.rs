@@ -89,9 +89,11 @@ pub fn check_reference(name: &str) -> Result<(), GitError> {
     if name.starts_with("refs/") && name.len() <= MAX_NAME && gix::validate::reference::name(name.into()).is_ok() {
         return Ok(());
     }
-    Err(GitError::Invalid(format!(
-        "\"{name}\" is not a full reference name, as refs/heads/main is"
-    )))
+    Err(GitError::Invalid(if name.starts_with("refs/") {
+        format!("\"{name}\" is not a valid reference name (git check-ref-format)")
+    } else {
+        format!("\"{name}\" is not a full reference name, as refs/heads/main is")
+    }))
 }
 
 /// The body of the request: commands, options and objects.
