@@ -50,7 +50,7 @@ fn service_accounts() {
     ));
 
     let mut refused = workload(&[("eks.amazonaws.com/role-arn", &role("c"))]);
-    refused.issue = Arc::new(|_, _| Err(bumpwright_cloud::TokenRefusal::Forbidden("forbidden".to_owned())));
+    refused.issue = Arc::new(|_, _| Err(bumpwright_cloud::TokenRefusal::ApiServer("forbidden".to_owned())));
     let said = cloud.registry_login(Provider::Aws, ECR, Some(&refused), soon());
     assert_eq!(
         said.unwrap_err().to_string(),
