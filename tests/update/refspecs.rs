@@ -122,7 +122,7 @@ fn a_place_for_review_that_exists_is_a_reference_like_others() {
     world.image("3.0.0");
     let error = world.refused(&["--gerrit"]);
     assert!(
-        error.contains("refs/for/main has moved") && error.contains("push to another"),
+        error.contains("refs/for/main has moved") && error.contains("it is not a Gerrit; push to a branch"),
         "{error}"
     );
 }
