@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use url::Url;
 
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{Bucket, Objects};
@@ -14,13 +15,6 @@ use bumpwright_connect::{Clouds, bucket};
 use bumpwright_fleet::SourceFiles;
 use bumpwright_http::Job;
 use bumpwright_source::{BucketPick, fetch_bucket};
-
-/// The hosts of providers: a host is one of them, or ends with one after a dot.
-const HOSTS: [(&str, &[&str]); 3] = [
-    ("aws", &["amazonaws.com", "amazonaws.com.cn"]),
-    ("gcp", &["storage.googleapis.com"]),
-    ("azure", &["blob.core.windows.net"]),
-];
 
 /// The files of a Bucket.
 ///
@@ -75,16 +69,15 @@ fn check(wanted: &Bucket) -> Result<(), CliError> {
             "spec.sts: your own identity is not sent to a token service",
         ));
     }
-    let host = spec.endpoint.split(':').next().unwrap_or(&spec.endpoint);
-    let hosts = HOSTS
-        .iter()
-        .find(|(provider, _)| *provider == spec.provider)
-        .map(|(_, hosts)| *hosts);
-    let Some(hosts) = hosts else {
+    if !["aws", "gcp", "azure"].contains(&spec.provider.as_str()) {
         return Ok(());
-    };
-    let is_its = |own: &&str| host == *own || host.strip_suffix(own).is_some_and(|rest| rest.ends_with('.'));
-    if spec.insecure || !hosts.iter().any(is_its) {
+    }
+    // Who chooses the authority or the proxy reads what is sent through them.
+    if spec.cert_secret_ref.is_some() || spec.proxy_secret_ref.is_some() {
+        let text = "spec.certSecretRef, spec.proxySecretRef: your own identity is not sent by them";
+        return Err(CliError::new(text).hint("name a Secret with keys in spec.secretRef"));
+    }
+    if spec.insecure || !is_own_address(&spec.provider, &spec.endpoint) {
         let text = format!(
             "spec.endpoint: your own identity is not sent to {}, which is not an address of {}",
             spec.endpoint, spec.provider
@@ -92,4 +85,61 @@ fn check(wanted: &Bucket) -> Result<(), CliError> {
         return Err(CliError::new(text).hint("name a Secret with keys in spec.secretRef"));
     }
     Ok(())
+}
+
+/// Whether an endpoint is the object store of a provider, where nobody else has a server.
+fn is_own_address(provider: &str, endpoint: &str) -> bool {
+    let with_scheme = if endpoint.contains("://") {
+        endpoint.to_owned()
+    } else {
+        format!("https://{endpoint}")
+    };
+    let url = Url::parse(&with_scheme).ok();
+    let plain = url.filter(|url| url.scheme() == "https" && url.username().is_empty() && url.password().is_none());
+    let host = plain.as_ref().and_then(|url| url.host_str());
+    let Some((first, rest)) = host.and_then(|host| host.split_once('.')) else {
+        return false;
+    };
+    match provider {
+        // Machines and load balancers of anybody are below amazonaws.com, too.
+        "aws" => {
+            let is_amazon = |suffix: &str| rest == suffix || rest.ends_with(&format!(".{suffix}"));
+            ["s3", "s3-fips"].contains(&first) && (is_amazon("amazonaws.com") || is_amazon("amazonaws.com.cn"))
+        }
+        "gcp" => host == Some("storage.googleapis.com"),
+        "azure" => rest == "blob.core.windows.net",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own_address;
+
+    #[test]
+    fn an_identity_goes_to_the_object_store_of_its_provider_alone() {
+        for (provider, endpoint) in [
+            ("aws", "s3.amazonaws.com"),
+            ("aws", "s3.dualstack.eu-west-1.amazonaws.com:443"),
+            ("aws", "s3.cn-north-1.amazonaws.com.cn"),
+            ("gcp", "storage.googleapis.com"),
+            ("azure", "https://account.blob.core.windows.net"),
+        ] {
+            assert!(is_own_address(provider, endpoint), "{endpoint}");
+        }
+        for (provider, endpoint) in [
+            ("aws", "s3.example"),
+            ("aws", "s3.amazonaws.com:x@evil.example"),
+            ("aws", "s3.amazonaws.com@evil.example"),
+            ("aws", "s3.amazonaws.com.evil.example"),
+            ("aws", "ec2-192-0-2-1.compute-1.amazonaws.com"),
+            ("aws", "s3-1234.eu-west-1.elb.amazonaws.com"),
+            ("gcp", "s3.amazonaws.com"),
+            ("gcp", "storage.googleapis.com:x@evil.example"),
+            ("azure", "http://account.blob.core.windows.net"),
+            ("azure", "https://account.blob.core.windows.net.evil.example"),
+        ] {
+            assert!(!is_own_address(provider, endpoint), "{endpoint}");
+        }
+    }
 }
