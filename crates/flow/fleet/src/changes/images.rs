@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
-use super::{Change, Changed};
+use super::{Change, Changed, in_several};
 use crate::beside::beside;
 use crate::diff::Owner;
 use crate::verify::images::{Workload, images};
@@ -18,8 +18,8 @@ const REQUESTS: usize = 16;
 
 /// The registries of images.
 pub trait ImageRegistries: Debug + Send + Sync {
-    /// Whether its registry has an image; none if that cannot be known, which is then for the caller to report. It is called from several threads, and has to
-    /// return in bounded time.
+    /// Whether its registry has an image; none if that cannot be known, which is then for the caller to report. It is
+    /// called from several threads, and has to return in bounded time.
     fn has(&self, image: &str) -> Option<bool>;
 }
 
@@ -49,10 +49,7 @@ pub(super) fn check(
     absent.sort_by_key(|(image, _)| *image);
     for (image, objects) in absent {
         let Some(first) = objects.first() else { continue };
-        let others = match objects.len() {
-            1 => String::new(),
-            count => format!(", in {count} objects"),
-        };
+        let others = in_several(objects.len());
         let pointer = first
             .new_value()
             .and_then(|object| field_of(object, first.kind(), image));
@@ -87,11 +84,7 @@ fn new_images(object: &Changed<'_>) -> Vec<String> {
 
 /// The pointer to a container's image.
 fn field_of(object: &Value, (group, kind): (&str, &str), image: &str) -> Option<String> {
-    let template = match Workload::of(group, kind)? {
-        Workload::Pod => "",
-        _ if kind == "CronJob" => "/spec/jobTemplate/spec/template",
-        _ => "/spec/template",
-    };
+    let template = Workload::of(group, kind)?.template_pointer(kind);
     ["containers", "initContainers"].into_iter().find_map(|list| {
         let list = format!("{template}/spec/{list}");
         let containers = object.pointer(&list)?.as_array()?;

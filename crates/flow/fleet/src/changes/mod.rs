@@ -139,6 +139,14 @@ fn is_set(value: &Value, pointer: &str) -> bool {
     value.pointer(pointer).and_then(Value::as_bool) == Some(true)
 }
 
+/// How many objects share a finding, for the end of its message.
+fn in_several(count: usize) -> String {
+    match count {
+        1 => String::new(),
+        count => format!(", in {count} objects"),
+    }
+}
+
 /// The first few of many texts.
 fn few(texts: &[String]) -> String {
     const FEW: usize = 4;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{Change, Changed};
+use super::{Change, Changed, in_several};
 use crate::build::view::Node;
 use crate::diff::Owner;
 use crate::verify::images::{Workload, images};
@@ -31,10 +31,7 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
         let (Some(first), Some(rule)) = (objects.first(), rule(&from, &to)) else {
             continue;
         };
-        let others = match objects.len() {
-            1 => String::new(),
-            count => format!(", in {count} objects"),
-        };
+        let others = in_several(objects.len());
         found.push(change.at(
             rule,
             first,

@@ -34,10 +34,16 @@ impl Workload {
 
     /// The template of an object's pods.
     pub(crate) fn template(self, object: &Value) -> Option<&Value> {
-        match (self, object.get("kind").and_then(Value::as_str)) {
-            (Self::Pod, _) => Some(object),
-            (_, Some("CronJob")) => object.pointer("/spec/jobTemplate/spec/template"),
-            _ => object.pointer("/spec/template"),
+        let kind = object.get("kind").and_then(Value::as_str);
+        object.pointer(self.template_pointer(kind.unwrap_or_default()))
+    }
+
+    /// The JSON pointer to the template of the pods of a kind.
+    pub(crate) const fn template_pointer(self, kind: &str) -> &'static str {
+        match (self, kind.as_bytes()) {
+            (Self::Pod, _) => "",
+            (_, b"CronJob") => "/spec/jobTemplate/spec/template",
+            _ => "/spec/template",
         }
     }
 }

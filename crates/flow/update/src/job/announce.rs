@@ -7,7 +7,7 @@ use bumpwright_edit::Change;
 use bumpwright_git::ObjectId;
 use bumpwright_message::Impact;
 
-/// Why a commit must not be pushed now, as the one who is reported says.
+/// Why a commit must not be pushed now, as its receiver says.
 pub type AnnounceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Is told of commits.
