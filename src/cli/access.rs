@@ -28,7 +28,7 @@ pub struct Access {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
     pub token_file: Option<PathBuf>,
 
-    /// Server that the credentials are for where only manifests name repositories, such as https://git.example.com;
+    /// Servers that may get the credentials, where manifests name the repositories, such as https://git.example.com;
     /// file:// for folders of this machine [default: those of the clone's remotes]
     #[arg(long, value_name = "URL", env = "BUMPWRIGHT_GIT_SERVER", value_delimiter = ',')]
     pub git_server: Vec<String>,
@@ -85,7 +85,6 @@ fn own_address(url: &str) -> Result<RemoteUrl, CliError> {
 pub struct Known<'a> {
     /// The Secrets of the manifests.
     pub objects: &'a Objects,
-    /// Flags and environment.
     pub access: &'a Access,
     /// The identities of the run.
     pub identities: &'a GitIdentities,
@@ -163,7 +162,7 @@ pub(super) fn same_server(url: &str, known: &str) -> bool {
 
 /// Only a cluster issues tokens of its ServiceAccounts; another identity in its place could have other rights.
 fn refuse_service_account(repository: &GitRepository) -> Result<(), CliError> {
-    let name = repository.spec.service_account_name.as_deref().unwrap_or_default();
+    let name = &repository.spec.service_account_name;
     if name.is_empty() {
         return Ok(());
     }

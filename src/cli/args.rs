@@ -54,7 +54,7 @@ pub enum Command {
     Kustomize(kustomize::args::Kustomize),
     /// Propose policies and markers for the images of a folder
     Init(init::args::Init),
-    /// List markers, set them behind images, or take them away
+    /// List markers, put them behind images, or remove them
     Markers(markers::args::Markers),
     /// Render a commit message from its template
     Message(message::args::Message),

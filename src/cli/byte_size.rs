@@ -1,12 +1,13 @@
 //! Sizes as arguments: bytes, or with a unit of Kubernetes quantities.
 
+use bumpwright_text::Parts;
 use std::str::FromStr;
 
 /// A number of bytes: `1000`, `500Mi`, `2G`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteSize(u64);
 
-/// An invalid size.
+/// A text is not a size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a valid size; give a number of bytes above 0, with or without one of the units k, M, G, Ki, Mi, Gi"
@@ -26,7 +27,7 @@ impl FromStr for ByteSize {
 
     fn from_str(text: &str) -> Result<Self, InvalidSize> {
         let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let unit: u64 = match text.strip_prefix(digits).unwrap_or_default() {
+        let unit: u64 = match text.tail(digits.len()) {
             "" => 1,
             "k" => 1_000,
             "M" => 1_000_000,

@@ -57,12 +57,20 @@ impl Display for CliError {
         f.write_str(&self.what)?;
         if let Some(why) = &self.why {
             let colon = if self.what.is_empty() { "" } else { ": " };
-            write!(f, "{colon}{why}")?;
+            write!(f, "{colon}{}", without_number(&why.to_string()))?;
         }
         match self.hint.as_str() {
             "" => Ok(()),
             hint => write!(f, "; {hint}"),
         }
+    }
+}
+
+/// The text of an error of the operating system without ` (os error 2)`.
+fn without_number(text: &str) -> &str {
+    match text.rsplit_once(" (os error ") {
+        Some((text, number)) if number.ends_with(')') => text,
+        _ => text,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::cli::console::{complain, say};
 use crate::cli::error::CliError;
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
@@ -17,6 +18,8 @@ pub struct FoundFiles<'a> {
     /// Path as named, and content.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     pub faults: Vec<CliError>,
+    /// Whether a named path cannot be read: it is misspelt, or does not exist.
+    is_partial: bool,
     seen: HashSet<PathBuf>,
     /// Which paths of a folder are read.
     wanted: &'a dyn Fn(&str) -> bool,
@@ -30,6 +33,13 @@ pub fn diff<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -> Vec<u8> {
         unified::append(&mut diff, path, &change.old, &change.new);
     }
     diff
+}
+
+/// The last line of a preview: that nothing is written, and the flag that writes. Nothing, where nothing would be.
+pub fn say_preview(has_changes: bool) {
+    if has_changes {
+        say("note", "nothing was written: --write makes these changes");
+    }
 }
 
 /// The files with their paths in their repositories; `except` is not one of them.
@@ -73,7 +83,7 @@ fn root(paths: &[PathBuf], file: &Path) -> PathBuf {
 /// Writes a new file and all changes, or nothing.
 ///
 /// # Errors
-/// The new file is there already, or one cannot be written.
+/// The new file exists, or one cannot be written.
 pub fn write_all(new: Option<(&Path, &[u8])>, changes: &[FileChange]) -> Result<(), CliError> {
     if let Some((path, bytes)) = new {
         let mut file = fs::File::create_new(path).map_err(|error| unwritable(path, error))?;
@@ -97,18 +107,51 @@ fn unwritable(path: &Path, error: std::io::Error) -> CliError {
 
 /// Finds and reads all files; those of folders if they are `wanted` by their paths.
 pub fn find<'a>(paths: &[PathBuf], wanted: &'a dyn Fn(&str) -> bool) -> FoundFiles<'a> {
-    let mut found = FoundFiles {
+    let mut files_found = FoundFiles {
         files: Vec::new(),
         faults: Vec::new(),
+        is_partial: false,
         seen: HashSet::new(),
         wanted,
     };
     for path in paths {
-        if let Err(error) = found.named(path) {
-            found.fault(path, error);
+        if let Err(error) = files_found.named(path) {
+            files_found.is_partial = true;
+            files_found.faults.push(absent(path, error));
         }
     }
-    found
+    files_found
+}
+
+/// That a path cannot be read; with the one that may be meant, where its folder has one of nearly that name.
+pub fn absent(path: &Path, error: std::io::Error) -> CliError {
+    let near = near_path(path, &error);
+    CliError::from(error).at(path.display()).meant(near.as_deref())
+}
+
+/// The path beside one that is not there which may be meant.
+pub fn near_path(path: &Path, error: &std::io::Error) -> Option<String> {
+    if error.kind() != ErrorKind::NotFound {
+        return None;
+    }
+    let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
+    let here = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let names = fs::read_dir(here).ok()?.flatten();
+    let names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    Some(folder.join(near_name(name, &names)?).display().to_string())
+}
+
+/// The name that may be meant: the only one that begins so, else the one that differs least.
+pub fn near_name<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
+    let mut longer = names.iter().filter(|one| one.starts_with(name));
+    match (longer.next(), longer.next()) {
+        (Some(only), None) => Some(only),
+        _ => nearest(name, names.iter().map(String::as_str)),
+    }
 }
 
 /// A path that is not there and nearly a subcommand: what was meant.
@@ -125,6 +168,31 @@ pub(super) fn meant<'p>(
 }
 
 impl FoundFiles<'_> {
+    /// Before something is written: with a path that is not there something else was meant.
+    ///
+    /// # Errors
+    /// A named path cannot be read; `faults` have it.
+    pub fn check_named(&self) -> Result<(), CliError> {
+        if self.is_partial {
+            Err(CliError::new("nothing was written").hint("correct the path, or leave it out"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// That nothing which was named can be read: there is nothing to answer then.
+    ///
+    /// # Errors
+    /// The last fault; those before are shown.
+    pub fn refuse_nothing(&mut self) -> Result<(), CliError> {
+        if !self.is_partial || !self.files.is_empty() {
+            return Ok(());
+        }
+        let last = self.faults.pop();
+        self.faults.iter().for_each(complain);
+        last.map_or(Ok(()), Err)
+    }
+
     fn fault(&mut self, path: &Path, why: impl Into<CliError>) {
         self.faults.push(why.into().at(path.display()));
     }

@@ -13,7 +13,7 @@ pub enum Format {
     Json,
 }
 
-/// A folder that is there: one that is misspelt would have nothing.
+/// A folder that exists: a misspelt one would have nothing.
 ///
 /// # Errors
 /// The folder does not exist.

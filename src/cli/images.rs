@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::cli::process::progress::Line;
 use crate::cli::words;
-use bumpwright_api::{ImageRepository, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::LatestRef;
@@ -81,10 +81,10 @@ impl Resolve for Images {
         });
         let mut chosen = self.batch.choose(&ready.collect::<Vec<_>>()).into_iter();
         let mut answer = |one: &Wanted, scan: Result<Arc<Tags>, Unresolved>| {
-            scan?;
+            let tags = scan?;
             match chosen.next() {
                 Some(Ok(chosen)) => Ok(chosen.image),
-                Some(Err(error)) => Err(unresolved(one, &error)),
+                Some(Err(error)) => Err(unresolved(one, &error, &tags)),
                 None => Err(not_scanned(one, "it was not scanned")),
             }
         };
@@ -149,18 +149,48 @@ pub fn reason(error: &NoImage) -> Reason {
     }
 }
 
-fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
+fn unresolved(one: &Wanted, error: &NoImage, tags: &Tags) -> Unresolved {
+    let detail = match error {
+        NoImage::NoTag(_) => unfit(&one.policy, tags.tags.len()),
+        _ => String::new(),
+    };
     Unresolved {
         reason: reason(error),
         message: format!(
-            "ImagePolicy {}: {}",
+            "ImagePolicy {}: {}{}",
             one.policy.policy_name(),
-            words::printable(&error.to_string())
+            words::printable(&placed(error, &one.policy)),
+            words::printable(&detail)
         ),
     }
 }
 
-/// The current time.
+/// What no tag fits: `: none of 5 tags matches the pattern '^v' and is in the range '^9.0.0'`.
+fn unfit(policy: &ImagePolicy, tags: usize) -> String {
+    let spec = policy.spec.as_ref();
+    let filter = spec.and_then(|spec| spec.filter_tags.as_ref());
+    let filter = filter.filter(|filter| !filter.pattern.is_empty());
+    let pattern = filter.map(|filter| format!("matches the pattern '{}'", filter.pattern));
+    let semver = spec.and_then(|spec| spec.policy.as_ref()?.semver.as_ref());
+    let range = semver.map(|semver| format!("is in the range '{}'", semver.range));
+    let conditions: Vec<String> = pattern.into_iter().chain(range).collect();
+    if conditions.is_empty() {
+        return String::new();
+    }
+    format!(": none of {} {}", words::count(tags, "tag"), conditions.join(" and "))
+}
+
+/// Why a policy has no image; of a field that is not valid, with its place in the manifest.
+#[must_use]
+pub fn placed(error: &NoImage, policy: &ImagePolicy) -> String {
+    if let NoImage::Policy(invalid) = error
+        && let Some(place) = policy.place_of(invalid)
+    {
+        return format!("{place}: {invalid}");
+    }
+    error.to_string()
+}
+
 #[must_use]
 pub fn now() -> Time {
     Time::from(SystemTime::now())

@@ -1,10 +1,12 @@
 //! The manifests of `-f`: files, folders, standard input.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::cli::error::{Attempt as _, CliError};
+use crate::cli::files::absent;
 use bumpwright_api::{Document, ManifestErrors, Objects, UnknownFields, read, read_in_folder};
 
 /// Suffix of the groups of all kinds but Secret.
@@ -67,9 +69,9 @@ pub(super) const fn unknown_fields(allowed: bool) -> UnknownFields {
 
 /// A file by its name, or the YAML and JSON files of a folder.
 pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    if !fs::metadata(path).at(path.display())?.is_dir() {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        if named || matches!(extension, "yaml" | "yml" | "json") {
+    if !fs::metadata(path).map_err(|error| absent(path, error))?.is_dir() {
+        let is_manifest = |extension: &OsStr| ["yaml", "yml", "json"].iter().any(|known| extension == *known);
+        if named || path.extension().is_some_and(is_manifest) {
             files.push(path.to_owned());
         }
         return Ok(());

@@ -61,16 +61,20 @@ pub fn main() -> ExitCode {
         .try_get_matches()
         .unwrap_or_else(|error| program::guesses::with_tip(error).exit());
     let limit = process::time_limit::of(&matches);
+    let is_json = process::time_limit::is_json(&matches);
     let typed = Cli::from_arg_matches(&matches);
     let command = typed.unwrap_or_else(|error| error.exit()).command;
-    let late = late(&command);
+    let late = late(&command, is_json);
     process::time_limit::within(limit, late, move || run(command))
 }
 
 /// How a command that is not done in time says so: programs that read its output still get their one document.
-fn late(command: &Command) -> Box<dyn FnOnce(&str)> {
+fn late(command: &Command, is_json: bool) -> Box<dyn FnOnce(&str)> {
     match command {
         Command::Update(args) => update::late(args),
+        // Their --output is the name of a file or a folder.
+        Command::Build(_) | Command::Helm(_) => Box::new(|error| console::complain(error)),
+        _ if is_json => Box::new(process::time_limit::late_in_json),
         _ => Box::new(|error| console::complain(error)),
     }
 }

@@ -1,11 +1,13 @@
-//! The servers that the user's flags and environment are for, where manifests say where repositories are: whoever
-//! writes those, in a pull request too, must not choose who gets the credentials of a job.
+//! The servers that the user's flags and environment are for, where manifests say where repositories are: their
+//! authors, in a pull request too, must not choose who gets the credentials of a job.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_forge::{GitAddress, Repository};
 use bumpwright_git::{RemoteUrl, Scheme};
+use bumpwright_text::between;
 use bumpwright_update::git_without_fetches;
 use url::Url;
 
@@ -76,12 +78,14 @@ impl OwnServers {
     /// What to do where a server is not one of them.
     #[must_use]
     pub fn way_out(url: &RemoteUrl) -> String {
-        let origin = url.web().map(|web| web.origin().ascii_serialization());
-        format!(
-            "name the server with --git-server={} (BUMPWRIGHT_GIT_SERVER) if they are for it",
-            origin.unwrap_or_default()
-        )
+        let origin = origin(url);
+        format!("name the server with --git-server={origin} (BUMPWRIGHT_GIT_SERVER) if they are for it")
     }
+}
+
+/// The scheme, the host and the port of a URL; nothing of a folder.
+pub(in crate::cli) fn origin(url: &RemoteUrl) -> impl Display {
+    between("", url.web().map(|web| web.origin().ascii_serialization()), "")
 }
 
 /// The same server, or the same by TLS.
@@ -126,8 +130,9 @@ pub(in crate::cli) fn remotes(root: &Path) -> Vec<String> {
     let output = git_without_fetches(root)
         .args(["config", "--get-regexp", r"^remote\..*\.url$"])
         .output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let text = text.unwrap_or_default();
+    // Git is not needed: without it, all servers are those of others.
+    let Ok(output) = output else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout);
     let urls = text.lines().filter_map(|line| line.split_once(' '));
     urls.map(|(_, url)| url.to_owned()).collect()
 }

@@ -1,6 +1,9 @@
 //! Mirrors of remotes in the cache folder, one for each set of connection settings, shared by the jobs of a run.
 
 use std::collections::HashMap;
+use std::fs::DirBuilder;
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,12 +13,12 @@ use bumpwright_budget::Budget;
 use bumpwright_git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
 use bumpwright_gostd::Time;
 use bumpwright_update::{Index, Lanes, Place};
+use tempfile::NamedTempFile;
 
-/// The opened mirrors.
+/// The mirrors that this command has opened, by remote.
 #[derive(Default)]
 pub struct Places {
     cache: Option<PathBuf>,
-    /// Limits on fetches.
     budget: Budget,
     /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a
     /// transport of its own.
@@ -91,6 +94,27 @@ pub(super) fn cache() -> Result<PathBuf, CliError> {
         .or_else(|| variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()).map(|folder| folder.join("bumpwright")))
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/bumpwright")))
         .ok_or_else(|| CliError::new("no cache folder: set BUMPWRIGHT_CACHE"))
+}
+
+/// A new file in the folder of a place of the cache, which only the user can read; it takes the place when it is whole.
+///
+/// # Errors
+/// The folder cannot be made, or not be written.
+pub(super) fn file_beside(place: &Path) -> io::Result<NamedTempFile> {
+    let folder = place.parent().ok_or(io::ErrorKind::NotFound)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    NamedTempFile::new_in(folder)
+}
+
+/// Keeps bytes at a place of the cache. What cannot be kept is fetched again next time.
+pub(super) fn keep(place: &Path, bytes: &[u8]) {
+    let write = || -> io::Result<()> {
+        let mut file = file_beside(place)?;
+        file.write_all(bytes)?;
+        file.persist(place)?;
+        Ok(())
+    };
+    drop(write());
 }
 
 /// The clock, in seconds since 1970-01-01 UTC.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bumpwright_edit::{Change, Skip};
 pub use bumpwright_findings::terminal::{inline, json, printable};
 use bumpwright_git::{RemoteUrl, Scheme};
+use bumpwright_text::Excerpt;
 use bumpwright_update::Run;
 
 /// Where the name of an image is first, in files by their paths: as a whole, not as a part of a longer one.
@@ -41,10 +42,10 @@ pub fn skip(skip: &Skip) -> String {
 #[must_use]
 pub fn subject(message: &str) -> Cow<'_, str> {
     const LONGEST: usize = 200;
-    let line = message.lines().next().unwrap_or_default();
-    match line.char_indices().nth(LONGEST) {
+    let line = message.first_line();
+    match line.cut_to(LONGEST) {
         None => inline(line),
-        Some((end, _)) => Cow::Owned(format!("{}…", inline(line.get(..end).unwrap_or_default()))),
+        Some(cut) => Cow::Owned(format!("{}…", inline(cut))),
     }
 }
 
@@ -65,7 +66,6 @@ pub fn public(address: &str) -> String {
     }
 }
 
-/// A one-sentence summary.
 #[must_use]
 pub fn headline(run: &Run) -> String {
     changed(&run.changes)
@@ -77,6 +77,12 @@ pub fn changed(changes: &[Change]) -> String {
     let mut files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     files.dedup();
     format!("{} in {}", count(changes.len(), "field"), count(files.len(), "file"))
+}
+
+/// A folder of a repository by its path from the root, which is empty for the root itself.
+#[must_use]
+pub fn folder(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
 }
 
 /// The first few of many names.

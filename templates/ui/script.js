@@ -1,4 +1,4 @@
-// Live updates, the filter of lists, and the key of the search. Everything works without it.
+// Live updates, the filter of lists, and the keys of the search and of differences. Everything works without it.
 "use strict";
 (() => {
   const main = () => document.getElementById("main");
@@ -10,7 +10,7 @@
     if (!field || !field.dataset.typed) return;
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    for (const row of main().querySelectorAll("[data-rows] > tbody > tr, [data-row]")) {
+    for (const row of main().querySelectorAll("[data-rows] > tbody > tr:not([data-group]), [data-row]")) {
       const text = row.textContent.toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
@@ -23,10 +23,22 @@
     filter();
   });
 
+  // "j" and "k" go to the next and the last difference.
+  const step = (by) => {
+    const all = [...main().querySelectorAll("[data-step]")];
+    const at = all.findIndex((one) => one.contains(document.activeElement));
+    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
+    if (next) next.focus();
+    return Boolean(next);
+  };
+
   // "/" goes to the search, Escape leaves a field.
   document.addEventListener("keydown", (event) => {
     const types = event.target.matches("input, textarea, select");
-    if (event.key === "/" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    const is_plain = !types && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (is_plain && (event.key === "j" || event.key === "k")) {
+      if (step(event.key === "j" ? 1 : -1)) event.preventDefault();
+    } else if (event.key === "/" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) {
       const search = document.getElementById("search");
       if (!search) return;
       event.preventDefault();
@@ -84,11 +96,11 @@
     seen = next.innerHTML;
     const isNews = text(next) !== text(main());
     const kept = place(), open = opened(), field = main().querySelector("[data-filter]");
-    const scrolls = [...main().querySelectorAll("pre, .graph")].map((one) => [one.scrollLeft, one.scrollTop]);
+    const scrolls = [...main().querySelectorAll("pre, .graph, .pane")].map((one) => [one.scrollLeft, one.scrollTop]);
     const [x, y] = [scrollX, scrollY];
     main().replaceChildren(...next.childNodes);
     main().querySelectorAll("details").forEach((one) => { one.open = open.has(nameOf(one)); });
-    [...main().querySelectorAll("pre, .graph")].forEach((one, n) => { if (scrolls[n]) [one.scrollLeft, one.scrollTop] = scrolls[n]; });
+    [...main().querySelectorAll("pre, .graph, .pane")].forEach((one, n) => { if (scrolls[n]) [one.scrollLeft, one.scrollTop] = scrolls[n]; });
     const again = main().querySelector("[data-filter]");
     if (field && again && field.dataset.typed) {
       again.value = field.value;

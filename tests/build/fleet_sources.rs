@@ -308,12 +308,17 @@ fn images_of_registries_are_sources() {
     ];
     bench.write("fleet/clusters/production/all.yaml", files.concat());
     run(git(&bench.dir.join("fleet")).args(["init", "-q"]));
-    let (code, maps, error) = maps(&bench, &[LOCAL]);
+    for (arguments, missing) in [
+        (&[LOCAL][..], "OCIRepository/flux-system/none: "),
+        (&["--offline", LOCAL], "none: it is not kept on this machine (offline)"),
+    ] {
+        let (code, maps, error) = maps(&bench, arguments);
+        assert_eq!(maps, ["range: second", "tag: ignored", "tag: third"], "{error}");
+        assert!(code == 1 && error.contains(missing), "{error}");
+    }
+    drop(registry);
+    let (_, maps, error) = maps(&bench, &["--offline", LOCAL]);
     assert_eq!(maps, ["range: second", "tag: ignored", "tag: third"], "{error}");
-    assert!(
-        code == 1 && error.contains("OCIRepository/flux-system/none: "),
-        "{error}"
-    );
 }
 
 const GENERATOR: &str = "---

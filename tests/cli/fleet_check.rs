@@ -273,7 +273,7 @@ const BROKEN: [(&str, &str, &[&str]); 16] = [
     (
         "apps/malformed/map.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a\n",
-        &["4:1 error[invalid-manifest]"],
+        &["3:11 error[invalid-manifest]"],
     ),
     (
         "apps/rest/job.yaml",
@@ -536,6 +536,92 @@ fn templates_of_messages_are_checked() {
     }
 }
 
+/// Names that Git refuses and selectors that select nothing, at the field: each run would fail, or do nothing.
+#[test]
+fn fields_of_automations_that_no_run_can_use_are_told() {
+    let bench = sound();
+    let git = |git: &str| format!("git: {{commit: {{author: {{email: bot@example.com}}}}, {git}}}");
+    let selector = |selector: &str| {
+        format!(
+            "policySelector: {{matchLabels: {{{selector}}}}}\n  {}",
+            git("push: {branch: main}")
+        )
+    };
+    for (fields, expected) in [
+        (git("push: {branch: 'auto/x'}"), None),
+        (git("push: {branch: '${branch}..'}"), None),
+        (
+            git("push: {branch: 'auto update'}"),
+            Some(("24:68 error[invalid-automation]", "refs/heads/auto update")),
+        ),
+        (git("push: {refspec: 'refs/heads/*:refs/heads/auto/*'}"), None),
+        (git("push: {refspec: 'HEAD:refs/for/main'}"), None),
+        (
+            git("push: {refspec: 'refs/heads/main'}"),
+            Some(("24:69 error[invalid-automation]", "separators are wrong")),
+        ),
+        (
+            git("push: {refspec: 'refs/heads/main:auto'}"),
+            Some(("24:69 error[invalid-automation]", "not a full reference name")),
+        ),
+        (
+            git("checkout: {ref: {branch: 'main~1'}}, push: {branch: main}"),
+            Some(("24:78 error[invalid-automation]", "refs/heads/main~1")),
+        ),
+        (
+            git("checkout: {ref: {semver: 'newest'}}, push: {branch: main}"),
+            Some(("24:78 error[invalid-automation]", "newest")),
+        ),
+        (
+            git("push: {branch: main}").replace("bot@example.com", "'Bot <bot@example.com>'"),
+            Some(("24:34 warning[invalid-automation]", "Bot <bot@example.com>")),
+        ),
+        (
+            selector("team: web"),
+            Some(("24:19 warning[empty-selector]", "no ImagePolicy that it may use")),
+        ),
+        (
+            selector("'-team': web"),
+            Some(("24:19 error[invalid-automation]", "-team")),
+        ),
+    ] {
+        let text = IMAGES.replace(
+            "git: {commit: {author: {email: bot@example.com}}, push: {branch: main}}",
+            &fields,
+        );
+        assert!(text.contains(&fields));
+        bench.write("clusters/prod/images.yaml", &text);
+        let (_, findings, document) = found(&bench, &["clusters/prod"]);
+        let of_automation =
+            |finding: &&String| finding.ends_with("[invalid-automation]") || finding.ends_with("[empty-selector]");
+        let told: Vec<&String> = findings.iter().filter(of_automation).collect();
+        match expected {
+            None => assert_eq!(told, [""; 0], "{fields}"),
+            Some((place, message)) => {
+                assert_eq!(told, [&format!("clusters/prod/images.yaml:{place}")], "{fields}");
+                assert!(document.to_string().contains(message), "{document:#}");
+            }
+        }
+    }
+    // A policy of another namespace may be for it.
+    let open = IMAGES
+        .replace(
+            "  namespace: flux-system\n  annotations:\n",
+            "  namespace: team\n  labels: {team: web}\n  annotations:\n    \
+             bumpwright.dev/allow-automations-from: '*'\n",
+        )
+        .replace(
+            "spec:\n  interval: 5m\n  sourceRef",
+            "spec:\n  policySelector: {matchLabels: {team: web}}\n  interval: 5m\n  sourceRef",
+        );
+    bench.write("clusters/prod/images.yaml", &open);
+    let (_, findings, _) = found(&bench, &["clusters/prod"]);
+    assert!(
+        !findings.iter().any(|finding| finding.contains("empty-selector")),
+        "{findings:?}"
+    );
+}
+
 /// Findings of files that several clusters share are told once, with the clusters.
 #[test]
 fn findings_of_several_clusters_are_merged() {
@@ -737,6 +823,31 @@ fn items_that_a_patch_drops_are_found() {
         lines.contains(&finding) && document.contains("merges the list by name"),
         "{document}"
     );
+}
+
+/// The API server refuses a ConfigMap whose values are not texts; they are not rendered as if they were empty.
+#[test]
+fn values_that_are_not_a_text_are_an_error() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/a/sync.yaml", sync("a"));
+    bench.write("charts/web/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: flux-system}\nspec:\n  \
+                   interval: 1h\n  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: fleet}}}\n  \
+                   valuesFrom: [{kind: ConfigMap, name: web}]\n";
+    bench.write("clusters/a/release.yaml", release);
+    let map = |data: &str| {
+        let map =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, namespace: flux-system}}\ndata: {data}\n");
+        bench.write("clusters/a/map.yaml", map);
+        let (_, _, document) = found(&bench, &["clusters/a"]);
+        document
+            .to_string()
+            .contains("with key 'values.yaml': the value is not a text")
+    };
+    assert!(map("{values.yaml: {image: {tag: 1.0.0}}}"));
+    assert!(!map("{values.yaml: 'image: {tag: 1.0.0}'}"));
+    assert!(!map("{values.yaml: null}"));
 }
 
 /// A misspelt key of a release is found at its place; what a chart passes on, its defaults, `global` and keys of Secrets are not told.

@@ -276,4 +276,67 @@ fn an_image_that_its_registry_does_not_have_is_an_error_at_its_field() {
             "{text}"
         );
     }
+    // More than that in one change are left out, and that is a note.
+    let many = |tag: &str| {
+        let one = |number: usize| deployment(&format!("many-{number}"), &format!("127.0.0.1:1/o/web-{number}:{tag}"));
+        (0..502).map(one).collect::<Vec<_>>().join("---\n")
+    };
+    bench.write("apps/one.yaml", deployment("one", &image("1.4.0")));
+    bench.write("apps/two.yaml", many("1"));
+    let (code, text) = review(&[]);
+    assert!(
+        code == 0 && text.contains("registries were not asked for 2 of them") && text.contains("whether 500 images"),
+        "{text}"
+    );
+}
+
+/// What is new in a chart: its author's words, which are only words, and the defaults that the release takes.
+#[test]
+fn a_chart_in_another_version_says_what_is_new_in_it() {
+    let bench = bench();
+    let chart = |version: &str, app: &str, changes: &str| {
+        let text = format!("apiVersion: v2\nname: web\nversion: {version}\nappVersion: \"{app}\"\n{changes}");
+        bench.write("charts/web/Chart.yaml", text);
+    };
+    bench.write(
+        "charts/web/values.yaml",
+        "tag: 1.0.0\nprobe: {path: /a, port: 80}\nadmin: {password: old-default}\nkept: 1\ngone: {a: {b: 1}}\n",
+    );
+    chart("0.1.0", "1", "");
+    commit(&bench);
+    bench.write(
+        "charts/web/values.yaml",
+        "tag: 3.0.0\nprobe: {path: /b, port: 80}\nadmin: {password: new-default}\nkept: 1\nmany: [1, {token: new-default}]\nempty: {}\n",
+    );
+    let changes = "annotations:\n  artifacthub.io/changes: |\n    - Plain words for @everybody\n    - kind: security\n      description: |\n        \
+                   A `hole` <b>is</b> closed\n        and more\n    - {kind: fixed}\n";
+    chart("0.2.0", "2", changes);
+    let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    let wanted = "chart web 0.1.0 → 0.2.0 (app 1 → 2) of HelmRelease web/web
+  Plain words for @everybody
+  security: A `hole` <b>is</b> closed
+  default admin.password: \"**\" → \"**\"
+  default empty: none → {}
+  default gone.a.b: 1 → none
+  default many: none → [1,{\"token\":\"**\"}]
+  default probe.path: \"/a\" → \"/b\"
+";
+    assert!(text.contains(wanted), "{text}");
+    for format in ["markdown", "html", "json", "gerrit"] {
+        let (_, text) = review(&bench, &["--from", "main", "--output", format, "clusters/a"]);
+        assert!(text.contains("0.2.0"), "{format}\n{text}");
+        for hostile in ["new-default", "<b>is"] {
+            assert!(!text.contains(hostile) || format == "json", "{format}\n{text}");
+        }
+        assert!(format != "markdown" || !text.contains("for @everybody"), "{text}");
+        if format == "json" {
+            let document: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(document["charts"][0]["defaults"].as_array().unwrap().len(), 5, "{text}");
+            assert!(!text.contains("new-default"), "{text}");
+            if let Some(verdicts) = verdicts(include_str!("../../docs/reference/review.schema.json"), &[document]) {
+                assert_eq!(verdicts, [""], "review.schema.json");
+            }
+        }
+    }
 }

@@ -268,6 +268,65 @@ fn a_fleet_renders_charts_of_an_oci_repository() {
          apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: apps}}\n\
          spec: {{interval: 1h, chart: {{spec: {{chart: web, version: '1.x', sourceRef: {{kind: HelmRepository, name: charts}}}}}}}}\n"
     );
+    write_fleet(&bench, &manifests);
+    let ran = bench.run(&["fleet", "--path", "fleet", "fleet/cluster", "-o", "yaml"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("web-1.2.0+build.7"), "{}\n{}", ran.out, ran.err);
+}
+
+/// An OCIRepository of a chart: a version is fetched once, a range is what was fetched last where there is no network,
+/// and what has no layer of a chart is read as files.
+#[test]
+fn a_chart_of_an_ocirepository_is_fetched_once() {
+    let bench = Bench::new();
+    let Some(registry) = registry(&bench) else {
+        return;
+    };
+    let host = registry.host();
+    let layer = "layerSelector: {mediaType: application/vnd.cncf.helm.chart.content.v1.tar+gzip, operation: copy}";
+    let fleet = |reference: &str, layer: &str| {
+        let manifests = format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {{name: web, namespace: apps}}\n\
+             spec: {{insecure: true, interval: 1h, url: 'oci://{}/charts/web', ref: {{{reference}}}, {layer}}}\n---\n\
+             apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: apps}}\n\
+             spec: {{interval: 1h, chartRef: {{kind: OCIRepository, name: web}}}}\n",
+            host
+        );
+        write_fleet(&bench, &manifests);
+    };
+    let shown = |arguments: &[&str]| {
+        let ran = bench.run(&[&["fleet", "--path", "fleet", "fleet/cluster", "-o", "yaml"], arguments].concat());
+        ran.out + &ran.err
+    };
+    let (old, new) = ("web-1.0.0", "web-1.2.0+build.7");
+    fleet("tag: 1.0.0", "");
+    assert!(shown(&[]).contains(old), "{}", shown(&[]));
+    assert!(shown(&["--offline"]).contains(old), "{}", shown(&["--offline"]));
+    fleet("tag: 1.2.0_build.7", "");
+    let unknown = shown(&["--offline"]);
+    assert!(
+        unknown.contains("it is not kept on this machine (offline)"),
+        "{unknown}"
+    );
+    fleet("tag: 1.0.0", layer);
+    let unknown = shown(&["--offline"]);
+    assert!(unknown.contains("not kept on this machine"), "{unknown}");
+    assert!(shown(&[]).contains(old), "{}", shown(&[]));
+    assert!(shown(&["--offline"]).contains(old), "{}", shown(&["--offline"]));
+    fleet("semver: 1.x", layer);
+    assert!(shown(&["--offline"]).contains(old), "{}", shown(&["--offline"]));
+    assert!(shown(&[]).contains(new), "{}", shown(&[]));
+    assert!(shown(&["--offline"]).contains(new), "{}", shown(&["--offline"]));
+    // What it pins is what is read, not the newest one of the tag that is beside it.
+    fleet("tag: 1.0.0, digest: 'sha256:00'", layer);
+    assert!(!shown(&["--offline"]).contains(old), "{}", shown(&["--offline"]));
+    drop(registry);
+    fleet("tag: 1.0.0", layer);
+    assert!(shown(&[]).contains(old), "{}", shown(&[]));
+}
+
+/// A cluster that applies a file of objects.
+fn write_fleet(bench: &Bench, manifests: &str) {
     bench.write("fleet/apps/release.yaml", manifests);
     bench.write(
         "fleet/cluster/flux.yaml",
@@ -278,9 +337,6 @@ fn a_fleet_renders_charts_of_an_oci_repository() {
          apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
          spec: {interval: 1m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n",
     );
-    let ran = bench.run(&["fleet", "--path", "fleet", "fleet/cluster", "-o", "yaml"]);
-    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
-    assert!(ran.out.contains("web-1.2.0+build.7"), "{}\n{}", ran.out, ran.err);
 }
 
 /// A repository with a password; its archives may be at another host.

@@ -44,6 +44,23 @@ fn registry() -> Option<Registry> {
     Some(registry)
 }
 
+/// Files of other formats are left alone, and each kind of them is named once.
+#[test]
+fn files_that_are_no_yaml_are_named() {
+    let bench = Bench::new();
+    bench.write("a/Dockerfile", "FROM ghcr.io/acme/base:1.0.0\n");
+    bench.write("a/web/Dockerfile", "FROM ghcr.io/acme/base:1.0.0\n");
+    bench.write("a/.env", "TAG=1.0.0\n");
+    let ran = bench.ok(&["init", "a"]);
+    for note in [
+        "note: 2 Dockerfiles were left as they are (such as a/Dockerfile), since markers are proposed for YAML alone: \
+         `bumpwright markers add --formats docker ",
+        "note: 1 .env file was left as it is (a/.env), since markers are proposed for YAML alone: `bumpwright markers add --formats env ",
+    ] {
+        assert_eq!(ran.err.matches(note).count(), 1, "{note}\n{}", ran.err);
+    }
+}
+
 #[test]
 fn what_init_writes_is_what_update_follows() {
     let Some(registry) = registry() else { return };

@@ -74,6 +74,36 @@ fn a_policy_gives_its_image() {
     );
 }
 
+/// For errors of a run, which come long after the file was read; two policies are the same wherever they stand.
+#[test]
+fn a_policy_knows_the_place_of_its_field_that_is_not_valid() {
+    let text = |spec: &str| {
+        format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {{name: a, namespace: fs}}\nspec:\n  \
+             imageRepositoryRef: {{name: a}}\n{spec}"
+        )
+    };
+    let range = "  policy:\n    semver:\n      range: x.y.z\n";
+    for (spec, place) in [
+        (range, Some("f.yaml:8:14")),
+        (
+            "  policy: {semver: {range: '*'}}\n  filterTags:\n    pattern: '('\n",
+            Some("f.yaml:8:14"),
+        ),
+        (
+            "  policy: {semver: {range: '*'}}\n  filterTags:\n    pattern: '(?P<v>.*)'\n    extract: $w\n",
+            Some("f.yaml:9:14"),
+        ),
+        ("  policy: {semver: {range: '*'}}\n", None),
+    ] {
+        let policy = policy(&text(spec));
+        let error = policy.chooser().err();
+        let found = error.as_ref().and_then(|error| policy.place_of(error));
+        assert_eq!(found, place, "{spec}");
+    }
+    assert_eq!(policy(&text(range)), policy(&format!("# moved\n{}", text(range))));
+}
+
 #[test]
 fn latest_ref_wins_over_latest_image() {
     for (status, image) in [

@@ -54,7 +54,7 @@ fn without_write_a_diff_that_git_applies_and_no_file_changes() {
         "\n-apiVersion: image.toolkit.fluxcd.io/v1beta1 # old\n+apiVersion: image.toolkit.fluxcd.io/v1 # old\n"
     ));
     assert_eq!(ran.out.matches("diff --git").count(), 2, "{}", ran.out);
-    assert_eq!(ran.err, "");
+    assert_eq!(ran.err, "note: nothing was written: --write makes these changes\n");
     bench.write("change.patch", &ran.out);
     let applied = std::process::Command::new("git")
         .args(["apply", "change.patch"])
@@ -120,7 +120,44 @@ fn what_is_not_there_is_an_error_and_the_rest_is_looked_at() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.starts_with("error: nowhere: "), "{}", ran.err);
     assert!(ran.out.contains("policy.yaml"));
-    assert_eq!(bench.run(&["migrate"]).code, 2, "a path is required");
+}
+
+#[test]
+fn the_current_folder_is_looked_at_where_no_path_is_given() {
+    let bench = Bench::new();
+    bench.write("apps/policy.yaml", POLICY);
+    let ran = bench.ok(&["migrate"]);
+    assert!(ran.out.contains("--- a/apps/policy.yaml\n"), "{}", ran.out);
+}
+
+/// With a path that is not there something else was meant: what is written would be half of it.
+#[test]
+fn nothing_is_written_where_a_path_is_not_there() {
+    let bench = fleet();
+    bench.write("fleet/apps/kustomization.yaml", "bases: [../base]\n");
+    bench.write("fleet/apps/pod.yaml", "image: o/app:1.0.0\n");
+    let before = files(&bench.path("fleet"));
+    for command in [
+        &["migrate"][..],
+        &["migrate", "--from", "argocd-image-updater"],
+        &["migrate", "--from", "flux-v1"],
+        &["kustomize", "fix"],
+        &["markers", "remove"],
+        &["markers", "add", "--image", "o/app", "--policy", "fs:app"],
+    ] {
+        let ran = bench.run(&[command, &["--write", "nowhere", "fleet/apps"]].concat());
+        assert_eq!(ran.code, 2, "{command:?} {}", ran.err);
+        assert!(
+            ran.err.starts_with("error: nowhere: ")
+                && ran
+                    .err
+                    .contains("nothing was written; correct the path, or leave it out"),
+            "{command:?} {}",
+            ran.err
+        );
+        assert_eq!(files(&bench.path("fleet")), before, "{command:?}");
+        assert!(!bench.path("image-updates.yaml").exists(), "{command:?}");
+    }
 }
 
 /// A given file is read whatever its name; links below a folder are not followed, nor other repositories entered.

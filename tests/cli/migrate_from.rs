@@ -109,6 +109,43 @@ fn after_the_migration_the_newest_images_are_written_where_they_were() {
     assert_eq!(ran.out, "nothing to change\n");
 }
 
+/// A folder that the repository of an Application does not have is a slip: an automation for it would change nothing.
+#[test]
+fn an_application_with_a_folder_that_its_repository_does_not_have_is_an_error() {
+    let bench = fleet("registry.example.com");
+    let git = |arguments: &[&str]| {
+        let ran = std::process::Command::new("git")
+            .args(arguments)
+            .current_dir(bench.path("fleet"))
+            .status();
+        assert!(ran.unwrap().success());
+    };
+    git(&["init", "--quiet"]);
+    git(&["remote", "add", "origin", "git@git.example.com:acme/fleet.git"]);
+    let web = bench.read("fleet/argocd/web.yaml");
+    bench.write(
+        "fleet/argocd/web.yaml",
+        web.replace("path: apps/web", "path: apps/gone"),
+    );
+    let before = files(&bench.path("fleet"));
+    let ran = bench.run(&["migrate", "--from", "argocd-image-updater", "--write", "fleet"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(
+        ran.err.contains("error: fleet/argocd/web.yaml:15:11: ")
+            && ran
+                .err
+                .contains("/fleet has no apps/gone; correct the path, or leave its file out; nothing was written"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(files(&bench.path("fleet")), before);
+    assert!(!bench.path("image-updates.yaml").exists());
+    // Of another repository nothing is known.
+    git(&["remote", "set-url", "origin", "git@git.example.com:acme/argocd.git"]);
+    let ran = bench.run(&["migrate", "--from", "argocd-image-updater", "fleet"]);
+    assert!(!ran.err.contains(" has no apps/gone"), "{}", ran.err);
+}
+
 #[test]
 fn without_write_a_diff_that_git_applies() {
     let bench = fleet("registry.example.com");

@@ -318,7 +318,8 @@ fn what_fails_is_told_and_the_rest_is_shown() {
             "PolicyNotReady",
             "unable to determine latest version from provided list",
         ),
-        ("PolicyNotReady", "invalid policy: improper constraint: \"x.y.z\""),
+        // With the place of the field.
+        ("PolicyNotReady", ": invalid policy: improper constraint: \"x.y.z\""),
         ("ScanFailed", "should not include URL scheme; remove 'https://'"),
         (
             "PolicyNotReady",
@@ -333,6 +334,8 @@ fn what_fails_is_told_and_the_rest_is_shown() {
             "{:?}",
             errors[n]
         );
+        let is_placed = errors[n].1.starts_with("m.yaml:");
+        assert_eq!(is_placed, message.starts_with(": invalid policy"), "{:?}", errors[n]);
     }
     assert_eq!(document["policies"][2]["choice"], Json::Null);
     assert_eq!(document["policies"][2]["tags"]["counted"], 0);
@@ -563,6 +566,49 @@ fn what_cannot_be_meant_is_a_usage_error() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?} {}", ran.err);
         assert!(ran.err.contains(said), "{arguments:?} {}", ran.err);
     }
+}
+
+/// `get imagerepositories -f`: neither a cluster nor a registry is asked.
+#[test]
+fn image_repositories_of_files_are_listed_with_their_places() {
+    let bench = Bench::new();
+    let repository = |name: &str| {
+        format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: fs}}\n\
+             spec: {{image: ghcr.io/o/{name}, interval: 5m, secretRef: {{name: ghcr}}}}\n"
+        )
+    };
+    let policy = "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {name: app, namespace: fs}\n\
+                  spec: {imageRepositoryRef: {name: app}, policy: {semver: {range: '*'}}}\n";
+    bench.write("m/a.yaml", format!("{}---\n{}", repository("web"), repository("app")));
+    bench.write("m/p.yaml", policy);
+    let ran = bench.ok(&["get", "imagerepositories", "-f", "m"]);
+    let rows: Vec<Vec<&str>> = ran.out.lines().map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(
+        rows,
+        [
+            ["NAMESPACE", "NAME", "IMAGE", "POLICIES", "PLACE"],
+            ["fs", "app", "ghcr.io/o/app", "1", "m/a.yaml:6:1"],
+            ["fs", "web", "ghcr.io/o/web", "0", "m/a.yaml:1:1"],
+        ]
+    );
+    let ran = bench.ok(&["get", "imagerepositories", "app", "-f", "m", "-o", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        document,
+        serde_json::json!({"version": 1, "imageRepositories": [{
+            "id": "ImageRepository/fs/app", "image": "ghcr.io/o/app", "interval": "5m", "secret": "ghcr", "suspended": false,
+            "policies": ["ImagePolicy/fs/app"], "place": "m/a.yaml:6:1"
+        }]})
+    );
+    let ran = bench.run(&["get", "imagerepositories", "ap", "-f", "m"]);
+    assert!(ran.code == 2 && ran.err.ends_with("did you mean app?\n"), "{}", ran.err);
+    let ran = bench.run(&["get", "images", "-f", "m"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("-f shows imagerepositories alone"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

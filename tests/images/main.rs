@@ -23,6 +23,7 @@ mod own_tokens;
 mod promotion;
 mod reverts;
 mod reviews;
+mod reviews_gitlab;
 mod rollouts;
 mod shards;
 mod signatures;

@@ -296,7 +296,7 @@ fn an_installation_is_checked_from_deployment_to_services() {
         }
         cluster.create(&object, "").unwrap();
     }
-    let image = format!("✔ ghcr.io/bumpwright/bumpwright:{VERSION} is of the version of this program");
+    let image = format!("✔ ghcr.io/bumpwright/bumpwright:{VERSION} has the version of this program as its tag");
     let well = [
         "✔ Kubernetes v1.",
         "✔ deployment.apps/bumpwright is ready",

@@ -2,6 +2,7 @@
 //! redirects and challenges that try to get a login.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bumpwright_budget::Memory;
@@ -9,9 +10,13 @@ use bumpwright_http::{Deadline, Job, Peer, RetryPolicy};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry, RegistryError};
 use bumpwright_secret::Secret;
+use bumpwright_source::{OciRemote, verify_cosign, verify_notation};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::sigstore::{Key, Owner, pem_of};
 use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_verify::cosign::{CosignKeys, Verifier};
+use bumpwright_verify::notation::NotationTrust;
 use serde_json::json;
 
 const LIST: &str = "/v2/team/app/tags/list";
@@ -285,6 +290,42 @@ fn referrers_in_several_pages() {
         Reply::bytes(200, INDEX, vec![b' '; 3 << 20]).header("Link", &next)
     });
     assert_eq!(referrers(&large).len(), 2, "no further one after four megabytes");
+}
+
+/// A registry that does not list referrers may have a signature there: that is another error than none.
+#[test]
+fn unlisted_referrers_are_not_a_missing_signature() {
+    const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let server = open(|request| {
+        if request.path.contains("/referrers/") {
+            Reply::text(403, "not today")
+        } else {
+            Reply::status(404)
+        }
+    });
+    let remote = OciRemote {
+        registry: Arc::new(client()),
+        login: ann(),
+        repository: image(&server),
+        deadline: soon(),
+    };
+    let key = Key::of("signer").pem();
+    let verifier = Verifier::of_keys(CosignKeys::from_entries([("key.pub", key.as_bytes())]));
+    let policy = json!({"version": "1.0", "trustPolicies": [{
+        "name": "all", "registryScopes": ["*"], "signatureVerification": {"level": "strict"},
+        "trustStores": ["ca:all"], "trustedIdentities": ["*"],
+    }]})
+    .to_string();
+    let root = pem_of("CERTIFICATE", &Owner::authority("all", None).certificate);
+    let entries = [("trustpolicy.json", policy.as_bytes()), ("ca.crt", root.as_bytes())];
+    let trust = NotationTrust::read("trust", entries).unwrap();
+    for error in [
+        verify_cosign(&remote, DIGEST, &verifier).unwrap_err().to_string(),
+        verify_notation(&remote, DIGEST, &trust, 0).unwrap_err().to_string(),
+    ] {
+        let expected = "the signatures among the referrers of the artifact cannot be listed: GET http";
+        assert!(error.starts_with(expected) && error.contains("not today"), "{error}");
+    }
 }
 
 /// Pages are on the account of who keeps them, as long as they are kept.

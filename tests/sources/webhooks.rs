@@ -67,18 +67,20 @@ impl<'a> Served<'a> {
 
     /// Sends GitHub's event of a push, signed with `token`.
     fn push(&self, repository: &str, token: &str) -> (u16, String) {
-        let body = json!({
-            "ref": "refs/heads/main", "after": "a".repeat(40),
-            "repository": {
+        let change = json!({"ref": "refs/heads/main", "after": "a".repeat(40)});
+        self.event("push", change, repository, token)
+    }
+
+    fn event(&self, kind: &str, mut body: Json, repository: &str, token: &str) -> (u16, String) {
+        body["repository"] = json!({
                 "full_name": repository, "default_branch": "main",
                 "clone_url": format!("https://github.com/{repository}.git"),
                 "ssh_url": format!("git@github.com:{repository}.git"),
                 "html_url": format!("https://github.com/{repository}"),
-            },
         });
         let body = body.to_string();
         let signature = github_signature(token, body.as_bytes());
-        let headers = [("X-GitHub-Event", "push"), ("X-Hub-Signature-256", &signature)];
+        let headers = [("X-GitHub-Event", kind), ("X-Hub-Signature-256", &signature)];
         self.send("POST", "/hook/github", &headers, body.as_bytes())
     }
 
@@ -112,6 +114,32 @@ fn a_push_makes_its_repositories_look_and_no_others() {
     let first = served.asked(GIT_REPOSITORY, "ours");
     assert_eq!(served.push("acme/fleet", TOKEN).0, 202);
     assert_ne!(served.asked(GIT_REPOSITORY, "ours"), first, "each push asks again");
+}
+
+/// A pull request that is opened, or has a new head, is for the repositories whose requests are reviewed.
+#[test]
+fn a_pull_request_makes_reviewed_repositories_look() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let served = Served::start(cluster, "webhooks-requests");
+    served.tokens();
+    let spec = git("https://github.com/acme/fleet");
+    served.world.add(GIT_REPOSITORY, "plain", spec.clone());
+    let annotations = json!({"bumpwright.dev/review": "true"});
+    served.world.annotated(GIT_REPOSITORY, "reviewed", &annotations, spec);
+    let sent = || {
+        served.event(
+            "pull_request",
+            json!({"number": 7, "action": "synchronize"}),
+            "acme/fleet",
+            TOKEN,
+        )
+    };
+    let (_, text) = wait_for(
+        || Some(sent()).filter(|(status, text)| *status == 202 && text.contains("1 object")),
+        || served.controller.log(),
+    );
+    assert!(served.asked(GIT_REPOSITORY, "reviewed").is_string(), "{text}");
+    assert!(served.asked(GIT_REPOSITORY, "plain").is_null());
 }
 
 #[test]

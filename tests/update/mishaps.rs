@@ -284,6 +284,22 @@ fn names_that_move_the_cursor_are_spelled_out() {
     assert!(ran.out.starts_with("a\\u{1b}[2J\\n.yaml\n"), "{}", ran.out);
 }
 
+/// A marker's policy that is nowhere is told with the ways to give it.
+#[test]
+fn a_policy_that_is_not_known_is_told_with_a_way_out() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    let ran = bench.ok(&["update", "--dry-run"]);
+    assert!(
+        ran.out.contains(
+            "UnknownPolicy: there is no ImagePolicy fs/app; give its manifest with -f FILE|DIR, in the files of TARGET or in .bumpwright/ at its top, \
+             or the folder of its cluster with --fleet PATH"
+        ),
+        "{}",
+        ran.out
+    );
+}
+
 /// Whoever names a policy means it: nothing is written for the others either.
 #[test]
 fn a_set_policy_that_no_marker_names_stops_the_run() {

@@ -634,6 +634,21 @@ fn annotations_do_the_same() {
 }
 
 #[test]
+fn a_secret_without_a_token_is_reported() {
+    let world = world(ForgeKind::Gitea);
+    let annotations = "bumpwright.dev/pull-request: gitea, bumpwright.dev/pull-request-secret: forge";
+    annotated(&world, annotations);
+    let text = std::fs::read_to_string(world.bench.dir.join("a.yaml")).unwrap();
+    world.bench.write("a.yaml", text.replace("{token: ", "{password: "));
+    let told = world.bench.run(&ALL);
+    assert!(
+        told.code == 2 && told.err.contains("secret 'fs/forge' has no token, for pull requests"),
+        "{}",
+        told.err
+    );
+}
+
+#[test]
 fn annotations_that_do_not_parse_close() {
     let world = world(ForgeKind::Gitea);
     for (annotations, words) in [

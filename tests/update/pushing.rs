@@ -78,7 +78,7 @@ fn a_preview_says_what_the_push_branch_has() {
 }
 
 /// Runs at a terminal, with what is typed there.
-fn at_terminal(bench: &Bench, arguments: &[&str], typed: &str) -> Option<Ran> {
+fn at_terminal(bench: &Bench, arguments: &[&str], typed: impl AsRef<[u8]>) -> Option<Ran> {
     if !bumpwright_testkit::has("script", "bsdutils") {
         return None;
     }
@@ -103,8 +103,11 @@ fn at_terminal(bench: &Bench, arguments: &[&str], typed: &str) -> Option<Ran> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
-    Some(ran(child.wait_with_output().unwrap()))
+    child.stdin.take().unwrap().write_all(typed.as_ref()).unwrap();
+    let mut output = child.wait_with_output().unwrap();
+    // The terminal shows what was typed, whatever it is.
+    output.stdout = String::from_utf8_lossy(&output.stdout).into_owned().into_bytes();
+    Some(ran(output))
 }
 
 #[test]
@@ -118,6 +121,13 @@ fn people_at_a_terminal_are_asked_where_a_manifest_names_the_repository() {
         refused.code == 2 && refused.out.contains("not pushed, as answered"),
         "{}",
         refused.out
+    );
+    assert_eq!(repo.log("main").len(), 1);
+    let unread = at_terminal(&bench, &BY_MANIFEST, b"\xff\n").unwrap();
+    assert!(
+        unread.code == 2 && unread.out.contains("cannot read the answer") && unread.out.contains("--push does not ask"),
+        "{}",
+        unread.out
     );
     assert_eq!(repo.log("main").len(), 1);
     let taken = at_terminal(&bench, &BY_MANIFEST, "y\n").unwrap();
@@ -240,6 +250,25 @@ fn a_time_limit_of_a_command_bounds_each_answer() {
     let ran = bench.run(&["check", "--timeout", "500ms", "--kubeconfig", "kubeconfig"]);
     let told = format!("error: not done within --timeout 500ms: asking http://{host}/\n");
     assert_eq!((ran.code, ran.err), (2, told));
+    // Who reads the output gets one document all the same.
+    let image = format!("{host}/acme/app");
+    for command in [
+        &["check", "--kubeconfig", "kubeconfig"][..],
+        &["status", "--kubeconfig", "kubeconfig"],
+        &["get", "images", "--kubeconfig", "kubeconfig"],
+        &["events", "--kubeconfig", "kubeconfig"],
+        &["policy", "--image", &image, "--semver", "*"],
+    ] {
+        let ran = bench.run(&[command, &["--timeout", "500ms", "--output", "json"]].concat());
+        let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let error = document["error"].as_str().unwrap();
+        assert!(
+            error.starts_with("not done within --timeout 500ms"),
+            "{command:?} {}",
+            ran.out
+        );
+        assert_eq!((ran.code, ran.err), (2, format!("error: {error}\n")), "{command:?}");
+    }
 }
 
 /// A command with a limit ends at it, and says what it was waiting for.

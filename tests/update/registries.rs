@@ -511,6 +511,54 @@ fn secrets_of_the_manifests_open_the_registry() {
     );
 }
 
+/// A Secret that is there and has no login for the registry is named with what it lacks, and no value of it.
+#[test]
+fn a_secret_without_a_usable_login_is_named_when_the_registry_refuses() {
+    let bench = Bench::new();
+    let Some(registry) = Registry::with(&Options {
+        access: Access::Password("puller", "s3cret"),
+        ..Options::default()
+    }) else {
+        return;
+    };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let host = registry.host();
+    let app = format!("{host}/team/app");
+    bench.write("a.yaml", marked(&app, "1.0.0", "app"));
+    for (auths, lack) in [
+        (
+            format!("{{\"{host}\": {{\"user\": \"puller\", \"password\": \"s3cret\"}}}}"),
+            format!("secret 'fs/pull': its entry for \"{host}\" has no 'username': "),
+        ),
+        (
+            "{}".to_owned(),
+            "secret 'fs/pull' has no login: its key '.dockerconfigjson' names no server: ".to_owned(),
+        ),
+        (
+            "{\"ghcr.io\": {\"username\": \"puller\", \"password\": \"s3cret\"}}".to_owned(),
+            format!("secret 'fs/pull' has no login for {app}: there is one for \"ghcr.io\": "),
+        ),
+    ] {
+        let secret = format!(
+            "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: pull, namespace: fs}}\ntype: kubernetes.io/dockerconfigjson\n\
+             stringData:\n  .dockerconfigjson: '{{\"auths\": {auths}}}'\n"
+        );
+        let manifests = [
+            image_repository("fs", "app", &app, "  secretRef: {name: pull}\n  insecure: true\n"),
+            image_policy("fs", "app", "*", "{}", ""),
+            secret,
+        ];
+        let file = bench.write("policies/all.yaml", manifests.concat());
+        let (code, document) = bench.json(&["update", "a.yaml", "--dry-run", "-f", file.to_str().unwrap()]);
+        let all = skips(&document);
+        let message = all.first().map(|(_, message)| message.as_str()).unwrap_or_default();
+        assert!(code == 2 && message.contains("UNAUTHORIZED"), "{code} {message}");
+        assert!(message.contains(&lack), "{lack}\n{message}");
+        assert!(message.contains("kubectl create secret docker-registry"), "{message}");
+        assert!(!document.to_string().contains("s3cret"), "{document}");
+    }
+}
+
 #[test]
 fn n_041_digests_are_reflected() {
     let Some(registry) = Registry::start() else { return };

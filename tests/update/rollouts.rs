@@ -116,7 +116,7 @@ impl Git {
     fn push_to(&self, branch: Option<&str>, images: &[(&str, &str)]) -> (ObjectId, ObjectId) {
         let mut job = self.job(images);
         let told = Arc::new(Told::default());
-        job.edits.announce = Some(Arc::clone(&told) as Arc<dyn Announce>);
+        job.edits.hooks.announce = Some(Arc::clone(&told) as Arc<dyn Announce>);
         job.push.branch = branch.map(str::to_owned);
         let run = run_remote(&job, &self.place);
         assert_eq!(run.error, None);
@@ -580,7 +580,7 @@ impl Played {
         };
         if self.held.get(&image).is_none() {
             let mut job = self.git.job(&[("a", &image.to_string())]);
-            job.edits.announce = Some(self.writer(false));
+            job.edits.hooks.announce = Some(self.writer(false));
             assert_eq!(run_remote(&job, &self.git.place).error, None);
         }
     }
@@ -666,7 +666,7 @@ impl Played {
                 );
             }
             let mut job = self.git.job(&[]);
-            job.edits.announce = Some(self.writer(true));
+            job.edits.hooks.announce = Some(self.writer(true));
             job.edits.put_back = Some(Arc::new(PutBack {
                 commits: commits.clone(),
                 good,

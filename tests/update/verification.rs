@@ -16,7 +16,7 @@ use bumpwright_testkit::forge::{Forge, ForgeKind};
 use bumpwright_testkit::mirror;
 use bumpwright_testkit::repo::{self, Change, Repo};
 use bumpwright_update::{
-    Ahead, Author, Base, ChangedWorkload, CommitMessage, ContainerImage, Edits, FolderJob, Impact, Index,
+    Ahead, Author, Base, ChangedWorkload, CommitMessage, ContainerImage, Edits, FolderJob, Hooks, Impact, Index,
     KustomizationName, ObjectIdentifier, OtherBranch, Place, Policies, Proposal, PullRequest, PushSettings, RemoteJob,
     Run, Start, Verify, VerifyError, run_all, run_folder, run_remote,
 };
@@ -146,7 +146,10 @@ fn edits(automation: &str, verify: &Arc<Recorder>, of: &[&str]) -> Edits {
         automation: Some(automation.to_owned()),
         namespace: Some("fs".to_owned()),
         policies: Arc::new(policies),
-        verify: Some(Arc::clone(verify) as Arc<dyn Verify>),
+        hooks: Hooks {
+            verify: Some(Arc::clone(verify) as Arc<dyn Verify>),
+            ..Hooks::default()
+        },
         ..Edits::default()
     }
 }

@@ -21,6 +21,8 @@ use bumpwright_testkit::world::{
 };
 use serde_json::{Value as Json, json};
 
+use crate::reviewed::{self, Reviewed};
+use crate::server::seeded::exchange;
 use fleet::Fleet;
 use people::{bind_role, person};
 use seed::Seed;
@@ -167,6 +169,26 @@ fn people_sign_in_and_act_with_their_own_rights() {
             json!(true)
         },
     );
+}
+
+/// With a process that reviews the requests of a forge.
+#[test]
+fn reviews_are_read_at_all_widths_by_keys_and_without_script() {
+    let Some((browser, cluster)) = parts() else { return };
+    let reviewed = Reviewed::start(cluster, "browsed-reviews", &[]);
+    let [before, _] = reviewed.fall_behind();
+    let behind = reviewed.path_of("not-applied", &before);
+    let shown = || exchange(reviewed.port(), "GET", &behind, &[], "").text();
+    reviewed.looks_until(|| shown().contains("8Gi"), shown);
+    let scene = json!({
+        "url": reviewed.url(), "path": reviewed.path(1), "other": reviewed.path(2), "title": reviewed::TITLE,
+        "secret": reviewed::PASSWORD, "behind": behind,
+    });
+    browser.play("reviews", scene, |what, _| {
+        assert_eq!(what, "push");
+        reviewed.push("30Gi");
+        json!(null)
+    });
 }
 
 /// In messages, annotations, events, inventories and tags; names of 253 characters; 10,000 tags.

@@ -9,6 +9,7 @@
 
 mod browser;
 mod old_versions;
+mod reviewed;
 mod seed;
 mod server;
 mod strangers;

@@ -9,5 +9,6 @@ mod inventory;
 mod people;
 mod process;
 mod releases;
+mod reviews;
 mod routes;
 pub mod seeded;

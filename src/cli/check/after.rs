@@ -14,11 +14,11 @@ use bumpwright_policy::LatestRef;
 const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Findings) {
-    let found = workloads(cluster, namespace, findings).await;
-    for (controller, workload) in &found {
+    let workloads = workloads(cluster, namespace, findings).await;
+    for (controller, workload) in &workloads {
         rollout(cluster, controller, workload, findings).await;
     }
-    let Some((controller, workload)) = found.first() else {
+    let Some((controller, workload)) = workloads.first() else {
         return;
     };
     let components = controller.components();
@@ -45,11 +45,11 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Fin
 /// The Deployment or StatefulSet of the installation.
 async fn workloads(cluster: &Cluster, namespace: &str, findings: &mut Findings) -> Vec<(Controller, Value)> {
     let name = ObjectName::new(namespace, "bumpwright");
-    let mut found = Vec::new();
+    let mut workloads = Vec::new();
     let mut is_known = true;
     for kind in WORKLOADS {
         match cluster.fetch(&Resource::of(kind, true), &name).await {
-            Ok(one) => found.push((Controller::of(kind, &one), one.clone())),
+            Ok(one) => workloads.push((Controller::of(kind, &one), one.clone())),
             Err(error) if error.is_not_found() => {}
             Err(error) => {
                 is_known = false;
@@ -61,7 +61,7 @@ async fn workloads(cluster: &Cluster, namespace: &str, findings: &mut Findings) 
         }
     }
     let [one, several] = WORKLOADS.map(installed::workload);
-    match found.len() {
+    match workloads.len() {
         0 if is_known => findings.fail(
             "deployment",
             format!("neither {one} nor {several} is in the namespace {namespace}: run `bumpwright install`"),
@@ -75,7 +75,7 @@ async fn workloads(cluster: &Cluster, namespace: &str, findings: &mut Findings) 
         ),
         _ => {}
     }
-    found
+    workloads
 }
 
 /// The word for programs.
@@ -99,7 +99,7 @@ async fn rollout(cluster: &Cluster, controller: &Controller, workload: &Value, f
     }
     let image = &controller.image;
     if is_of_this_version(image) {
-        findings.ok("version", format!("{image} is of the version of this program"))
+        findings.ok("version", format!("{image} has the version of this program as its tag"))
     } else {
         findings.warn("version", format!("{image} runs, and this program is {VERSION}"))
     }
@@ -147,15 +147,15 @@ fn questions<'a>(
     controller: &'a Controller,
 ) -> Vec<AccessQuestion<'a>> {
     let (scope, namespace) = (controller.scope(), controller.namespace.as_str());
-    let mut all = vec![
+    let mut questions = vec![
         rights::question("get", "", "secrets", scope),
         rights::question("create", "", "events", scope),
     ];
     for kind in watched {
-        all.extend(["get", "list", "watch"].map(|verb| rights::question(verb, kind.group, kind.plural, scope)));
+        questions.extend(["get", "list", "watch"].map(|verb| rights::question(verb, kind.group, kind.plural, scope)));
     }
     for (kind, status) in reconciled {
-        all.extend([kind.plural, status.as_str()].map(|path| rights::question("patch", kind.group, path, scope)));
+        questions.extend([kind.plural, status.as_str()].map(|path| rights::question("patch", kind.group, path, scope)));
     }
     // Several processes look for each other, and the last lease of a lost one is deleted.
     let of_several: &[&str] = if controller.is_shared() {
@@ -164,9 +164,9 @@ fn questions<'a>(
         &[]
     };
     for verb in ["get", "create", "patch"].iter().chain(of_several) {
-        all.push(rights::question(verb, "coordination.k8s.io", "leases", namespace));
+        questions.push(rights::question(verb, "coordination.k8s.io", "leases", namespace));
     }
-    all
+    questions
 }
 
 /// Whether what is served can be reached.
@@ -186,13 +186,13 @@ async fn services(cluster: &Cluster, namespace: &str, controller: &Controller, f
 
 /// Whether a Service leads to a port of the pods, by its name or number.
 async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, findings: &mut Findings) {
-    let found = cluster
+    let service = cluster
         .fetch(&Resource::of(&SERVICE, true), &ObjectName::new(namespace, name))
         .await;
-    match found {
-        Ok(found) => {
-            let selects = at(&found, "/spec/selector/app") == "bumpwright";
-            let leads = items(&found, "/spec/ports").any(|one| leads_to(one, port));
+    match service {
+        Ok(service) => {
+            let selects = at(&service, "/spec/selector/app") == "bumpwright";
+            let leads = items(&service, "/spec/ports").any(|one| leads_to(one, port));
             if selects && leads {
 findings.ok("services", format!("service/{name} leads to the port {port} of bumpwright"))
 } else {
@@ -215,7 +215,7 @@ fn leads_to(port: &Value, wanted: &str) -> bool {
     }
 }
 
-/// Whether there are tokens, without which all webhooks are refused. Its content is not looked at.
+/// Whether there are tokens, without which all webhooks are refused. Its content is not read.
 async fn webhook_secret(cluster: &Cluster, namespace: &str, findings: &mut Findings) {
     let name = ObjectName::new(namespace, "bumpwright-webhooks");
     match cluster.fetch_metadata(&Resource::of(&SECRET, true), &name).await {

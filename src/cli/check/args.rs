@@ -14,7 +14,7 @@ pub struct Check {
     #[command(flatten)]
     pub target: Target,
 
-    /// Check whether an installation can be made, before there is one
+    /// Check whether an installation can be made, before one exists
     #[arg(long)]
     pub pre: bool,
 

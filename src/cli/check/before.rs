@@ -57,8 +57,8 @@ async fn charts(cluster: &Cluster, components: Components, findings: &mut Findin
         return;
     }
     for kind in &CHARTS {
-        let found = cluster.list(&Resource::of(kind, true), "", "").await;
-        let (count, first) = match &found {
+        let listed = cluster.list(&Resource::of(kind, true), "", "").await;
+        let (count, first) = match &listed {
             Ok(all) => (all.len(), all.first()),
             // Without the definition there are none.
             Err(error) if error.is_not_found() => continue,

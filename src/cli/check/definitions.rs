@@ -26,7 +26,7 @@ struct Definition<'k> {
 }
 
 impl<'k> Definition<'k> {
-    /// None when there is none.
+    /// None when it is not installed.
     async fn read(cluster: &Cluster, kind: &'k Kind) -> Result<Option<Self>, ClusterError> {
         let name = installed::definition(kind);
         let definitions = Resource::of(&CUSTOM_RESOURCE_DEFINITION, false);
@@ -149,10 +149,10 @@ pub(super) async fn before(cluster: &Cluster, components: Components, findings: 
     }
 }
 
-/// Whether the definition of a kind is there, has the version, and has objects that are stored in an older one.
+/// Whether the definition of a kind exists, has the version, and has objects that are stored in an older one.
 pub(super) async fn after(cluster: &Cluster, kind: &Kind, findings: &mut Findings) {
     let name = installed::definition(kind);
-    let found = match Definition::read(cluster, kind).await {
+    let definition = match Definition::read(cluster, kind).await {
         Ok(Some(found)) => found,
         Ok(None) => {
             let why = format!(
@@ -162,18 +162,18 @@ pub(super) async fn after(cluster: &Cluster, kind: &Kind, findings: &mut Finding
         }
         Err(error) => return findings.unknown("definitions", format!("cannot read the definition {name}: {error}")),
     };
-    let is_established = items(&found.value, "/status/conditions")
+    let is_established = items(&definition.value, "/status/conditions")
         .any(|one| at(one, "/type") == "Established" && at(one, "/status") == "True");
-    let stored = found.stored();
+    let stored = definition.stored();
     let old: Vec<&str> = stored
         .iter()
         .copied()
         .filter(|version| *version != kind.version)
         .collect();
-    let serves = found.serves();
+    let serves = definition.serves();
     if !is_established {
         findings.fail("definitions", format!("the definition {name} is not established"));
-    } else if !found.served().contains(&kind.version) {
+    } else if !definition.served().contains(&kind.version) {
         let why = format!(
             "{serves} and not {}: upgrade Flux, or replace it: {REPLACE}",
             kind.version
@@ -183,8 +183,8 @@ pub(super) async fn after(cluster: &Cluster, kind: &Kind, findings: &mut Finding
         let stored = stored.join(", ");
         findings.ok("definitions", format!("{serves}; objects are stored as {stored}"));
     } else {
-        match found.losing(cluster, &old).await {
-            Ok(losing) => stored_as(&found, &old.join(", "), &losing, findings),
+        match definition.losing(cluster, &old).await {
+            Ok(losing) => stored_as(&definition, &old.join(", "), &losing, findings),
             Err(error) => findings.unknown(
                 "definitions",
                 format!("cannot list {name} as {}: {error}", old.join(", ")),

@@ -16,10 +16,9 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at: a stable word for programs.
+    /// What was checked: a stable word for programs.
     pub check: &'static str,
     pub status: Verdict,
     pub message: String,
@@ -54,7 +53,6 @@ impl Findings {
         self.0.iter().any(|one| one.status == status)
     }
 
-    /// The exit code.
     pub(super) fn code(&self) -> u8 {
         match (self.any(Verdict::Unknown), self.any(Verdict::Failed)) {
             (true, _) => 2,

@@ -6,6 +6,7 @@ use crate::cli::installed::leases::holder;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, lease_name};
 use bumpwright_overview::Leadership;
+use bumpwright_text::Cuts;
 
 /// What the identity of processes with `--shards` begins with.
 const GROUP: &str = "bumpwright-shards-";
@@ -49,7 +50,7 @@ pub(super) async fn after(
                 findings.ok("leases", format!("processes with --shards hold the lease {lease} together"));
             }
             Ok(Some(Leadership::Held(holder))) => {
-                let pod = holder.split('_').next().unwrap_or_default();
+                let pod = holder.before('_');
                 if pods.iter().any(|one| one == pod) {
 findings.ok("leases", format!("{pod} holds the lease {lease}"))
 } else {

@@ -22,14 +22,13 @@ use findings::Findings;
 /// The oldest version of Kubernetes: that of Flux 2.9, with whose versions the tests compare.
 const OLDEST: (u32, u32) = (1, 33);
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Check) -> ExitCode {
     console::end_with(try_run(args))
 }
 
 fn try_run(args: &Check) -> Result<u8, CliError> {
-    // Whether Flux is there is found out, not typed.
+    // Whether Flux is installed is found out, not typed.
     let components = Components::named(&args.components).and_then(|named| named.checked(true))?;
     let planned = before::planned(&args.target.namespace, components, args.shards)?;
     let runtime = cluster::runtime().at("cannot start")?;
@@ -44,8 +43,8 @@ async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Re
     let _wait = Wait::new(format!("asking {}", cluster.identity()));
     let mut findings = Findings::default();
     // Without an answer there is nothing to find.
-    let asked = server(&cluster, &mut findings).await;
-    asked.at("cannot ask the API server of the kubeconfig for its version")?;
+    let answer = server(&cluster, &mut findings).await;
+    answer.at("cannot ask the API server of the kubeconfig for its version")?;
     if args.pre {
         before::check(&cluster, &target.namespace, (components, planned), &mut findings).await
     } else {

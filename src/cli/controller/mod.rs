@@ -22,6 +22,7 @@ use bumpwright_controllers::{
 use bumpwright_kube::{Connect, Pace, Scope};
 use bumpwright_runtime::{ListenAddress, LogOptions, Redaction, host_name};
 use bumpwright_storage as storage;
+use bumpwright_text::between;
 
 /// Runs until a signal ends the process.
 #[must_use]
@@ -296,11 +297,7 @@ fn election(args: &Controller) -> Result<Option<Election>, CliError> {
     getrandom::fill(&mut random)?;
     Ok(Some(Election {
         namespace,
-        identity: format!(
-            "{}_{:016x}",
-            host_name().unwrap_or_default(),
-            u64::from_ne_bytes(random)
-        ),
+        identity: format!("{}_{:016x}", between("", host_name(), ""), u64::from_ne_bytes(random)),
         labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
         duration,
         renew_deadline,

@@ -18,7 +18,6 @@ use fleet::FILES;
 /// Reads a command line of `update`.
 type Typed = fn(&[&str]) -> Result<Box<Update>, CliError>;
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Demo, typed: Typed) -> ExitCode {
     console::end_with(demo(args, typed))

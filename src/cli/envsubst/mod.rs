@@ -12,7 +12,6 @@ use crate::cli::error::{Attempt as _, CliError};
 use args::Envsubst;
 use bumpwright_substitute::{EvalError, MAX_BYTES, eval};
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Envsubst) -> ExitCode {
     end(substituted(args).and_then(|text| print(&text).map_err(cannot_print)))

@@ -16,7 +16,7 @@ pub struct Events {
     #[arg(long = "for", value_name = "KIND/NAME")]
     pub object: Option<String>,
 
-    /// Only those of these types
+    /// Only events of these types
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_enum, ignore_case = true)]
     pub types: Vec<EventType>,
 

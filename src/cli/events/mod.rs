@@ -49,7 +49,6 @@ struct Document<'a> {
     events: &'a [Event],
 }
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Events) -> ExitCode {
     end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
@@ -57,17 +56,17 @@ pub(super) fn run(args: &Events) -> ExitCode {
 
 async fn show(args: &Events, cluster: &Cluster) -> Result<u8, CliError> {
     let namespace = args.places.namespace();
-    let found = match &args.object {
+    let objects = match &args.object {
         Some(object) => {
             let (kind, name) = object_of(object)?;
             of_object(cluster, namespace, kind, &name).await?
         }
         None => {
-            let all: BTreeSet<&str> = kinds::all().map(|kind| kind.kind).collect();
-            of_kinds(cluster, namespace, &all).await?
+            let kinds: BTreeSet<&str> = kinds::all().map(|kind| kind.kind).collect();
+            of_kinds(cluster, namespace, &kinds).await?
         }
     };
-    let mut events: Vec<Event> = found.into_iter().map(Event::of).collect();
+    let mut events: Vec<Event> = objects.into_iter().map(Event::of).collect();
     events.retain(|event| args.types.is_empty() || args.types.iter().any(|kind| name_of(*kind) == event.kind));
     events.sort_by(|a, b| a.last.cmp(&b.last).then_with(|| a.id.cmp(&b.id)));
     let document = Document {

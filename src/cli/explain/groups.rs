@@ -2,6 +2,7 @@
 //! are the rules of their crate.
 
 use bumpwright_findings::Rule;
+use bumpwright_text::Cuts;
 
 /// The texts in the order of the list.
 const TEXTS: [&str; 10] = [
@@ -32,7 +33,6 @@ pub(super) struct Section {
     pub(super) code: &'static str,
     /// Where it is said: kinds, conditions, events.
     pub(super) place: &'static str,
-    /// The meaning.
     pub(super) summary: &'static str,
     /// Everything after the summary: causes, and what to do.
     pub(super) rest: &'static str,
@@ -52,8 +52,8 @@ impl Group {
     }
 
     fn read(text: &'static str) -> Self {
-        let mut parts = text.split("\n## ");
-        let (title, introduction) = cut(parts.next().unwrap_or_default());
+        let (title, introduction) = cut(text.before("\n## "));
+        let parts = text.split("\n## ").skip(1);
         Self {
             title: title.trim_start_matches("# "),
             introduction,
@@ -94,7 +94,6 @@ impl Section {
     }
 }
 
-/// All groups.
 pub(super) fn all() -> Vec<Group> {
     let mut groups = of_reasons();
     groups.push(Group::of_rules());

@@ -19,7 +19,6 @@ use groups::{Group, Section};
 /// The most suggestions for an unknown code.
 const SUGGESTED: usize = 5;
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Explain) -> ExitCode {
     console::end(explain(args))
@@ -37,11 +36,11 @@ fn explain(args: &Explain) -> Result<(), CliError> {
         (None, Output::Markdown) => page::render(&groups::of_reasons()),
         (None, Output::Json) => return print_json(sections(&groups)),
         (Some(code), output) => {
-            let found = find(&groups, code).ok_or_else(|| unknown(&groups, code))?;
+            let sections = find(&groups, code).ok_or_else(|| unknown(&groups, code))?;
             match output {
-                Output::Text => text::explanations(&found),
-                Output::Markdown => page::explanations(&found),
-                Output::Json => return print_json(found.into_iter()),
+                Output::Text => text::explanations(&sections),
+                Output::Markdown => page::explanations(&sections),
+                Output::Json => return print_json(sections.into_iter()),
             }
         }
     };
@@ -65,10 +64,10 @@ fn print_json<'g>(all: impl Iterator<Item = (&'g Group, &'g Section)>) -> Result
 
 /// The explanations of a code, one for each group that has it.
 fn find<'g>(groups: &'g [Group], code: &str) -> Option<Vec<(&'g Group, &'g Section)>> {
-    let found: Vec<_> = sections(groups)
+    let matching: Vec<_> = sections(groups)
         .filter(|(_, section)| section.code.eq_ignore_ascii_case(code))
         .collect();
-    (!found.is_empty()).then_some(found)
+    (!matching.is_empty()).then_some(matching)
 }
 
 /// What to do about a reason, or what it means where nothing is to be done; none of one that is not known.
@@ -91,15 +90,15 @@ fn sections(groups: &[Group]) -> impl Iterator<Item = (&Group, &Section)> {
 /// Codes that contain the unknown one are suggested, or else the nearest.
 fn unknown(groups: &[Group], code: &str) -> CliError {
     let lower = code.to_lowercase();
-    let known = || sections(groups).map(|(_, section)| section.code);
-    let mut near: Vec<&str> = known()
+    let codes = || sections(groups).map(|(_, section)| section.code);
+    let mut near: Vec<&str> = codes()
         .filter(|known| lower.len() > 2 && known.to_lowercase().contains(&lower))
         .collect();
     near.sort_unstable();
     near.dedup();
     near.truncate(SUGGESTED);
     if near.is_empty() {
-        near.extend(nearest(code, known()));
+        near.extend(nearest(code, codes()));
     }
     let near = (!near.is_empty()).then(|| near.join(" or "));
     CliError::new(format!("there is no code {code:?}: `bumpwright explain` lists all")).meant(near.as_deref())

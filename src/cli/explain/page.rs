@@ -14,7 +14,6 @@ What conditions, events and commands say in one word, and what to do then. `bump
 kinds use has a section for each. The findings of a check of a fleet have [a page of their own](findings.md).
 ";
 
-/// The page.
 pub(super) fn render(groups: &[Group]) -> String {
     let mut out = HEAD.to_owned();
     let mut anchors = Anchors::default();
@@ -42,10 +41,10 @@ pub(super) fn render(groups: &[Group]) -> String {
 
 /// The explanations of one code.
 pub(super) fn explanations(found: &[(&Group, &Section)]) -> String {
-    let told = found
+    let pages = found
         .iter()
         .map(|(group, section)| format!("## {} ({})\n\n{}", section.code, group.title, body(section)));
-    told.collect::<Vec<_>>().join("\n")
+    pages.collect::<Vec<_>>().join("\n")
 }
 
 fn body(section: &Section) -> String {

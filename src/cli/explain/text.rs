@@ -26,7 +26,7 @@ pub(super) fn list(groups: &[Group]) -> String {
 
 /// The explanations of one code.
 pub(super) fn explanations(found: &[(&Group, &Section)]) -> String {
-    let told = found.iter().map(|(group, section)| {
+    let texts = found.iter().map(|(group, section)| {
         let Section {
             code,
             place,
@@ -42,5 +42,5 @@ pub(super) fn explanations(found: &[(&Group, &Section)]) -> String {
         }
         out
     });
-    told.collect::<Vec<_>>().join("\n")
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -61,7 +61,7 @@ pub struct Review {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub images: bool,
 
-    /// With -o gerrit: the label that gets +1, or -1 where the exit code is 1; empty for no vote
+    /// With -o gerrit: the label that gets +1, or -1 if there is a finding that makes the exit code 1; empty for no vote
     #[arg(long, value_name = "LABEL", default_value = "Verified")]
     pub gerrit_label: String,
 
@@ -198,7 +198,8 @@ pub struct Show {
 #[derive(Debug, Args)]
 pub struct Reading {
     /// Entries: folders or files that clusters reconcile, such as clusters/production, or
-    /// https://host/org/repo//clusters/production?ref=main [default: those that sync themselves]
+    /// https://host/org/repo//clusters/production?ref=main [default: folders with a
+    /// Kustomization that reconciles them, as flux bootstrap makes]
     #[arg(value_name = "PATH|URL")]
     pub entries: Vec<String>,
 
@@ -218,7 +219,7 @@ pub struct Reading {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub helm: bool,
 
-    /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
+    /// A folder with charts, as NAME-VERSION.tgz or NAME, which take precedence over those of HelmRepositories and
     /// OCIRepositories
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub charts: Option<PathBuf>,

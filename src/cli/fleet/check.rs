@@ -14,7 +14,6 @@ use bumpwright_fleet::{check, checked};
 /// There are findings.
 const FOUND: u8 = 1;
 
-/// Runs the command.
 pub(super) fn run(args: &Check) -> ExitCode {
     end_with(checked_code(args))
 }
@@ -51,7 +50,12 @@ fn report(args: &Check) -> Result<Report, CliError> {
     sync::refuse_parents(&opened, &fleets)?;
     sync::tell(&opened, &fleets);
     let findings = check(&fleets, &*opened.repository, &settings);
-    let report = Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION"));
+    let kustomizations = checked(&fleets);
+    if findings.is_empty() && kustomizations.is_empty() {
+        // A path that is wrong would pass as long as nobody looks at the number.
+        return Err(sync::without_kustomizations(&opened, &fleets));
+    }
+    let report = Report::new(findings, kustomizations, env!("CARGO_PKG_VERSION"));
     with_baseline(args, report)
 }
 

@@ -11,7 +11,6 @@ use bumpwright_fleet::diff::{self, FleetDiff};
 /// Something differs.
 const DIFFERENT: u8 = 1;
 
-/// Runs the command.
 pub(super) fn run(args: &Diff) -> ExitCode {
     let differs = differences(args);
     end_with(differs.map(|differs| if differs { DIFFERENT } else { 0 }))
@@ -21,19 +20,19 @@ pub(super) fn run(args: &Diff) -> ExitCode {
 fn differences(args: &Diff) -> Result<bool, CliError> {
     let (before, after) = States::open(&args.reading, &args.from, args.to.as_deref())?.differing()?;
     let both = before.iter().zip(&after);
-    let all: Vec<FleetDiff> = both.map(|(before, after)| diff::compare(before, after)).collect();
+    let diffs: Vec<FleetDiff> = both.map(|(before, after)| diff::compare(before, after)).collect();
     match args.output {
-        FleetDiffOutput::Text => print_styled(&diff::to_text(&all)),
-        FleetDiffOutput::Markdown => print_styled(&diff::to_markdown(&all)),
-        FleetDiffOutput::Json => print(diff::to_json(&all).as_bytes()),
+        FleetDiffOutput::Text => print_styled(&diff::to_text(&diffs)),
+        FleetDiffOutput::Markdown => print_styled(&diff::to_markdown(&diffs)),
+        FleetDiffOutput::Json => print(diff::to_json(&diffs).as_bytes()),
         FleetDiffOutput::Html => {
-            let html = diff::to_html(&all, env!("CARGO_PKG_VERSION"))?;
+            let html = diff::to_html(&diffs, env!("CARGO_PKG_VERSION"))?;
             print(html.as_bytes())
         }
     }
     .map_err(cannot_print)?;
-    let differs = all.iter().any(|one| !one.is_empty());
-    drop(all);
+    let differs = diffs.iter().any(|one| !one.is_empty());
+    drop(diffs);
     // The process ends: to free every object of two fleets by itself takes a part of its time.
     std::mem::forget((before, after));
     Ok(differs)

@@ -20,6 +20,7 @@ use bumpwright_git::{Fetched, ObjectId};
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, path};
 use bumpwright_schemas::Schemas;
+use bumpwright_text::Excerpt;
 
 /// How deep folders of clusters are.
 const DEPTH: usize = 6;
@@ -119,8 +120,8 @@ impl Given {
         })
     }
 
-    /// The root of the repository as a path from the folder in which one types: empty where that is it, or where there
-    /// is none on disk.
+    /// The root of the repository as a path from the folder in which one types: empty if that is the root, or the root
+    /// is not on disk.
     pub(super) fn root_from_here(&self) -> PathBuf {
         let here = std::env::current_dir().and_then(fs::canonicalize);
         let (Some(root), Ok(here)) = (&self.root, here) else {
@@ -255,7 +256,7 @@ fn unbuilt(fleets: &[Fleet]) -> Option<String> {
     });
     let failed: Vec<(String, String)> = failed.collect();
     let (_, reason) = failed.first()?;
-    let reason = reason.lines().next().unwrap_or_default().trim_end_matches('.');
+    let reason = reason.first_line().trim_end_matches('.');
     let names: Vec<&str> = failed.iter().take(FEW).map(|(name, _)| name.as_str()).collect();
     let more = match failed.len().saturating_sub(FEW) {
         0 => String::new(),
@@ -266,12 +267,12 @@ fn unbuilt(fleets: &[Fleet]) -> Option<String> {
 
 /// The folders with a kustomization below folders named `clusters`.
 fn overlays(tree: &dyn Tree) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut folders = Vec::new();
     let mut waiting = vec![("/".to_owned(), false)];
     while let Some((folder, is_below)) = waiting.pop() {
         let Ok(names) = tree.list(&folder) else { continue };
         if is_below && names.iter().any(|name| NAMES.contains(&name.as_str())) {
-            found.push(fleet::clean(&folder));
+            folders.push(fleet::clean(&folder));
         }
         let depth = folder.matches('/').count();
         for name in names.iter().filter(|_| depth < DEPTH) {
@@ -281,8 +282,8 @@ fn overlays(tree: &dyn Tree) -> Vec<String> {
             }
         }
     }
-    found.sort();
-    found
+    folders.sort();
+    folders
 }
 
 fn settings(identity: Identity) -> Settings {

@@ -17,16 +17,13 @@ pub(in crate::cli) fn hint(given: Given, unknown: &BTreeSet<PolicyName>) -> Opti
     let mut open = unknown.clone();
     let mut entries = Vec::new();
     while let Some(best) = fleets.iter().rev().max_by_key(|fleet| known(fleet, &open).len()) {
-        let found = known(best, &open);
-        if found.is_empty() {
+        let suggested = known(best, &open);
+        if suggested.is_empty() {
             break;
         }
-        open.retain(|name| !found.contains(name));
+        open.retain(|name| !suggested.contains(name));
         let entry = root.join(&best.entry);
-        entries.push(match entry.to_string_lossy().trim_end_matches('/') {
-            "" => ".".to_owned(),
-            entry => entry.to_owned(),
-        });
+        entries.push(crate::cli::words::folder(entry.to_string_lossy().trim_end_matches('/')).to_owned());
     }
     let entries = entries.join(",");
     (!entries.is_empty()).then(|| format!("markers name policies that only a build gives: try --fleet {entries}"))

@@ -29,6 +29,7 @@ use crate::cli::words;
 use args::{FleetCommand, FleetOutput, Show};
 use bumpwright_api::ObjectName;
 use bumpwright_fleet::{Fleet, Node, Product, is_unmatched_patch, unmatched_patches};
+use bumpwright_text::between;
 pub(super) use hint::hint;
 use open::Opened;
 
@@ -38,7 +39,6 @@ const FEW: usize = 3;
 /// Something could not be built.
 const INCOMPLETE: u8 = 1;
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &args::Fleet) -> ExitCode {
     match &args.command {
@@ -163,8 +163,8 @@ fn patches<'f>(fleets: &'f [Fleet], is_wanted: &'f dyn Fn(&Node) -> bool) -> imp
         let names: BTreeSet<&str> = names.filter(|name| wanted.contains(*name)).collect();
         let names: Vec<&str> = names.into_iter().collect();
         let place = patch.place.as_ref();
-        let place = place.map(|place| format!("{}:{}:{}: ", place.path, place.line, place.column));
-        let place = place.unwrap_or_default();
+        let place = place.map(|place| format!("{}:{}:{}", place.path, place.line, place.column));
+        let place = between("", place, ": ");
         let (few, more) = (names.get(..FEW).unwrap_or(&names), names.len().saturating_sub(FEW));
         let more = match more {
             0 => String::new(),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use bumpwright_fleet::{Fleet, FleetObject, Node};
+use bumpwright_text::Cuts;
 
 /// `NAMESPACE/NAME<TAB>group/version/Kind/namespace/name` for each object; cluster-scoped objects have an empty
 /// namespace, the core group is empty.
@@ -21,6 +22,6 @@ pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> Str
 /// `group/version/Kind/namespace/name`.
 fn title(object: &FleetObject) -> String {
     let (id, version) = (object.id(), object.api_version());
-    let version = version.rsplit('/').next().unwrap_or_default();
+    let version = version.behind_last('/');
     [&id.group, version, &id.kind, &id.name.namespace, &id.name.name].join("/")
 }

@@ -48,7 +48,7 @@ pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) ->
     let given: BTreeSet<(&str, ObjectName)> = given.documents().map(|document| key(&document.object)).collect();
     let has_automations = given.iter().any(|(kind, _)| *kind == "ImageUpdateAutomation");
     let mut collected = Collected::default();
-    let mut seen: BTreeMap<(&str, ObjectName), Seen<'_>> = BTreeMap::new();
+    let mut by_name: BTreeMap<(&str, ObjectName), Seen<'_>> = BTreeMap::new();
     let mut differing = Vec::new();
     for fleet in fleets {
         let mut own = BTreeSet::new();
@@ -88,20 +88,20 @@ pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) ->
                 object,
                 document,
             };
-            match seen.get_mut(&key) {
+            match by_name.get_mut(&key) {
                 None => {
-                    seen.insert(key, new);
+                    by_name.insert(key, new);
                 }
                 Some(first) => differing.extend(first.meet(&new)?),
             }
         }
     }
     // Credentials of other namespaces are not used.
-    let users = seen.iter().filter(|((kind, _), _)| !is_credential(kind));
+    let users = by_name.iter().filter(|((kind, _), _)| !is_credential(kind));
     let namespaces: BTreeSet<&str> = users.map(|((_, name), _)| name.namespace.as_str()).collect();
     differing.retain(|(namespace, _)| namespaces.contains(namespace.as_str()));
     collected.notes.extend(differing.into_iter().map(|(_, note)| note));
-    let documents = seen.into_values().map(|seen| seen.document);
+    let documents = by_name.into_values().map(|seen| seen.document);
     let added = collected.objects.insert_all(documents);
     added?;
     collected.notes.sort();

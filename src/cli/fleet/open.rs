@@ -9,6 +9,7 @@ use super::args::Reading;
 use super::outside::Network;
 use super::outside::UserOutside;
 use crate::cli::error::{Attempt as _, CliError};
+use crate::cli::files::near_name;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use crate::cli::process::progress::Line;
@@ -45,7 +46,6 @@ pub(super) struct Opened {
 enum Place {
     /// On disk: its root.
     Disk(PathBuf),
-    /// Behind a URL.
     Remote(RepoUrl),
 }
 
@@ -178,8 +178,20 @@ impl Opened {
     /// # Errors
     /// As [`Opened::fleets`]
     pub(super) fn fleets_with(&self, memo: &Memo) -> Result<Vec<Fleet>, CliError> {
-        let view = |entry: &String| fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo);
-        Ok(self.entries.iter().map(view).collect::<Result<_, _>>()?)
+        let view = |entry: &String| {
+            let fleet = fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo);
+            fleet.map_err(|error| self.with_near(entry, error.into()))
+        };
+        self.entries.iter().map(view).collect()
+    }
+
+    /// The error of an entry; of one that does not exist with the reconciled folder that may be meant.
+    fn with_near(&self, entry: &str, error: CliError) -> CliError {
+        if self.has(entry) {
+            return error;
+        }
+        let entries = fleet::entries(&*self.repository.tree());
+        error.meant(near_name(entry, &entries))
     }
 
     /// Whether the files have an entry.
@@ -266,22 +278,23 @@ pub(super) fn disk(reading: &Reading) -> Result<Option<String>, CliError> {
 fn place(reading: &Reading) -> Result<Place, CliError> {
     let url = |entry: &String| RepoUrl::parse(entry).ok().filter(|_| !Path::new(entry).exists());
     let urls: Vec<Option<RepoUrl>> = reading.entries.iter().map(url).collect();
+    let entries = || reading.entries.iter().zip(&urls);
     let Some(Some(first)) = urls.first() else {
-        return match urls.iter().position(Option::is_some) {
+        return match entries().find(|(_, url)| url.is_some()) {
             None => root(reading).map(Place::Disk),
-            Some(at) => Err(not_one(reading.entries.get(at))),
+            Some((entry, _)) => Err(not_one(entry)),
         };
     };
     let is_same = |url: &RepoUrl| url.clone_url() == first.clone_url() && url.reference == first.reference;
-    match urls.iter().position(|url| !url.as_ref().is_some_and(is_same)) {
+    match entries().find(|(_, url)| !url.as_ref().is_some_and(is_same)) {
         None => Ok(Place::Remote(first.clone())),
-        Some(at) => Err(not_one(reading.entries.get(at))),
+        Some((entry, _)) => Err(not_one(entry)),
     }
 }
 
-fn not_one(entry: Option<&String>) -> CliError {
+fn not_one(entry: &str) -> CliError {
     CliError::new("not of the same repository and revision as the entries before")
-        .at(public_url(entry.map(String::as_str).unwrap_or_default()))
+        .at(public_url(entry))
         .hint("run the command for each")
 }
 
@@ -373,13 +386,13 @@ fn root(reading: &Reading) -> Result<PathBuf, CliError> {
         return real(path);
     }
     let first = reading.entries.first().map_or(Path::new("."), |entry| Path::new(entry));
-    let there = std::path::absolute(first).at(first.display())?;
+    let absolute = std::path::absolute(first).at(first.display())?;
     // An entry of another revision need not be on disk.
-    let there = match reading.revision {
-        Some(_) => there.ancestors().find(|folder| folder.exists()).unwrap_or(&there),
+    let existing = match reading.revision {
+        Some(_) => absolute.ancestors().find(|folder| folder.exists()).unwrap_or(&absolute),
         None => first,
     };
-    let first = real(there)?;
+    let first = real(existing)?;
     root_above(&first).ok_or_else(|| {
         CliError::new("not in a Git repository")
             .at(first.display())
@@ -404,10 +417,10 @@ pub(super) fn below(root: &Path, entry: &str) -> Result<String, CliError> {
         Ok(real) => real,
         Err(error) => {
             let path = std::path::absolute(entry).at(entry)?;
-            let there = path
+            let existing = path
                 .ancestors()
                 .find_map(|folder| Some((folder, fs::canonicalize(folder).ok()?)));
-            let (folder, real) = there.ok_or_else(|| CliError::from(error).at(entry))?;
+            let (folder, real) = existing.ok_or_else(|| CliError::from(error).at(entry))?;
             real.join(path.strip_prefix(folder).unwrap_or(&path))
         }
     };

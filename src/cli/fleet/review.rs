@@ -13,13 +13,13 @@ use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
 use crate::cli::error::CliError;
 use crate::cli::render::building;
 use crate::cli::update::{impact_block, impact_lines};
+use bumpwright_findings::terminal::inline;
 use bumpwright_fleet::{self as fleet, ImageRegistries, State, Vote, diff};
-use bumpwright_pages::report::{Block, Report, Section};
+use bumpwright_pages::report::{Block, Cell, Report, Section};
 
 /// There are findings.
 const FOUND: u8 = 1;
 
-/// Runs the command.
 pub(super) fn run(args: &Review) -> ExitCode {
     let printed = base(args).and_then(|base| {
         let review = review(args, &base)?;
@@ -82,7 +82,8 @@ fn base(args: &Review) -> Result<String, CliError> {
     }
 }
 
-/// For a change at Gerrit. Of a repository at a URL it is not known which files the change has: findings are in the message.
+/// For a change at Gerrit. Of a repository at a URL it is not known which files the change has: findings are in the
+/// message.
 fn gerrit(args: &Review, review: &fleet::Review, base: &str) -> Result<String, CliError> {
     let changed = match open::disk(&args.reading)? {
         Some(root) => building::changed_files(&root, base, args.to.as_deref())?,
@@ -115,6 +116,14 @@ fn text(review: &fleet::Review) -> String {
         out.push('\n');
         out.extend(impact_lines(&review.impact).into_iter().map(|line| line + "\n"));
     }
+    for chart in &review.charts {
+        let releases = chart.releases.join(", ");
+        out.push_str(&inline(&format!("chart {} of {releases}", chart.title())));
+        out.push('\n');
+        for line in chart.lines() {
+            out.push_str(&format!("  {}\n", inline(&line)));
+        }
+    }
     out.push('\n');
     out.push_str(&review.report.text());
     if review.gone > 0 {
@@ -133,11 +142,21 @@ fn html(review: &fleet::Review) -> Result<String, CliError> {
         title: "Impact".to_owned(),
         blocks: vec![impact_block(&review.impact)],
     };
+    let charts = review.charts.iter().map(|chart| {
+        let title = format!("{} of {}", chart.title(), chart.releases.join(", "));
+        Block::Folded(Cell::text(title), chart.lines().into_iter().map(Block::text).collect())
+    });
+    let charts = Section {
+        title: "Charts".to_owned(),
+        blocks: charts.collect(),
+    };
+    let charts = (!charts.blocks.is_empty()).then_some(charts);
     let page = Report {
         title: "bumpwright fleet review".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sections: [findings, impact]
             .into_iter()
+            .chain(charts)
             .chain(diff::to_sections(&review.clusters))
             .collect(),
     };

@@ -11,7 +11,6 @@ use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, bo
 /// The clusters of two states, in the same order.
 type Both = (Vec<Fleet>, Vec<Fleet>);
 
-/// Two states, opened.
 pub(super) struct States {
     pub(super) old: Opened,
     pub(super) new: Opened,
@@ -55,11 +54,11 @@ impl States {
     /// # Errors
     /// An entry that cannot be read; for users.
     pub(super) fn fleets(&self) -> Result<Both, CliError> {
-        let all = |_: &str| RenderedReleases::All;
+        let releases = |_: &str| RenderedReleases::All;
         let memo = Memo::default();
-        let before = self.old.fleets_or_none(&memo, &all)?;
+        let before = self.old.fleets_or_none(&memo, &releases)?;
         let memo = self.old.known_for(&memo, &self.new);
-        let after = self.new.fleets_or_none(&memo, &all)?;
+        let after = self.new.fleets_or_none(&memo, &releases)?;
         Ok(told(before, after))
     }
 

@@ -46,16 +46,32 @@ pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), Cl
         let below = |entry: &&String| **entry != fleet.entry && entry.starts_with(&start) && !is_built(entry);
         let below: Vec<String> = entries.iter().filter(below).cloned().collect();
         if !below.is_empty() {
-            let entry = if fleet.entry.is_empty() { "." } else { &fleet.entry };
             return Err(CliError::new(format!(
                 "{}: no Kustomization reconciles this folder, but those below it are reconciled: {}",
-                words::inline(entry),
+                words::inline(words::folder(&fleet.entry)),
                 words::inline(&words::some(&below))
             ))
             .hint("name them"));
         }
     }
     Ok(())
+}
+
+/// That the folders have no Kustomization, so that a check of them has nothing to find.
+pub(super) fn without_kustomizations(opened: &Opened, fleets: &[Fleet]) -> CliError {
+    let named: Vec<&str> = fleets.iter().map(|fleet| words::folder(&fleet.entry)).collect();
+    let error = CliError::new(format!(
+        "{}: no Kustomization reconciles this folder, and it has none",
+        words::inline(&named.join(", "))
+    ));
+    let others = bumpwright_fleet::entries(&*opened.repository.tree());
+    if others.is_empty() {
+        return error.hint("name the folder that the cluster reconciles");
+    }
+    error.hint(format!(
+        "reconciled folders are {}",
+        words::inline(&words::some(&others))
+    ))
 }
 
 /// The folder that is synced.

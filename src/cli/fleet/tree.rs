@@ -82,10 +82,7 @@ impl Tree<'_> {
 
 fn headline(node: &Node, fleet: &Fleet) -> String {
     let mut line = format!("{BOLD}{}{BOLD:#}", words::printable(&node.shown()));
-    let path = match node.path.as_str() {
-        "" => ".",
-        path => path,
-    };
+    let path = words::folder(&node.path);
     let is_entry = node.parent.is_none();
     if node.name().is_some() {
         let _ = write!(line, " {DIM}{}{DIM:#}", words::printable(path));
@@ -168,7 +165,7 @@ fn details(node: &Node) -> Vec<String> {
 
 fn summary(fleet: &Fleet) -> String {
     let failed = fleet.nodes.iter().filter(|node| node.is_failed()).count();
-    // What an operator makes of its own object is none.
+    // What an operator makes of its own object does not count.
     let is_one = |node: &&Node| node.kustomization.is_some() || node.parent.is_none();
     let kustomizations = fleet.nodes.iter().filter(is_one).count();
     let mut summary = format!(

@@ -1,5 +1,6 @@
 //! Which values of the HelmReleases in some files are images, by rendering their charts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -58,6 +59,7 @@ pub(in crate::cli) fn image_values(files: &Files<'_>, places: &ChartPlaces<'_>) 
     let cluster = ClusterObjects {
         source: own_source(&objects),
         objects,
+        others: BTreeSet::new(),
     };
     let end = Instant::now() + ALL;
     bumpwright_fleet::image_values((&tree, &generated), &cluster, &outside, &settings, end)
@@ -70,13 +72,13 @@ fn generated(file: &Parsed<'_>) -> Vec<GeneratedValues> {
     if !NAMES.contains(&name) {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut generated = Vec::new();
     for document in &file.documents {
         let Some(generators) = document.field("configMapGenerator") else {
             continue;
         };
         for generator in generators.items() {
-            let text = |node: &Node, field: &str| node.field_text(field).unwrap_or_default().to_owned();
+            let text = |node: &Node, field: &str| node.text_of(field).to_owned();
             let namespace = match text(generator, "namespace") {
                 own if own.is_empty() => text(document, "namespace"),
                 own => own,
@@ -87,7 +89,7 @@ fn generated(file: &Parsed<'_>) -> Vec<GeneratedValues> {
                     let name = entry.rsplit('/').next().unwrap_or(entry);
                     (name, entry)
                 });
-                found.push(GeneratedValues {
+                generated.push(GeneratedValues {
                     name: ObjectName::new(namespace.as_str(), text(generator, "name")),
                     key: key.to_owned(),
                     path: clean(&format!("{folder}/{path}")),
@@ -95,7 +97,7 @@ fn generated(file: &Parsed<'_>) -> Vec<GeneratedValues> {
             }
         }
     }
-    found
+    generated
 }
 
 /// The GitRepository of the repository: the only one, or that of `flux bootstrap`. One with the address of a

@@ -1,5 +1,7 @@
 //! The flags of `get`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use crate::cli::view::args::Places;
@@ -12,13 +14,23 @@ pub struct Get {
     #[arg(value_name = "WHAT", value_enum)]
     pub what: What,
 
-    /// Only those of these names; flux's two words are taken, too: images repository, sources git
+    /// Only objects with these names; flux's two words are accepted, too: images repository, sources git
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
     /// Where to look.
     #[command(flatten)]
     pub places: Places,
+
+    /// imagerepositories of these manifests, of all namespaces, and no cluster: a file, a folder, or - for standard
+    /// input
+    #[arg(
+        short = 'f',
+        long = "filename",
+        value_name = "FILE|DIR",
+        conflicts_with_all = ["selector", "watch", "kubeconfig", "context", "all_namespaces"]
+    )]
+    pub filenames: Vec<PathBuf>,
 
     /// Only those with these labels, as in app=web,tier!=test
     #[arg(
@@ -34,7 +46,7 @@ pub struct Get {
     #[arg(long, short = 'o', value_name = "FORMAT", value_enum)]
     pub output: Option<Output>,
 
-    /// Go on with what changes, until it is interrupted
+    /// Continue with changed rows until interrupted
     #[arg(long, short = 'w')]
     pub watch: bool,
 
@@ -85,13 +97,13 @@ impl Get {
     /// What is shown, and of which kind alone, with names: flux has `images repository NAME` and `sources git
     /// NAME` for one kind of a sort.
     pub(super) fn asked(&self) -> Asked<'_> {
-        let all = Asked {
+        let whole = Asked {
             what: self.what,
             kind: None,
             names: &self.names,
         };
         let Some((first, names)) = self.names.split_first() else {
-            return all;
+            return whole;
         };
         let (what, kind) = match (self.what, first.as_str()) {
             (What::Images, "repository") => (What::Repositories, None),
@@ -104,7 +116,7 @@ impl Get {
             (What::Sources, "chart") => (What::Sources, Some("HelmChart")),
             (What::Sources, "external") => (What::Sources, Some("ExternalArtifact")),
             (What::Sources, "all") => (What::Sources, None),
-            _ => return all,
+            _ => return whole,
         };
         Asked { what, kind, names }
     }
@@ -123,8 +135,8 @@ const GET_HELP: &str = "\
 Examples:
   bumpwright get images
   bumpwright get kustomizations -A --watch
-  # The repositories that are scanned for images, and when that was
-  bumpwright get imagerepositories
+  # The repositories that are scanned for images; of files, without a cluster
+  bumpwright get imagerepositories -f clusters/production
   # Everything that a team has, with more columns
   bumpwright get all -n team-a -o wide
   # The images that are behind

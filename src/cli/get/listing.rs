@@ -92,16 +92,16 @@ fn all(args: &Get, seen: &Seen, manner: Manner, is_wanted: &dyn Fn(&Id) -> bool)
     let has = |one: What| what == one || what == What::All;
     let (namespace, namespaced) = (args.places.namespace(), args.places.all_namespaces);
     let overview = seen.overview(namespace);
-    let mut found = Vec::new();
+    let mut listings = Vec::new();
     if has(What::Sources) {
-        let kept = overview.sources.iter().filter(|one| is_wanted(&one.id));
-        let rows = kept.map(|one| (&one.id, one, rows::source(one, manner)));
-        found.push(listing("sources", rows::sources(manner), namespaced, rows)?);
+        let sources = overview.sources.iter().filter(|one| is_wanted(&one.id));
+        let rows = sources.map(|one| (&one.id, one, rows::source(one, manner)));
+        listings.push(listing("sources", rows::sources(manner), namespaced, rows)?);
     }
     if has(What::Kustomizations) {
-        let kept = overview.kustomizations.iter().filter(|one| is_wanted(&one.id));
-        let rows = kept.map(|one| (&one.id, one, rows::kustomization(one, manner)));
-        found.push(listing(
+        let kustomizations = overview.kustomizations.iter().filter(|one| is_wanted(&one.id));
+        let rows = kustomizations.map(|one| (&one.id, one, rows::kustomization(one, manner)));
+        listings.push(listing(
             "kustomizations",
             rows::kustomizations(manner),
             namespaced,
@@ -109,28 +109,28 @@ fn all(args: &Get, seen: &Seen, manner: Manner, is_wanted: &dyn Fn(&Id) -> bool)
         )?);
     }
     if has(What::Releases) {
-        let kept = overview.releases.iter().filter(|one| is_wanted(&one.id));
-        let rows = kept.map(|one| (&one.id, one, rows::release(one, manner)));
-        found.push(listing("helmReleases", rows::releases(manner), namespaced, rows)?);
+        let releases = overview.releases.iter().filter(|one| is_wanted(&one.id));
+        let rows = releases.map(|one| (&one.id, one, rows::release(one, manner)));
+        listings.push(listing("helmReleases", rows::releases(manner), namespaced, rows)?);
     }
     if has(What::Repositories) {
-        let all = seen.world.image_repositories(namespace);
-        let kept = all.iter().filter(|one| is_wanted(&one.id));
-        let rows = kept.map(|one| (&one.id, one, rows::repository(one, manner)));
+        let repositories = seen.world.image_repositories(namespace);
+        let wanted = repositories.iter().filter(|one| is_wanted(&one.id));
+        let rows = wanted.map(|one| (&one.id, one, rows::repository(one, manner)));
         let headings = rows::repositories(manner);
-        found.push(listing("imageRepositories", headings, namespaced, rows)?);
+        listings.push(listing("imageRepositories", headings, namespaced, rows)?);
     }
     if has(What::Images) {
-        let kept = overview.images.iter().filter(|one| is_wanted(&one.policy));
-        let rows = kept.map(|one| (&one.policy, one, rows::image(one, manner)));
-        found.push(listing("images", rows::images(manner), namespaced, rows)?);
+        let images = overview.images.iter().filter(|one| is_wanted(&one.policy));
+        let rows = images.map(|one| (&one.policy, one, rows::image(one, manner)));
+        listings.push(listing("images", rows::images(manner), namespaced, rows)?);
     }
     if has(What::Automations) {
-        let kept = overview.automations.iter().filter(|one| is_wanted(&one.id));
-        let rows = kept.map(|one| (&one.id, one, rows::automation(one, manner)));
-        found.push(listing("automations", rows::automations(manner), namespaced, rows)?);
+        let automations = overview.automations.iter().filter(|one| is_wanted(&one.id));
+        let rows = automations.map(|one| (&one.id, one, rows::automation(one, manner)));
+        listings.push(listing("automations", rows::automations(manner), namespaced, rows)?);
     }
-    Ok(found)
+    Ok(listings)
 }
 
 fn listing<'a, T: Serialize + 'a>(

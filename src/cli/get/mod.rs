@@ -2,6 +2,7 @@
 //! kubectl and flux print them.
 
 pub mod args;
+mod files;
 mod listing;
 mod rows;
 
@@ -20,23 +21,35 @@ use bumpwright_kube::Cluster;
 use bumpwright_overview::Id;
 use listing::{Listing, ListingDocument, listings};
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Get) -> ExitCode {
-    end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
+    if args.filenames.is_empty() {
+        end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
+    } else {
+        end_with(of_files(args))
+    }
+}
+
+fn of_files(args: &Get) -> Result<u8, CliError> {
+    let listing = files::listing(args)?;
+    if listing.ids.is_empty() && !matches!(args.output, Some(Output::Json | Output::Yaml)) {
+        say("note", "there is no ImageRepository in the manifests of -f");
+    }
+    print_styled(&rendered(args, &[listing])?).map_err(cannot_print)?;
+    Ok(0)
 }
 
 async fn show(args: &Get, cluster: &Cluster) -> Result<u8, CliError> {
-    let seen = objects(cluster, args.places.namespace()).await?;
-    seen.notes.iter().for_each(|note| say("note", note));
-    let found = find(args, cluster, &seen).await?;
+    let cluster_objects = objects(cluster, args.places.namespace()).await?;
+    cluster_objects.notes.iter().for_each(|note| say("note", note));
+    let listings = find(args, cluster, &cluster_objects).await?;
     let is_document = matches!(args.output, Some(Output::Json | Output::Yaml));
-    if !is_document && found.iter().all(|listing| listing.ids.is_empty()) {
+    if !is_document && listings.iter().all(|listing| listing.ids.is_empty()) {
         say_nothing(args);
     }
-    print_styled(&rendered(args, &found)?).map_err(cannot_print)?;
+    print_styled(&rendered(args, &listings)?).map_err(cannot_print)?;
     if args.watch {
-        follow(args, cluster, &seen, found).await?;
+        follow(args, cluster, &cluster_objects, listings).await?;
     }
     Ok(0)
 }
@@ -97,9 +110,9 @@ async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listi
         if !watch.next().await {
             continue;
         }
-        let seen = objects(cluster, namespace).await?;
+        let cluster_objects = objects(cluster, namespace).await?;
         // A name that is not there any more is not an error now.
-        let Ok(next) = find(args, cluster, &seen).await else {
+        let Ok(next) = find(args, cluster, &cluster_objects).await else {
             continue;
         };
         if next.iter().zip(&found).all(|(next, before)| next.facts == before.facts) {
@@ -122,9 +135,9 @@ fn changed(args: &Get, found: &[Listing], next: &[Listing], widths: &[Vec<usize>
     let columns = text::columns().filter(|_| args.output.is_none());
     let mut out = String::new();
     for ((before, after), widths) in found.iter().zip(next).zip(widths) {
-        let known: BTreeMap<&Id, &serde_json::Value> = before.ids.iter().zip(&before.facts).collect();
+        let facts_before: BTreeMap<&Id, &serde_json::Value> = before.ids.iter().zip(&before.facts).collect();
         let rows = after.ids.iter().zip(&after.facts).zip(&after.table.rows);
-        let rows = rows.filter(|((id, facts), _)| known.get(id) != Some(facts));
+        let rows = rows.filter(|((id, facts), _)| facts_before.get(id) != Some(facts));
         out.extend(rows.map(|((id, _), row): (_, &Vec<Cell>)| match args.output {
             Some(Output::Name) => name(id),
             _ => line(row, widths, 0, columns),

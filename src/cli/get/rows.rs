@@ -141,13 +141,11 @@ pub(super) fn images(manner: Manner) -> Vec<&'static str> {
 }
 
 pub(super) fn image(one: &Image, manner: Manner) -> Vec<Cell> {
-    let tag =
-        |version: Option<&bumpwright_overview::Version>| version.map(|version| version.tag.clone()).unwrap_or_default();
     let name = one.chosen.as_ref().map_or(&one.image, |chosen| &chosen.name);
     let always = vec![
         named(&one.policy, manner.has_kinds),
         Cell::new(name),
-        Cell::new(tag(one.chosen.as_ref())),
+        Cell::new(one.tag()),
         Cell::styled(one.stage.words(), of_stage(one.stage)),
         Cell::new(age(manner.now, one.since)),
         Cell::new(first_line(&one.why)),
@@ -155,8 +153,8 @@ pub(super) fn image(one: &Image, manner: Manner) -> Vec<Cell> {
     let commit = one.pushed.as_ref().map(|pushed| short(&pushed.commit));
     let automations: Vec<String> = one.automations.iter().map(|id| id.name.to_string()).collect();
     let more = vec![
-        Cell::new(tag(one.previous.as_ref())),
-        Cell::new(commit.unwrap_or_default()),
+        Cell::new(one.previous_tag()),
+        Cell::maybe(commit),
         Cell::new(automations.join(",")),
         Cell::new(one.tag_count.to_string()),
         Cell::new(age(manner.now, one.scanned)),
@@ -186,7 +184,7 @@ pub(super) fn automation(one: &Automation, manner: Manner) -> Vec<Cell> {
         Cell::new(one.source.to_string()),
         Cell::new(&one.path),
         Cell::new(&one.push),
-        Cell::new(pushed.map(|pushed| short(&pushed.commit)).unwrap_or_default()),
+        Cell::new(short(one.commit())),
         Cell::new(age(manner.now, pushed.and_then(|pushed| pushed.at))),
         Cell::new(one.policies.to_string()),
         Cell::new(one.skipped.len().to_string()),

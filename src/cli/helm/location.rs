@@ -75,7 +75,7 @@ fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadli
         login,
         deadline,
     };
-    chart.pull(version, from).map_err(CliError::from)
+    Ok(chart.pull(version, from)?.archive)
 }
 
 /// The wanted version; with --devel a range that has prereleases too.

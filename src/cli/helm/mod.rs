@@ -23,7 +23,6 @@ pub(in crate::cli) use location::archive;
 /// The name of a release that was given none, as in Helm.
 const UNNAMED: &str = "release-name";
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Helm) -> ExitCode {
     let Command::Template(args) = &args.command;

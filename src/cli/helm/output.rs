@@ -11,7 +11,6 @@ use crate::cli::error::CliError;
 use bumpwright_chart::go_error;
 use bumpwright_helm::{Rendered, Selection};
 
-/// What is printed.
 pub(super) fn selection(args: &OutputArgs) -> Selection {
     Selection {
         crds: args.include_crds,

@@ -30,9 +30,9 @@ pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) ->
     }
     let client = Client::new(peer(remote)?, RetryPolicy::default());
     let deadline = Deadline::after(PATIENCE);
-    let mut known = Arc::new(SchemaDocuments::new());
-    while let Some(missing) = Missing::of(chart, &known).filter(|missing| hosts.contains(&missing.host)) {
-        if known.len() >= MOST {
+    let mut documents = Arc::new(SchemaDocuments::new());
+    while let Some(missing) = Missing::of(chart, &documents).filter(|missing| hosts.contains(&missing.host)) {
+        if documents.len() >= MOST {
             return Err(CliError::new(format!(
                 "schemas of the values refer to more than {MOST} others"
             )));
@@ -40,9 +40,9 @@ pub(super) fn fetch(chart: &mut Chart, hosts: &[String], remote: &RemoteArgs) ->
         let document = fetched(&missing.url, &client, deadline);
         let document = document.at(format_args!("failed to fetch the schema {}", missing.url))?;
         // As the schema has it: as a URL it may be another text.
-        Arc::make_mut(&mut known).insert(missing.address, Arc::new(document));
+        Arc::make_mut(&mut documents).insert(missing.address, Arc::new(document));
     }
-    chart.schemas_elsewhere = known;
+    chart.schemas_elsewhere = documents;
     Ok(())
 }
 

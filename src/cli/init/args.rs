@@ -32,11 +32,11 @@ pub struct Init {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
-    /// Render the charts of HelmReleases to know which of their values are images; false: what keys are called says it
+    /// Render the charts of HelmReleases to know which of their values are images; false: the names of keys decide
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub helm: bool,
 
-    /// A folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
+    /// A folder with charts, as NAME-VERSION.tgz or NAME, which take precedence over those of HelmRepositories and
     /// OCIRepositories
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub charts: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Init {
     #[arg(long, value_name = "NAME")]
     pub secret_ref: Option<String>,
 
-    /// The GitRepository of the automation [default: the only one among the files, or that of flux-system]
+    /// The GitRepository of the automation [default: the only one among the files, or the one in flux-system]
     #[arg(long, value_name = "[NS/]NAME")]
     pub source: Option<String>,
 
@@ -58,14 +58,14 @@ pub struct Init {
     #[arg(long, value_name = "AUTHOR", default_value = "Fleet Bot <fleet-bot@example.com>")]
     pub author: String,
 
-    /// How it is printed
+    /// The output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,
 }
 
 const HELP: &str = "\
 Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts: the chart of a HelmRelease is \
-rendered with other values to see which of them are images; where it cannot be had, what keys are called says it. Versions of charts in HelmReleases, \
+rendered with other values to see which of them are images; without the chart the names of keys decide. Versions of charts in HelmReleases, \
 Chart.yaml, `helmCharts` and Applications; tags of OCIRepositories and GitRepositories. Registries are asked for their tags with the logins \
 that ImageRepositories there name, if -f has them, else with your own. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch; \
 digests where the tag is one that moves, as latest. Each proposal comes with its reason, and so does each image that is left.
@@ -83,6 +83,6 @@ Examples:
 
 Exit codes:
   0  done, or nothing to propose; what was left is reported with the reason
-  2  an error, or something that could not be looked at; the rest was all the same
+  2  an error, or something that could not be read; the rest was done
 
 Documentation: docs/guides/init.md";

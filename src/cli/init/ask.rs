@@ -23,13 +23,14 @@ pub(super) struct Asked {
 
 /// Asks the registries of these repositories, several at a time; `objects` has the Secrets that they name.
 pub(super) fn tags(repositories: BTreeMap<Listing, ImageRepository>, objects: &Objects) -> Asked {
-    let mut all = repositories.into_iter();
-    let asked: Vec<(Listing, Arc<ImageRepository>)> = all
+    let mut pending = repositories.into_iter();
+    let requests: Vec<(Listing, Arc<ImageRepository>)> = pending
         .by_ref()
         .take(MOST_IMAGES)
         .map(|(listing, repository)| (listing, Arc::new(repository)))
         .collect();
-    let repositories: Vec<Arc<ImageRepository>> = asked.iter().map(|(_, repository)| Arc::clone(repository)).collect();
+    let repositories: Vec<Arc<ImageRepository>> =
+        requests.iter().map(|(_, repository)| Arc::clone(repository)).collect();
     let registries = Images::new(objects);
     registries.scan(&repositories);
     let answer = |repository: &ImageRepository| match registries.batch().tags(repository) {
@@ -44,11 +45,11 @@ pub(super) fn tags(repositories: BTreeMap<Listing, ImageRepository>, objects: &O
     let with_login = repositories.iter().filter(logs_in);
     let with_login = with_login.map(|repository| repository.spec.image.clone()).collect();
     let scanned = registries.notes();
-    let mut answers: Answers = asked
+    let mut answers: Answers = requests
         .into_iter()
         .map(|(listing, repository)| (listing, answer(&repository).map_err(Into::into)))
         .collect();
-    for (listing, _) in all {
+    for (listing, _) in pending {
         let why = format!("{MOST_IMAGES} images are asked about in one run; write these, and run again");
         answers.insert(listing, Err(why.into()));
     }

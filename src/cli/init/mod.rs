@@ -4,10 +4,11 @@
 pub mod args;
 mod ask;
 pub mod charts;
+mod others;
 mod output;
 mod place;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
@@ -26,22 +27,29 @@ use bumpwright_edit::{FileKind, OWN_FOLDER, Scan, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
 use bumpwright_propose::{Options, propose, repositories, survey};
 use bumpwright_rules::Rules;
+use bumpwright_text::Cuts;
 use bumpwright_update::rules_above;
 use output::Outcome;
 
-/// Runs the command. What could not be looked at is a failure; what was left with a reason is not.
+/// Runs the command. A file that could not be read is a failure; one that was left with a reason is not.
 #[must_use]
 pub fn run(args: &Init) -> ExitCode {
     let is_whole = proposed(args);
     end_with(is_whole.map(|is_whole| if is_whole { 0 } else { FAILED }))
 }
 
-/// Whether all was looked at.
+/// Whether everything was read.
 fn proposed(args: &Init) -> Result<bool, CliError> {
     let options = options(args)?;
     let hidden = Cell::new(0_usize);
-    let is_wanted = |path: &str| is_wanted(&args.path, path, &hidden);
-    let FoundFiles { files, faults, .. } = find(std::slice::from_ref(&args.path), &is_wanted);
+    let others = RefCell::new(others::Others::default());
+    let is_wanted = |path: &str| {
+        others.borrow_mut().see(&args.path, path);
+        is_wanted(&args.path, path, &hidden)
+    };
+    let mut found = find(std::slice::from_ref(&args.path), &is_wanted);
+    found.refuse_nothing()?;
+    let FoundFiles { files, faults, .. } = found;
     faults.iter().for_each(complain);
     let sources = in_repositories(std::slice::from_ref(&args.path), files, Path::new(""));
     let files = Files::read(&sources);
@@ -53,11 +61,11 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
         .collect();
     let survey = survey(&files, &marked, &args.image, &rendered);
     let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
-    let asked = ask::tags(repositories(&survey, &options), &objects);
-    let mut proposal = propose(&files, &survey, &asked.answers, &options);
+    let registry_answers = ask::tags(repositories(&survey, &options), &objects);
+    let mut proposal = propose(&files, &survey, &registry_answers.answers, &options);
     let placed = place::of(args, &files, &sources, proposal.has_flux);
     proposal.notes.extend(place::note(&placed, &sources, &proposal));
-    proposal.notes.extend(asked.notes(&proposal));
+    proposal.notes.extend(registry_answers.notes(&proposal));
     proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
     proposal
@@ -69,6 +77,7 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
             format!("{count} in hidden folders, or hidden, were not looked at; name one as PATH to have it looked at");
         proposal.notes.push(note);
     }
+    proposal.notes.extend(others.borrow().notes());
     let nowhere: Vec<String> = unused(args, &survey)
         .map(|image| not_found(image, &sources, &survey))
         .collect();
@@ -155,10 +164,10 @@ fn orphans(
     (files, sources, scans): (&Files<'_>, &[SourceFile], &[Scan]),
     options: &Options,
 ) -> Option<String> {
-    let known: BTreeSet<PolicyName> = files.names("ImagePolicy").into_iter().collect();
+    let policies: BTreeSet<PolicyName> = files.names("ImagePolicy").into_iter().collect();
     let is_known = |name: &PolicyName| {
         let bare = PolicyName::new("", name.name.clone());
-        known.contains(name) || (name.namespace == options.namespace && known.contains(&bare))
+        policies.contains(name) || (name.namespace == options.namespace && policies.contains(&bare))
     };
     let sites = sources
         .iter()
@@ -166,7 +175,7 @@ fn orphans(
         .flat_map(|(source, scan)| scan.sites.iter().map(move |site| (source, site)));
     let mut orphans = sites.filter(|(_, site)| !is_known(&site.setter.policy)).peekable();
     let (source, first) = *orphans.peek()?;
-    let policy = format!("{}:{}", first.setter.policy.namespace, first.setter.policy.name);
+    let policy = first.setter.policy.marker();
     let names: BTreeSet<&PolicyName> = orphans.map(|(_, site)| &site.setter.policy).collect();
     Some(format!(
         "markers name policies that none of these files has ({} in all), such as {policy} at {}:{}:{}: if it is nowhere else, `bumpwright markers remove \
@@ -182,19 +191,19 @@ fn orphans(
 /// Images that were asked for and are not there.
 fn unused<'a>(args: &'a Init, survey: &bumpwright_propose::Survey) -> impl Iterator<Item = &'a String> {
     let left = survey.left.iter().map(|left| &left.image);
-    let found = survey.images.keys().map(|listing| &listing.image);
-    let known: Vec<String> = found.chain(&survey.done).chain(left).cloned().collect();
-    let is_there = move |image: &&String| known.iter().any(|one| bumpwright_edit::is_same_image(one, image));
+    let listed = survey.images.keys().map(|listing| &listing.image);
+    let images: Vec<String> = listed.chain(&survey.done).chain(left).cloned().collect();
+    let is_there = move |image: &&String| images.iter().any(|one| bumpwright_edit::is_same_image(one, image));
     args.image.iter().filter(move |image| !is_there(image))
 }
 
-/// What was looked at for an image that no field has, and where else its name is.
+/// Where an image that no field has was searched, and where else its name is.
 fn not_found(image: &str, sources: &[SourceFile], survey: &bumpwright_propose::Survey) -> String {
     let mut text = format!(
         "no field has the image {image}: {} looked at",
         words::were(sources.len(), "YAML file")
     );
-    let short = |image: &str| image.rsplit('/').next().unwrap_or_default().to_owned();
+    let short = |image: &str| image.behind_last('/').to_owned();
     let alike = survey.others.iter().filter(|other| short(other) == short(image));
     let alike: Vec<String> = alike.cloned().collect();
     match (alike.is_empty(), survey.others.len()) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::Init;
 use crate::cli::console::{cannot_print, print, print_styled, say};
 use crate::cli::error::{Attempt as _, CliError};
-use crate::cli::files::{diff, write_all};
+use crate::cli::files::{diff, say_preview, write_all};
 use crate::cli::flag_values::Format;
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
@@ -30,7 +30,7 @@ pub(super) struct Outcome<'a> {
 /// Writes what is to be written, and prints.
 ///
 /// # Errors
-/// The file for the objects is there already, or something cannot be written.
+/// The file for the objects exists, or something cannot be written.
 pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), CliError> {
     let &Outcome {
         args,
@@ -68,6 +68,7 @@ pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), CliError> {
         (Format::Text, false) => print(&shown(new, &changes)).map_err(cannot_print)?,
     }
     tell(outcome);
+    say_preview(!args.write && (new.is_some() || !changes.is_empty()));
     Ok(())
 }
 
@@ -95,7 +96,6 @@ fn change(sources: &[SourceFile], (file, marking): &(usize, bumpwright_edit::Mar
     })
 }
 
-/// What was written.
 fn report(proposal: &Proposal, files: usize, place: &Path) -> String {
     let fields: usize = proposal.edited.iter().map(|(_, marking)| marking.changed.len()).sum();
     if fields == 0 && proposal.objects.is_empty() {

@@ -97,7 +97,7 @@ fn synced(files: &Files<'_>) -> BTreeSet<String> {
         let spec = kustomization.field("spec")?;
         let source = spec.field("sourceRef")?.field_text("kind")?;
         let is_as_it_is = source == "GitRepository" && spec.field("targetNamespace").is_none();
-        let path = bumpwright_fleet::clean(spec.field_text("path").unwrap_or_default());
+        let path = bumpwright_fleet::clean(spec.text_of("path"));
         let is_there = files
             .parsed
             .iter()

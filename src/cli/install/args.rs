@@ -109,8 +109,8 @@ Examples:
   bumpwright install --components=all --export > bumpwright.yaml
 
 It can be run again, to upgrade or to change its flags: what an earlier run installed and this one does not is deleted, but for \
-definitions. So each run names all flags: without --shards there is one process again. Either form ends before the other begins; \
-volumes of processes that were are kept, and named.
+definitions. So each run names all flags: without --shards there is one process again. One process and several never run at the same time: \
+those before end first. Their volumes are kept, and the output names them.
 
 Exit codes:
   0  installed, and ready unless --wait=false

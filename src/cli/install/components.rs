@@ -37,7 +37,6 @@ impl Components {
         webhooks: true,
     };
 
-    /// Every component.
     pub(in crate::cli) const EVERY: Self = Self {
         kinds: Kinds {
             helm: true,
@@ -48,19 +47,19 @@ impl Components {
 
     /// Reads names; those of Flux's controllers are known, too.
     pub(in crate::cli) fn named(names: &[String]) -> Result<Self, ComponentsError> {
-        let mut found = Self {
+        let mut components = Self {
             kinds: Kinds::NONE,
             webhooks: false,
         };
         for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
             match name.strip_suffix("-controller").unwrap_or(name) {
-                "all" => found.kinds = Kinds::ALL,
-                "webhooks" => found.webhooks = true,
-                controller if found.kinds.add(controller) => {}
+                "all" => components.kinds = Kinds::ALL,
+                "webhooks" => components.webhooks = true,
+                controller if components.kinds.add(controller) => {}
                 _ => return Err(ComponentsError::Unknown(name.to_owned())),
             }
         }
-        Ok(found)
+        Ok(components)
     }
 
     /// The same, if an installation of them can work.
@@ -86,13 +85,14 @@ impl Components {
 
     /// The names of Flux's controllers that these replace.
     pub(in crate::cli) fn controllers(self) -> Vec<&'static str> {
-        let all = [
+        let controllers = [
             ("image-reflector-controller", self.kinds.reflector),
             ("image-automation-controller", self.kinds.automation),
             ("source-controller", self.kinds.source),
             ("kustomize-controller", self.kinds.kustomize),
         ];
-        all.into_iter()
+        controllers
+            .into_iter()
             .filter_map(|(name, is_wanted)| is_wanted.then_some(name))
             .collect()
     }

@@ -71,65 +71,65 @@ macro_rules! file {
 
 /// All objects of one process in apply order, the process at the end.
 pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
-    let all = written(wanted).into_iter();
-    all.map(|one| moved(one, wanted.namespace)).collect()
+    let manifests = written(wanted).into_iter();
+    manifests.map(|one| moved(one, wanted.namespace)).collect()
 }
 
 /// The same, in the namespace of the files.
 pub(super) fn written(wanted: &Installation<'_>) -> Vec<Manifest> {
-    let mut all: Vec<Manifest> = custom_resources()
+    let mut manifests: Vec<Manifest> = custom_resources()
         .iter()
         .filter(|one| is_needed(&one.name(), wanted))
         .map(definition)
         .collect();
     if !wanted.beside_flux {
-        all.push(Manifest {
+        manifests.push(Manifest {
             shared: true,
             ..file!(&NAMESPACE, WRITTEN_NAMESPACE, "namespace.yaml")
         });
     }
-    all.push(file!(&SERVICE_ACCOUNT, "bumpwright", "base/service-account.yaml"));
-    all.extend(roles(wanted));
+    manifests.push(file!(&SERVICE_ACCOUNT, "bumpwright", "base/service-account.yaml"));
+    manifests.extend(roles(wanted));
     if wanted.workload_identity {
-        all.extend(token_roles(wanted.watch_all_namespaces));
+        manifests.extend(token_roles(wanted.watch_all_namespaces));
     }
     if wanted.promotion {
-        all.extend(promotion_roles(wanted.watch_all_namespaces));
+        manifests.extend(promotion_roles(wanted.watch_all_namespaces));
     }
     let Components { kinds, webhooks } = wanted.components;
     if kinds.source {
-        all.extend(source_roles(wanted.watch_all_namespaces));
-        all.push(file!(
+        manifests.extend(source_roles(wanted.watch_all_namespaces));
+        manifests.push(file!(
             &SERVICE,
             "bumpwright-artifacts",
             "source-controller/service.yaml"
         ));
     }
     if kinds.helm {
-        all.extend(helm_roles());
+        manifests.extend(helm_roles());
     }
     if kinds.kustomize {
-        all.extend(kustomize_roles(wanted.watch_all_namespaces));
+        manifests.extend(kustomize_roles(wanted.watch_all_namespaces));
     }
     if webhooks {
-        all.extend(webhook_roles(wanted.watch_all_namespaces));
-        all.push(file!(&SERVICE, "bumpwright-webhooks", "webhooks/service.yaml"));
+        manifests.extend(webhook_roles(wanted.watch_all_namespaces));
+        manifests.push(file!(&SERVICE, "bumpwright-webhooks", "webhooks/service.yaml"));
     }
     if wanted.ui {
-        all.extend(ui_roles(wanted.watch_all_namespaces));
-        all.push(file!(&SERVICE, "bumpwright-ui", "ui/service.yaml"));
+        manifests.extend(ui_roles(wanted.watch_all_namespaces));
+        manifests.push(file!(&SERVICE, "bumpwright-ui", "ui/service.yaml"));
     }
     if wanted.ui && wanted.ui_actions {
-        all.extend(ui_action_roles());
+        manifests.extend(ui_action_roles());
     }
     if wanted.reviews {
-        all.extend(review_roles(wanted.watch_all_namespaces));
+        manifests.extend(review_roles(wanted.watch_all_namespaces));
     }
     if wanted.network_policy {
-        all.extend(network_policies(wanted));
+        manifests.extend(network_policies(wanted));
     }
-    all.push(deployment(wanted));
-    all
+    manifests.push(deployment(wanted));
+    manifests
 }
 
 /// Whether an installation has this definition.
@@ -409,29 +409,29 @@ fn ui_action_roles() -> [Manifest; 2] {
 
 fn network_policies(wanted: &Installation<'_>) -> Vec<Manifest> {
     let components = wanted.components;
-    let mut all = vec![file!(&NETWORK_POLICY, "bumpwright", "base/network-policy.yaml")];
+    let mut policies = vec![file!(&NETWORK_POLICY, "bumpwright", "base/network-policy.yaml")];
     if components.kinds.source {
-        all.push(file!(
+        policies.push(file!(
             &NETWORK_POLICY,
             "bumpwright-artifacts",
             "source-controller/network-policy.yaml"
         ));
     }
     if components.webhooks {
-        all.push(file!(
+        policies.push(file!(
             &NETWORK_POLICY,
             "bumpwright-webhooks",
             "webhooks/network-policy.yaml"
         ));
     }
     if wanted.ui {
-        all.push(file!(&NETWORK_POLICY, "bumpwright-ui", "ui/network-policy.yaml"));
+        policies.push(file!(&NETWORK_POLICY, "bumpwright-ui", "ui/network-policy.yaml"));
     }
-    all
+    policies
 }
 
 fn deployment(wanted: &Installation<'_>) -> Manifest {
-    let mut one = file!(&DEPLOYMENT, "bumpwright", "base/deployment.yaml");
+    let mut manifest = file!(&DEPLOYMENT, "bumpwright", "base/deployment.yaml");
     let mut ports = LAST_PORT.to_owned();
     let mut expose = |name: &str, port: u16| {
         ports.push_str(&format!(
@@ -451,7 +451,7 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
         .iter()
         .map(|argument| format!("        - {argument}\n"))
         .collect();
-    one.text = one
+    manifest.text = manifest
         .text
         .replace(WRITTEN_IMAGE, &format!("image: {}", wanted.image))
         .replace(
@@ -461,17 +461,17 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
         .replace("--log-level=info", &format!("--log-level={}", wanted.log_level))
         .replace(LAST_ARGUMENT, &arguments)
         .replace(LAST_PORT, &ports);
-    one
+    manifest
 }
 
 /// The arguments from the kinds on, in the order in which the components of `deploy/` add them.
 fn arguments(wanted: &Installation<'_>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+    let mut arguments: Vec<String> = Vec::new();
     let Components { kinds, webhooks } = wanted.components;
     if wanted.components.has_images() {
-        all.push(format!("--controllers={}", wanted.components.images().join(",")));
+        arguments.push(format!("--controllers={}", wanted.components.images().join(",")));
     }
-    let mut add = |is_wanted: bool, argument: &str| all.extend(is_wanted.then(|| argument.to_owned()));
+    let mut add = |is_wanted: bool, argument: &str| arguments.extend(is_wanted.then(|| argument.to_owned()));
     add(
         wanted.beside_flux,
         "--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./",
@@ -488,7 +488,7 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
     add(wanted.ui, "--ui-addr=:9393");
     add(wanted.ui && wanted.ui_actions, "--ui-actions");
     add(wanted.reviews, "--reviews");
-    all
+    arguments
 }
 
 /// Bindings as they were named before each installation had its own: an upgrade removes them.

@@ -24,6 +24,7 @@ use args::Install;
 use bumpwright_api::GoDuration;
 use bumpwright_kube::{Apply, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError};
 use bumpwright_runtime::Level;
+use bumpwright_text::Cuts;
 use components::Components;
 use manifests::{Installation, Manifest};
 use rollout::Rollout;
@@ -32,7 +33,6 @@ use shards::manifests;
 /// The field manager of an installation.
 pub(super) const MANAGER: &str = "bumpwright";
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Install) -> ExitCode {
     console::end(try_run(args))
@@ -134,7 +134,7 @@ async fn prune(cluster: &Cluster, wanted: &[Manifest], namespace: &str) -> Resul
     Ok(())
 }
 
-/// The pause between two looks at the workload.
+/// The pause between two checks of the workload.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Waits until the Deployment or StatefulSet is ready, and says what it waits for whenever that changes.
@@ -231,7 +231,7 @@ fn namespace(name: &str) -> Result<&str, CliError> {
 /// `flux version` needs a tag or a digest, and it must fit a plain scalar.
 fn image(image: &str) -> Result<&str, CliError> {
     let fits = |c: u8| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c);
-    let last = image.rsplit('/').next().unwrap_or_default();
+    let last = image.behind_last('/');
     let named = last.split_once([':', '@']);
     let whole = named.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
     if whole && image.bytes().all(fits) && image.starts_with(|c: char| c.is_ascii_alphanumeric()) {

@@ -23,28 +23,28 @@ pub(in crate::cli) struct Rights(BTreeMap<(&'static str, &'static str, String), 
 impl Rights {
     /// What an installation of these objects needs.
     pub(in crate::cli) fn to_install(wanted: &[Manifest], namespace: &str) -> Self {
-        let mut all = Self::default();
+        let mut rights = Self::default();
         for one in wanted {
-            all.add(one.kind, &one.name.namespace, &APPLY);
+            rights.add(one.kind, &one.name.namespace, &APPLY);
         }
         for one in uninstall::removable(namespace, wanted) {
-            all.add(one.kind, &one.name.namespace, &PRUNE);
+            rights.add(one.kind, &one.name.namespace, &PRUNE);
             if is_workload(one.kind) {
-                all.add(one.kind, &one.name.namespace, &STOP);
+                rights.add(one.kind, &one.name.namespace, &STOP);
             }
         }
         // Other installations, whose roles are not pruned; the progress of the rollout; volumes that are left.
         for kind in WORKLOADS {
-            all.add(kind, "", &["list"]);
+            rights.add(kind, "", &["list"]);
         }
-        all.add(&POD, namespace, &["list"]);
+        rights.add(&POD, namespace, &["list"]);
         if wanted.iter().any(|one| *one.kind == STATEFUL_SET) {
-            all.add(&EVENT, namespace, &["list"]);
-            all.add(&PERSISTENT_VOLUME_CLAIM, namespace, &["list"]);
+            rights.add(&EVENT, namespace, &["list"]);
+            rights.add(&PERSISTENT_VOLUME_CLAIM, namespace, &["list"]);
         } else {
-            all.add(&REPLICA_SET, namespace, &["list"])
+            rights.add(&REPLICA_SET, namespace, &["list"])
         }
-        all
+        rights
     }
 
     fn add(&mut self, kind: &Kind, namespace: &str, verbs: &[&'static str]) {

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use bumpwright_api::ObjectName;
+use bumpwright_json::Texts;
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, POD, REPLICA_SET, Resource, STATEFUL_SET};
 
 use crate::cli::installed::{self, at, items};
@@ -95,7 +96,7 @@ async fn refusal(cluster: &Cluster, namespace: &str, set: &Value) -> Option<Stri
         return None;
     }
     let fields = format!("involvedObject.uid={},type=Warning", at(set, "/metadata/uid"));
-    let mut last: Option<(String, String)> = None;
+    let mut last: Option<(Option<String>, String)> = None;
     let keep = |event: Result<Value, _>| {
         let Ok(event) = event else { return };
         let times = ["/lastTimestamp", "/eventTime", "/firstTimestamp"];
@@ -103,7 +104,7 @@ async fn refusal(cluster: &Cluster, namespace: &str, set: &Value) -> Option<Stri
             .into_iter()
             .map(|field| at(&event, field))
             .find(|time| !time.is_empty());
-        let time = time.unwrap_or_default().to_owned();
+        let time = time.map(str::to_owned);
         if last.as_ref().is_none_or(|(other, _)| *other <= time) {
             last = Some((time, with_message(&event)));
         }
@@ -178,13 +179,13 @@ fn awaited(deployment: &Value) -> Option<String> {
 /// Whether the controller waits no longer (`spec.progressDeadlineSeconds`).
 fn is_over(deployment: &Value) -> bool {
     conditions(deployment)
-        .any(|one| text(one, "type") == "Progressing" && text(one, "reason") == "ProgressDeadlineExceeded")
+        .any(|one| one.text_of("type") == "Progressing" && one.text_of("reason") == "ProgressDeadlineExceeded")
 }
 
 fn condition_reasons(deployment: &Value) -> Vec<String> {
-    let failed = conditions(deployment).filter(|one| match text(one, "type") {
-        "ReplicaFailure" => text(one, "status") == "True",
-        "Progressing" => text(one, "status") == "False",
+    let failed = conditions(deployment).filter(|one| match one.text_of("type") {
+        "ReplicaFailure" => one.text_of("status") == "True",
+        "Progressing" => one.text_of("status") == "False",
         _ => false,
     });
     failed.map(with_message).collect()
@@ -192,19 +193,20 @@ fn condition_reasons(deployment: &Value) -> Vec<String> {
 
 /// A ReplicaSet that cannot make pods: quotas, admission, a ServiceAccount that is not there.
 fn replica_set_reasons(replica_set: &Value) -> Vec<String> {
-    let failed =
-        conditions(replica_set).filter(|one| text(one, "type") == "ReplicaFailure" && text(one, "status") == "True");
+    let failed = conditions(replica_set)
+        .filter(|one| one.text_of("type") == "ReplicaFailure" && one.text_of("status") == "True");
     failed.map(with_message).collect()
 }
 
 /// Why a pod is not ready; nothing for one that is, or that is ending.
 fn pod_reasons(pod: &Value) -> Vec<String> {
-    let is_ready = conditions(pod).any(|one| text(one, "type") == "Ready" && text(one, "status") == "True");
+    let is_ready = conditions(pod).any(|one| one.text_of("type") == "Ready" && one.text_of("status") == "True");
     if is_ready || pod.pointer("/metadata/deletionTimestamp").is_some() {
         return Vec::new();
     }
     let named = |reason: String| format!("pod {}: {reason}", at(pod, "/metadata/name"));
-    let unscheduled = conditions(pod).find(|one| text(one, "type") == "PodScheduled" && text(one, "status") == "False");
+    let unscheduled =
+        conditions(pod).find(|one| one.text_of("type") == "PodScheduled" && one.text_of("status") == "False");
     if let Some(condition) = unscheduled {
         return vec![named(with_message(condition))];
     }
@@ -229,7 +231,7 @@ fn container_reason(status: &Value) -> Option<String> {
         return None;
     }
     if let Some(waiting) = status.pointer("/state/waiting") {
-        let reason = text(waiting, "reason");
+        let reason = waiting.text_of("reason");
         return Some(match status.pointer("/lastState/terminated").map(ended) {
             Some(ended) => joined(reason, &ended),
             None => with_message(waiting),
@@ -240,7 +242,7 @@ fn container_reason(status: &Value) -> Option<String> {
         let is_done = terminated.get("exitCode").and_then(Value::as_i64) == Some(0);
         return (!is_done).then(|| ended(terminated));
     }
-    let name = text(status, "name");
+    let name = status.text_of("name");
     let running = status.pointer("/state/running");
     running.map(|_| format!("container {name} runs and is not ready yet"))
 }
@@ -248,11 +250,11 @@ fn container_reason(status: &Value) -> Option<String> {
 /// How a container ended: its exit code, and the end of what it said.
 fn ended(terminated: &Value) -> String {
     const LINES: usize = 3;
-    let message = text(terminated, "message").trim();
+    let message = terminated.text_of("message").trim();
     let mut lines: Vec<&str> = message.lines().rev().take(LINES).collect();
     lines.reverse();
-    let code = terminated.get("exitCode").and_then(Value::as_i64).unwrap_or_default();
-    let how = match text(terminated, "reason") {
+    let code = terminated.value_at("/exitCode");
+    let how = match terminated.text_of("reason") {
         "" | "Error" | "Completed" => format!("exit code {code}"),
         // OOMKilled, say.
         reason => format!("{reason}, exit code {code}"),
@@ -261,7 +263,7 @@ fn ended(terminated: &Value) -> String {
 }
 
 fn with_message(one: &Value) -> String {
-    joined(text(one, "reason"), text(one, "message"))
+    joined(one.text_of("reason"), one.text_of("message"))
 }
 
 fn joined(reason: &str, message: &str) -> String {
@@ -273,10 +275,6 @@ fn joined(reason: &str, message: &str) -> String {
 
 fn conditions(object: &Value) -> impl Iterator<Item = &Value> {
     items(object, "/status/conditions")
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

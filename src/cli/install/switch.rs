@@ -15,6 +15,7 @@ use crate::cli::installed::{self, WORKLOADS};
 use crate::cli::uninstall::owner::{self, Owner};
 use crate::cli::{console, uninstall, words};
 use bumpwright_kube::{Apply, Cluster, Kind, Resource};
+use bumpwright_text::between;
 
 /// The other form of the workload, if an earlier run installed it.
 ///
@@ -102,7 +103,7 @@ async fn stop(cluster: &Cluster, former: &Manifest, args: &Install, end: Instant
     print(&format!(
         "{}: its processes have ended, {} takes its place\n",
         uninstall::deleted(former),
-        other.map(|kind: &Kind| installed::workload(kind)).unwrap_or_default()
+        between("", other.map(|kind: &Kind| installed::workload(kind)), "")
     ))
 }
 

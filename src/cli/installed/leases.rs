@@ -10,7 +10,7 @@ use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_kube::{Cluster, ClusterError, LEASE, Resource};
 use bumpwright_overview::Leadership;
 
-/// Who holds a lease; none where there is no such lease.
+/// Who holds a lease; None if the lease does not exist.
 ///
 /// # Errors
 /// The lease cannot be read.
@@ -32,9 +32,24 @@ pub(crate) async fn holder(cluster: &Cluster, name: &ObjectName) -> Result<Optio
 /// When a lease was renewed that has expired since, by the clocks of the holder and of this machine, which may differ.
 fn expired(lease: &Value) -> Option<i64> {
     let renewed = Time::parse(RFC_3339, at(lease, "/spec/renewTime").as_bytes()).ok()?;
-    let duration = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
-    let end = renewed
-        .system()?
-        .checked_add(Duration::from_secs(duration.unwrap_or_default()))?;
+    // Without a duration it never expires, as far as anyone can tell.
+    let duration = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64)?;
+    let end = renewed.system()?.checked_add(Duration::from_secs(duration))?;
     (SystemTime::now() > end).then(|| renewed.unix_seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_lease_with_a_duration_expires() {
+        let lease = |spec: Value| json!({"spec": spec});
+        let renewed = "2026-01-01T00:00:00Z";
+        let with = lease(json!({"holderIdentity": "a", "renewTime": renewed, "leaseDurationSeconds": 15}));
+        assert_eq!(expired(&with), Some(1_767_225_600));
+        let without = lease(json!({"holderIdentity": "a", "renewTime": renewed}));
+        assert_eq!(expired(&without), None);
+    }
 }

@@ -7,6 +7,7 @@ pub(crate) mod volumes;
 
 use serde_json::Value;
 
+use bumpwright_json::Texts;
 use bumpwright_kube::{
     BUCKET, Cluster, ClusterError, DEPLOYMENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY,
     IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY, Resource,
@@ -80,12 +81,12 @@ pub(super) struct Controller {
 /// # Errors
 /// Whatever the server says.
 pub(super) async fn controllers(cluster: &Cluster) -> Result<Vec<Controller>, ClusterError> {
-    let mut found = Vec::new();
+    let mut controllers = Vec::new();
     for kind in WORKLOADS {
-        let all = cluster.list(&Resource::of(kind, true), "", PART_OF_FLUX).await?;
-        found.extend(all.iter().map(|one| Controller::of(kind, one)));
+        let workloads = cluster.list(&Resource::of(kind, true), "", PART_OF_FLUX).await?;
+        controllers.extend(workloads.iter().map(|one| Controller::of(kind, one)));
     }
-    Ok(found)
+    Ok(controllers)
 }
 
 impl Controller {
@@ -172,7 +173,7 @@ pub(super) fn definition(kind: &Kind) -> String {
 
 /// A text in JSON; empty if absent.
 pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value.text_at(pointer)
 }
 
 /// The elements of a list in JSON.

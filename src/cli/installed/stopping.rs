@@ -50,7 +50,7 @@ pub(crate) async fn await_end(
     end: Instant,
     tell: impl Fn(&[String]),
 ) -> Result<(), StopError> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         let pods = cluster.list(&Resource::of(&POD, true), namespace, SELECTOR).await;
         let pods = pods.map_err(StopError::Refused)?;
@@ -64,9 +64,9 @@ pub(crate) async fn await_end(
         if Instant::now() >= end {
             return Err(StopError::Running(left));
         }
-        if left != told {
+        if left != reported {
             tell(&left);
-            told = left;
+            reported = left;
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -1,4 +1,4 @@
-//! `bumpwright kustomize create`: a kustomization of the manifests that are there (K-161).
+//! `bumpwright kustomize create`: a kustomization of the existing manifests (K-161).
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,6 @@ use bumpwright_kustomize::resource::read_resources;
 use bumpwright_kustomize::schema::SchemaChoice;
 use bumpwright_yaml::FileId;
 
-/// Makes the file.
 pub(super) fn create(args: &Create) -> Result<(), CliError> {
     if let Some(name) = NAMES.into_iter().find(|name| fs::symlink_metadata(name).is_ok()) {
         return Err(CliError::new(format!("kustomization file already exists: {name}")));
@@ -30,8 +29,8 @@ pub(super) fn create(args: &Create) -> Result<(), CliError> {
     if !resources.is_empty() {
         text.push_str("resources:\n");
     }
-    let mut seen = std::collections::BTreeSet::new();
-    for resource in resources.iter().filter(|resource| seen.insert(resource.as_str())) {
+    let mut distinct = std::collections::BTreeSet::new();
+    for resource in resources.iter().filter(|resource| distinct.insert(resource.as_str())) {
         text.push_str(&format!("- {}\n", scalar("", resource)));
     }
     let name = NAMES[0];
@@ -67,7 +66,7 @@ fn detect(folder: &Path, recursive: bool, resources: &mut Vec<String>) -> Result
     Ok(())
 }
 
-/// Whether a file holds objects; one that is empty is none, whatever its name.
+/// Whether a file holds objects; an empty one does not, whatever its name.
 fn is_manifest(path: &Path, size: u64) -> bool {
     let is_text = path
         .extension()

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
 use crate::cli::error::{Attempt as _, CliError};
-use crate::cli::files::{diff, find};
+use crate::cli::files::{diff, find, say_preview};
 use crate::cli::words;
 use args::{Command, Edited, Fix, Kustomize, SetImage, SetWhat};
 use bumpwright_kustomize::kustomization::NAMES;
@@ -17,7 +17,6 @@ use bumpwright_migrate::kustomize::{ImageChange, set_images};
 use bumpwright_update::{FileChange, replace_files};
 use proof::Prover;
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Kustomize) -> ExitCode {
     end(match &args.command {
@@ -38,12 +37,15 @@ fn fix_all(args: &Fix) -> Result<(), CliError> {
         args.paths.clone()
     };
     let is_wanted = |path: &str| path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name));
-    let found = find(&paths, &is_wanted);
-    let mut is_whole = found.faults.is_empty();
-    found.faults.iter().for_each(complain);
+    let files_found = find(&paths, &is_wanted);
+    let mut is_whole = files_found.faults.is_empty();
+    files_found.faults.iter().for_each(complain);
+    if args.write {
+        files_found.check_named()?;
+    }
     let mut changes = Vec::new();
-    let mut prover = Prover::new(found.files.iter().map(|(path, _)| path.as_path()));
-    for (path, old) in found.files {
+    let mut prover = Prover::new(files_found.files.iter().map(|(path, _)| path.as_path()));
+    for (path, old) in files_found.files {
         let shown = words::inline(&path.display().to_string()).into_owned();
         let fixed = std::str::from_utf8(&old).map_err(|_| CliError::new(": it is not UTF-8"));
         match fixed.and_then(|text| prover.fix(&path, text)) {
@@ -65,13 +67,14 @@ fn fix_all(args: &Fix) -> Result<(), CliError> {
     }
     if args.write {
         replace_files(&changes)?;
-        let told = match changes.len() {
+        let summary = match changes.len() {
             0 => "nothing to change\n".to_owned(),
             files => format!("rewrote {}\n", words::count(files, "file")),
         };
-        print_styled(&told).map_err(cannot_print)?;
+        print_styled(&summary).map_err(cannot_print)?;
     } else {
-        print(&diff(&changes)).map_err(cannot_print)?
+        print(&diff(&changes)).map_err(cannot_print)?;
+        say_preview(!changes.is_empty());
     }
     if is_whole {
         Ok(())

@@ -10,6 +10,7 @@ use crate::cli::words;
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_build::DiskTree;
 use bumpwright_kustomize::kustomization::NAMES;
+use bumpwright_kustomize::tree::path::parent;
 use bumpwright_kustomize::tree::{LoadRestrictions, ResolvedPath, Sealed, Tree, TreeError};
 use bumpwright_kustomize::{Options, build};
 use bumpwright_migrate::kustomize::{Deprecated, changes_metadata, deprecated, fix};
@@ -85,7 +86,7 @@ impl Prover {
             let why = self.failure(&file);
             return unproven(text, &fields, why, &fixed);
         }
-        let mut kept: Vec<(&Deprecated, String)> = Vec::new();
+        let mut unchanged: Vec<(&Deprecated, String)> = Vec::new();
         let mut new = Some(whole);
         if let Some(difference) = self.difference(&file, new.as_deref().unwrap_or(text), &users) {
             // Each field by itself, on top of those that are rewritten already.
@@ -95,7 +96,7 @@ impl Prover {
                 let tried = fixed(&without(&fields, &wanted))?;
                 if let Some(why) = self.difference(&file, tried.as_deref().unwrap_or(text), &users) {
                     wanted.pop();
-                    kept.push((field, why));
+                    unchanged.push((field, why));
                 }
             }
             new = fixed(&without(&fields, &wanted))?;
@@ -107,10 +108,10 @@ impl Prover {
         if let Some(new) = &new {
             self.changed.insert(file, new.clone().into_bytes());
         }
-        let kept = kept.into_iter().map(|(field, why)| told(field, &why));
+        let unchanged = unchanged.into_iter().map(|(field, why)| told(field, &why));
         Ok(Fixed {
             text: new,
-            kept: kept.collect(),
+            kept: unchanged.collect(),
             unproven: None,
         })
     }
@@ -118,7 +119,7 @@ impl Prover {
     /// The folders whose builds say whether a file may be changed: its own, or where that is not a build, such as a
     /// component, those that read it.
     fn users(&mut self, file: &str) -> Vec<String> {
-        let own = Path::new(file).parent().and_then(real).unwrap_or_default();
+        let own = parent(file).to_owned();
         // A component, and what only changes the objects of others, has no objects by itself.
         let shows = |output: &Output| output.as_ref().is_ok_and(|objects| !objects.is_empty());
         if shows(&self.built(&own).0) {
@@ -134,8 +135,7 @@ impl Prover {
 
     /// Why the folder of a file does not build.
     fn failure(&mut self, file: &str) -> String {
-        let own = Path::new(file).parent().and_then(real).unwrap_or_default();
-        let output = &self.built(&own).0;
+        let output = &self.built(parent(file)).0;
         match output {
             Ok(_) => "there are no objects in it".to_owned(),
             Err(error) => error.to_string(),
@@ -180,14 +180,14 @@ fn told(field: &Deprecated, why: &str) -> String {
 /// A file that nothing here builds: only what may change nothing is rewritten.
 fn unproven(text: &str, fields: &[Deprecated], why: String, fixed: &Fixing<'_>) -> Result<Fixed, CliError> {
     let is_risky = changes_metadata(text).map_err(|refused| CliError::new(format!(":{refused}")))?;
-    let kept: Vec<&Deprecated> = fields
+    let json_patches: Vec<&Deprecated> = fields
         .iter()
         .filter(|field| is_risky && field.field == "patchesJson6902")
         .collect();
-    let names: Vec<&str> = kept.iter().map(|field| field.field).collect();
+    let names: Vec<&str> = json_patches.iter().map(|field| field.field).collect();
     let reason = "it would be applied before names, namespaces and labels are set, and not after, and no build here shows whether \
                   that matters";
-    let told = |field: &&Deprecated| {
+    let describe = |field: &&Deprecated| {
         let place = field.place;
         format!(
             "{}:{}: {} stays as it is: {reason}",
@@ -196,7 +196,7 @@ fn unproven(text: &str, fields: &[Deprecated], why: String, fixed: &Fixing<'_>) 
     };
     Ok(Fixed {
         text: fixed(&names)?,
-        kept: kept.iter().map(told).collect(),
+        kept: json_patches.iter().map(describe).collect(),
         unproven: Some(why),
     })
 }
@@ -274,12 +274,12 @@ impl Tree for Patched<'_> {
         if !is_kustomization {
             return DiskTree.read(path);
         }
-        let found = DiskTree.canonical(path)?.path;
+        let canonical = DiskTree.canonical(path)?.path;
         let other = match self.file {
-            Some((file, bytes)) if file == found => Some(bytes),
-            _ => self.changed.get(&found).map(Vec::as_slice),
+            Some((file, bytes)) if file == canonical => Some(bytes),
+            _ => self.changed.get(&canonical).map(Vec::as_slice),
         };
-        self.read.borrow_mut().insert(found);
+        self.read.borrow_mut().insert(canonical);
         match other {
             Some(bytes) => Ok(Cow::Borrowed(bytes)),
             None => DiskTree.read(path).map(|bytes| Cow::Owned(bytes.into_owned())),

@@ -19,7 +19,7 @@ pub struct Markers {
     #[command(flatten)]
     pub place: PlaceFlags,
 
-    /// How they are printed
+    /// The output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,
 }
@@ -27,11 +27,11 @@ pub struct Markers {
 /// What to do with markers.
 #[derive(Debug, Subcommand)]
 pub enum Change {
-    /// List them, as without a subcommand
+    /// List markers, as without a subcommand
     List(List),
     /// Put a marker on each field that holds a version of an image
     Add(Add),
-    /// Take markers away
+    /// Remove markers
     Remove(Remove),
 }
 
@@ -52,7 +52,7 @@ pub struct List {
     #[command(flatten)]
     pub place: PlaceFlags,
 
-    /// How they are printed
+    /// The output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,
 }
@@ -82,8 +82,8 @@ pub struct Add {
     #[arg(long, value_name = "FORMATS")]
     pub formats: Option<Formats>,
 
-    /// Render the charts of HelmReleases with --image, to see which of their values are images; without,
-    /// their keys are believed
+    /// Render the charts of HelmReleases with --image, to see which of their values are images; false:
+    /// the names of keys decide
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub helm: bool,
 
@@ -104,11 +104,11 @@ pub struct Add {
 #[derive(Debug, Args)]
 #[command(after_long_help = REMOVE_HELP)]
 pub struct Remove {
-    /// Only those of this policy [default: all]
+    /// Only markers of this policy [default: all]
     #[arg(long, value_name = "NS:POLICY")]
     pub policy: Option<String>,
 
-    /// That of this field, as `bumpwright markers` lists it; may be repeated
+    /// The marker of this field, as `bumpwright markers` lists it; may be repeated
     #[arg(long, value_name = "FILE:LINE[:COLUMN]", conflicts_with = "paths")]
     pub field: Vec<String>,
 
@@ -159,7 +159,7 @@ Documentation: docs/start/markers.md";
 
 const ADD_HELP: &str = "\
 Fields: references of the image with a tag or a digest; in a kustomization's `images` newName, newTag and digest; in values of HelmReleases \
-what their charts make the image of, else repository and tag beside each other; in other formats (--formats) references of the image. A marker stands behind its value, on the line \
+what their charts make the image of, else repository and tag beside each other; in other formats (--formats) references of the image. A marker is put after its value, on the line \
 above where the format has no comments there or would take them for a part of the value, and in JSON in a member beside it. What cannot be \
 marked is reported with the reason.
 
@@ -187,9 +187,9 @@ const REMOVE_HELP: &str = "\
 Examples:
   # Show what would change
   bumpwright markers remove apps
-  # Those of one policy
+  # Markers of one policy
   bumpwright markers remove --policy flux-system:web --write apps
-  # That of one field
+  # The marker of one field
   bumpwright markers remove --field apps/values.yaml:12 --write
 
 Exit codes:

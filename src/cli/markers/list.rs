@@ -57,9 +57,10 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), CliError> {
     });
     let are_for = |path: &str| rules.as_ref().is_some_and(|rules| rules.are_for(shown(path)));
     let is_wanted = |path: &str| any_kind(path).is_edited() || are_for(path);
-    let found = find(&paths(place), &is_wanted);
-    found.faults.iter().for_each(complain);
-    for (path, bytes) in &found.files {
+    let mut files = find(&paths(place), &is_wanted);
+    files.refuse_nothing()?;
+    files.faults.iter().for_each(complain);
+    for (path, bytes) in &files.files {
         rows.extend(of_file(&path.display().to_string(), bytes, rules.as_ref()));
     }
     rules.as_ref().map_or(Ok(()), Rules::check)?;
@@ -74,7 +75,7 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), CliError> {
         }
         Format::Text => print_styled(&text(&rows)).map_err(cannot_print)?,
     }
-    if found.faults.is_empty() {
+    if files.faults.is_empty() {
         Ok(())
     } else {
         Err(CliError::new("some files were not read"))

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
 use crate::cli::error::CliError;
-use crate::cli::files::{FoundFiles, diff, find, meant};
+use crate::cli::files::{FoundFiles, diff, find, meant, say_preview};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
@@ -22,7 +22,6 @@ use bumpwright_nearest::nearest;
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Markers) -> ExitCode {
     end(match &args.change {
@@ -99,9 +98,9 @@ struct Known {
 
 /// The fields of an image that have a marker: those that would get one if there were none.
 fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Known, CliError> {
-    let mut known = Known::default();
+    let mut counts = Known::default();
     let Some(bare) = unmark(kind, text, None)?.new else {
-        return Ok(known);
+        return Ok(counts);
     };
     let bare = String::from_utf8(bare).map_err(|_| CliError::new("it is not UTF-8"))?;
     let sites = scan(kind, text.as_bytes()).sites;
@@ -110,8 +109,8 @@ fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -
             .iter()
             .find(|site| (site.line, site.value.as_str()) == (field.line, field.value.as_str()));
         match site.map(|site| site.setter.policy == *policy) {
-            Some(true) => known.own += 1,
-            Some(false) => known.others.push(LeftField {
+            Some(true) => counts.own += 1,
+            Some(false) => counts.others.push(LeftField {
                 line: field.line,
                 column: field.column,
                 why: OTHER_POLICY,
@@ -119,10 +118,10 @@ fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -
             None => {}
         }
     }
-    Ok(known)
+    Ok(counts)
 }
 
-/// What was looked at.
+/// The files and fields that were read.
 #[derive(Default)]
 struct Look {
     files: usize,
@@ -187,7 +186,6 @@ fn kind(path: &str, formats: Formats) -> Result<FileKind, CliError> {
     }
 }
 
-/// Marks single fields.
 fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> Result<(), CliError> {
     let setter = Setter {
         policy: policy.clone(),
@@ -197,11 +195,11 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
     let paths: Vec<PathBuf> = places.keys().cloned().collect();
     let is_whole = Cell::new(true);
     let marked = |path: &Path, bytes: Vec<u8>| {
-        let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
+        let wanted = places.get(path).into_iter().flatten();
         let shown = path.display().to_string();
         let marking = kind(&shown, args.formats.unwrap_or_default()).and_then(|kind| {
             let text = text(&bytes)?;
-            let starts = wanted.iter().map(|(line, column)| field_in(kind, text, *line, *column));
+            let starts = wanted.map(|(line, column)| field_in(kind, text, *line, *column));
             let starts = starts.collect::<Result<Vec<_>, _>>()?;
             let wanted = starts.into_iter().map(|start| (start, setter.clone())).collect();
             mark_at_in(kind, text, &wanted).map_err(CliError::from)
@@ -264,11 +262,11 @@ fn remove(args: &Remove) -> Result<(), CliError> {
     let named = RefCell::new(BTreeSet::new());
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
-        let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
+        let wanted = || places.get(path).into_iter().flatten();
         let is_meant = |site: &Site| {
             named.borrow_mut().insert(site.setter.policy.clone());
             let is_of = only.as_ref().is_none_or(|policy| *policy == site.setter.policy);
-            is_of && (places.is_empty() || wanted.iter().any(|place| is_at(place, site.line, site.column)))
+            is_of && (places.is_empty() || wanted().any(|place| is_at(place, site.line, site.column)))
         };
         let marking = text(&bytes).and_then(|text| unmark_if(kind(&shown), text, is_meant).map_err(CliError::from));
         let are_gone = |marking: &Marking| {
@@ -278,7 +276,7 @@ fn remove(args: &Remove) -> Result<(), CliError> {
                     .iter()
                     .any(|field| is_at(place, field.line, field.column))
             };
-            wanted.iter().all(is_gone)
+            wanted().all(is_gone)
         };
         is_whole.set(is_whole.get() && marking.as_ref().is_ok_and(are_gone));
         (shown, bytes, marking)
@@ -298,9 +296,8 @@ fn remove(args: &Remove) -> Result<(), CliError> {
 
 /// That no marker of the files names a policy, with the one that was probably meant.
 fn unnamed(policy: &PolicyName, named: &BTreeSet<PolicyName>) -> CliError {
-    let marker = |policy: &PolicyName| format!("{}:{}", policy.namespace, policy.name);
-    let named: Vec<String> = named.iter().map(marker).collect();
-    let policy = marker(policy);
+    let named: Vec<String> = named.iter().map(PolicyName::marker).collect();
+    let policy = policy.marker();
     let near = nearest(&policy, named.iter().map(String::as_str));
     CliError::new(format!("--policy {policy}: no marker names this policy")).meant(near)
 }
@@ -329,6 +326,10 @@ fn change(
     marked: impl Fn(&Path, Vec<u8>) -> Marked,
 ) -> Result<(), CliError> {
     found.faults.iter().for_each(complain);
+    if write {
+        found.check_named()?;
+    }
+    let is_whole = found.faults.is_empty();
     let files: Vec<Marked> = found
         .files
         .into_iter()
@@ -362,7 +363,8 @@ fn change(
             Err(why) => say("skipped", &format!("{shown}: {why}")),
         }
     }
-    if found.faults.is_empty() {
+    say_preview(!write && !changes.is_empty());
+    if is_whole {
         Ok(())
     } else {
         Err(CliError::new("some files were not read"))

@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_long_help = MESSAGE_HELP)]
 pub struct Message {
-    /// The Go template [default: that of the automation in -f, or the built-in message]
+    /// The Go template [default: the automation's in -f, or the built-in message]
     #[arg(long, value_name = "TEXT|@FILE")]
     pub template: Option<String>,
 

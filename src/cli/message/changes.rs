@@ -26,7 +26,6 @@ pub(super) struct Recorded {
     pub impact: Impact,
 }
 
-/// A changed field.
 #[derive(Debug, Deserialize)]
 pub(super) struct RecordedChange {
     path: String,

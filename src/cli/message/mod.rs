@@ -26,7 +26,6 @@ struct Item {
     data: Data,
 }
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Message) -> ExitCode {
     end(items(args).and_then(|items| show(&items)))
@@ -105,8 +104,8 @@ fn of_runs(
             (None, []) => None,
             (None, _) => continue,
         };
-        let below = automation.and_then(|automation| automation.spec.update.path.as_deref());
-        let mut read = run.data(below.unwrap_or_default(), objects);
+        let below = automation.map_or("", |automation| automation.path());
+        let mut read = run.data(below, objects);
         let message = automation
             .map(|automation| CommitMessage::of(automation))
             .unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `bumpwright migrate --from`: policies, automations and markers from what another program was told.
+//! `bumpwright migrate --from`: policies, automations and markers from the settings of another program.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{Migrate, Program};
-use super::{BOLD, DIM, is_manifest, renovate};
+use super::{BOLD, DIM, is_manifest, paths, renovate};
 use crate::cli::console::{FAILED, cannot_print, complain, print, print_styled, say};
 use crate::cli::error::CliError;
-use crate::cli::files::{FoundFiles, diff, find, in_repositories, write_all};
+use crate::cli::files::{FoundFiles, diff, find, in_repositories, say_preview, write_all};
 use crate::cli::words;
 use bumpwright_adopt::{Adoption, Files, Options, SourceFile, Weight, argocd_image_updater, flux_v1};
 use bumpwright_edit::unified;
@@ -17,10 +17,17 @@ use bumpwright_update::FileChange;
 
 /// Runs the command. What was left is a failure: a script that continues would assume that all is said.
 pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
-    let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
-    faults.iter().for_each(complain);
+    let files_found = find(&args.paths, &is_manifest);
+    files_found.faults.iter().for_each(complain);
+    if let Err(error) = files_found.check_named()
+        && args.write
+    {
+        complain(error);
+        return ExitCode::from(FAILED);
+    }
+    let FoundFiles { files, faults, .. } = files_found;
     let mut sources = in_repositories(&args.paths, files, &args.manifests);
-    let there = match there(&args.manifests) {
+    let existing = match there(&args.manifests) {
         Ok(there) => there,
         Err(error) => {
             complain(&error);
@@ -29,9 +36,9 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     };
     let options = Options {
         namespace: args.namespace.clone(),
-        manifests: there.is_some().then_some(sources.len()),
+        manifests: existing.is_some().then_some(sources.len()),
     };
-    sources.extend(there);
+    sources.extend(existing);
     let adopted = match program {
         Program::ArgocdImageUpdater => Ok((argocd_image_updater(&sources, &options), Vec::new())),
         Program::FluxV1 => Ok((flux_v1(&sources, &options), Vec::new())),
@@ -44,7 +51,11 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
             return ExitCode::from(FAILED);
         }
     };
-    let done = Output::of(args, &sources, &adoption).give(args.write);
+    let misplaced = paths::check(&adoption.manifests, &sources, &args.paths);
+    let done = match misplaced {
+        Err(error) if args.write => Err(error),
+        misplaced => Output::of(args, &sources, &adoption).give(args.write).and(misplaced),
+    };
     if let Err(error) = &done {
         complain(error);
     }
@@ -55,6 +66,7 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
         say("note", &format!("nothing was found to adopt in {count}"));
     }
     notes.iter().for_each(|note| say("note", &words::inline(note)));
+    say_preview(!args.write && !is_nothing);
     let left = adoption.remarks.iter().any(|remark| remark.weight == Weight::Left);
     if done.is_err() || left || !faults.is_empty() {
         ExitCode::from(FAILED)
@@ -63,7 +75,7 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     }
 }
 
-/// The file for the objects, if it is there already; it has to be one of manifests for others to be added.
+/// The file for the objects, if it exists; others are added only to a file of manifests.
 fn there(path: &Path) -> Result<Option<SourceFile>, CliError> {
     if path.as_os_str() == "-" {
         return Ok(None);
@@ -78,7 +90,7 @@ fn there(path: &Path) -> Result<Option<SourceFile>, CliError> {
         path: path
             .file_name()
             .map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned()),
-        // Of no repository that is looked at.
+        // Of a repository that is not migrated.
         root: usize::MAX,
         name,
         bytes,
@@ -124,20 +136,20 @@ fn changed(source: &SourceFile, new: Vec<u8>) -> FileChange {
 impl<'a> Output<'a> {
     fn of(args: &'a Migrate, sources: &'a [SourceFile], adoption: &'a Adoption) -> Self {
         let printed = args.manifests.as_os_str() == "-";
-        let there = sources.iter().find(|source| source.root == usize::MAX);
+        let existing = sources.iter().find(|source| source.root == usize::MAX);
         let has_new = !printed && !adoption.manifests.is_empty();
         let change = |edited: &bumpwright_adopt::Edited| {
             let source = sources.get(edited.file)?;
             Some(changed(source, edited.new.clone()))
         };
         let mut changes: Vec<FileChange> = adoption.edited.iter().filter_map(change).collect();
-        let added = there.filter(|_| has_new);
+        let added = existing.filter(|_| has_new);
         changes.extend(added.map(|source| changed(source, adoption.manifests.clone().into_bytes())));
         Self {
             adoption,
             sources,
             changes,
-            new: (has_new && there.is_none()).then_some(args.manifests.as_path()),
+            new: (has_new && existing.is_none()).then_some(args.manifests.as_path()),
             added: added.map(|source| source.name.as_str()),
             printed,
         }
@@ -169,7 +181,6 @@ impl<'a> Output<'a> {
         out
     }
 
-    /// What was written.
     fn report(&self) -> String {
         let mut out = String::new();
         let (mut fields, mut annotations) = (0, 0);

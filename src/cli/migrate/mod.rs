@@ -1,8 +1,9 @@
-//! `bumpwright migrate`: rewrites manifests of older API versions to v1, and adopts what other programs were
-//! told (docs/cli.md, *Other commands*).
+//! `bumpwright migrate`: rewrites manifests of older API versions to v1, and adopts the settings of other
+//! programs (docs/cli.md, *Other commands*).
 
 mod adopt;
 pub mod args;
+mod paths;
 mod renovate;
 
 use std::fmt::Write as _;
@@ -13,7 +14,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::{FAILED, cannot_print, complain, print, print_styled, say};
 use crate::cli::error::CliError;
-use crate::cli::files::{FoundFiles, diff, find};
+use crate::cli::files::{FoundFiles, diff, find, say_preview};
 use crate::cli::words;
 use args::Migrate;
 use bumpwright_api::Place;
@@ -39,9 +40,22 @@ pub fn run(args: &Migrate) -> ExitCode {
     if let Some(program) = args.from {
         return adopt::run(args, program);
     }
-    let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
+    let mut files_found = find(&args.paths, &is_manifest);
+    if !args.write
+        && let Err(error) = files_found.refuse_nothing()
+    {
+        complain(error);
+        return ExitCode::from(FAILED);
+    }
+    files_found.faults.iter().for_each(complain);
+    if let Err(error) = files_found.check_named()
+        && args.write
+    {
+        complain(error);
+        return ExitCode::from(FAILED);
+    }
+    let FoundFiles { files, faults, .. } = files_found;
     let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
-    faults.iter().for_each(complain);
     let written = if args.write { write(&files) } else { print_diff(&files) };
     if let Err(error) = &written {
         complain(error);
@@ -79,13 +93,14 @@ fn print_diff(files: &[File]) -> Result<(), CliError> {
     for file in files {
         remarks(file, say);
     }
+    say_preview(files.iter().any(|file| file.change.is_some()));
     if files
         .iter()
         .all(|file| file.change.is_none() && file.migration.left.is_empty())
     {
         let count = words::count(files.len(), "file");
         let text = format!("nothing to rewrite: no object of an older API version in {count}");
-        say("note", &(text + "; --from adopts what another program was told"));
+        say("note", &(text + "; --from converts the settings of another program"));
     }
     Ok(())
 }
@@ -121,7 +136,6 @@ fn write(files: &[File]) -> Result<(), CliError> {
     print_styled(&out).map_err(cannot_print)
 }
 
-/// A changed object.
 fn line(out: &mut String, object: &Migrated) {
     let place = format!("{}:{}", object.place.line, object.place.column);
     let name = object.object.to_string();

@@ -20,7 +20,7 @@ const NOT_ASKED: &str = "no registry was asked: `bumpwright update --dry-run` sh
 /// What becomes of the files of these folders.
 ///
 /// # Errors
-/// There are no settings of Renovate and no comments for it, or settings cannot be read.
+/// Neither settings of Renovate nor comments for it were found, or settings cannot be read.
 pub(super) fn adopt(args: &Migrate, sources: &[SourceFile]) -> Result<(Adoption, Vec<String>), CliError> {
     let settings = settings(&args.paths)?;
     let mut told = Vec::new();

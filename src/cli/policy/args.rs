@@ -13,7 +13,8 @@ pub struct Policy {
     #[arg(value_name = "POLICY", conflicts_with = "image")]
     pub names: Vec<String>,
 
-    /// Manifests: ImagePolicies with their ImageRepository, Secrets with logins; a file, a folder, or - for standard input
+    /// Manifests: ImagePolicies with their ImageRepository, Secrets with logins; a file, a folder, or - for standard
+    /// input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
@@ -71,7 +72,7 @@ pub struct Policy {
     #[arg(long, conflicts_with_all = ["image", "explain"])]
     pub offline: bool,
 
-    /// Release a version that is held since it failed, in the cluster of the kubeconfig: a tag, or TAG@DIGEST
+    /// Allow a version again that its rollout failed with, in the cluster of the kubeconfig: a tag, or TAG@DIGEST
     #[arg(
         long,
         value_name = "VERSION",
@@ -128,7 +129,7 @@ Examples:
   bumpwright policy --release 1.2.0 flux-system/web
 
 Exit codes:
-  0  every policy has an image, though a guard may hold it back
+  0  every policy has an image, which an age, a signature or a window may still hold back
   2  an error: a registry that cannot be read, a policy without an image; the others are shown all the same
 
 Documentation: docs/guides/policies.md";

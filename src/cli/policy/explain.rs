@@ -5,6 +5,7 @@ use bumpwright_policy::{
     self as policy, Exclusions, Exhausted, Explanation, Judgement, NoTag, PathPromotion, RuleSpec, Verdict,
 };
 use bumpwright_scan::Asked;
+use bumpwright_text::between;
 
 /// The judgement of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Explained {
 pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &str) -> Result<Explained, Exhausted> {
     let explanation = chooser.explain(&asked.tags.tags, tag)?;
     let excluded_by = excluding(asked, tag)?;
-    let mut told = Explained {
+    let mut explained = Explained {
         tag: tag.to_owned(),
         listed: Some(explanation.listed),
         excluded_by: None,
@@ -45,37 +46,39 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
         steps: Vec::new(),
     };
     if let Some(pattern) = excluded_by {
-        told.steps
+        explained
+            .steps
             .push(format!("The exclusion list leaves {tag} out: it matches {pattern}."));
-        told.steps.push(outcome(&explanation.latest, true));
-        told.excluded_by = Some(pattern);
-        told.listed = None;
-        return Ok(told);
+        explained.steps.push(outcome(&explanation.latest, true));
+        explained.excluded_by = Some(pattern);
+        explained.listed = None;
+        return Ok(explained);
     }
-    told.steps.push(if explanation.listed {
+    explained.steps.push(if explanation.listed {
         format!("The repository has the tag {tag}.")
     } else {
         format!("The repository does not have the tag {tag}; this is what would become of it.")
     });
-    told.steps.push(exclusions(asked));
+    explained.steps.push(exclusions(asked));
     let verdict = &explanation.judgement.verdict;
-    told.verdict = Some(verdict.name());
-    told.value.clone_from(&explanation.judgement.value);
-    told.place = match verdict {
+    explained.verdict = Some(verdict.name());
+    explained.value.clone_from(&explanation.judgement.value);
+    explained.place = match verdict {
         Verdict::Newest => Some(1),
         Verdict::Outranked { place, .. } => Some(*place),
         _ => None,
     };
-    told.steps.extend(filter(asked.policy, &explanation.judgement));
-    told.steps.extend(rule(asked.policy, &explanation.judgement));
-    told.steps.extend(rank(&explanation));
+    explained.steps.extend(filter(asked.policy, &explanation.judgement));
+    explained.steps.extend(rule(asked.policy, &explanation.judgement));
+    explained.steps.extend(rank(&explanation));
     if let Verdict::Outranked { by, .. } = verdict {
         let winner = chooser.explain(&asked.tags.tags, by)?.judgement.value;
-        told.steps
-            .extend(by_letters(asked.policy, told.value.as_deref(), winner.as_deref()));
+        explained
+            .steps
+            .extend(by_letters(asked.policy, explained.value.as_deref(), winner.as_deref()));
     }
-    told.steps.extend(guards(asked.policy));
-    Ok(told)
+    explained.steps.extend(guards(asked.policy));
+    Ok(explained)
 }
 
 /// The first pattern of the exclusion list that matches.
@@ -120,7 +123,7 @@ fn filter(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
 fn rule(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
     let value = shown(judgement.value.as_deref()?);
     let written = policy.spec.as_ref()?.policy.as_ref().map(RuleSpec::from)?;
-    let range = written.semver.as_deref().unwrap_or_default();
+    let range = between("", written.semver.as_deref(), "");
     Some(match &judgement.verdict {
         Verdict::Unmatched => return None,
         Verdict::NotAVersion(error) => {
@@ -142,7 +145,7 @@ fn rule(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
             (None, Some(order)) => format!("The alphabet decides, and the {} wins.", end(order, "last", "first")),
             (None, None) => format!(
                 "{value} is a number; the {} wins.",
-                end(written.numerical.as_deref().unwrap_or_default(), "largest", "smallest")
+                end(written.numerical.as_deref().unwrap_or("asc"), "largest", "smallest")
             ),
         },
     })
@@ -158,7 +161,8 @@ fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'stat
 
 /// What ages, a cluster or Git have to say before anything is taken.
 fn guards(policy: &ImagePolicy) -> Vec<String> {
-    let guards = policy.guards().unwrap_or_default();
+    // One that does not parse has been reported as a problem.
+    let Ok(guards) = policy.guards() else { return Vec::new() };
     let from = guards.promotion.map(|promotion| {
         format!(
             "Whatever is chosen is taken only once {promotion} has run it in good health for {}, which only the controller in a \

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::explain::{Explained, explain};
 use super::status::{Shown, of_status};
-use crate::cli::images::{Images, reason, said};
+use crate::cli::images::{Images, placed, reason, said};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::{self as policy, GuardRefusal, LatestRef, PolicyName, Survey};
 use bumpwright_scan::{Asked, Chosen, NoImage, Tags, chooser, reference_of};
+use bumpwright_text::between;
 
 /// Number of runners-up to name.
 const RUNNERS_UP: usize = 3;
@@ -60,8 +61,20 @@ pub struct Finding {
     pub notes: Vec<String>,
     /// The judgement of the requested tag.
     pub explanation: Option<Explained>,
-    /// Why there is no choice.
+    /// Why nothing was chosen.
     pub problem: Option<Problem>,
+}
+
+impl Finding {
+    /// The name of the policy; empty for one from flags.
+    pub(super) fn name(&self) -> String {
+        between("", self.policy.as_ref(), "").to_string()
+    }
+
+    /// The image; empty if it is not known.
+    pub(super) fn image(&self) -> &str {
+        self.image.as_deref().unwrap_or("")
+    }
 }
 
 /// Counts of a repository's tags.
@@ -80,7 +93,6 @@ pub struct Counts {
 /// Why a policy has no choice, with the reasons of `update`'s skips.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The machine-readable reason.
     pub reason: Reason,
     /// The message; it may quote a server.
     pub message: String,
@@ -149,15 +161,15 @@ impl Problem {
 #[must_use]
 pub fn find(subjects: &[Subject], question: &Question<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = subjects.iter().map(Subject::finding).collect();
-    let mut asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageRepository>)> = Vec::new();
+    let mut to_ask: Vec<(&mut Finding, &ImagePolicy, Arc<ImageRepository>)> = Vec::new();
     for (finding, subject) in findings.iter_mut().zip(subjects) {
         match Shown::of(subject, question.images.is_some()) {
-            Shown::Registry(repository) => asked.push((finding, &subject.policy, repository)),
+            Shown::Registry(repository) => to_ask.push((finding, &subject.policy, repository)),
             Shown::Status(why) => of_status(finding, &subject.policy, &why, &question.now),
         }
     }
     if let Some(images) = question.images {
-        ask(images, asked, question);
+        ask(images, to_ask, question);
     }
     findings
 }
@@ -202,10 +214,10 @@ fn ask(images: &Images, asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageReposit
             None => finding.problem = Some(Problem::new(Reason::ScanFailed, "it was not scanned")),
         }
     }
-    let asked: Vec<Asked<'_>> = scanned.iter().map(Scanned::asked).collect();
-    let chosen = images.batch().choose(&asked);
-    for ((finding, asked), chosen) in findings.into_iter().zip(&asked).zip(chosen) {
-        finding.of_registry(asked, chosen, question);
+    let subjects: Vec<Asked<'_>> = scanned.iter().map(Scanned::asked).collect();
+    let chosen = images.batch().choose(&subjects);
+    for ((finding, subjects), chosen) in findings.into_iter().zip(&subjects).zip(chosen) {
+        finding.of_registry(subjects, chosen, question);
     }
 }
 
@@ -232,7 +244,7 @@ impl Finding {
                 });
                 self.guards.push(*refusal);
             }
-            Err(error) => self.problem = Some(Problem::new(reason(&error), error)),
+            Err(error) => self.problem = Some(Problem::new(reason(&error), placed(&error, asked.policy))),
         }
         if let Some(survey) = &survey {
             self.count(tags, survey);

@@ -3,7 +3,7 @@
 use super::args::{Order, Policy};
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{
-    AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImageRepository,
+    AlphabeticalPolicy, FieldPlaces, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImageRepository,
     ImageRepositorySpec, Metadata, NumericalPolicy, SemverPolicy,
 };
 use bumpwright_scan::repository_reference;
@@ -18,6 +18,7 @@ pub fn made_of(args: &Policy, image: &str) -> Result<(ImagePolicy, ImageReposito
         metadata: Metadata::default(),
         spec: Some(spec(args)),
         status: None,
+        places: FieldPlaces::default(),
     };
     // Checked before the registry is asked.
     policy.chooser()?;

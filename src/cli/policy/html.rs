@@ -1,7 +1,7 @@
 //! `policy --output html`: a page of its own.
 
 use super::find::Finding;
-use super::table::{choice, notes, tags};
+use super::table::{choice, notes, tags_of};
 use crate::cli::error::CliError;
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
 
@@ -31,10 +31,6 @@ pub(super) fn render(findings: &[Finding]) -> Result<String, CliError> {
     report.html().map_err(CliError::from)
 }
 
-fn name(finding: &Finding) -> String {
-    finding.policy.as_ref().map(ToString::to_string).unwrap_or_default()
-}
-
 fn row(finding: &Finding) -> Vec<Cell> {
     let mut lines = vec![choice(finding)];
     let digest = finding.choice.as_ref().and_then(|image| image.digest.clone());
@@ -45,22 +41,22 @@ fn row(finding: &Finding) -> Vec<Cell> {
     lines.retain(|line| !line.is_empty());
     let choice = Cell::text(lines.join("\n"));
     vec![
-        Cell::text(name(finding)),
-        Cell::code(finding.image.clone().unwrap_or_default()),
+        Cell::text(finding.name()),
+        Cell::code(finding.image()),
         match (problem.is_some(), finding.guards.is_empty()) {
             (true, _) => choice.badge("error", Tone::Bad),
             (false, false) => choice.badge("held", Tone::Warn),
             (false, true) => choice,
         },
         Cell::code(finding.runners_up.join(", ")),
-        Cell::text(finding.tags.as_ref().map(tags).unwrap_or_default()),
+        Cell::text(tags_of(finding)),
     ]
 }
 
 /// How the tag of `--explain` is judged.
 fn explained(finding: &Finding) -> Option<Block> {
     let explanation = finding.explanation.as_ref()?;
-    let line = Cell::text(format!("{}: the tag {}", name(finding), explanation.tag));
+    let line = Cell::text(format!("{}: the tag {}", finding.name(), explanation.tag));
     let steps = explanation.steps.iter().enumerate();
     let steps = steps.map(|(n, step)| Block::text(format!("{}. {step}", n + 1)));
     Some(Block::Folded(line, steps.collect()))

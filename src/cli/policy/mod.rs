@@ -24,9 +24,9 @@ use crate::cli::load;
 use args::{Output, Policy};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_nearest::nearest;
+use bumpwright_text::between;
 use find::{Finding, Question, Subject, find};
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Policy) -> ExitCode {
     if let Some(version) = &args.release {
@@ -93,9 +93,9 @@ fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String
         offline: args.offline,
         charts: None,
     };
-    let known = Given::of_entries(&args.fleet, limits)?.objects(&objects)?;
-    known.notes.iter().for_each(|note| say("note", note));
-    Ok((objects.overlay(known.objects), known.unbuilt))
+    let fleet = Given::of_entries(&args.fleet, limits)?.objects(&objects)?;
+    fleet.notes.iter().for_each(|note| say("note", note));
+    Ok((objects.overlay(fleet.objects), fleet.unbuilt))
 }
 
 /// The policies of manifests with their repositories; with names, only those.
@@ -115,11 +115,11 @@ fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<V
     };
     let unknown = |name: &&String| !policies.iter().any(|policy| is_meant(policy, name));
     if let Some(unknown) = names.iter().find(unknown) {
-        let known = policies
+        let names = policies
             .iter()
             .flat_map(|policy| [policy.metadata.name.clone(), policy.policy_name().to_string()]);
-        let known: Vec<String> = known.collect();
-        let near = nearest(unknown, known.iter().map(String::as_str));
+        let names: Vec<String> = names.collect();
+        let near = nearest(unknown, names.iter().map(String::as_str));
         let text = format!(
             "there is no ImagePolicy {unknown} in {}{}",
             given(args),
@@ -132,10 +132,10 @@ fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<V
     let repository = |policy: &ImagePolicy| -> Option<Arc<ImageRepository>> {
         objects.image_repository(&policy.repository()?).cloned().map(Arc::new)
     };
-    let known: Vec<String> = objects.image_repositories().map(|one| one.name().to_string()).collect();
+    let names: Vec<String> = objects.image_repositories().map(|one| one.name().to_string()).collect();
     let near = |policy: &ImagePolicy| {
         let name = policy.repository()?.to_string();
-        nearest(&name, known.iter().map(String::as_str)).map(str::to_owned)
+        nearest(&name, names.iter().map(String::as_str)).map(str::to_owned)
     };
     Ok(chosen
         .map(|policy| Subject::named(policy.clone(), repository(policy)).near(near(policy)))
@@ -144,9 +144,7 @@ fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<V
 
 /// That something may be in what could not be built, for errors.
 fn in_built(unbuilt: Option<&str>) -> String {
-    unbuilt
-        .map(|unbuilt| format!(", as far as it is known: {unbuilt}"))
-        .unwrap_or_default()
+    between(", as far as it is known: ", unbuilt, "").to_string()
 }
 
 /// What was given, for errors.

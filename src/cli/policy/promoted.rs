@@ -28,7 +28,7 @@ pub(super) fn judge(findings: &mut [Finding], subjects: &[Subject], folders: &[P
     for folder in folders {
         let mut proven = match proven_in(folder, &chosen, now) {
             Ok(proven) if !proven.is_empty() => proven,
-            Ok(_) | Err(RunError::Other(_)) => continue,
+            Ok(_) | Err(RunError::NoRepository(_)) => continue,
             Err(error) => {
                 let notes = findings.first_mut().map(|finding| &mut finding.notes);
                 notes.into_iter().for_each(|notes| notes.push(error.to_string()));

@@ -12,7 +12,6 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::IMAGE_POLICY;
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions};
 
-/// Runs the command.
 pub(super) fn run(args: &Policy, version: &str) -> ExitCode {
     end(released(args, version).map(|message| say("released", &message)))
 }
@@ -31,20 +30,20 @@ async fn release(args: &Policy, name: &ObjectName, version: &str) -> Result<Stri
     let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone()).await?;
     let policy = cluster.get(&IMAGE_POLICY, name).await?;
     let held = FailedVersions::of(&policy.annotations);
-    let kept = held.without(&[version.to_owned()]);
-    if kept == held {
-        let known: Vec<&str> = held.iter().map(|(version, _)| version).collect();
-        let known = match known.as_slice() {
+    let remaining = held.without(&[version.to_owned()]);
+    if remaining == held {
+        let versions: Vec<&str> = held.iter().map(|(version, _)| version).collect();
+        let versions = match versions.as_slice() {
             [] => "it holds none".to_owned(),
-            known => format!("it holds {}", known.join(", ")),
+            versions => format!("it holds {}", versions.join(", ")),
         };
         return Err(CliError::new(format!(
-            "ImagePolicy {name} does not hold {version}: {known}"
+            "ImagePolicy {name} does not hold {version}: {versions}"
         )));
     }
     let patch = json!({"metadata": {
         "resourceVersion": policy.resource_version,
-        "annotations": {FAILED_VERSIONS: kept.text()},
+        "annotations": {FAILED_VERSIONS: remaining.text()},
     }});
     cluster.patch(&IMAGE_POLICY, name, "bumpwright", &patch).await?;
     Ok(format!("{version} of ImagePolicy {name}"))

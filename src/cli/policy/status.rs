@@ -13,7 +13,6 @@ use bumpwright_gostd::Time;
 pub enum Shown {
     /// A scan of this repository.
     Registry(Arc<ImageRepository>),
-    /// The status counts.
     Status(Unasked),
 }
 

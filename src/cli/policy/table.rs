@@ -22,7 +22,7 @@ const HEADINGS: [&str; 5] = ["POLICY", "IMAGE", "CHOICE", "RUNNER-UPS", "TAGS"];
 /// The column whose texts have the colour of their row.
 const CHOICE: usize = 2;
 
-/// A line for each policy; below it the guards that hold its choice back, or why there is none. Empty columns are left
+/// A line for each policy; below it the guards that hold its choice back, or why it has none. Empty columns are left
 /// out. Colours are always included: the output stream removes them.
 #[must_use]
 pub fn table(findings: &[Finding]) -> String {
@@ -58,10 +58,7 @@ pub fn explanations(findings: &[Finding], tag: &str) -> String {
         if n > 0 {
             out.push('\n');
         }
-        let name = finding.policy.as_ref().map(ToString::to_string);
-        let image = finding.image.as_deref().unwrap_or_default();
-        let heading = [name.as_deref().unwrap_or_default(), image].map(words::inline);
-        let heading = heading.join(" ");
+        let heading = [&*finding.name(), finding.image()].map(words::inline).join(" ");
         let _ = writeln!(out, "{BOLD}{}{BOLD:#}: the tag {}", heading.trim(), words::inline(tag));
         let steps = finding.explanation.iter().flat_map(|explained| &explained.steps);
         for (n, step) in steps.enumerate() {
@@ -111,11 +108,11 @@ fn line(out: &mut String, texts: &[String; 5], widths: &[Option<usize>; 5], colo
 
 fn cells(finding: &Finding) -> [String; 5] {
     [
-        finding.policy.as_ref().map(ToString::to_string).unwrap_or_default(),
-        finding.image.clone().unwrap_or_default(),
+        finding.name(),
+        finding.image().to_owned(),
         choice(finding),
         finding.runners_up.join(", "),
-        finding.tags.as_ref().map(tags).unwrap_or_default(),
+        tags_of(finding),
     ]
     .map(|text| words::inline(&text).into_owned())
 }
@@ -150,8 +147,13 @@ fn difference(before: &LatestRef, now: Option<&LatestRef>) -> String {
     }
 }
 
+/// The counts of its tags; empty without them.
+pub(super) fn tags_of(finding: &Finding) -> String {
+    finding.tags.iter().map(tags).collect()
+}
+
 /// Counts of all tags, of counted ones, and of others by verdict.
-pub(super) fn tags(counts: &Counts) -> String {
+fn tags(counts: &Counts) -> String {
     let mut lost: Vec<String> = Vec::new();
     if counts.excluded > 0 {
         lost.push(format!("{} excluded", counts.excluded));

@@ -44,7 +44,6 @@ impl Line {
         }))
     }
 
-    /// Changes the text.
     pub fn say(&self, text: Option<String>) {
         let Some(((shown, wait), text)) = self.0.as_ref().zip(text) else {
             return;

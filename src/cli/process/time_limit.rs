@@ -7,8 +7,9 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use serde_json::json;
 
-use crate::cli::console::{FAILED, complain};
+use crate::cli::console::{FAILED, cannot_print, complain, print};
 use crate::cli::process::{progress, waits};
 use crate::cli::words;
 use bumpwright_api::GoDuration;
@@ -51,7 +52,7 @@ pub(crate) fn everywhere(command: Command) -> Command {
         .long(FLAG)
         .value_name("DURATION")
         .value_parser(value_parser!(GoDuration))
-        .help("End with an error that says what is waited for, after so long [default: never]");
+        .help("End with an error that names what the command waits for, after this time [default: never]");
     command.arg(flag)
 }
 
@@ -64,8 +65,27 @@ pub(crate) fn of(matches: &ArgMatches) -> Option<Duration> {
     Some(limit.as_std())
 }
 
-/// Runs a command for so long at most; `late` says that it is not done. One that is late is left where it is: the process
-/// ends when this returns.
+/// Whether the output is to be one JSON document.
+pub(crate) fn is_json(matches: &ArgMatches) -> bool {
+    if let Some((_, below)) = matches.subcommand() {
+        return is_json(below);
+    }
+    let typed = matches.try_get_raw("output").ok().flatten();
+    typed.and_then(Iterator::last).is_some_and(|typed| typed == "json")
+}
+
+/// Says that a command is not done, also to the program that reads its document.
+pub(crate) fn late_in_json(error: &str) {
+    let document = json!({"version": 1, "error": error});
+    let text = format!("{}\n", words::json(&format!("{document:#}")));
+    if let Err(error) = print(text.as_bytes()).map_err(cannot_print) {
+        complain(&error);
+    }
+    complain(error);
+}
+
+/// Runs a command for so long at most; `late` says that it is not done. One that is late is left where it is: the
+/// process ends when this returns.
 pub(crate) fn within(
     limit: Option<Duration>,
     late: impl FnOnce(&str),
@@ -94,7 +114,7 @@ pub(crate) fn within(
             progress::aside(|| late(&error));
             ExitCode::from(FAILED)
         }
-        // It has ended in a way that its thread has told.
+        // Its thread has reported how it ended.
         Err(RecvTimeoutError::Disconnected) => ExitCode::from(FAILED),
     }
 }

@@ -21,7 +21,6 @@ impl Wait {
         Self(id)
     }
 
-    /// Changes its text.
     pub fn say(&self, text: String) {
         WAITS.lock().insert(self.0, text);
     }
@@ -33,7 +32,6 @@ impl Drop for Wait {
     }
 }
 
-/// Their texts.
 pub fn all() -> Vec<String> {
     WAITS.lock().values().cloned().collect()
 }

@@ -36,11 +36,8 @@ const HELP: &str = "Print this message or the help of the given subcommand(s)";
 pub(crate) fn command() -> Command {
     // Not built: that would make the flags of all commands, for each run of one.
     let command = args::command();
-    let width = command
-        .get_subcommands()
-        .map(|one| one.get_name().len())
-        .max()
-        .unwrap_or_default();
+    let widths = command.get_subcommands().map(|one| one.get_name().len());
+    let width = widths.fold(0, usize::max);
     let heading = |text: &str| {
         let style = command.get_styles().get_header();
         format!("{style}{text}:{style:#}\n")

@@ -10,6 +10,7 @@ use clap_mangen::Man as Page;
 
 use crate::cli::console;
 use crate::cli::error::{Attempt as _, CliError};
+use bumpwright_text::between;
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
@@ -71,7 +72,7 @@ fn print(root: &clap::Command, name: Option<&str>) -> Result<(), CliError> {
 /// The page: the sections of `clap_mangen`, and those of the text after the flags.
 fn render(page: &Page, command: &clap::Command) -> io::Result<Vec<u8>> {
     let after = command.get_after_long_help().or_else(|| command.get_after_help());
-    let after = after.map(ToString::to_string).unwrap_or_default();
+    let after = between("", after, "").to_string();
     let (sections, notes): (Vec<&str>, Vec<&str>) = after.split("\n\n").partition(|part| heading(part).is_some());
     let mut text = Vec::new();
     text.extend(title(command).into_bytes());

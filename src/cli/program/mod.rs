@@ -1,4 +1,5 @@
-//! Commands about the program itself, each a file: its completions, manual pages and version; and the groups of its help.
+//! Commands about the program itself, each a file: its completions, manual pages and version; and the groups of its
+//! help.
 
 pub(crate) mod completions;
 pub(crate) mod groups;

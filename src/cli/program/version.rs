@@ -74,7 +74,6 @@ fn known(fact: Option<&str>) -> Option<&str> {
     fact.map(str::trim).filter(|fact| !fact.is_empty())
 }
 
-/// Runs the command.
 #[must_use]
 pub(crate) fn run(args: &Version) -> ExitCode {
     let facts = BuildFacts::of_this_binary();

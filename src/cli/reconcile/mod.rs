@@ -20,7 +20,6 @@ use object::Target;
 const FORCE_AT: &str = "reconcile.fluxcd.io/forceAt";
 const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Reconcile) -> ExitCode {
     let limit = args.timeout.as_std();
@@ -51,8 +50,8 @@ async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, CliError> 
 /// The annotations of helm-controller that are asked for.
 fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, CliError> {
     let flags = [(args.force, "--force", FORCE_AT), (args.reset, "--reset", RESET_AT)];
-    let asked = flags.into_iter().filter(|(is_asked, ..)| *is_asked);
-    let asked = asked.map(|(_, flag, annotation)| {
+    let given = flags.into_iter().filter(|(is_asked, ..)| *is_asked);
+    let given = given.map(|(_, flag, annotation)| {
         if kind.is(&HELM_RELEASE) {
             Ok(annotation)
         } else {
@@ -62,7 +61,7 @@ fn also(args: &Reconcile, kind: &Kind) -> Result<Vec<&'static str>, CliError> {
             )))
         }
     });
-    asked.collect()
+    given.collect()
 }
 
 /// What it is made of, the first to reconcile first: of a chart its repository, too.

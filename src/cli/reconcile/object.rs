@@ -13,7 +13,6 @@ use bumpwright_kube::{
 };
 use bumpwright_overview::ReleaseFacts;
 
-/// An object.
 #[derive(Debug)]
 pub(in crate::cli) struct Target {
     pub resource: Resource,
@@ -53,15 +52,15 @@ impl Target {
         let resource = served(cluster, kind).await?;
         let mut objects = cluster.list(&resource, namespace, "").await?;
         let objects = std::mem::take(&mut *objects).into_iter();
-        let one = |object: Value| Self {
+        let target = |object: Value| Self {
             name: ObjectName::new(namespace, at(&object, "/metadata/name")),
             resource: resource.clone(),
             object,
         };
-        Ok(objects.map(one).collect())
+        Ok(objects.map(target).collect())
     }
 
-    /// The HelmChart that helm-controller makes for a HelmRelease: as it has told, or as it will name it.
+    /// The HelmChart that helm-controller makes for a HelmRelease: as its status says, or as it will name it.
     fn helm_chart(&self) -> Option<ObjectName> {
         let facts: ReleaseFacts = serde_json::from_value(self.object.clone()).ok()?;
         facts.helm_chart().map(|chart| chart.name)
@@ -102,9 +101,9 @@ impl Target {
 /// The kind at the version that the server has.
 async fn served(cluster: &Cluster, kind: &Kind) -> Result<Resource, CliError> {
     let wanted = Resource::of(kind, true);
-    let found = cluster.resource_at_any_version(&wanted.gvk).await?;
-    let found = found.ok_or_else(|| no_kinds(&[kind.kind]))?;
-    Ok((*found).clone())
+    let resource = cluster.resource_at_any_version(&wanted.gvk).await?;
+    let resource = resource.ok_or_else(|| no_kinds(&[kind.kind]))?;
+    Ok((*resource).clone())
 }
 
 /// That an object is not there, in words; or another error as it is.

@@ -14,6 +14,7 @@ use crate::cli::words;
 use bumpwright_gostd::RFC_3339_NANO;
 use bumpwright_kube::Cluster;
 use bumpwright_runtime::REQUESTED_AT;
+use bumpwright_text::{Excerpt, between};
 
 /// The field manager of what commands change.
 pub(in crate::cli) const MANAGER: &str = "bumpwright";
@@ -72,6 +73,7 @@ pub(in crate::cli) async fn until_ready(
         match outcome(&object, request) {
             Outcome::Ready(message) => {
                 say(&format!("✔ {target} is ready: {}", line(&message)));
+                say_more(&message);
                 return Ok(0);
             }
             Outcome::Failed(why) => {
@@ -89,17 +91,36 @@ pub(in crate::cli) async fn until_ready(
 
 /// The first line: others are skips, each with a place.
 fn line(message: &str) -> &str {
-    message.lines().next().unwrap_or_default()
+    message.first_line()
+}
+
+/// The skips of an object that is ready all the same.
+fn say_more(message: &str) {
+    const FEW: usize = 5;
+    let mut lines = message.lines().skip(1).filter(|line| !line.trim().is_empty());
+    lines.by_ref().take(FEW).for_each(|line| say(&format!("! {line}")));
+    match lines.count() {
+        0 => {}
+        more => say(&format!("! and {more} more")),
+    }
+}
+
+/// Whether a request is handled, or one that came after it: an annotation has one token, the last that somebody wrote.
+fn is_handled(object: &Value, request: &str) -> bool {
+    let annotations = object.pointer("/metadata/annotations");
+    let last = annotations.and_then(|annotations| annotations.get(REQUESTED_AT)?.as_str());
+    let handled = at(object, "/status/lastHandledReconcileAt");
+    handled == request || last.is_some_and(|last| handled == last)
 }
 
 fn outcome(object: &Value, request: Option<&str>) -> Outcome {
     let condition = |kind: &str| items(object, "/status/conditions").find(|one| at(one, "/type") == kind);
     let told = |one: &Value| format!("{}: {}", at(one, "/reason"), at(one, "/message"));
     let ready = condition("Ready");
-    if request.is_some_and(|request| at(object, "/status/lastHandledReconcileAt") != request) {
+    if request.is_some_and(|request| !is_handled(object, request)) {
         let why = "no controller has handled the request";
-        let known = ready.map(|ready| format!("; Ready is {}: {}", at(ready, "/status"), told(ready)));
-        return Outcome::Waiting(format!("{why}{}", known.unwrap_or_default()));
+        let known = ready.map(|ready| format!("{}: {}", at(ready, "/status"), told(ready)));
+        return Outcome::Waiting(format!("{why}{}", between("; Ready is ", known, "")));
     }
     let number = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_i64);
     let generation = number(object, "/metadata/generation");
@@ -144,5 +165,19 @@ mod tests {
             assert_eq!(outcome(&object, Some("now")), expected);
         }
         assert_eq!(outcome(&object("True", "", 2), None), Outcome::Ready("m".to_owned()));
+    }
+
+    #[test]
+    fn a_request_is_handled_with_a_later_one() {
+        let requested = |handled: &str, token: &str| {
+            let mut object = object("True", handled, 2);
+            if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
+                metadata.insert("annotations".to_owned(), json!({REQUESTED_AT: token}));
+            }
+            outcome(&object, Some("now"))
+        };
+        assert!(matches!(requested("before", "now"), Outcome::Waiting(_)));
+        assert!(matches!(requested("before", "later"), Outcome::Waiting(_)));
+        assert_eq!(requested("later", "later"), Outcome::Ready("m".to_owned()));
     }
 }

@@ -191,7 +191,7 @@ pub struct Building {
     #[arg(long)]
     pub enable_managedby_label: bool,
 
-    /// The order of objects: legacy or none [default: that of the kustomization, or legacy]
+    /// The order of objects: legacy or none [default: the kustomization's, or legacy]
     #[arg(long, value_enum, hide = true)]
     pub reorder: Option<Reorder>,
 

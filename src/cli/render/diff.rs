@@ -31,13 +31,13 @@ fn differences(args: &Diff) -> Result<bool, CliError> {
     for warning in old.warnings.iter().chain(&new.warnings) {
         say("warning", warning);
     }
-    let found = compare(&named(&old.objects), &named(&new.objects));
+    let diffs = compare(&named(&old.objects), &named(&new.objects));
     let text = match args.output {
-        DiffOutput::Text => to_text(&found),
-        DiffOutput::Json => format!("{}\n", to_json(&found)),
+        DiffOutput::Text => to_text(&diffs),
+        DiffOutput::Json => format!("{}\n", to_json(&diffs)),
     };
     print(text.as_bytes()).map_err(cannot_print)?;
-    Ok(!found.is_empty())
+    Ok(!diffs.is_empty())
 }
 
 /// Builds both sides; errors of both are reported in one run.

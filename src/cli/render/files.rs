@@ -10,7 +10,6 @@ use crate::cli::words;
 /// Limit on file names, in bytes, of all common file systems.
 const LONGEST: usize = 255;
 
-/// A built object.
 pub(super) struct BuiltObject {
     /// Its name in errors: kind, namespace and name.
     pub(super) title: String,
@@ -20,7 +19,6 @@ pub(super) struct BuiltObject {
     /// Its namespace, if it has one.
     pub(super) namespace: Option<String>,
     pub(super) name: String,
-    /// Its YAML.
     pub(super) text: String,
 }
 
@@ -57,15 +55,9 @@ pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), CliErr
 impl BuiltObject {
     /// `apps_v1_deployment_web.yaml`, prefixed with the namespace when there are several.
     fn file_name(&self, with_namespace: bool) -> String {
-        let namespace = self.namespace.as_deref().filter(|_| with_namespace);
-        let parts = [
-            namespace.unwrap_or_default(),
-            &self.group,
-            &self.version,
-            &self.kind,
-            &self.name,
-        ];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let namespace = self.namespace.iter().filter(|_| with_namespace);
+        let parts = namespace.chain([&self.group, &self.version, &self.kind, &self.name]);
+        let parts: Vec<&str> = parts.map(String::as_str).filter(|part| !part.is_empty()).collect();
         format!("{}.yaml", parts.join("_").to_lowercase())
     }
 }
@@ -79,6 +71,6 @@ fn unusable(folder: &Path, file: &str) -> Option<String> {
         return Some(format!("names of files have at most {LONGEST} bytes"));
     }
     // A link may point anywhere.
-    let there = fs::symlink_metadata(folder.join(file)).ok()?;
-    (!there.is_file()).then(|| format!("what stands there in {} is not a file", folder.display()))
+    let metadata = fs::symlink_metadata(folder.join(file)).ok()?;
+    (!metadata.is_file()).then(|| format!("what stands there in {} is not a file", folder.display()))
 }

@@ -17,7 +17,6 @@ use bumpwright_kustomize::Build;
 use charts::WithCharts;
 use files::BuiltObject;
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &args::Build) -> ExitCode {
     if args.flux.kustomization.is_some() {

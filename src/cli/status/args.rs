@@ -32,7 +32,7 @@ Examples:
   bumpwright status
   # Of all namespaces, for as long as it runs
   bumpwright status -A --watch
-  # In a pipeline: wait for a person if the cluster is not well
+  # In a pipeline: fail if something needs attention
   bumpwright status -A --exit-code
   bumpwright status -o json | jq -r '.attention[] | .id + \" \" + .reason'
 

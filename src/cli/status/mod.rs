@@ -30,7 +30,6 @@ struct Document<'a> {
     overview: &'a Overview,
 }
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Status) -> ExitCode {
     end_with(at(&args.places.place, async |cluster| show(args, &cluster).await))
@@ -38,17 +37,17 @@ pub(super) fn run(args: &Status) -> ExitCode {
 
 async fn show(args: &Status, cluster: &Cluster) -> Result<u8, CliError> {
     let namespace = args.places.namespace();
-    let seen = read(cluster, namespace).await?;
-    let overview = seen.overview(namespace);
-    print_styled(&rendered(args, &seen, &overview)?).map_err(cannot_print)?;
+    let state = read(cluster, namespace).await?;
+    let overview = state.overview(namespace);
+    print_styled(&rendered(args, &state, &overview)?).map_err(cannot_print)?;
     if args.output != Shape::Text {
-        seen.notes.iter().for_each(|note| say("note", note));
+        state.notes.iter().for_each(|note| say("note", note));
     }
     if let Some(note) = nothing(cluster, namespace, &overview).await {
         say("note", &note);
     }
     if args.watch {
-        follow(args, cluster, seen, &overview).await?;
+        follow(args, cluster, state, &overview).await?;
     }
     let is_broken = |severity| matches!(severity, Severity::Broken | Severity::Stuck);
     let is_found = overview.attention.iter().any(|one| is_broken(one.severity));
@@ -79,8 +78,7 @@ async fn nothing(cluster: &Cluster, namespace: Option<&str>, overview: &Overview
     })
 }
 
-/// Shows it again and again until the reader is gone. What was shown stays in sight where there is no
-/// screen to be cleared.
+/// Shows it again and again until the reader is gone. Without a terminal, what was shown stays.
 async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), CliError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, &seen, namespace);

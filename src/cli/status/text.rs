@@ -108,13 +108,17 @@ impl Screen<'_> {
             (Severity::InProgress, many @ 2..) => format!(", {many} wait for it"),
             _ => String::new(),
         };
-        let told = format!("{}{since}{waits}{reason}", one.severity.word());
+        let headline = format!("{}{since}{waits}{reason}", one.severity.word());
         let id = words::inline(&one.id.to_string()).into_owned();
         let room = self.columns.map(|columns| columns.saturating_sub(INDENT));
         let id = cut(&id, room);
         let room = room.map(|room| room.saturating_sub(id.chars().count() + 1));
-        let told = cut(&words::inline(&told), room);
-        let _ = writeln!(self.out, "{:INDENT$}{BOLD}{id}{BOLD:#} {colour}{told}{colour:#}", "");
+        let headline = cut(&words::inline(&headline), room);
+        let _ = writeln!(
+            self.out,
+            "{:INDENT$}{BOLD}{id}{BOLD:#} {colour}{headline}{colour:#}",
+            ""
+        );
         if one.severity != Severity::Paused {
             self.message(&one.message);
         }
@@ -153,7 +157,7 @@ impl Screen<'_> {
 
     fn images(&mut self, overview: &Overview) {
         let counts = &overview.counts;
-        let told = [
+        let counted = [
             (counts.behind, "behind"),
             (counts.held, "held"),
             (
@@ -166,15 +170,15 @@ impl Screen<'_> {
             ),
             (counts.current, "current"),
         ];
-        let told: Vec<String> = told
+        let counted: Vec<String> = counted
             .iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        if told.is_empty() {
+        if counted.is_empty() {
             return;
         }
-        self.heading(&format!("Images: {}", told.join(", ")));
+        self.heading(&format!("Images: {}", counted.join(", ")));
         let is_shown = |image: &&Image| matches!(image.stage, Stage::Behind | Stage::Held | Stage::OnTheWay);
         let mut shown: Vec<&Image> = overview.images.iter().filter(is_shown).collect();
         shown.sort_by_key(|image| (image.stage, image.since.unwrap_or(i64::MAX)));
@@ -190,10 +194,9 @@ impl Screen<'_> {
     }
 
     fn image(&self, image: &Image) -> Vec<Cell> {
-        let tag = image.chosen.as_ref().map(|chosen| chosen.tag.as_str());
         vec![
             Cell::new(self.name(&image.policy)),
-            Cell::new(tag.unwrap_or_default()),
+            Cell::new(image.tag()),
             Cell::styled(image.stage.words(), of_stage(image.stage)),
             Cell::new(age(self.now, image.since)),
             Cell::new(first_line(&image.why)),
@@ -221,7 +224,7 @@ impl Screen<'_> {
         self.more(overview.changes.len(), CHANGES, "bumpwright events");
     }
 
-    /// The name, with its namespace where it is not the one that is looked at.
+    /// The name, with its namespace if that is not the namespace of the view.
     fn name(&self, id: &Id) -> String {
         match self.namespace {
             Some(namespace) if namespace == id.name.namespace => id.name.name.clone(),
@@ -276,7 +279,6 @@ fn named(word: &str, ids: &[Id]) -> Option<String> {
     (!ids.is_empty()).then(|| format!("{word} {}{more}", names.join(", ")))
 }
 
-/// What to do.
 fn hint(one: &Attention) -> Option<String> {
     match one.severity {
         Severity::Paused => {

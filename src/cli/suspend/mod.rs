@@ -13,9 +13,9 @@ use crate::cli::reconcile::waiting;
 use crate::cli::view::{at, at_within, kinds};
 use args::{Objects, Resume, Suspend};
 use bumpwright_api::ObjectName;
+use bumpwright_json::Texts as _;
 use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, Resource};
 
-/// Runs `suspend`.
 #[must_use]
 pub(super) fn suspend(args: &Suspend) -> ExitCode {
     end_with(at(&args.objects.place, async |cluster| {
@@ -24,7 +24,6 @@ pub(super) fn suspend(args: &Suspend) -> ExitCode {
     }))
 }
 
-/// Runs `resume`.
 #[must_use]
 pub(super) fn resume(args: &Resume) -> ExitCode {
     let limit = args.timeout.as_std();
@@ -97,8 +96,5 @@ fn unknown(resource: &Resource) -> CliError {
 }
 
 pub(super) fn is_suspended(object: &Value) -> bool {
-    object
-        .pointer("/spec/suspend")
-        .and_then(Value::as_bool)
-        .unwrap_or_default()
+    *object.value_at("/spec/suspend") == true
 }

@@ -23,7 +23,7 @@ pub struct Trace {
 
 const TRACE_HELP: &str = "\
 From an object back to the Kustomization that applied it, its source and commit, the automation that writes there, and the policies with \
-their tags. A pod is followed to its Deployment first, and what Helm installed to its HelmRelease: by the inventory of that, the labels \
+their tags. A pod is followed to its Deployment first, and what Helm installed to its HelmRelease: by the inventory of the release, the labels \
 helm.toolkit.fluxcd.io/name and namespace, or the annotations meta.helm.sh/release-name and release-namespace.
 
 Examples:

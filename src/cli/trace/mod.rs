@@ -37,7 +37,6 @@ struct Document<'a> {
     traces: &'a [Traced],
 }
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Trace) -> ExitCode {
     end_with(at(&args.place, async |cluster| show(args, &cluster).await))
@@ -45,21 +44,22 @@ pub(super) fn run(args: &Trace) -> ExitCode {
 
 async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, CliError> {
     let (kind, name) = kind::typed(&args.object)?;
-    let seen = objects(cluster, Some(&args.place.namespace)).await?;
-    let subject = Subject::find(cluster, &seen.world, &kind, &args.place.namespace, &name).await?;
-    seen.notes
+    let state = objects(cluster, Some(&args.place.namespace)).await?;
+    let subject = Subject::find(cluster, &state.world, &kind, &args.place.namespace, &name).await?;
+    state
+        .notes
         .iter()
         .chain(&subject.notes)
         .for_each(|note| say("note", note));
     let traces = match &subject.applied {
-        Some(entry) => seen.world.trace(entry, subject.images.as_deref()),
+        Some(entry) => state.world.trace(entry, subject.images.as_deref()),
         None => Vec::new(),
     };
     let releases = subject
         .releases
         .iter()
-        .filter_map(|id| seen.world.releases.get(&id.name));
-    let releases: Vec<Release> = releases.map(|facts| seen.world.helm_release(facts)).collect();
+        .filter_map(|id| state.world.releases.get(&id.name));
+    let releases: Vec<Release> = releases.map(|facts| state.world.helm_release(facts)).collect();
     let document = Document {
         version: document::VERSION,
         objects: &subject.chain,
@@ -68,7 +68,7 @@ async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, CliError> {
         traces: &traces,
     };
     let printed = match args.output {
-        Shape::Text => print_styled(&text::render(&subject, &releases, &traces, seen.world.now)),
+        Shape::Text => print_styled(&text::render(&subject, &releases, &traces, state.world.now)),
         Shape::Json => print(document::json(&document)?.as_bytes()),
         Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
     };

@@ -9,13 +9,14 @@ use crate::cli::error::CliError;
 use crate::cli::installed::{at, items};
 use crate::cli::view::not_found;
 use bumpwright_api::ObjectName;
+use bumpwright_json::Texts as _;
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind, HELM_RELEASE};
 use bumpwright_overview::{Entry, Id, Meta, World, release_entry};
+use bumpwright_text::between;
 
 /// The most owners that are followed.
 const OWNERS: usize = 8;
 
-/// An object.
 #[derive(Debug, Default)]
 pub(super) struct Subject {
     /// The object and its owners, as far as they were followed, `Kind/namespace/name`.
@@ -92,8 +93,7 @@ impl Subject {
                 None => break,
             }
         }
-        let metadata = object.get("metadata").cloned().unwrap_or_default();
-        let metadata: Option<Meta> = serde_json::from_value(metadata).ok();
+        let metadata: Option<Meta> = serde_json::from_value(object.value_at("/metadata").clone()).ok();
         self.releases = world.releases_above(&entry_of(&object), metadata.as_ref());
         self.applied = self.releases.last().map(release_entry);
         Ok(())
@@ -166,17 +166,17 @@ fn owner(object: &Value) -> Option<&Value> {
 fn images(object: &Value) -> Vec<String> {
     let pods = ["/spec", "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
     let lists = ["initContainers", "containers"];
-    let mut found = BTreeSet::new();
+    let mut images = BTreeSet::new();
     for (pod, list) in pods.iter().flat_map(|pod| lists.iter().map(move |list| (pod, list))) {
         let place = format!("{pod}/{list}");
         let containers = items(object, &place);
-        found.extend(containers.map(|container| at(container, "/image").to_owned()));
+        images.extend(containers.map(|container| at(container, "/image").to_owned()));
     }
     if let Some(values) = object.pointer("/spec/values") {
-        images_of_values(values, &mut found);
+        images_of_values(values, &mut images);
     }
-    found.remove("");
-    found.into_iter().collect()
+    images.remove("");
+    images.into_iter().collect()
 }
 
 /// The images of values as most charts have them: `repository` with `registry` and `tag` beside it, or
@@ -188,16 +188,9 @@ fn images_of_values(value: &Value, found: &mut BTreeSet<String>) {
             let text = |key: &str| fields.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
             found.extend(text("image").map(str::to_owned));
             if let Some(repository) = text("repository") {
-                let registry = text("registry").map(|registry| format!("{registry}/"));
-                let tag = text("tag").map(|tag| format!(":{tag}"));
-                found.insert(
-                    [
-                        registry.unwrap_or_default(),
-                        repository.to_owned(),
-                        tag.unwrap_or_default(),
-                    ]
-                    .concat(),
-                );
+                let registry = between("", text("registry"), "/");
+                let tag = between(":", text("tag"), "");
+                found.insert(format!("{registry}{repository}{tag}"));
             }
             fields.values().for_each(|field| images_of_values(field, found));
         }

@@ -8,6 +8,7 @@ use super::subject::Subject;
 use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, age, of_stage, short};
 use crate::cli::words;
 use bumpwright_overview::{Automation, Kustomization, PutBack, Readiness, Release, Source, State, Trace, TracedImage};
+use bumpwright_text::Excerpt;
 
 /// The width of names of fields.
 const NAMES: usize = 16;
@@ -96,14 +97,14 @@ impl Text {
             self.field("Last attempt", format!("{action} {version}{failures}").trim());
         }
         for one in release.history.iter().take(SHOWN) {
-            let told = format!(
+            let release = format!(
                 "{} {} {} {}",
                 one.revision,
                 one.status,
                 one.chart,
                 ago(self.now, one.last)
             );
-            self.field("History", told.trim_end());
+            self.field("History", release.trim_end());
         }
         self.readiness(&release.readiness);
     }
@@ -187,7 +188,7 @@ impl Text {
             &format!("{suspended}{}{since}", readiness.state.word()),
             colour,
         );
-        self.field("Message", readiness.message.lines().next().unwrap_or_default());
+        self.field("Message", readiness.message.first_line());
     }
 
     fn more(&mut self, all: usize, what: &str) {

@@ -15,7 +15,7 @@ use bumpwright_overview::{Branch, Entry, Health, World};
 /// The objects that are asked for at once.
 const AT_ONCE: usize = 16;
 
-/// Asks for each object that does not tell how it stands, or has an expression for it, and notes the
+/// Asks for each object without a reported state, or with an expression for it, and notes the
 /// answers in the tree.
 pub(super) async fn look(cluster: &Cluster, world: &World, tree: &mut Branch) {
     let (objects, now) = (world.silent(tree), &now());

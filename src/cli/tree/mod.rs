@@ -22,6 +22,7 @@ use args::Tree;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, HELM_RELEASE, KUSTOMIZATION};
 use bumpwright_overview::{Branch, Health, Id, Readiness, Release, State};
+use bumpwright_text::between;
 
 /// The document of `-o json` and `-o yaml`.
 #[derive(Serialize)]
@@ -30,7 +31,6 @@ struct Document<'a> {
     tree: &'a Branch,
 }
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Tree) -> ExitCode {
     end_with(at(&args.place, async |cluster| show(args, &cluster).await))
@@ -38,17 +38,17 @@ pub(super) fn run(args: &Tree) -> ExitCode {
 
 async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, CliError> {
     let id = id(args)?;
-    let seen = objects(cluster, Some(&id.name.namespace)).await?;
-    seen.notes.iter().for_each(|note| say("note", note));
-    let mut tree = seen
+    let state = objects(cluster, Some(&id.name.namespace)).await?;
+    state.notes.iter().for_each(|note| say("note", note));
+    let mut tree = state
         .world
         .tree(&id)
         .ok_or_else(|| not_found(&id.kind, &id.name.name, &id.name.namespace))?;
     if args.health {
-        if seen.world.is_elsewhere(&id) {
+        if state.world.is_elsewhere(&id) {
             say("note", "its objects are in another cluster, which is not asked");
         }
-        health::look(cluster, &seen.world, &mut tree).await;
+        health::look(cluster, &state.world, &mut tree).await;
     }
     let document = Document {
         version: document::VERSION,
@@ -94,18 +94,14 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
         (Some(readiness), None) => Some(state(readiness)),
         (None, None) => None,
     };
-    let chart = branch.release.as_deref().map(chart).unwrap_or_default();
+    let chart = between("", branch.release.as_deref().map(chart), "");
     let told = told.map(|(style, text)| (style, format!("{chart}{text}")));
     let state = told.map(|(style, text)| {
         let text = words::inline(&text);
         let text = cut(&text, columns.map(|columns| columns.saturating_sub(used).max(10)));
         format!(" {style}{text}{style:#}")
     });
-    let _ = writeln!(
-        out,
-        "{DIM}{first}{DIM:#}{BOLD}{name}{BOLD:#}{}",
-        state.unwrap_or_default()
-    );
+    let _ = writeln!(out, "{DIM}{first}{DIM:#}{BOLD}{name}{BOLD:#}{}", between("", state, ""));
     let mut children = branch.children.iter().peekable();
     while let Some(child) = children.next() {
         let (branch, below) = match children.peek() {
@@ -122,7 +118,7 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
     }
 }
 
-/// The chart of a release, before how it stands.
+/// The chart of a release, before its state.
 fn chart(release: &Release) -> String {
     match (release.chart.as_str(), release.version.as_str()) {
         ("", _) => format!("({}) ", release.source),
@@ -131,7 +127,7 @@ fn chart(release: &Release) -> String {
     }
 }
 
-/// How an object stands; the reason where it is not well.
+/// The state of an object, and the reason if it is not ready.
 fn state(readiness: &Readiness) -> (Style, String) {
     let style = match readiness.state {
         State::Ready => GOOD,

@@ -18,7 +18,6 @@ use bumpwright_kube::{Cluster, EVENT, Scope};
 use bumpwright_runtime::{ClusterEvent, Event, ListenAddress, Log, LogOptions, Server};
 use bumpwright_ui::{Auth, ProxyAuth, Start, TagReader, UiSettings, Watches, serve};
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &UiCommand) -> ExitCode {
     confined::files();
@@ -62,6 +61,7 @@ async fn look(args: &UiCommand, settings: UiSettings) -> Result<(), CliError> {
         tags: TagReader::new(None),
         fields: None,
         differences: None,
+        requests: None,
         announce: announce(cluster.clone(), log.clone()),
         cluster,
         log,

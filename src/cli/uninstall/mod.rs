@@ -25,7 +25,6 @@ use bumpwright_kube::{Cluster, ClusterError, Deletion, Kind, NAMESPACE, Resource
 use bumpwright_overview::Leadership;
 use plan::{FINALIZER, Plan, objects, resource};
 
-/// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Uninstall) -> ExitCode {
     console::end(try_run(args))
@@ -95,8 +94,9 @@ pub(super) async fn left_over(
 
 /// All objects that [`left_over`] can find.
 pub(super) fn removable(namespace: &str, wanted: &[Manifest]) -> Vec<Manifest> {
-    let all = plan::candidates(namespace).into_iter();
-    all.filter(|one| *one.kind != NAMESPACE && !is_among(one, wanted))
+    let candidates = plan::candidates(namespace).into_iter();
+    candidates
+        .filter(|one| *one.kind != NAMESPACE && !is_among(one, wanted))
         .collect()
 }
 
@@ -104,7 +104,7 @@ fn is_among(one: &Manifest, all: &[Manifest]) -> bool {
     all.iter().any(|other| other.kind == one.kind && other.name == one.name)
 }
 
-/// Deletes the object of a manifest, if it is there.
+/// Deletes the object of a manifest, if it exists.
 ///
 /// # Errors
 /// Whatever the server says.
@@ -123,8 +123,8 @@ pub(super) fn deleted(one: &Manifest) -> String {
 
 /// The definitions to delete, with the number of objects of each.
 fn doomed(plan: &Plan) -> String {
-    let all = plan.definitions.iter();
-    let all = all.map(|one| match one.objects {
+    let definitions = plan.definitions.iter();
+    let definitions = definitions.map(|one| match one.objects {
         0 => one.manifest.name.name.clone(),
         objects => format!("{} with {}", one.manifest.name.name, words::count(objects, "object")),
     });
@@ -133,7 +133,7 @@ fn doomed(plan: &Plan) -> String {
         "{} and {}: {}",
         words::count(plan.definitions.len(), "definition"),
         words::count(sum, "object"),
-        all.collect::<Vec<_>>().join(", ")
+        definitions.collect::<Vec<_>>().join(", ")
     )
 }
 
@@ -147,8 +147,8 @@ fn confirm(args: &Uninstall, what: &str) -> Result<(), CliError> {
         );
     }
     let mut stderr = io::stderr();
-    let asked = write!(stderr, "This deletes {what}. Go on? [y/N] ").and_then(|()| stderr.flush());
-    asked.at(CANNOT_PRINT)?;
+    let prompt = write!(stderr, "This deletes {what}. Go on? [y/N] ").and_then(|()| stderr.flush());
+    prompt.at(CANNOT_PRINT)?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).at(CANNOT_PRINT)?;
     match answer.trim().to_lowercase().as_str() {
@@ -238,10 +238,10 @@ impl Removal<'_> {
     async fn finish(&self, kind: &'static Kind, scope: &str) -> Result<(), CliError> {
         let failed =
             |name: &str, error| not_removed(&format!("the finalizer of {}/{name}", cluster::kind(kind)), error);
-        let all = objects(&self.cluster, kind, scope)
+        let objects = objects(&self.cluster, kind, scope)
             .await
             .map_err(|error| failed("*", error))?;
-        for (name, finalizers) in all {
+        for (name, finalizers) in objects {
             if !finalizers.iter().any(|one| one == FINALIZER) {
                 continue;
             }

@@ -14,7 +14,7 @@ use bumpwright_kube::{Cluster, ClusterError, Kind, LEASE, Resource, SERVICE_ACCO
 pub(super) async fn others(cluster: &Cluster, namespace: &str, plan: &Plan) -> Result<Vec<String>, ClusterError> {
     let mut others = Vec::new();
     for resource in cluster.namespaced_resources().await? {
-        // Traces and measures of what is there.
+        // Events, endpoints and metrics of other objects.
         let is_trace =
             matches!(resource.plural.as_str(), "events" | "endpoints") || resource.gvk.group == "metrics.k8s.io";
         if is_trace || plan.definitions.iter().any(|one| is(&resource, one.kind)) {
@@ -25,8 +25,8 @@ pub(super) async fn others(cluster: &Cluster, namespace: &str, plan: &Plan) -> R
             Err(error) if error.is_not_found() => continue,
             listed => listed?,
         };
-        let kept = listed.iter().filter(|object| !belongs(&resource, object, plan));
-        others.extend(kept.map(|object| format!("{}/{}", resource.plural, at(object, "/metadata/name"))));
+        let foreign = listed.iter().filter(|object| !belongs(&resource, object, plan));
+        others.extend(foreign.map(|object| format!("{}/{}", resource.plural, at(object, "/metadata/name"))));
     }
     Ok(others)
 }

@@ -18,10 +18,9 @@ use bumpwright_kube::{
 /// The finalizer of all controllers of Flux, and of these.
 pub(super) const FINALIZER: &str = "finalizers.fluxcd.io";
 
-/// A plan.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The Deployment or StatefulSet, if it is there; both after a run of `install` that failed.
+    /// The Deployment or StatefulSet, if it exists; both after a run of `install` that failed.
     pub controllers: Vec<Controller>,
     /// Objects to delete, in this order, besides definitions and the namespace.
     pub objects: Vec<Manifest>,
@@ -130,8 +129,11 @@ impl Plan {
 
     /// The definitions that no other client manages and no other controller needs.
     async fn definitions(&mut self, cluster: &Cluster, others: &[Controller]) -> Result<(), CliError> {
-        let all = everything("flux-system", true);
-        for manifest in all.into_iter().filter(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION) {
+        let manifests = everything("flux-system", true);
+        for manifest in manifests
+            .into_iter()
+            .filter(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION)
+        {
             let Some(object) = found(cluster, &manifest).await? else {
                 continue;
             };
@@ -188,18 +190,18 @@ fn serves(controller: &Controller, kind: &Kind) -> bool {
 /// All objects that any installation in a namespace has, but for definitions: the last to be applied is
 /// the first to go.
 pub(super) fn candidates(namespace: &str) -> Vec<Manifest> {
-    let mut seen = BTreeSet::new();
-    let mut all: Vec<Manifest> = [everything(namespace, true), everything(namespace, false)]
+    let mut distinct = BTreeSet::new();
+    let mut manifests: Vec<Manifest> = [everything(namespace, true), everything(namespace, false)]
         .into_iter()
         .flatten()
         .chain(former_bindings())
         .chain(shards::own_objects(namespace))
-        .filter(|one| *one.kind != CUSTOM_RESOURCE_DEFINITION && seen.insert((one.kind.kind, one.name.clone())))
+        .filter(|one| *one.kind != CUSTOM_RESOURCE_DEFINITION && distinct.insert((one.kind.kind, one.name.clone())))
         .collect();
-    all.reverse();
+    manifests.reverse();
     // Nothing runs without its Deployment or StatefulSet, so they are the first.
-    all.sort_by_key(|one| !is_workload(one.kind));
-    all
+    manifests.sort_by_key(|one| !is_workload(one.kind));
+    manifests
 }
 
 fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
@@ -250,10 +252,10 @@ pub(super) async fn objects(
         Err(error) if error.is_not_found() => return Ok(Vec::new()),
         listed => listed?,
     };
-    let one = |object: &Value| {
+    let object_of = |object: &Value| {
         let finalizers = items(object, "/metadata/finalizers").filter_map(Value::as_str);
         let name = ObjectName::new(at(object, "/metadata/namespace"), at(object, "/metadata/name"));
         (name, finalizers.map(str::to_owned).collect())
     };
-    Ok(listed.iter().map(one).collect())
+    Ok(listed.iter().map(object_of).collect())
 }

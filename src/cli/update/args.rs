@@ -44,8 +44,8 @@ pub struct Update {
         help_heading = "Clusters")]
     pub helm: bool,
 
-    /// With --fleet: a folder with charts, as NAME-VERSION.tgz or NAME: they are taken before those of HelmRepositories and
-    /// OCIRepositories
+    /// With --fleet: a folder with charts, as NAME-VERSION.tgz or NAME, which take precedence over those of
+    /// HelmRepositories and OCIRepositories
     #[arg(long, value_name = "DIR", value_parser = folder, requires = "fleet", help_heading = "Clusters")]
     pub charts: Option<PathBuf>,
 
@@ -87,7 +87,7 @@ pub struct Update {
     #[arg(long)]
     pub exit_code: bool,
 
-    /// Exit with 3 if any marker was skipped, except in commented-out fields [default: all]
+    /// Exit with 3 if any marker was skipped, except in commented-out fields; alone it is --strict=all
     #[arg(long, value_name = "SKIPS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_enum)]
     pub strict: Option<Strict>,
 
@@ -103,7 +103,9 @@ pub struct Update {
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
 
-    /// Set the image of a policy, overriding its status and registries
+    /// Take this image for a policy, whatever its status and registries say; the other policies are updated as without it. A
+    /// policy that no marker names is an error; a warning
+    /// where its manifest is given, or where a marker could not be read
     #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]", help_heading = "Edits")]
     pub set: Vec<String>,
 
@@ -120,7 +122,7 @@ pub struct Update {
     #[arg(long, value_name = "FORMATS", help_heading = "Edits")]
     pub formats: Option<bumpwright_edit::Formats>,
 
-    /// Do not write a value again that somebody has taken back in Git, until the policy chooses something newer; the
+    /// Do not write a value again that somebody reverted in Git, until the policy chooses something newer; the
     /// number of commits to look at is 500 if it is left out [default: as the automation's annotation says]
     #[arg(long, value_name = "COMMITS", num_args = 0..=1, require_equals = true, default_missing_value = "500",
         value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Edits")]
@@ -131,7 +133,7 @@ pub struct Update {
     #[arg(long, help_heading = "Edits")]
     pub overwrite_mismatches: bool,
 
-    /// Push without asking; only people at a terminal are asked, and only where a manifest names the repository
+    /// Push without asking. At a terminal, a run asks before its first push to a repository that a manifest names
     #[arg(long, help_heading = "Push")]
     pub push: bool,
 
@@ -139,12 +141,12 @@ pub struct Update {
     #[arg(long, help_heading = "Commit")]
     pub commit: bool,
 
-    /// The branch to start from [default: that of the automation, or the repository's default branch]
+    /// The branch to start from [default: the automation's, or the repository's default branch]
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub branch: Option<String>,
 
-    /// Push to this branch instead: it is replaced by one commit on the start branch, whatever
-    /// others have committed there
+    /// Push to this branch instead. Commits of others on it are lost: it is replaced by one commit on top of the start
+    /// branch
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_branch: Option<String>,
 
@@ -213,8 +215,8 @@ pub enum Verify {
     None,
     /// Every Kustomization that can be built without the edits can be built with them
     Build,
-    /// The same, and the cluster of the kubeconfig takes the objects that change, in dry runs as the
-    /// account of their Kustomization
+    /// The same, and the cluster of the kubeconfig accepts the objects that change, in dry runs with the
+    /// ServiceAccount of their Kustomization
     Server,
 }
 

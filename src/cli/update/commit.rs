@@ -26,14 +26,14 @@ impl Typed<'_> {
                 email: author.email.clone(),
             });
         }
-        let found = author::from_git(folder);
-        match found {
+        let author = author::from_git(folder);
+        match author {
             // A preview creates no commit and works without an author.
             None if self.is_dry(automation) => Ok(Author {
                 name: String::new(),
                 email: "nobody@localhost".to_owned(),
             }),
-            found => found.ok_or_else(|| {
+            author => author.ok_or_else(|| {
                 CliError::new(
                     "no author for the commit: give --author 'Name <mail>', or set git's user.name and user.email",
                 )

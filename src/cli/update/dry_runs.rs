@@ -22,7 +22,7 @@ struct AsUser {
 /// Connects to the cluster of the kubeconfig.
 ///
 /// # Errors
-/// There is no usable kubeconfig.
+/// The kubeconfig is missing or cannot be used.
 pub(super) fn connect(args: &Update) -> Result<Box<dyn DryRuns>, CliError> {
     // Verifications run on several threads.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();

@@ -35,8 +35,8 @@ impl GitSigner {
             return Ok(None);
         }
         let program = |names: &[&str], default: &str| {
-            let found = names.iter().find_map(|name| read(&["--type=path", name]));
-            found.unwrap_or_else(|| default.to_owned())
+            let configured = names.iter().find_map(|name| read(&["--type=path", name]));
+            configured.unwrap_or_else(|| default.to_owned())
         };
         let format = read(&["gpg.format"]).unwrap_or_else(|| "openpgp".to_owned());
         let (format, program) = match format.as_str() {
@@ -78,8 +78,8 @@ impl GitSigner {
             .stdin(Stdio::piped());
         let out = self.run(command, payload)?;
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
-        let made = said.lines().any(|line| line.starts_with("[GNUPG:] SIG_CREATED "));
-        if !out.status.success() || !made {
+        let is_signed = said.lines().any(|line| line.starts_with("[GNUPG:] SIG_CREATED "));
+        if !out.status.success() || !is_signed {
             let words: Vec<&str> = said.lines().filter(|line| !line.starts_with("[GNUPG:]")).collect();
             return Err(self.failed(ended(&out, words.join("; ").trim())));
         }

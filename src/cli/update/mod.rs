@@ -34,6 +34,7 @@ use args::{Output, Strict, Update};
 use bumpwright_edit::{Reason, Skip, unified};
 use bumpwright_nearest::nearest;
 use bumpwright_policy::PolicyName;
+use bumpwright_text::between;
 use bumpwright_update::{self as automation, Ahead, Place, RemoteJob, Run};
 use plan::{Planned, Step, plan};
 use pushing::Pushes;
@@ -51,7 +52,6 @@ const SIGNALLED: u8 = 128;
 /// For the first run in a repository.
 const NO_MARKERS: &str = r#"there are no markers: `bumpwright init` proposes policies and markers; a comment on its line marks a field: # {"$imagepolicy": "NAMESPACE:POLICY"}"#;
 
-/// Runs the command.
 #[must_use]
 pub fn run(args: &Update) -> ExitCode {
     ExitCode::from(code(args, &mut Places::default()))
@@ -124,19 +124,15 @@ fn unused(args: &Update, runs: &[Run]) -> Vec<(PolicyName, String)> {
         .iter()
         .filter_map(|text| text.split_once('='))
         .map(|(policy, _)| policy);
-    let known: BTreeSet<String> = runs
-        .iter()
-        .flat_map(|run| &run.named)
-        .map(|name| format!("{}:{}", name.namespace, name.name))
-        .collect();
-    let unknown = policies.filter(|policy| !known.contains(*policy));
-    let told = unknown.filter_map(|policy| {
-        let near = nearest(policy, known.iter().map(String::as_str));
+    let named: BTreeSet<String> = runs.iter().flat_map(|run| &run.named).map(PolicyName::marker).collect();
+    let unknown = policies.filter(|policy| !named.contains(*policy));
+    let notes = unknown.filter_map(|policy| {
+        let near = nearest(policy, named.iter().map(String::as_str));
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         let text = format!("--set {policy}: no marker names this policy{near}");
         Some((PolicyName::of_marker(policy)?, text))
     });
-    told.collect()
+    notes.collect()
 }
 
 /// A plain run goes by flags alone, whatever the repository's own automations say.
@@ -349,11 +345,7 @@ fn holds(run: &Run) -> bool {
 /// Notes that an output format cannot have.
 fn say_notes(runs: &[Run]) {
     for run in runs {
-        let whose = run
-            .automation
-            .as_ref()
-            .map(|name| format!("{name}: "))
-            .unwrap_or_default();
+        let whose = between("", run.automation.as_ref(), ": ");
         run.notes.iter().for_each(|note| say("note", &format!("{whose}{note}")));
     }
 }

@@ -14,11 +14,10 @@ use crate::cli::words;
 use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation, ObjectName};
 use bumpwright_policy::PolicyName;
 use bumpwright_rules::Rules;
-use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, RespectReverts, Run, WorktreeCommit};
+use bumpwright_update::{Edits, FolderJob, Hooks, Place, RemoteJob, Resolve, RespectReverts, Run, WorktreeCommit};
 
 /// The job of one automation, or of a plain run.
 pub enum Step {
-    /// Edit a folder.
     Folder(Box<FolderJob>, Vec<String>),
     /// Fetch, commit and push.
     Remote(Box<RemoteJob>, Place, Vec<String>),
@@ -28,7 +27,6 @@ pub enum Step {
 
 /// The jobs of a command.
 pub struct Planned {
-    /// In order.
     pub steps: Vec<Step>,
     /// The policies that have to have a marker.
     pub set: BTreeSet<PolicyName>,
@@ -133,9 +131,12 @@ impl Typed<'_> {
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
             asked: self.asked(),
-            resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
-            releases: self.releases.clone(),
-            verify: self.verify.clone(),
+            hooks: Hooks {
+                resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
+                releases: self.releases.clone(),
+                verify: self.verify.clone(),
+                announce: None,
+            },
             respect_reverts: self.respect_reverts(automation),
             dry_run: self.is_dry(automation),
             rules: automation.map(|it| self.rules(it, &said)).transpose()?.flatten(),
@@ -154,8 +155,8 @@ impl Typed<'_> {
     ) -> Result<Option<Rules>, CliError> {
         let Some(name) = &said.rules else { return Ok(None) };
         let name = ObjectName::new(automation.metadata.namespace_or_default(), name.as_str());
-        let found = self.objects.config_map(&name);
-        let entry = found.and_then(|found| found.data.get(bumpwright_rules::FILE));
+        let config_map = self.objects.config_map(&name);
+        let entry = config_map.and_then(|config_map| config_map.data.get(bumpwright_rules::FILE));
         let rules = bumpwright_rules::of_config_map(&name.to_string(), entry);
         rules.map(Some).map_err(CliError::from)
     }
@@ -244,7 +245,6 @@ impl Typed<'_> {
     }
 }
 
-/// An empty report.
 pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) -> Run {
     Run {
         automation: automation.map(|a| a.metadata.object_name().to_string()),

@@ -96,14 +96,14 @@ impl Typed<'_> {
 
     /// The API of the forge, if a request is wanted.
     fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<ForgeApi>, CliError> {
-        let host = remote.url.host().unwrap_or_default();
+        let host = remote.url.host();
         match (self.args.request.pull_request, said.kind) {
             (None, None) => Ok(None),
             (Some(Some(forge)), _) => Ok(Some(forge_kind(ForgeKind::from(forge)))),
             (_, Some(kind)) => Ok(Some(forge_kind(kind))),
-            (Some(None), None) => match ForgeApi::of_host(host) {
+            (Some(None), None) => match host.and_then(ForgeApi::of_host) {
                 Some(kind) => Ok(Some(kind)),
-                None if host.contains("gitlab") => Err(CliError::new(format!(
+                None if host.is_some_and(|host| host.contains("gitlab")) => Err(CliError::new(format!(
                     "--pull-request: {} seems to be GitLab, which opens merge requests by push options: leave the flag out and give \
                      --push-branch B --push-option merge_request.create; for another forge write --pull-request=github or --pull-request=gitea",
                     remote.url
@@ -148,7 +148,8 @@ impl Typed<'_> {
                     "the secret '{name}' is not sent to another server: using flags, {TOKEN} or your own Git credentials"
                 )),
                 Some(secret) => {
-                    let token = secret.text("token")?.unwrap_or_default();
+                    let token = secret.text("token")?;
+                    let token = token.ok_or_else(|| format!("secret '{name}' has no token, for pull requests"))?;
                     let token = access::one_line(token.trim_end_matches(['\r', '\n']))
                         .map_err(|why| format!("secret '{name}': the value of token, for pull requests, {why}"))?;
                     return Ok(Some(Login::Token(token)));

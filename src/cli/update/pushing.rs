@@ -1,4 +1,4 @@
-//! A push: told before it is made, asked for where only a manifest says so to a person, and waited for when
+//! A push: reported before it is made, confirmed by a person if only a manifest asks for it, and waited for when
 //! the run is interrupted.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::args::{Output, Update};
 use crate::cli::console::say;
-use crate::cli::error::CliError;
+use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::progress;
 use crate::cli::words;
 use bumpwright_kustomize::tree::public_url;
@@ -21,7 +21,7 @@ use bumpwright_update::{Announce, AnnounceError, Announced, RemoteJob, interrupt
 pub(super) struct Pushes {
     /// Whether a push may be under way.
     begun: AtomicBool,
-    /// Whether each one is told of.
+    /// Whether each one is reported.
     tells: bool,
     /// Whether the next one is asked for. Held while the question is open, so that there is one at a time.
     asks: Mutex<bool>,
@@ -44,9 +44,9 @@ impl Pushes {
         self.begun.load(Ordering::SeqCst)
     }
 
-    /// Has the push of a job told of.
+    /// Has the push of a job reported.
     pub(super) fn attend(self: &Arc<Self>, job: &mut RemoteJob) {
-        job.edits.announce = Some(Arc::new(Push {
+        job.edits.hooks.announce = Some(Arc::new(Push {
             of: Arc::clone(self),
             url: job.url.clone(),
         }));
@@ -63,7 +63,8 @@ impl Pushes {
             let mut answer = String::new();
             stdin().lock().read_line(&mut answer).map(|_| answer)
         });
-        match answer.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        let answer = answer.at("cannot read the answer").hint("--push does not ask")?;
+        match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
             "a" | "all" => {
                 *asks = false;

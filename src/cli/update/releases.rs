@@ -1,5 +1,5 @@
-//! `--release-notes`: what images were built from, by their labels, and what their releases say, by the API of the forge
-//! of their source.
+//! `--release-notes`: what images were built from, by their labels, and what their releases say, by the API of the
+//! forge of their source.
 //!
 //! A label is what a stranger wrote: only the hosts of [`PUBLIC`] and those of `--release-notes-api` are asked.
 
@@ -35,7 +35,7 @@ const TOKENS: [&str; 2] = ["GH_TOKEN", "GITHUB_TOKEN"];
 /// The time limit of a request.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// `--release-notes-api`: `gitea=https://git.example.com/api/v1`.
+/// A value of `--release-notes-api`, as in `gitea=https://git.example.com/api/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleasesApi {
     kind: ForgeApi,
@@ -93,9 +93,9 @@ impl ReleaseNotes {
             return Ok(known.clone());
         }
         let (policy, repository) = self.described(image)?;
-        let found = self.images.batch().origin(&policy, &repository, tag)?;
-        self.origins.lock().insert(key, found.clone());
-        Ok(found)
+        let origin = self.images.batch().origin(&policy, &repository, tag)?;
+        self.origins.lock().insert(key, origin.clone());
+        Ok(origin)
     }
 
     /// The policy and repository that know the login, or plain ones of the image's name.
@@ -120,17 +120,17 @@ impl ReleaseNotes {
         };
         for tag in tags {
             let key = format!("{source} {tag}");
-            let known = self.releases.lock().get(&key).cloned();
-            let found = match known {
-                Some(known) => known,
+            let cached = self.releases.lock().get(&key).cloned();
+            let release = match cached {
+                Some(cached) => cached,
                 None => {
                     let found = forge.release(tag)?;
                     self.releases.lock().insert(key, found.clone());
                     found
                 }
             };
-            if found.is_some() {
-                return Ok(found);
+            if release.is_some() {
+                return Ok(release);
             }
         }
         Ok(None)
@@ -177,14 +177,14 @@ impl ReleaseNotes {
             new: image.new.to_owned(),
             ..ImageRelease::default()
         };
-        let mut told = |error: CliError| {
+        let mut report = |error: CliError| {
             let name = words::inline(image.image);
             notes.push(format!("releases of {name}: {}", words::printable(&error.to_string())));
         };
         let new = match self.origin(image, image.new) {
             Ok(new) => new,
             Err(error) => {
-                told(error);
+                report(error);
                 return release;
             }
         };
@@ -203,7 +203,7 @@ impl ReleaseNotes {
             Ok(Some(found)) => release.released(&found.url, &found.title, &found.text),
             Ok(None) => release,
             Err(error) => {
-                told(error);
+                report(error);
                 release
             }
         }
@@ -213,8 +213,8 @@ impl ReleaseNotes {
 impl Releases for ReleaseNotes {
     fn releases(&self, images: &[BumpedImage<'_>]) -> (Vec<ImageRelease>, Vec<String>) {
         let mut notes = Vec::new();
-        let found = images.iter().map(|image| self.of(image, &mut notes)).collect();
-        (found, notes)
+        let releases = images.iter().map(|image| self.of(image, &mut notes)).collect();
+        (releases, notes)
     }
 }
 

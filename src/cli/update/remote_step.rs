@@ -9,12 +9,13 @@ use super::typed::Typed;
 use crate::cli::access::Access;
 use crate::cli::access::{self, Known};
 use crate::cli::error::CliError;
-use crate::cli::own_servers::OwnServers;
+use crate::cli::own_servers::{OwnServers, origin};
 use crate::cli::places::Places;
 use crate::cli::words;
-use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation};
+use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation, Object};
 use bumpwright_connect as connect;
 use bumpwright_git::{Remote, RemoteUrl};
+use bumpwright_nearest::nearest;
 use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
 
 impl Typed<'_> {
@@ -68,6 +69,14 @@ impl Typed<'_> {
         })
     }
 
+    /// The GitRepositories of `-f`, as `namespace/name`.
+    fn repositories(&self) -> impl Iterator<Item = String> {
+        self.objects.documents().filter_map(|document| match &document.object {
+            Object::GitRepository(repository) => Some(repository.metadata.object_name().to_string()),
+            _ => None,
+        })
+    }
+
     fn try_automation(
         &self,
         automation: &ImageUpdateAutomation,
@@ -87,7 +96,9 @@ impl Typed<'_> {
         let repository = self.objects.git_repository(&source);
         let remote = self.remote(repository, url, notes).map_err(|e| match repository {
             None if url.is_none() => {
-                CliError::new(format!("{e}: GitRepository {source} is not among the manifests in -f"))
+                let error = CliError::new(format!("{e}: GitRepository {source} is not among the manifests in -f"));
+                let known: Vec<String> = self.repositories().collect();
+                error.meant(nearest(&source.to_string(), known.iter().map(String::as_str)))
             }
             None | Some(_) => e,
         })?;
@@ -128,8 +139,8 @@ impl Typed<'_> {
     ) -> Result<Remote, CliError> {
         match (repository, url) {
             (Some(repository), Some(url)) => {
-                let known = self.known(&self.args.access);
-                access::of_repository(url, repository, known, notes)
+                let context = self.known(&self.args.access);
+                access::of_repository(url, repository, context, notes)
             }
             (Some(repository), None) => {
                 let access = self.bound(repository, notes)?;
@@ -165,7 +176,7 @@ impl Typed<'_> {
         }
         notes.push(format!(
             "the credentials of flags or the environment are not sent to {}, which only a manifest names: {}; or give the repository as TARGET",
-            url.web().map(|web| web.origin().ascii_serialization()).unwrap_or_default(),
+            origin(&url),
             OwnServers::way_out(&url)
         ));
         Ok(access::without_login(access))
@@ -177,7 +188,7 @@ impl Typed<'_> {
             return Ok((Start::Branch(branch.clone()), None));
         }
         if reference.is_none() && !has_repository {
-            // Without a GitRepository there are no Flux defaults.
+            // Flux's defaults are those of a GitRepository.
             return Ok((Start::Default, None));
         }
         settings::start(reference).map_err(CliError::from)

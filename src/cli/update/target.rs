@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::error::{Attempt as _, CliError};
+use crate::cli::files::near_path;
 use crate::cli::words;
 use bumpwright_git::instead_of;
 
-/// A classified TARGET.
+/// What TARGET names: a Git URL, a folder or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A Git URL, to fetch from and push to.
@@ -22,7 +23,6 @@ pub enum Target {
 ///
 /// # Errors
 /// Any other text, in words for the user.
-/// Anything else, in words for the user.
 pub fn classify(text: &str) -> Result<Target, CliError> {
     if text.is_empty() {
         return Err(CliError::new("TARGET is empty")
@@ -40,7 +40,8 @@ pub fn classify(text: &str) -> Result<Target, CliError> {
         )));
     }
     if is_bare_repository(path) {
-        let absolute = std::path::absolute(path).at(&shown)?;
+        // One address of one repository, however its path is spelled.
+        let absolute = std::fs::canonicalize(path).at(&shown)?;
         // File names may contain characters with a meaning in URLs: `%`, `?`, `#`.
         let url = url::Url::from_file_path(&absolute).map_err(|()| CliError::new("not a local path").at(&shown))?;
         return Ok(Target::Remote(url.to_string()));
@@ -49,9 +50,12 @@ pub fn classify(text: &str) -> Result<Target, CliError> {
         Ok(meta) if meta.is_dir() => Ok(Target::Folder(path.to_owned())),
         Ok(meta) if meta.is_file() => Ok(Target::File(path.to_owned())),
         Ok(_) => Err(CliError::new("neither a folder nor a file").at(shown)),
-        Err(e) => Err(CliError::from(e)
-            .at(shown)
-            .hint("TARGET is a folder, a file, a bare repository, or a Git URL (scheme://… or host:path)")),
+        Err(error) => match near_path(path, &error) {
+            Some(near) => Err(CliError::from(error).at(shown).meant(Some(&words::public(&near)))),
+            None => Err(CliError::from(error)
+                .at(shown)
+                .hint("TARGET is a folder, a file, a bare repository, or a Git URL (scheme://… or host:path)")),
+        },
     }
 }
 
@@ -74,12 +78,12 @@ fn is_short(text: &str) -> bool {
 fn inside_git_folder(path: &Path) -> Option<PathBuf> {
     let real = std::fs::canonicalize(path).ok()?;
     let git = real.ancestors().find(|above| above.ends_with(".git"))?;
-    let config = std::fs::read_to_string(git.join("config")).unwrap_or_default();
+    let config = std::fs::read_to_string(git.join("config"));
     let bare = |line: &str| {
         line.split_once('=')
             .is_some_and(|(key, value)| key.trim() == "bare" && value.trim() == "true")
     };
-    if git == real && config.lines().any(bare) {
+    if git == real && config.is_ok_and(|config| config.lines().any(bare)) {
         return None;
     }
     git.parent().map(Path::to_owned)
@@ -145,6 +149,11 @@ mod tests {
         assert_eq!(classify(&name(&at("a.yaml"))).unwrap(), Target::File(at("a.yaml")));
         let bare = format!("file://{}", at("bare.git").display());
         assert_eq!(classify(&name(&at("bare.git"))).unwrap(), Target::Remote(bare));
+        std::fs::create_dir(at("x")).unwrap();
+        assert_eq!(
+            classify(&name(&at("x/../bare.git"))).unwrap(),
+            classify(&name(&at("bare.git"))).unwrap()
+        );
         let odd = at("100% #1?.git");
         std::fs::rename(at("bare.git"), &odd).unwrap();
         let Target::Remote(url) = classify(&name(&odd)).unwrap() else {

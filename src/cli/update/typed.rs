@@ -21,12 +21,20 @@ use bumpwright_connect::git::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_update::{Author, Policies, Refspec, Releases, Review, Verify};
 
+/// Where a policy that a marker names can be.
+const NO_POLICY: &str = "give its manifest with -f FILE|DIR, in the files of TARGET or in .bumpwright/ at its top, or the folder of its cluster with \
+    --fleet PATH";
+
+/// As [`NO_POLICY`], where clusters say which policies there are.
+const NOT_IN_FLEET: &str =
+    "the clusters of --fleet do not have it: add it to one of them, or give its manifest with -f FILE|DIR";
+
 /// Arguments with the contents of the files that they name.
 pub(super) struct Typed<'a> {
     pub(super) args: &'a Update,
     pub(super) objects: Objects,
     pub(super) policies: Arc<Policies>,
-    /// The policies of `--set` that are not among the manifests: only a marker says that they are there.
+    /// The policies of `--set` that are not among the manifests: only a marker shows that they exist.
     pub(super) set: BTreeSet<PolicyName>,
     /// The registries, unless offline.
     pub(super) images: Option<Arc<Images>>,
@@ -46,10 +54,22 @@ pub(super) struct Typed<'a> {
     pub(super) notes: Vec<String>,
 }
 
+/// That the files of `-f` have nothing to go by: without an automation, what is below the current folder would be edited.
+fn refuse_nothing(args: &Update, objects: &Objects) -> Result<(), CliError> {
+    if args.filenames.is_empty() || !objects.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<String> = args.filenames.iter().map(|path| path.display().to_string()).collect();
+    let none =
+        CliError::new("no ImagePolicy, ImageRepository, ImageUpdateAutomation, GitRepository or Secret is in it");
+    Err(none.at(format_args!("-f {}", files.join(", -f "))))
+}
+
 impl<'a> Typed<'a> {
     /// Reads the files that the arguments name, and opens the clusters of `--fleet` in TARGET.
     pub(super) fn read(args: &'a Update, places: &mut Places) -> Result<Self, CliError> {
         let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
+        refuse_nothing(args, &objects)?;
         let clusters = fleet::read(args, &objects, places)?;
         let objects = objects.overlay(clusters.objects);
         let labels: BTreeMap<_, _> = objects
@@ -57,9 +77,9 @@ impl<'a> Typed<'a> {
             .map(|(name, labels)| (name.clone(), labels.clone()))
             .collect();
         let policies = Policies::new(now(), !args.offline).with_labels(Arc::new(labels));
-        let mut policies = policies.with_unbuilt(clusters.unbuilt);
+        let mut policies = policies.with_unbuilt(clusters.unbuilt).with_way_out(NO_POLICY);
         if clusters.verify.is_some() {
-            policies = policies.complete();
+            policies = policies.complete().with_way_out(NOT_IN_FLEET);
         }
         for repository in objects.image_repositories() {
             policies.add_repository(repository);

@@ -34,10 +34,10 @@ const CONTROLLERS: [(&str, &[&str]); 5] = [
 /// The controllers whose leases are in the usual namespace or in this one, and what may not be read.
 pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>) -> (Vec<Controller>, Option<String>) {
     let namespaces: BTreeSet<&str> = [USUAL].into_iter().chain(namespace).collect();
-    let all = namespaces
+    let pairs = namespaces
         .into_iter()
         .flat_map(|namespace| CONTROLLERS.iter().map(move |one| (namespace, one)));
-    let read = all.map(|(namespace, (name, kinds))| async move {
+    let read = pairs.map(|(namespace, (name, kinds))| async move {
         let lease = ObjectName::new(namespace, lease_name(name, None));
         let leadership = holder(cluster, &lease).await?;
         Ok::<_, ClusterError>(leadership.map(|leadership| Controller {

@@ -6,6 +6,7 @@ use bumpwright_kube::{
     IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY,
 };
 use bumpwright_nearest::nearest;
+use bumpwright_text::{Cuts, Parts};
 
 /// A kind with its spellings besides its name and its plural; those of flux have two words.
 struct Spelled {
@@ -68,7 +69,7 @@ const KINDS: [Spelled; 11] = [
     },
 ];
 
-/// All kinds that are looked at.
+/// All kinds that views read.
 pub(in crate::cli) fn all() -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().map(|spelled| spelled.kind)
 }
@@ -97,7 +98,7 @@ pub(in crate::cli) struct Typed {
 /// Reads objects as typed.
 ///
 /// # Errors
-/// There is no such kind.
+/// The kind is unknown.
 pub(in crate::cli) fn typed(words: &[String]) -> Result<Typed, CliError> {
     let [first, rest @ ..] = words else {
         return Err(CliError::new("no kind is given"));
@@ -108,12 +109,12 @@ pub(in crate::cli) fn typed(words: &[String]) -> Result<Typed, CliError> {
             Ok((kind_of(kind)?, named_object(name, word)?))
         });
         let objects: Vec<_> = objects.collect::<Result<_, CliError>>()?;
-        let kind = kind_of(first.split('/').next().unwrap_or_default())?;
+        let kind = kind_of(first.before('/'))?;
         return Ok(Typed { kind, objects });
     }
     let two = rest.first().and_then(|second| find(&format!("{first} {second}")));
     let (kind, names) = match two {
-        Some(kind) => (kind, rest.get(1..).unwrap_or_default()),
+        Some(kind) => (kind, rest.tail(1)),
         None => (kind_of(first)?, rest),
     };
     Ok(Typed {
@@ -133,18 +134,18 @@ fn named_object(name: &str, word: &str) -> Result<String, CliError> {
 /// The kind that a word means.
 ///
 /// # Errors
-/// There is none.
+/// The word does not name a kind.
 pub(in crate::cli) fn kind_of(word: &str) -> Result<&'static Kind, CliError> {
     find(word).ok_or_else(|| {
-        let known: Vec<String> = all()
+        let known_words: Vec<String> = all()
             .flat_map(|kind| [kind.kind.to_lowercase(), kind.plural.to_owned()])
             .collect();
-        let near = nearest(&word.to_lowercase(), known.iter().map(String::as_str));
+        let near = nearest(&word.to_lowercase(), known_words.iter().map(String::as_str));
         if near.is_some() {
             return CliError::new(format!("there is no kind {word:?}")).meant(near);
         }
-        let all: Vec<String> = all().map(|kind| kind.kind.to_lowercase()).collect();
-        CliError::new(format!("there is no kind {word:?}: {}", all.join(", ")))
+        let names: Vec<String> = all().map(|kind| kind.kind.to_lowercase()).collect();
+        CliError::new(format!("there is no kind {word:?}: {}", names.join(", ")))
     })
 }
 

@@ -1,4 +1,4 @@
-//! All objects that are looked at, read from the cluster.
+//! All objects of the views, read from the cluster.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,10 +15,8 @@ use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
 use bumpwright_overview::{Facts, Id, Overview, World};
 use bumpwright_ui::uses;
 
-/// kubectl's annotation.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What was read.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Seen {
     pub world: World,
@@ -44,19 +42,19 @@ enum Listed {
 /// other namespaces, so they are read too where the reader may.
 ///
 /// # Errors
-/// None of the kinds is there, or may be read; or another error of the server.
+/// No kind is installed, or none may be read; or another error of the server.
 pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, CliError> {
-    let mut seen = objects(cluster, namespace).await?;
-    let told: BTreeSet<&str> = seen.listed.iter().map(|(kind, ..)| kind.kind).collect();
-    match events::of_kinds(cluster, namespace, &told).await {
-        Ok(events) => seen.world.events = events,
-        Err(error) if error.is_forbidden() => seen.notes.push(format!("events are left out: {error}")),
+    let mut state = objects(cluster, namespace).await?;
+    let kinds: BTreeSet<&str> = state.listed.iter().map(|(kind, ..)| kind.kind).collect();
+    match events::of_kinds(cluster, namespace, &kinds).await {
+        Ok(events) => state.world.events = events,
+        Err(error) if error.is_forbidden() => state.notes.push(format!("events are left out: {error}")),
         Err(error) => return Err(error.into()),
     }
     let (controllers, unread) = controllers::read(cluster, namespace).await;
-    seen.world.controllers = controllers;
-    seen.notes.extend(unread);
-    Ok(seen)
+    state.world.controllers = controllers;
+    state.notes.extend(unread);
+    Ok(state)
 }
 
 /// As [`read`], without events.
@@ -174,14 +172,14 @@ impl Reader<'_> {
         T: Default + DeserializeOwned,
     {
         let put = |read: Result<Facts<S, T>, serde_json::Error>| {
-            let mut seen = self.seen.borrow_mut();
+            let mut state = self.seen.borrow_mut();
             match read {
                 Ok(mut facts) => {
                     // The whole object once more.
                     facts.metadata.annotations.0.remove(LAST_APPLIED);
-                    keep(&mut seen.world, facts.metadata.id(), facts);
+                    keep(&mut state.world, facts.metadata.id(), facts);
                 }
-                Err(error) => seen.notes.push(format!("a {} is left out: {error}", self.kind.kind)),
+                Err(error) => state.notes.push(format!("a {} is left out: {error}", self.kind.kind)),
             }
         };
         self.cluster.list_each(resource, (namespace, ""), put).await

@@ -1,9 +1,12 @@
 //! Tables as kubectl prints them: columns three spaces apart, the last one as long as it is, or as
 //! the terminal is wide.
 
+use std::fmt::Display;
+
 use anstyle::Style;
 
 use crate::cli::words;
+use bumpwright_text::between;
 
 const GAP: usize = 3;
 /// What an empty cell has.
@@ -23,6 +26,11 @@ impl Cell {
     /// Text from a cluster, made safe for a terminal, in one line.
     pub(in crate::cli) fn new(text: impl AsRef<str>) -> Self {
         Self::styled(text, Style::new())
+    }
+
+    /// The same; nothing without a value.
+    pub(in crate::cli) fn maybe(value: Option<impl Display>) -> Self {
+        Self::new(between("", value, "").to_string())
     }
 
     /// The same with a colour. Colours are always included: the output stream removes them.
@@ -49,8 +57,7 @@ impl Table {
         let columns = self.headings.iter().enumerate();
         let width = |(column, heading): (usize, &&str)| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            let longest = cells.map(|cell| wide(&cell.text)).max().unwrap_or_default();
-            longest.max(heading.len())
+            cells.map(|cell| wide(&cell.text)).fold(heading.len(), usize::max)
         };
         columns.map(width).collect()
     }

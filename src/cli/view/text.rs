@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::table::Cell;
 use bumpwright_overview::{Readiness, Stage, State};
+use bumpwright_text::Excerpt;
 
 pub(in crate::cli) const BOLD: Style = Style::new().bold();
 pub(in crate::cli) const DIM: Style = Style::new().dimmed();
@@ -73,8 +74,7 @@ pub(in crate::cli) fn short(text: &str) -> String {
 
 /// The first line of a message, with short hashes; with the next one where it announces that.
 pub(in crate::cli) fn first_line(message: &str) -> String {
-    let mut lines = message.lines();
-    match (lines.next().unwrap_or_default(), lines.next()) {
+    match (message.first_line(), message.lines().nth(1)) {
         (first, Some(next)) if first.ends_with(':') => short(&format!("{first} {next}")),
         (first, _) => short(first),
     }

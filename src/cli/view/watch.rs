@@ -1,4 +1,4 @@
-//! Waits for changes of the objects that are looked at.
+//! Waits for changes of the objects of a view.
 
 use std::sync::Arc;
 use std::time::Duration;

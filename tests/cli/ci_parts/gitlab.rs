@@ -7,7 +7,7 @@ use bumpwright_testkit::cli::Ran;
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
-use bumpwright_testkit::repo::Repo;
+use bumpwright_testkit::repo::{self, Repo};
 use bumpwright_testkit::stub_http::{StubHttp, forward};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -216,6 +216,14 @@ fn note_api(below: &str, request: &Request, notes: &mut Vec<Comment>) -> Reply {
     }
 }
 
+/// A cluster that applies the folder `apps`.
+const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\n\
+    spec: {interval: 5m, url: 'https://gitlab.example.com/group/app', ref: {branch: main}}\n---\n\
+    apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: fleet, namespace: flux-system}\n\
+    spec: {interval: 10m, sourceRef: {kind: GitRepository, name: fleet}, path: './clusters/a b', prune: true}\n---\n\
+    apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: db, namespace: flux-system}\n\
+    spec: {interval: 10m, sourceRef: {kind: GitRepository, name: fleet}, path: ./apps, prune: true}\n";
+
 const NOTES: (&str, &str) = ("BUMPWRIGHT_GITLAB_TOKEN", TOKEN);
 
 #[test]
@@ -272,6 +280,52 @@ fn a_check_keeps_one_note_and_fails_as_its_inputs_say() {
     assert!(project.notes.lock().is_empty());
 }
 
+/// What a merge request does to clusters, in one note beside the one of the check.
+#[test]
+fn a_review_keeps_one_note_of_its_own() {
+    if !equipped() {
+        return;
+    }
+    let project = Project::new("oauth2");
+    let bench = &project.machine.bench;
+    let git = |arguments: &[&str]| repo::run_text(repo::git(&bench.dir).args(arguments));
+    let claim = |size: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: data, namespace: db}}\nspec:\n  accessModes: [ReadWriteOnce]\n  \
+             resources: {{requests: {{storage: {size}}}}}\n"
+        );
+        bench.write("apps/claim.yaml", text);
+        git(&["add", "apps"]);
+        git(&["commit", "-qm", size]);
+    };
+    git(&["init", "-q", "-b", "main"]);
+    bench.write("clusters/a b/sync.yaml", SYNC);
+    git(&["add", "clusters"]);
+    claim("10Gi");
+    let base = git(&["rev-parse", "HEAD"]);
+    let since = ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base.as_str());
+    let entries = ("entries", json!("clusters/*"));
+    let quiet = project.run("bumpwright-review", std::slice::from_ref(&entries), &[NOTES, since]);
+    assert_eq!(quiet.code, 0, "{}{}", quiet.out, quiet.err);
+    assert!(project.notes.lock().is_empty());
+    claim("8Gi");
+    for (fail_on, code) in [("error", 1), ("never", 0)] {
+        let with = [entries.clone(), ("fail-on", json!(fail_on))];
+        let ran = project.run("bumpwright-review", &with, &[NOTES, since]);
+        assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
+        let notes = project.notes.lock();
+        assert_eq!(notes.len(), 1);
+        let body = &notes[0].body;
+        assert!(
+            body.starts_with("<!-- bumpwright:review -->\n") && body.contains("claims can only grow"),
+            "{body}"
+        );
+    }
+    let usage = project.run("bumpwright-review", &[("fail-on", json!("all"))], &[NOTES, since]);
+    assert_eq!(usage.code, 2, "{}{}", usage.out, usage.err);
+    assert!(!project.machine.arguments().contains(TOKEN));
+}
+
 #[test]
 fn a_bump_asks_for_one_merge_request() {
     if !equipped() {
@@ -325,9 +379,12 @@ fn inputs_are_no_commands_and_releases_are_checked() {
         "target-branch",
         "author",
         "version",
+        "entries",
+        "fail-on",
+        "review-arguments",
     ] {
         let project = Project::new("oauth2");
-        for job in ["bumpwright-check", "bumpwright-bump"] {
+        for job in ["bumpwright-check", "bumpwright-bump", "bumpwright-review"] {
             project.run(job, &[(input, json!(hostile))], &[NOTES]);
         }
         assert!(!project.machine.bench.path("pwned").exists(), "{input}");

@@ -13,7 +13,7 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION, condition_of};
+use bumpwright_testkit::world::{AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION, condition_of};
 use serde_json::{Value as Json, json};
 
 const FAILED: &str = "state.bumpwright.dev/failed-versions";
@@ -245,6 +245,27 @@ fn reports_only_unless_asked() {
         let has = bumpwright_testkit::world::condition_of(&automation, "RolledOut").is_some();
         !has && automation["metadata"]["annotations"].get(RECORD).is_none()
     });
+}
+
+/// Somebody has changed the record: an event says that it is forgotten, and the next commit is followed as any other.
+#[test]
+fn a_record_that_cannot_be_read_is_reported() {
+    let Some(fleet) = Fleet::start("rollout-damaged", Applier::Ours, &revert()) else {
+        return;
+    };
+    let damaged = json!({RECORD: "{", "reconcile.fluxcd.io/requestedAt": "now"});
+    fleet
+        .world
+        .patch(AUTOMATION, "all", &json!({"metadata": {"annotations": damaged}}));
+    until("an event tells of it", || {
+        let events = fleet.world.list(EVENT);
+        events.iter().any(|event| {
+            let message = event["message"].as_str().unwrap();
+            event["reason"] == "InvalidAnnotation" && message.contains(RECORD)
+        })
+    });
+    fleet.choose("web", "1.1.0");
+    fleet.rolled_out("True", "is healthy in 1 Kustomization");
 }
 
 /// Killed at any time between choice and end, many times.

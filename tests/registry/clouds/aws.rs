@@ -314,6 +314,12 @@ fn credentials_of_a_machine() {
         "{said}"
     );
     assert!(said.ends_with("answered 401: no token"), "{said}");
+    let garbled = ec2(|request| (request.method == "PUT").then(|| Reply::bytes(200, "text/plain", vec![0xff])));
+    let said = of(&garbled, &[("AWS_EC2_METADATA_V1_DISABLED", "true")]).unwrap_err();
+    assert!(
+        said.contains("EC2 metadata returned a token that is not text"),
+        "{said}"
+    );
     let bare = ec2(|request| request.path.ends_with("credentials/").then(|| Reply::text(404, "")));
     assert!(of(&bare, &[]).unwrap_err().contains("the machine has no IAM role"));
     let failed = json!({"Code": "AssumeRoleUnauthorizedAccess", "Message": "EC2 cannot assume the role"});

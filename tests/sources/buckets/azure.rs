@@ -105,6 +105,19 @@ fn a_container_is_indexed_and_fetched_with_the_accounts_key() {
     );
 }
 
+/// Without one, nobody would see that the blob changes.
+#[test]
+fn a_blob_without_an_etag_is_refused() {
+    let server = StubHttp::start(|request| match request.target.as_str() {
+        "/podinfo/z" => Reply::text(200, "y"),
+        _ => azure(request),
+    });
+    let bucket = open(&with(&server, &[("accountKey", ACCOUNT_KEY)]));
+    let mut index = Index::of(&bucket, "", |_| false, Limits::default(), soon()).unwrap();
+    let error = fetched(&bucket, &mut index, Limits::default()).unwrap_err().to_string();
+    assert!(error.ends_with("the answer for \"z\" has no ETag"), "{error}");
+}
+
 #[test]
 fn a_shared_access_signature_is_part_of_each_address_and_of_no_error() {
     let server = StubHttp::start(|request| match request.parameter("sig").as_deref() {

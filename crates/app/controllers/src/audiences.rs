@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bumpwright_text::Cuts;
 use serde_json::Value;
 
 /// Audiences of the token services of AWS, Azure and Google.
@@ -42,7 +43,7 @@ pub(crate) fn is_kept(audience: &str, taken: &[String]) -> bool {
     };
     let audience = plain(audience);
     let host = audience.split_once("://").map_or(audience.as_str(), |(_, rest)| rest);
-    let host = host.split(['/', ':']).next().unwrap_or_default();
+    let host = host.before(['/', ':']);
     let inside =
         [API_SERVER, "kubernetes.default", "kubernetes"].contains(&host) || host.starts_with(&format!("{API_SERVER}."));
     inside || CLOUDS.iter().any(|cloud| audience.contains(cloud)) || taken.iter().any(|one| plain(one) == audience)

@@ -10,7 +10,7 @@ use super::start_error::StartError;
 use crate::parts::Parts;
 use bumpwright_kube::{Cluster, Connect, Pace, Scope};
 use bumpwright_runtime::{Log, Recorder, Server};
-use bumpwright_ui::{Auth, Fields, Start, TagReader, UiSettings, Watches, serve};
+use bumpwright_ui::{Auth, Fields, RequestReader, Start, TagReader, UiSettings, Watches, serve};
 
 /// Requests for pages: a person's rights may take hundreds of questions. They wait for each other, never
 /// for those of reconciliations.
@@ -59,6 +59,10 @@ pub(super) async fn browser(
             .clone()
             .map(|fields| -> Fields { Box::new(move || fields.by_policy()) }),
         differences: Some(differences(Arc::clone(&parts.mirrors))),
+        requests: parts
+            .requests
+            .clone()
+            .map(|book| -> RequestReader { Box::new(move || book.requests()) }),
         announce: Box::new(move |event| recorder.record(event)),
         log,
     };

@@ -1,6 +1,7 @@
 //! Secrets and ConfigMaps that objects refer to: read on demand, or from watches
 //! with the gate `CacheSecretsAndConfigMaps`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::settings::Settings;
@@ -47,13 +48,11 @@ impl Configs {
     /// # Errors
     /// As [`Cluster::read`].
     pub(crate) async fn secret(&self, name: &ObjectName) -> Result<Secret, ClusterError> {
-        let known = self.known.as_ref().map(|known| &known.secrets);
-        let object = self.get(known, &SECRET, name).await?;
-        object.read(&SECRET).map_err(|error| ClusterError::Unreadable {
-            kind: SECRET.kind,
-            name: name.clone(),
-            error: error.to_string(),
-        })
+        let cache = self.known.as_ref().map(|known| &known.secrets);
+        let object = self.get(cache, &SECRET, name).await?;
+        object
+            .read(&SECRET)
+            .map_err(|error| unreadable(&SECRET, name, error.to_string()))
     }
 
     /// A ConfigMap.
@@ -61,12 +60,23 @@ impl Configs {
     /// # Errors
     /// As [`Cluster::get`].
     pub(crate) async fn config_map(&self, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
-        let known = self.known.as_ref().map(|known| &known.config_maps);
-        self.get(known, &CONFIG_MAP, name).await
+        let cache = self.known.as_ref().map(|known| &known.config_maps);
+        self.get(cache, &CONFIG_MAP, name).await
     }
 
-    /// Objects that the watch lacks, because it is not there yet or they are elsewhere, too large or not watched, are
-    /// read from the API server.
+    /// The data of a ConfigMap.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`], and [`ClusterError::Unreadable`] for values that are not texts.
+    pub(crate) async fn data(&self, name: &ObjectName) -> Result<BTreeMap<String, String>, ClusterError> {
+        let object = self.config_map(name).await?;
+        let data: Result<Option<BTreeMap<_, _>>, _> = serde_json::from_value(object.field("data"));
+        let data = data.map_err(|error| unreadable(&CONFIG_MAP, name, format!("data: {error}")))?;
+        Ok(data.into_iter().flatten().collect())
+    }
+
+    /// Objects that the watch does not have (not listed yet, elsewhere, too large or not watched) are read from the API
+    /// server.
     async fn get(
         &self,
         known: Option<&Arc<Cache>>,
@@ -78,4 +88,9 @@ impl Configs {
             None => self.cluster.get(kind, name).await.map(Arc::new),
         }
     }
+}
+
+fn unreadable(kind: &Kind, name: &ObjectName, error: String) -> ClusterError {
+    let (kind, name) = (kind.kind, name.clone());
+    ClusterError::Unreadable { kind, name, error }
 }

@@ -41,10 +41,8 @@ impl MirrorUses {
 
     /// The mirrors that an object uses.
     pub(crate) fn of(&self, owner: &Owner) -> Vec<String> {
-        let mirrors = self.owners.get(owner);
-        mirrors
-            .map(|mirrors| mirrors.keys().cloned().collect())
-            .unwrap_or_default()
+        let mirrors = self.owners.get(owner).into_iter();
+        mirrors.flat_map(BTreeMap::keys).cloned().collect()
     }
 
     /// Removes a deleted object.
@@ -57,7 +55,6 @@ impl MirrorUses {
         self.sizes.insert(mirror.to_owned(), bytes);
     }
 
-    /// Removes a mirror.
     pub(crate) fn removed(&mut self, mirror: &str) {
         self.sizes.remove(mirror);
     }
@@ -105,7 +102,7 @@ impl MirrorUses {
             return Some(nobodys.clone());
         }
         for (mirror, (_, namespaces)) in &last {
-            let size = sizes.get(*mirror).copied().unwrap_or_default();
+            let Some(size) = sizes.get(*mirror) else { continue };
             for namespace in namespaces {
                 *of_namespaces.entry(namespace).or_default() += size;
             }

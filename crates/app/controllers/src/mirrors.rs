@@ -25,7 +25,6 @@ use bumpwright_update::{Index, Lanes, Place};
 /// megabyte and its index; opening it is quick.
 const MOST: usize = 8;
 
-/// The open mirrors.
 #[derive(Debug)]
 pub(crate) struct Mirrors {
     folder: PathBuf,
@@ -133,8 +132,8 @@ impl Mirrors {
     pub(crate) fn look(&self, owner: &Owner, until: Deadline) -> Vec<Objects> {
         let used = self.uses.lock().of(owner);
         let budget = self.fetches.of(&owner.name.namespace);
-        let there = used.iter().filter(|name| self.folder.join(name).is_dir());
-        let looked = there.filter_map(|name| {
+        let existing = used.iter().filter(|name| self.folder.join(name).is_dir());
+        let looked = existing.filter_map(|name| {
             let opened = self.opened(name).ok()?;
             opened.mirror.look(&budget, until).ok()?
         });
@@ -201,8 +200,8 @@ impl Mirrors {
 
     /// Removes unused mirrors, including those of earlier processes.
     pub(crate) fn tidy(&self) {
-        let there: BTreeSet<String> = mirrors_in(&self.folder).into_iter().collect();
-        let going = self.uses.lock().unused(&there, Instant::now());
+        let on_disk: BTreeSet<String> = mirrors_in(&self.folder).into_iter().collect();
+        let going = self.uses.lock().unused(&on_disk, Instant::now());
         self.remove(going);
     }
 

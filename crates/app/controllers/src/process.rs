@@ -145,6 +145,11 @@ fn parts(
         scanner: Arc::new(Scanner::within(Missing::Refused, options)),
         tags: Arc::new(tags),
         fields: settings.ui.as_ref().map(|_| Arc::default()),
+        requests: settings
+            .ui
+            .as_ref()
+            .filter(|_| settings.kinds.reviews)
+            .map(|_| Arc::default()),
         mirrors: Arc::new(Mirrors::new(
             &settings.storage,
             settings.gates.shallow,

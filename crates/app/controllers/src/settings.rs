@@ -20,7 +20,6 @@ pub struct Settings {
     pub kinds: Kinds,
     /// The folder for mirrors and tags.
     pub storage: PathBuf,
-    /// The watched objects.
     pub scope: Scope,
     /// Concurrent reconciliations per kind.
     pub concurrent: usize,
@@ -32,7 +31,6 @@ pub struct Settings {
     pub jitter: u8,
     /// Whether references to other namespaces are allowed.
     pub no_cross_namespace_refs: bool,
-    /// Feature gates.
     pub gates: Gates,
     /// The ServiceAccount of objects that name none, for identities at clouds (`--default-workload-service-account`).
     pub default_account: Option<String>,
@@ -55,13 +53,11 @@ pub struct Settings {
     /// Limit on the disk space of scanned tags, in bytes.
     pub tags_size: u64,
     pub builds: Budgets,
-    /// Webhooks, if enabled.
     pub webhooks: Option<WebhookSettings>,
     /// The browser's view, if enabled.
     pub ui: Option<UiSettings>,
     /// Artifacts; None when no source is reconciled.
     pub artifacts: Option<ArtifactSettings>,
-    /// Kustomizations.
     pub kustomize: KustomizeSettings,
     /// The address of the events receiver.
     pub events: Option<String>,
@@ -83,7 +79,7 @@ impl Settings {
     }
 }
 
-/// Settings of webhooks.
+/// Where webhooks are received, and the tokens that prove them.
 #[derive(Clone, Debug)]
 pub struct WebhookSettings {
     pub address: ListenAddress,
@@ -91,7 +87,7 @@ pub struct WebhookSettings {
     pub secret: ObjectName,
 }
 
-/// Settings of artifacts.
+/// Where artifacts are stored and served, and for how long.
 #[derive(Clone, Debug)]
 pub struct ArtifactSettings {
     /// The address to listen at (`--storage-addr`).
@@ -117,7 +113,7 @@ pub struct ArtifactHosts {
     pub source_watcher: Option<String>,
 }
 
-/// Settings of Kustomizations.
+/// How Kustomizations are built, applied and waited for.
 #[derive(Clone, Debug, Default)]
 pub struct KustomizeSettings {
     /// Concurrent requests per Kustomization (`--concurrent-ssa`).
@@ -154,7 +150,7 @@ pub struct KustomizeSettings {
     pub kubeconfig_insecure: bool,
 }
 
-/// Leader election.
+/// The leader election among processes, as in Flux's controllers.
 #[derive(Clone, Debug)]
 pub struct Election {
     /// The namespace of the leases.
@@ -210,7 +206,6 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// None of them.
     pub const NONE: Self = Self {
         reflector: false,
         automation: false,

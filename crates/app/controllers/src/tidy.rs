@@ -126,12 +126,12 @@ pub(crate) async fn tidy(kept: Tidied) {
         if with_mirrors {
             next = Instant::now() + TIDY;
         }
-        let kept = kept.clone();
+        let folders = kept.clone();
         let work = move || {
             if with_mirrors {
-                kept.mirrors.tidy();
+                folders.mirrors.tidy();
             }
-            kept.tidy();
+            folders.tidy();
         };
         // Failures are retried by the next cleanup.
         let _ = blocking::run(work).await;

@@ -36,8 +36,8 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
                 Some(taken) => taken,
                 None => {
                     let token = issued(&[], None)?;
-                    let found = audiences_of(&token).ok_or(TokenRefusal::UnknownAudiences)?;
-                    taken.get_or_init(|| found)
+                    let audiences = audiences_of(&token).ok_or(TokenRefusal::UnknownAudiences)?;
+                    taken.get_or_init(|| audiences)
                 }
             };
             if let Some(audience) = request.audiences.iter().find(|audience| is_kept(audience, taken)) {

@@ -1,6 +1,7 @@
 //! A forge: repositories behind the real `git http-backend`, and the API of pull requests
 //! as documented by GitHub and Gitea. Invalid requests are refused.
 
+mod gitlab;
 mod reviews;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::program::reply::Reply;
 use crate::server::git_http::GitHttp;
 use crate::server::http_server::Request;
 use crate::server::stub_http::{StubHttp, forward};
+pub use gitlab::{GitLab, PROJECT};
 use reviews::Reviews;
 pub use reviews::{ACCOUNT, Comment, CommitStatus};
 
@@ -135,14 +137,7 @@ impl Forge {
 
     /// Somebody comments.
     pub fn comment(&self, number: usize, author: &str, body: &str) {
-        let comments = &mut self.state.lock().reviews.comments;
-        comments.push(Comment {
-            id: comments.len() + 1,
-            number,
-            author: author.to_owned(),
-            body: body.to_owned(),
-            edits: 0,
-        });
+        self.state.lock().reviews.add_comment(number, author, body);
     }
 
     /// Changes the newest pull request, as people do in the browser.

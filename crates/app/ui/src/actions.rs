@@ -177,16 +177,16 @@ fn approved(kustomization: &Object) -> Result<Value, NotDone> {
 /// Without a version that failed, or without all of them.
 fn released(policy: &Object, version: &str) -> Result<Value, NotDone> {
     let held = FailedVersions::of(&policy.annotations);
-    let kept = match version {
+    let remaining = match version {
         "" => FailedVersions::default(),
         version => held.without(&[version.to_owned()]),
     };
-    if kept == held {
+    if remaining == held {
         return Err(NotDone::new(StatusCode::CONFLICT, "nothing is held any more"));
     }
     Ok(json!({"metadata": {
         "resourceVersion": policy.resource_version,
-        "annotations": {FAILED_VERSIONS: kept.text()},
+        "annotations": {FAILED_VERSIONS: remaining.text()},
     }}))
 }
 

@@ -7,8 +7,8 @@ use url::form_urlencoded;
 use zeroize::Zeroizing;
 
 use bumpwright_pages::Route;
+use bumpwright_text::Cuts;
 
-/// A request.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) method: Method,
@@ -27,7 +27,7 @@ impl Call {
         let target = head.uri.path_and_query().map(|target| target.as_str()).unwrap_or("/");
         Self {
             target: target.to_owned(),
-            query: head.uri.query().unwrap_or_default().to_owned(),
+            query: head.uri.query().unwrap_or("").to_owned(),
             route: Route::parse(head.uri.path()),
             method: head.method,
             headers: head.headers,
@@ -46,17 +46,12 @@ impl Call {
 
     /// A field of the form that was sent; empty if absent.
     pub(super) fn field(&self, name: &str) -> Zeroizing<String> {
-        let mut pairs = form_urlencoded::parse(&self.body);
-        let found = pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()));
-        Zeroizing::new(found.unwrap_or_default())
+        Zeroizing::new(first(&self.body, name))
     }
 
     /// A parameter of the query; empty if absent.
     pub(super) fn parameter(&self, name: &str) -> String {
-        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
-        pairs
-            .find_map(|(key, value)| (key == name).then(|| value.into_owned()))
-            .unwrap_or_default()
+        first(self.query.as_bytes(), name)
     }
 
     /// Whether the client reads gzip.
@@ -77,9 +72,9 @@ impl Call {
 
     /// Whether the client has this version already.
     pub(super) fn has(&self, tag: &str) -> bool {
-        let text = |value: &http::HeaderValue| value.to_str().map(str::to_owned).ok();
-        let tags = self.headers.get(IF_NONE_MATCH).and_then(text).unwrap_or_default();
-        tags.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+        let tags = self.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+        let mut tags = tags.into_iter().flat_map(|tags| tags.split(','));
+        tags.any(|one| one.trim().trim_start_matches("W/") == tag)
     }
 
     /// Whether it was sent by HTTPS, as a proxy says.
@@ -88,8 +83,8 @@ impl Call {
             .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
     }
 
-    /// Whether a page of ours has sent it, as far as the browser tells. What is no browser tells nothing. A proxy may
-    /// send another `Host` than its own, and says so; a page of another site can say nothing of that kind.
+    /// Whether a page of ours has sent it, according to the browser's headers; other clients do not set them. A proxy
+    /// may send another `Host` and then names the original one; a page of another site cannot set that header.
     pub(super) fn is_from_here(&self) -> bool {
         let hosts = [HOST.as_str(), "x-forwarded-host"]
             .into_iter()
@@ -113,10 +108,16 @@ impl Call {
     }
 }
 
+/// The first value of a name in the pairs of a form or of a query; empty if absent.
+fn first(pairs: &[u8], name: &str) -> String {
+    let mut values = form_urlencoded::parse(pairs).filter(|(key, _)| key == name);
+    values.next().map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
 fn is_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+        Some(rest) => rest.before(']'),
+        None => host.before(':'),
     };
     let is_loopback = |ip: std::net::IpAddr| ip.is_loopback();
     name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)

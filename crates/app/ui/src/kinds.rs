@@ -5,7 +5,7 @@ use bumpwright_kube::{
     IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY,
 };
 
-/// The kinds that are looked at.
+/// The kinds that pages show.
 pub(super) static KINDS: [&Kind; 11] = [
     &IMAGE_POLICY,
     &IMAGE_REPOSITORY,
@@ -22,6 +22,6 @@ pub(super) static KINDS: [&Kind; 11] = [
 
 /// The kind of a name, with that of events.
 pub(super) fn named(name: &str) -> Option<&'static Kind> {
-    let all = KINDS.into_iter().chain([&EVENT]);
-    all.into_iter().find(|kind| kind.kind == name)
+    let kinds = KINDS.into_iter().chain([&EVENT]);
+    kinds.into_iter().find(|kind| kind.kind == name)
 }

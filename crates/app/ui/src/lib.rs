@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Data flows one way: nothing that renders can reach the snapshot. The model is `bumpwright_overview`, the HTML
-//! `bumpwright_pages`. While nobody looks there are no watches, no snapshot and no views.
+//! `bumpwright_pages`. While nobody looks, nothing is watched and no snapshot or view is kept.
 
 mod actions;
 mod auth;
@@ -28,6 +28,7 @@ mod watches;
 
 pub use auth::{Auth, ProxyAuth, ProxyAuthError};
 pub use page::history::{Differences, NoDifference};
+pub use page::requests::{RequestReader, Requests};
 pub use page::tags::TagReader;
 pub use server::{Start, serve};
 pub use settings::UiSettings;

@@ -29,7 +29,6 @@ const BEAT: Duration = Duration::from_secs(15);
 /// Changes that follow each other so closely are one.
 const GATHER: Duration = Duration::from_millis(1000);
 
-/// Begins a stream.
 pub(super) fn stream(ui: &Arc<Ui>, call: &Call, person: Person) -> Response<Body> {
     let Some(share) = ui.streams.take(person.party()) else {
         let mut refused = reply::text(
@@ -54,15 +53,15 @@ pub(super) fn stream(ui: &Arc<Ui>, call: &Call, person: Person) -> Response<Body
 /// What the client knows: the last message before the connection broke, else the page itself, after which
 /// something may have changed.
 fn last_seen(call: &Call) -> Option<String> {
-    let told = call.headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let seen = told.map_or_else(|| call.parameter("seen"), str::to_owned);
-    (!seen.is_empty()).then_some(seen)
+    let header = call.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let id = header.map_or_else(|| call.parameter("seen"), str::to_owned);
+    (!id.is_empty()).then_some(id)
 }
 
 struct Stream {
     ui: Arc<Ui>,
     headers: HeaderMap,
-    /// The mark of the view that the client was told of.
+    /// The mark of the view that the client has.
     last: Option<String>,
     send: mpsc::Sender<Bytes>,
     _share: Share,

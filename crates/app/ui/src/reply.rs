@@ -65,7 +65,6 @@ pub(super) fn asset(call: &Call, media_type: &'static str, text: &'static str, p
     response
 }
 
-/// Server-sent events.
 pub(super) fn events(body: Body) -> Response<Body> {
     let mut response = secured(Response::new(body));
     put(&mut response, CONTENT_TYPE, "text/event-stream");
@@ -75,13 +74,11 @@ pub(super) fn events(body: Body) -> Response<Body> {
     response
 }
 
-/// With a cookie.
 pub(super) fn with_cookie(mut response: Response<Body>, cookie: &str) -> Response<Body> {
     put(&mut response, SET_COOKIE, cookie);
     response
 }
 
-/// Adds a header.
 pub(super) fn put(response: &mut Response<Body>, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);

@@ -99,20 +99,20 @@ impl Rights {
         // Not cut off with the page that waits for it.
         let asking = tokio::spawn(async move { asked.ask_all(&cluster, &user, &wanted).await });
         let is_complete = tokio::time::timeout(PATIENCE, asking).await.is_ok();
-        let known = answers.known.lock();
+        let known_answers = answers.known.lock();
         let is_allowed = |(kind, namespace): &Place| {
-            let allowed = |namespace: &str| allowed(&known, &(*kind, namespace.to_owned())) == Some(true);
+            let allowed = |namespace: &str| allowed(&known_answers, &(*kind, namespace.to_owned())) == Some(true);
             allowed("") || allowed(namespace)
         };
-        let seen: BTreeSet<Place> = places.iter().filter(|place| is_allowed(place)).cloned().collect();
+        let visible: BTreeSet<Place> = places.iter().filter(|place| is_allowed(place)).cloned().collect();
         // It is the same whether there are objects of that kind that may not be seen or none.
         let is_unlisted = |kind: &Kind| {
-            let is_denied = allowed(&known, &(kind.kind, String::new())) == Some(false);
-            is_denied && seen.iter().all(|(other, _)| *other != kind.kind)
+            let is_denied = allowed(&known_answers, &(kind.kind, String::new())) == Some(false);
+            is_denied && visible.iter().all(|(other, _)| *other != kind.kind)
         };
         Sight {
             unlisted: KINDS.into_iter().filter(|kind| is_unlisted(kind)).collect(),
-            places: (seen.len() < places.len() || !is_complete).then(|| Arc::new(seen)),
+            places: (visible.len() < places.len() || !is_complete).then(|| Arc::new(visible)),
             is_complete,
         }
     }
@@ -122,7 +122,6 @@ impl Rights {
         self.cluster.user_may(user, question).await.unwrap_or(false)
     }
 
-    /// Forgets everything.
     pub(super) fn forget(&self) {
         self.people.lock().clear();
     }
@@ -156,17 +155,17 @@ impl Answers {
 
     async fn ask(&self, cluster: &Cluster, user: &User, places: BTreeSet<Place>) {
         let unknown: Vec<Place> = {
-            let known = self.known.lock();
+            let answers = self.known.lock();
             places
                 .into_iter()
-                .filter(|place| allowed(&known, place).is_none())
+                .filter(|place| allowed(&answers, place).is_none())
                 .collect()
         };
-        let asked: Vec<BoxFuture<'_, ()>> = unknown
+        let questions: Vec<BoxFuture<'_, ()>> = unknown
             .into_iter()
             .map(|place| self.ask_one(cluster, user, place).boxed())
             .collect();
-        futures::stream::iter(asked)
+        futures::stream::iter(questions)
             .buffer_unordered(AT_ONCE)
             .collect::<()>()
             .await;
@@ -182,17 +181,17 @@ impl Answers {
     }
 
     fn learn(&self, place: Place, answer: Option<bool>) {
-        let mut known = self.known.lock();
-        if known.len() >= ANSWERS {
+        let mut answers = self.known.lock();
+        if answers.len() >= ANSWERS {
             let now = Instant::now();
-            known.retain(|_, answer| answer.until > now);
+            answers.retain(|_, answer| answer.until > now);
         }
-        if known.len() >= ANSWERS {
-            known.clear();
+        if answers.len() >= ANSWERS {
+            answers.clear();
         }
         let until = Instant::now() + if answer.is_some() { KEPT } else { FAILED };
         let allowed = answer.unwrap_or(false);
-        known.insert(place, Answer { allowed, until });
+        answers.insert(place, Answer { allowed, until });
     }
 }
 

@@ -47,8 +47,8 @@ impl Room {
         refused.is_some_and(|(_, bytes)| !self.has(id, *bytes))
     }
 
-    /// Takes the bytes of an object, in the place of those that it had. False where there is no room for it:
-    /// it has none then.
+    /// Reserves the bytes of an object, in the place of those that it had. False if they do not fit: the object has no
+    /// bytes reserved then.
     pub(super) fn take(&mut self, id: &Id, version: &str, bytes: u64) -> bool {
         self.release(id);
         if !self.has(id, bytes) {
@@ -62,7 +62,7 @@ impl Room {
     }
 
     fn has(&self, id: &Id, bytes: u64) -> bool {
-        let of_namespace = self.by_namespace.get(&id.name.namespace).copied().unwrap_or_default();
+        let of_namespace = self.by_namespace.get(&id.name.namespace).copied().unwrap_or(0);
         self.total + bytes <= self.all && of_namespace + bytes <= self.namespace
     }
 
@@ -77,13 +77,13 @@ impl Room {
 
     /// Forgets the objects that are not there any more.
     pub(super) fn keep(&mut self, seen: &BTreeSet<Id>) {
-        let known = self.taken.keys().chain(self.refused.keys());
-        let gone: Vec<Id> = known.filter(|id| !seen.contains(id)).cloned().collect();
+        let ids = self.taken.keys().chain(self.refused.keys());
+        let gone: Vec<Id> = ids.filter(|id| !seen.contains(id)).cloned().collect();
         gone.iter().for_each(|id| self.release(id));
         self.by_namespace.retain(|_, bytes| *bytes > 0);
     }
 
-    /// The objects that there is no room for.
+    /// The objects that do not fit.
     pub(super) fn refused(&self) -> impl Iterator<Item = &Id> {
         self.refused.keys()
     }

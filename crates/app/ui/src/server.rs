@@ -19,11 +19,12 @@ use super::reply;
 use super::rights::{Rights, Sight};
 use super::settings::UiSettings;
 use super::shares::Shares;
-use super::snapshot::{Fields, IDLE, Snapshots};
+use super::snapshot::{Fields, IDLE, Own, Snapshots};
 use super::view::{View, Views, places};
 use super::watches::Watches;
 use crate::page::health::Healths;
 use crate::page::history::Differences;
+use crate::page::requests::RequestReader;
 use crate::page::tags::TagReader;
 
 /// The most requests at once, and those of one person; streams have bounds of their own.
@@ -56,13 +57,14 @@ pub struct Start {
     pub fields: Option<Fields>,
     /// Differences of commits, where this process has mirrors of repositories.
     pub differences: Option<Differences>,
+    /// Pull requests, where this process reviews any.
+    pub requests: Option<RequestReader>,
     /// Called for each event of an action.
     pub announce: Announce,
     /// Where each action is recorded.
     pub log: Log,
 }
 
-/// The server.
 pub(super) struct Ui {
     pub(super) settings: UiSettings,
     pub(super) cluster: Cluster,
@@ -112,12 +114,14 @@ impl Ui {
             tags,
             fields,
             differences,
+            requests,
             announce,
             log,
         } = start;
         let (watches, rights) = (Arc::new(watches), Arc::new(Rights::new(cluster.clone())));
         let healths = Arc::new(Healths::new(cluster.clone(), Arc::clone(&rights)));
         let views = Arc::new(Views::default());
+        let own = Own { fields, requests };
         let forgotten = {
             let (rights, views, healths) = (Arc::clone(&rights), Arc::clone(&views), Arc::clone(&healths));
             move || {
@@ -128,7 +132,7 @@ impl Ui {
         };
         Some(Self {
             gate: Gate::new(&settings.auth, &cluster),
-            snapshots: Snapshots::new(Arc::clone(&watches), fields, cluster.clone(), IDLE, forgotten),
+            snapshots: Snapshots::new(Arc::clone(&watches), own, cluster.clone(), IDLE, forgotten),
             streams: Shares::new(live::STREAMS, live::OF_ONE),
             requests: Shares::new(REQUESTS, OF_ONE),
             turns: Semaphore::new(AT_ONCE),

@@ -15,7 +15,7 @@ pub struct UiSettings {
     pub auth: Auth,
     /// Whether people may change something, with their own rights.
     pub actions: bool,
-    /// What is looked at, for the head of pages; may be empty.
+    /// The name of the cluster, for the head of pages; may be empty.
     pub cluster: String,
     /// What to do about a reason.
     pub advice: Advice,

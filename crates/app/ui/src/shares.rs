@@ -1,6 +1,7 @@
 //! Bounds that one person cannot use up for all others.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -38,7 +39,7 @@ impl Shares {
     /// None when this person has too many, or all have.
     pub(super) fn take(&self, person: &str) -> Option<Share> {
         let mut taken = self.taken.lock();
-        let own = taken.by_person.get(person).copied().unwrap_or_default();
+        let own = taken.by_person.get(person).copied().unwrap_or(0);
         if taken.all >= self.most || own >= self.of_one {
             return None;
         }
@@ -55,16 +56,12 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut taken = self.shares.taken.lock();
         taken.all = taken.all.saturating_sub(1);
-        let left = taken
-            .by_person
-            .get(&self.person)
-            .copied()
-            .unwrap_or_default()
-            .saturating_sub(1);
-        match left {
-            0 => taken.by_person.remove(&self.person),
-            left => taken.by_person.insert(self.person.clone(), left),
-        };
+        if let Entry::Occupied(mut own) = taken.by_person.entry(self.person.clone()) {
+            *own.get_mut() -= 1;
+            if *own.get() == 0 {
+                own.remove();
+            }
+        }
     }
 }
 

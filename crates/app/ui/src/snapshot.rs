@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
@@ -13,17 +13,19 @@ use tokio::time::Instant;
 use super::room::Room;
 use super::uses::Known;
 use super::watches::{Watches, listed};
+use crate::page::requests::{RequestReader, Requests};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
     Cache, Cluster, EVENT, HELM_RELEASE, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,
     Object,
 };
 use bumpwright_overview::{EventFacts, Facts, FieldPlace, Id, World};
+use bumpwright_runtime::clock;
 
 /// How long a snapshot is used although something changed.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// How long a snapshot is used when nothing changed: ages are told of its time.
+/// How long a snapshot is used when nothing changed: ages are computed from its time.
 const MOST: Duration = Duration::from_secs(30);
 
 /// How long after the last look everything is forgotten.
@@ -45,17 +47,25 @@ pub(super) struct Snapshot {
     pub(super) left_out: Vec<String>,
     /// The kinds that the cluster does not have.
     pub(super) absent: BTreeSet<&'static str>,
-    /// The objects that there is no room for.
+    /// The objects that do not fit into memory.
     pub(super) refused: Vec<Id>,
+    /// The pull requests that this process reviews; none where it reviews none.
+    pub(super) requests: Option<Arc<Requests>>,
+}
+
+/// What this process knows by itself.
+#[derive(Default)]
+pub(super) struct Own {
+    pub(super) fields: Option<Fields>,
+    pub(super) requests: Option<RequestReader>,
 }
 
 /// The marked fields of policies.
 pub type Fields = Box<dyn Fn() -> BTreeMap<ObjectName, Vec<FieldPlace>> + Send + Sync>;
 
-/// Makes snapshots.
 pub(super) struct Snapshots {
     watches: Arc<Watches>,
-    fields: Option<Fields>,
+    own: Own,
     cluster: Cluster,
     state: Mutex<State>,
     idle: Duration,
@@ -82,9 +92,11 @@ struct Latest {
 }
 
 impl Latest {
-    fn is_fresh(&self, changes: u64) -> bool {
+    fn is_fresh(&self, changes: u64, requests: Option<&Requests>) -> bool {
         let age = self.made.elapsed();
-        age < LEAST || (age < MOST && self.changes == changes && self.snapshot.left_out.is_empty())
+        let version = |requests: &Requests| requests.version;
+        let is_same = self.snapshot.requests.as_deref().map(version) == requests.map(version);
+        age < LEAST || (age < MOST && is_same && self.changes == changes && self.snapshot.left_out.is_empty())
     }
 }
 
@@ -92,14 +104,14 @@ impl Snapshots {
     /// `idle` is how long after the last look everything is forgotten.
     pub(super) fn new(
         watches: Arc<Watches>,
-        fields: Option<Fields>,
+        own: Own,
         cluster: Cluster,
         idle: Duration,
         forgotten: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             watches,
-            fields,
+            own,
             cluster,
             state: Mutex::default(),
             idle,
@@ -112,6 +124,11 @@ impl Snapshots {
         self.watches.changes()
     }
 
+    /// Whether this process reviews pull requests.
+    pub(super) fn has_requests(&self) -> bool {
+        self.own.requests.is_some()
+    }
+
     /// A snapshot that is fresh enough.
     pub(super) async fn current(self: &Arc<Self>) -> Arc<Snapshot> {
         let mut state = self.state.lock().await;
@@ -119,7 +136,9 @@ impl Snapshots {
             tokio::spawn(forget_when_idle(Arc::downgrade(self), self.idle));
         }
         let changes = *self.watches.changes().borrow();
-        if let Some(latest) = state.latest.as_ref().filter(|latest| latest.is_fresh(changes)) {
+        let requests = self.own.requests.as_ref().map(|read| Arc::new(read()));
+        let fresh = state.latest.as_ref();
+        if let Some(latest) = fresh.filter(|latest| latest.is_fresh(changes, requests.as_deref())) {
             return Arc::clone(&latest.snapshot);
         }
         let (caches, absent, unknown) = self.watches.begin().await;
@@ -137,7 +156,7 @@ impl Snapshots {
         state.latest = None;
         let snapshots = Arc::clone(self);
         let built = tokio::task::spawn_blocking(move || {
-            builder.update(&caches, snapshots.fields.as_ref(), now());
+            builder.update(&caches, snapshots.own.fields.as_ref(), now());
             let doubts = builder.world.doubts();
             (builder, doubts)
         });
@@ -153,6 +172,7 @@ impl Snapshots {
             left_out,
             absent,
             refused: state.builder.room.refused().cloned().collect(),
+            requests,
         });
         state.latest = Some(Latest {
             snapshot: Arc::clone(&snapshot),
@@ -182,11 +202,7 @@ async fn forget_when_idle(snapshots: Weak<Snapshots>, idle: Duration) {
 }
 
 pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since
-        .ok()
-        .and_then(|since| i64::try_from(since.as_secs()).ok())
-        .unwrap_or_default()
+    clock::now().unix_seconds()
 }
 
 /// Follows the caches: only objects that changed are read again.
@@ -258,16 +274,17 @@ fn read_events(
     versions: &mut BTreeMap<ObjectName, String>,
     objects: &[Arc<Object>],
 ) -> Vec<EventFacts> {
-    let mut known: BTreeMap<ObjectName, EventFacts> = before.into_iter().map(|one| (one.metadata.id(), one)).collect();
-    let mut seen = BTreeMap::new();
+    let mut events_by_name: BTreeMap<ObjectName, EventFacts> =
+        before.into_iter().map(|one| (one.metadata.id(), one)).collect();
+    let mut read_versions = BTreeMap::new();
     let mut events = Vec::with_capacity(objects.len());
     for object in objects {
-        let known = known.remove(&object.name);
+        let event = events_by_name.remove(&object.name);
         let is_same = versions.get(&object.name) == Some(&object.resource_version);
-        events.extend(known.filter(|_| is_same).or_else(|| object.read(&EVENT).ok()));
-        seen.insert(object.name.clone(), object.resource_version.clone());
+        events.extend(event.filter(|_| is_same).or_else(|| object.read(&EVENT).ok()));
+        read_versions.insert(object.name.clone(), object.resource_version.clone());
     }
-    *versions = seen;
+    *versions = read_versions;
     events
 }
 
@@ -411,7 +428,7 @@ mod tests {
                 counted.fetch_add(1, Ordering::SeqCst);
             };
             let cluster = connect(&server).await;
-            let snapshots = Snapshots::new(Arc::new(watches(&cluster)), None, cluster, IDLE, forgets);
+            let snapshots = Snapshots::new(Arc::new(watches(&cluster)), Own::default(), cluster, IDLE, forgets);
             assert_eq!(server.connections(), 0, "nobody has looked");
             for _ in 0..2 {
                 let before = forgotten.load(Ordering::SeqCst);

@@ -43,16 +43,15 @@ pub async fn read(cluster: &Cluster, doubts: &BTreeMap<ObjectName, Doubt>) -> Us
     let mut reads = stream::iter(reads).buffer_unordered(AT_ONCE);
     let mut left: BTreeMap<&ObjectName, usize> =
         doubts.iter().map(|(name, doubt)| (name, doubt.objects.len())).collect();
-    let (mut uses, end) = (Uses::new(), Instant::now() + PATIENCE);
+    let uses = doubts.keys().map(|name| (name.clone(), BTreeSet::new()));
+    let (mut uses, end): (Uses, _) = (uses.collect(), Instant::now() + PATIENCE);
     while let Ok(Some((name, found))) = timeout_at(end, reads.next()).await {
         let Some(found) = found else { continue };
         uses.entry(name.clone()).or_default().extend(found);
         left.entry(name).and_modify(|left| *left -= 1);
     }
-    let whole = left.into_iter().filter(|(_, left)| *left == 0);
-    whole
-        .map(|(name, _)| (name.clone(), uses.remove(name).unwrap_or_default()))
-        .collect()
+    uses.retain(|name, _| left.get(name) == Some(&0));
+    uses
 }
 
 /// An object; none when it or its kind is not there.
@@ -97,10 +96,10 @@ impl Known {
             let until = Instant::now() + if has.is_some() { KEPT } else { UNREAD };
             self.0.insert(name, Answer { doubt, until, has });
         }
-        let known = self
+        let answers = self
             .0
             .iter()
             .filter_map(|(name, answer)| Some((name, answer.has.as_ref()?)));
-        known.map(|(name, has)| (name.clone(), has.clone())).collect()
+        answers.map(|(name, has)| (name.clone(), has.clone())).collect()
     }
 }

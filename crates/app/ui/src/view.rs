@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::kinds::named;
 use super::rights::{Place, Sight};
 use super::snapshot::Snapshot;
+use crate::page::requests::Requests;
 use bumpwright_overview::{Overview, World};
 
 /// The most views that are kept.
@@ -27,6 +28,11 @@ pub(super) struct View {
     mark: [u8; 32],
     /// What is left out, and why.
     pub(super) left_out: Vec<String>,
+    /// Whether this process reviews pull requests.
+    pub(super) has_requests: bool,
+    /// The requests of GitRepositories that this person may list, with whole reviews: [`View::may`] says what of them
+    /// this person sees.
+    pub(super) requests: Requests,
 }
 
 impl View {
@@ -63,7 +69,10 @@ impl View {
             ));
         }
         let overview = world.overview();
-        let told = serde_json::to_vec(&(&overview, &left_out)).unwrap_or_default();
+        let requests = snapshot.requests.as_deref().map(|requests| requests.visible(&sight));
+        let has_requests = requests.is_some();
+        let requests = requests.unwrap_or_default();
+        let told = serde_json::to_vec(&(&overview, &left_out, requests.marks())).unwrap_or_default();
         Self {
             number: snapshot.number,
             sight,
@@ -71,7 +80,14 @@ impl View {
             overview,
             mark: Sha256::digest(told).into(),
             left_out,
+            has_requests,
+            requests,
         }
+    }
+
+    /// Whether this person may list a kind in a namespace.
+    pub(super) fn may(&self, kind: &str, namespace: &str) -> bool {
+        self.sight.has(kind, namespace)
     }
 
     /// The mark in streams and pages.
@@ -89,13 +105,15 @@ pub(super) fn places(snapshot: &Snapshot) -> BTreeSet<Place> {
         .events
         .iter()
         .map(|event| ("Event".to_owned(), event.metadata.namespace.clone()));
-    let all: BTreeSet<(String, String)> = ids.chain(events).collect();
-    all.into_iter()
+    let places: BTreeSet<(String, String)> = ids.chain(events).collect();
+    let requests = snapshot.requests.iter().flat_map(|requests| requests.places());
+    places
+        .into_iter()
         .filter_map(|(kind, namespace)| Some((named(&kind)?.kind, namespace)))
+        .chain(requests)
         .collect()
 }
 
-/// The latest views.
 #[derive(Default)]
 pub(super) struct Views {
     latest: Mutex<VecDeque<Arc<View>>>,
@@ -114,7 +132,7 @@ impl Views {
             return view;
         }
         let of = Arc::clone(snapshot);
-        let made = tokio::task::spawn_blocking({
+        let rendered = tokio::task::spawn_blocking({
             let sight = sight.clone();
             move || View::new(&of, sight)
         });
@@ -130,9 +148,11 @@ impl Views {
                 overview: Overview::default(),
                 mark: [0; 32],
                 left_out: vec!["the page could not be made".to_owned()],
+                has_requests: false,
+                requests: Requests::default(),
             }
         };
-        let view = Arc::new(made.await.unwrap_or_else(|_| nothing()));
+        let view = Arc::new(rendered.await.unwrap_or_else(|_| nothing()));
         let mut latest = self.latest.lock();
         // Those of earlier snapshots are used by nobody any more.
         latest.retain(|one| one.number >= snapshot.number && one.sight != view.sight);
@@ -141,17 +161,16 @@ impl Views {
         view
     }
 
-    /// Forgets everything.
     pub(super) fn forget(&self) {
         self.latest.lock().clear();
     }
 
     fn find(&self, snapshot: &Snapshot, sight: &Sight) -> Option<Arc<View>> {
         let latest = self.latest.lock();
-        let found = latest
+        let view = latest
             .iter()
             .find(|view| view.number == snapshot.number && view.sight == *sight);
-        found.map(Arc::clone)
+        view.map(Arc::clone)
     }
 }
 
@@ -173,6 +192,7 @@ mod tests {
             left_out: Vec::new(),
             absent: BTreeSet::new(),
             refused: vec![id("apps"), id("mallory")],
+            requests: None,
         };
         let places = places(&snapshot);
         assert_eq!(places.len(), 2);

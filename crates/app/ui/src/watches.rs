@@ -16,7 +16,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cache, Cluster, EVENT, KeptMemory, Kind, Object, Scope};
 use bumpwright_runtime::Log;
 
-/// The pause between two looks at a list that has not come.
+/// The pause between two checks whether a list has come.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How long the server may take to say which version of a kind it has.
@@ -25,10 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// The most bytes of events of a group. Further ones are not kept.
 const EVENTS: usize = 4 << 20;
 
-/// The caches.
+/// The caches of all kinds that pages show, filled while somebody looks.
 pub struct Watches {
     cluster: Cluster,
-    /// What is looked at: all namespaces, or a few.
+    /// What is watched: all namespaces, or a few.
     scopes: Vec<Scope>,
     /// Caches that are filled anyway.
     lent: Vec<Arc<Cache>>,
@@ -74,14 +74,14 @@ impl Watches {
     /// asked which it has.
     pub(super) async fn begin(&self) -> (Vec<Arc<Cache>>, BTreeSet<&'static str>, Vec<String>) {
         let missing = KINDS.into_iter().filter(|kind| self.find(kind).is_none());
-        let asked = missing.map(|kind| async move {
+        let requests = missing.map(|kind| async move {
             let gvk = kind.gvk();
             (
                 kind,
                 timeout(PATIENCE, self.cluster.resource_at_any_version(&gvk)).await,
             )
         });
-        let answers = join_all(asked).await;
+        let answers = join_all(requests).await;
         let (mut own, mut left_out) = (self.own.lock(), Vec::new());
         for (kind, answer) in answers {
             match answer {
@@ -180,22 +180,22 @@ fn count(cache: &Cache, changed: &watch::Sender<u64>) {
     cache.listen(move |_| changed.send_modify(|count| *count += 1));
 }
 
-/// Waits so long until all are listed or have failed. Returns what is left out and why, a line for each kind. Those
-/// that the cluster does not have are no loss, whatever it says of them: it may refuse to list what is not there.
+/// Waits so long until all are listed or have failed. Returns what is left out and why, a line for each kind. Kinds
+/// that the cluster does not have are not reported, whatever its answer: it may refuse to list them.
 pub(super) async fn listed(caches: &[Arc<Cache>], absent: &BTreeSet<&'static str>, patience: Duration) -> Vec<String> {
     let end = Instant::now() + patience;
     let waits = |cache: &&Arc<Cache>| cache.is_listed().is_err() && cache.failure().is_none();
     while caches.iter().any(|cache| waits(&cache)) && Instant::now() < end {
         tokio::time::sleep(LOOK).await;
     }
-    let there = caches.iter().filter(|cache| !absent.contains(cache.kind().kind));
-    let mut told: Vec<String> = there.filter_map(|cache| left_out(cache)).collect();
-    told.sort();
-    told.dedup();
-    told
+    let served = caches.iter().filter(|cache| !absent.contains(cache.kind().kind));
+    let mut reasons: Vec<String> = served.filter_map(|cache| left_out(cache)).collect();
+    reasons.sort();
+    reasons.dedup();
+    reasons
 }
 
-/// Why a kind is left out. A kind that the cluster does not have is no loss.
+/// Why a kind is left out. A kind that the cluster does not have is not reported.
 fn left_out(cache: &Cache) -> Option<String> {
     let kind: &Kind = cache.kind();
     cache.is_listed().err()?;

@@ -16,7 +16,7 @@ pub enum Rule {
     Numerical,
 }
 
-/// An ImageRepository.
+/// An ImageRepository to be written, by what the other program was configured with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
     /// The image, without a tag.
@@ -40,22 +40,19 @@ pub struct Access {
     pub proxy: Option<String>,
     /// `serviceAccountName`.
     pub service_account: Option<String>,
-    /// `provider`.
     pub provider: Option<String>,
-    /// `insecure`.
     pub insecure: bool,
 }
 
-/// An ImagePolicy.
+/// An ImagePolicy to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The name of its ImageRepository, which is in its namespace.
     pub repository: String,
     /// A regular expression of tags that count.
     pub filter: Option<String>,
-    /// What of a tag is compared, by the groups of the filter; all of it when there is none.
+    /// The part of a tag that is compared, by the groups of the filter; the whole tag by default.
     pub extract: Option<String>,
-    /// How it chooses.
     pub rule: Rule,
     /// Whether the digest of the tag is written, too.
     pub digest: bool,
@@ -105,11 +102,9 @@ pub(crate) struct WriteBack {
     pub(crate) git: Git,
     /// The branch to push to, if it is another one.
     pub(crate) push: Option<String>,
-    /// Push options.
     pub(crate) options: BTreeMap<String, String>,
     /// Annotations of the automation.
     pub(crate) annotations: BTreeMap<String, String>,
-    /// Name and email.
     pub(crate) author: (String, String),
 }
 

@@ -73,7 +73,7 @@ fn without_all(text: &str, ways: &[(Way, &[String])]) -> Option<String> {
     spans.sort_unstable_by_key(|span| span.start);
     let (mut new, mut end) = (String::with_capacity(text.len()), 0);
     for span in spans {
-        // Those that overlap are no slice.
+        // The slice between overlapping spans does not exist.
         new.push_str(text.get(end..span.start)?);
         end = span.end;
     }

@@ -13,13 +13,14 @@ use super::render::render;
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{FileKind, Setter, file_kind, mark_at, obstacles};
+use bumpwright_text::Parts;
 
 /// What the caller decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The namespace of all objects that are made; none means what the source has.
     pub namespace: Option<String>,
-    /// Which of the files is the one for the objects, if it is there already: new ones are added to it.
+    /// The file for the objects, if it exists: new ones are added to it.
     pub manifests: Option<usize>,
 }
 
@@ -32,7 +33,7 @@ pub struct Adoption {
     pub manifests: String,
     /// How many objects are new.
     pub objects: usize,
-    /// What has to be told, in the order of the files.
+    /// What has to be reported, in the order of the files.
     pub remarks: Vec<Remark>,
 }
 
@@ -48,7 +49,6 @@ pub struct Edited {
     pub removed: usize,
 }
 
-/// What is collected.
 pub(crate) struct Draft<'a> {
     pub(crate) files: &'a Files<'a>,
     pub(crate) options: &'a Options,
@@ -82,11 +82,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Tells something.
     pub(crate) fn tell(&mut self, weight: Weight, at: At, subject: &str, text: impl Into<String>) {
-        let file = self.files.get(at.file).map(|file| file.source.name.clone());
         let remark = Remark {
-            file: file.unwrap_or_default(),
+            file: self.files.name(at.file).to_owned(),
             place: at.place,
             subject: subject.to_owned(),
             text: text.into(),
@@ -136,14 +134,12 @@ impl<'a> Draft<'a> {
     }
 
     fn named(&self, at: At) -> String {
-        let name = self.files.get(at.file).map(|file| file.source.name.as_str());
-        format!("{}:{}:{}", name.unwrap_or_default(), at.place.line, at.place.column)
+        format!("{}:{}:{}", self.files.name(at.file), at.place.line, at.place.column)
     }
 
     /// Where a node of a file is, in words.
     pub(crate) fn place(&self, file: usize, node: &Node) -> String {
-        let name = self.files.get(file).map(|file| file.source.name.as_str());
-        format!("{}:{}:{}", name.unwrap_or_default(), node.place.line, node.place.column)
+        format!("{}:{}:{}", self.files.name(file), node.place.line, node.place.column)
     }
 
     /// Whether a marker can be put behind a field.
@@ -173,8 +169,8 @@ impl<'a> Draft<'a> {
             };
         }
         if !self.is_free(file, start) {
-            let one = BTreeMap::from([(start, setter.clone())]);
-            let marking = mark_at(source.text, &one)?;
+            let marker = BTreeMap::from([(start, setter.clone())]);
+            let marking = mark_at(source.text, &marker)?;
             if let Some(left) = marking.left.first() {
                 return Err(Obstacle::NoRoom(left.why));
             }
@@ -191,10 +187,9 @@ impl<'a> Draft<'a> {
     fn is_free(&mut self, file: usize, start: usize) -> bool {
         let files = self.files;
         let free = self.free.entry(file).or_insert_with(|| {
-            files
-                .get(file)
-                .and_then(|source| free_fields(source.text, &source.documents))
-                .unwrap_or_default()
+            let source = files.get(file).into_iter();
+            let fields = source.filter_map(|source| free_fields(source.text, &source.documents));
+            fields.flatten().collect()
         });
         free.contains(&start)
     }
@@ -227,11 +222,11 @@ impl<'a> Draft<'a> {
         };
         let (mut out, mut end) = (String::new(), 0);
         for (start, (behind, text)) in &self.rewritten {
-            out.push_str(old.get(end..*start).unwrap_or_default());
+            out.push_str(old.part(end..*start));
             out.push_str(text);
             end = *behind;
         }
-        out.push_str(old.get(end..).unwrap_or_default());
+        out.push_str(old.part(end..));
         if !new.is_empty() {
             if !out.ends_with('\n') {
                 out.push('\n');
@@ -297,7 +292,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Where the fields of a text begin that can have a marker; none when it cannot be told of all at once.
+/// Where the fields of a text begin that can have a marker; none when the places are not clear.
 fn free_fields(text: &str, documents: &[Rc<Node>]) -> Option<BTreeSet<usize>> {
     let nodes = documents.iter().flat_map(|document| document.all());
     let scalars = nodes.filter(|node| node.text().is_some());

@@ -30,7 +30,7 @@ pub(crate) enum Obstacle {
     /// What is written there does not change with the image.
     #[error("{0}")]
     Pinned(&'static str),
-    /// Images of one name cannot be told apart by this tag.
+    /// Images of one name cannot be distinguished by this tag.
     #[error("{0:?} may be of several images of the same name: have ranges that do not overlap, or fields of their own")]
     Shared(String),
     /// Its tags are those of another image of its name.

@@ -12,7 +12,7 @@ use bumpwright_policy::PolicyName;
 /// Depth of lists of objects in lists; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
 
-/// A YAML file.
+/// A YAML file of the user, not parsed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     /// As the user named it.
@@ -36,19 +36,22 @@ pub struct Parsed<'a> {
     pub error: Option<(Place, String)>,
 }
 
-/// All files.
+/// All files of a migration as trees.
 #[derive(Debug)]
 pub struct Files<'a> {
-    /// In their order.
     pub parsed: Vec<Parsed<'a>>,
 }
 
 impl<'a> Files<'a> {
-    /// Reads them all.
     #[must_use]
     pub fn read(sources: &'a [SourceFile]) -> Self {
         let parsed = sources.iter().map(read).collect();
         Self { parsed }
+    }
+
+    /// A file as the user named it; its number is one of these files.
+    pub(crate) fn name(&self, file: usize) -> &'a str {
+        self.get(file).map_or("", |file| &file.source.name)
     }
 
     pub(crate) fn get(&self, file: usize) -> Option<&Parsed<'a>> {
@@ -62,15 +65,15 @@ impl<'a> Files<'a> {
 
     /// The file at a path: of this repository, else of the only one that has it.
     pub(crate) fn at(&self, root: usize, path: &str) -> Option<usize> {
-        let mut found = self.having(path);
-        let own = found.clone().find(|(_, file)| file.source.root == root);
-        let other = found.next().filter(|_| found.next().is_none());
+        let mut files = self.having(path);
+        let own = files.clone().find(|(_, file)| file.source.root == root);
+        let other = files.next().filter(|_| files.next().is_none());
         own.or(other).map(|(n, _)| n)
     }
 
     fn having<'s>(&'s self, path: &'s str) -> impl Iterator<Item = (usize, &'s Parsed<'a>)> + Clone {
-        let all = self.parsed.iter().enumerate();
-        all.filter(move |(_, file)| file.source.path == path)
+        let files = self.parsed.iter().enumerate();
+        files.filter(move |(_, file)| file.source.path == path)
     }
 
     /// The repository that has a folder: this one, else the only other one.
@@ -86,8 +89,9 @@ impl<'a> Files<'a> {
 
     /// The files below a folder.
     pub(crate) fn below(&self, root: usize, folder: &str) -> Vec<usize> {
-        let all = self.parsed.iter().enumerate();
-        all.filter(|(_, file)| file.source.root == root && is_within(&file.source.path, folder))
+        let files = self.parsed.iter().enumerate();
+        files
+            .filter(|(_, file)| file.source.root == root && is_within(&file.source.path, folder))
             .map(|(n, _)| n)
             .collect()
     }
@@ -135,20 +139,21 @@ pub fn object(node: &Node) -> Option<PolicyName> {
 }
 
 fn read(source: &SourceFile) -> Parsed<'_> {
-    let text = std::str::from_utf8(&source.bytes);
-    let place = Place { line: 1, column: 1 };
-    let (documents, error) = match text {
-        Ok(text) => {
-            let (documents, error) = tree::parse(text);
-            (documents, error.map(|error| (error.place, error.message)))
-        }
-        Err(_) => (Vec::new(), Some((place, "it is not UTF-8 text".to_owned()))),
+    let Ok(text) = std::str::from_utf8(&source.bytes) else {
+        let place = Place { line: 1, column: 1 };
+        return Parsed {
+            source,
+            text: "",
+            documents: Vec::new(),
+            error: Some((place, "it is not UTF-8 text".to_owned())),
+        };
     };
+    let (documents, error) = tree::parse(text);
     Parsed {
         source,
-        text: text.unwrap_or_default(),
+        text,
         documents,
-        error,
+        error: error.map(|error| (error.place, error.message)),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Globs of tags and names, as Go's `path/filepath.Match` reads them; and as regular expressions.
 
 use bumpwright_gostd::glob::class;
+use bumpwright_text::Parts;
 
 /// A regular expression (RE2) of what the glob fits; none for a malformed one, which Go says fits nothing.
 pub(crate) fn pattern(glob: &str) -> Option<String> {
     let mut out = String::from("^");
     let mut rest = glob;
     while let Some(first) = rest.chars().next() {
-        let behind = rest.get(first.len_utf8()..).unwrap_or_default();
+        let behind = rest.tail(first.len_utf8());
         rest = match first {
             // Several are one.
             '*' => {
@@ -22,7 +23,7 @@ pub(crate) fn pattern(glob: &str) -> Option<String> {
             '\\' => {
                 let escaped = behind.chars().next()?;
                 out.push_str(&quoted(escaped));
-                behind.get(escaped.len_utf8()..).unwrap_or_default()
+                behind.tail(escaped.len_utf8())
             }
             plain => {
                 out.push_str(&quoted(plain));

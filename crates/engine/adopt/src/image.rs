@@ -1,4 +1,6 @@
-//! Names of images, with what stands behind them.
+//! Names of images, with their tags and digests.
+
+use bumpwright_text::{Cuts, Parts};
 
 /// An image as it is named, and the text behind its name: a tag, or a range of versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,22 +13,22 @@ impl Named {
     /// Splits `registry/name:constraint@digest`; the digest says nothing about updates. A colon belongs to the
     /// constraint unless a slash follows it, as in the port of a registry.
     pub(crate) fn split(text: &str) -> Self {
-        let text = text.split('@').next().unwrap_or_default().trim();
+        let text = text.before('@').trim();
         let slash = text.rfind('/').map_or(0, |at| at + 1);
         let colon = text.get(slash..).and_then(|rest| rest.find(':')).map(|at| slash + at);
         let (name, constraint) = match colon {
-            Some(colon) => (text.get(..colon), text.get(colon + 1..)),
-            None => (Some(text), None),
+            Some(colon) => (text.part(..colon), text.get(colon + 1..)),
+            None => (text, None),
         };
         Self {
-            name: name.unwrap_or_default().to_owned(),
+            name: name.to_owned(),
             constraint: constraint.map(str::to_owned).filter(|text| !text.is_empty()),
         }
     }
 
     /// The last part of the name.
     pub(crate) fn short(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or_default()
+        self.name.behind_last('/')
     }
 }
 

@@ -1,4 +1,4 @@
-//! Objects that are there already: those that say what is wanted are used, and automations that commit in the
+//! Existing objects: those that say what is wanted are used, and automations that commit in the
 //! same repository are known.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,11 +28,11 @@ impl Known {
     }
 
     fn find(&self, kind: &str, namespace: &str, is_it: impl Fn(&Said) -> bool) -> Option<String> {
-        let found = self
+        let object = self
             .objects
             .iter()
             .find(|(own, name, said)| own == kind && name.namespace == namespace && is_it(said));
-        found.map(|(_, name, _)| name.name.clone())
+        object.map(|(_, name, _)| name.name.clone())
     }
 
     /// The policy that says exactly this, but for its interval and further labels and annotations.
@@ -88,7 +88,7 @@ impl Said {
         if !node.items().is_empty() {
             return Self::List(node.items().iter().map(|item| Self::of(item)).collect());
         }
-        Self::Text(node.text().unwrap_or_default().to_owned())
+        Self::Text(node.scalar_text().to_owned())
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -142,7 +142,7 @@ impl Said {
     }
 }
 
-/// An automation that is there already.
+/// An automation that exists in the files.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     pub(crate) name: PolicyName,
@@ -192,7 +192,7 @@ impl Standing {
         let of_source = |keys: &[&str]| source.and_then(|node| text_below(node, keys)).map(str::to_owned);
         let branch = text(&["git", "checkout", "ref", "branch"]).or_else(|| of_source(&["spec", "ref", "branch"]));
         let own_path = below(spec, &["update", "path"]);
-        let shown = own_path.and_then(Node::text).unwrap_or_default();
+        let shown = own_path.map_or("", Node::scalar_text);
         Some(Self {
             file,
             url: of_source(&["spec", "url"]),
@@ -207,7 +207,7 @@ impl Standing {
         })
     }
 
-    /// Whether it looks at a file or folder of this path.
+    /// Whether it reads a file or folder of this path.
     pub(crate) fn covers(&self, path: &str) -> bool {
         path == self.path || is_within(path, &self.path)
     }
@@ -223,8 +223,8 @@ impl Standing {
         let Some(span) = self.span.clone().filter(|_| is_new && self.is_ours(draft)) else {
             return;
         };
-        let all = folders.iter().map(String::as_str).chain([self.path.as_str()]);
-        draft.rewrite(span, path(&common(all)));
+        let paths = folders.iter().map(String::as_str).chain([self.path.as_str()]);
+        draft.rewrite(span, path(&common(paths)));
     }
 
     /// Whether it takes policies with these labels.
@@ -237,25 +237,18 @@ impl Standing {
 }
 
 fn texts(map: Option<&Node>) -> BTreeMap<String, String> {
-    let entries = map.map(Node::entries).unwrap_or_default().iter();
-    let texts = entries.map(|entry| {
-        (
-            entry.name().to_owned(),
-            entry.node.text().unwrap_or_default().to_owned(),
-        )
-    });
+    let entries = map.into_iter().flat_map(Node::entries);
+    let texts = entries.map(|entry| (entry.name().to_owned(), entry.node.scalar_text().to_owned()));
     texts.collect()
 }
 
 fn selector(node: &Node) -> LabelSelector {
-    let terms = node.field("matchExpressions").map(Node::items).unwrap_or_default();
+    let terms = node.items_of("matchExpressions");
     let term = |term: &std::rc::Rc<Node>| Requirement {
-        key: term.field_text("key").unwrap_or_default().to_owned(),
-        operator: term.field_text("operator").unwrap_or_default().to_owned(),
+        key: term.text_of("key").to_owned(),
+        operator: term.text_of("operator").to_owned(),
         values: term
-            .field("values")
-            .map(Node::items)
-            .unwrap_or_default()
+            .items_of("values")
             .iter()
             .filter_map(|value| value.text().map(str::to_owned))
             .collect(),

@@ -1,10 +1,10 @@
-//! Policies, repositories, automations and markers from what argocd-image-updater and Flux v1 were told: annotations of
-//! Applications, of workloads and of HelmReleases, and `ImageUpdater` objects.
+//! Policies, repositories, automations and markers from the settings of argocd-image-updater and Flux v1: annotations
+//! of Applications, of workloads and of HelmReleases, and `ImageUpdater` objects.
 //!
 //! ```text
-//! files ─▶ trees ─▶ what an image was told (argocd, flux_v1) ─▶ objects (policies …) ─▶ render: one readable YAML file
-//!                                                            ├─▶ marks: the fields that were written, by `edit`
-//!                                                            └─▶ annotations that have said all, taken out by `migrate`
+//! files ─▶ trees ─▶ settings of an image (argocd, flux_v1) ─▶ objects (policies …) ─▶ render: one readable YAML file
+//!                                                          ├─▶ marks: the fields that were written, by `edit`
+//!                                                          └─▶ adopted annotations, taken out by `migrate`
 //! ```
 //!
 //! What files, names and objects are, and how they are written, is shared with the `propose` crate.

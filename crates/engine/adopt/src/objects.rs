@@ -10,6 +10,7 @@ use super::render::{
 };
 use bumpwright_api::RepositoryKind;
 use bumpwright_policy::PolicyName;
+use bumpwright_text::Cuts;
 
 /// What is wanted of an image: a policy, and the repository that it chooses from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,8 +118,8 @@ impl Objects {
         let short = object_name(Named::split(&repository.image).short());
         let of_image: Vec<String> = [short].into_iter().chain(names.iter().cloned()).collect();
         let written = render_repository(&PolicyName::new(namespace, "known"), &repository, "1m");
-        let known = self.known.repository(namespace, &written);
-        known.unwrap_or_else(|| self.repositories.put(namespace, &of_image, repository).name)
+        let existing = self.known.repository(namespace, &written);
+        existing.unwrap_or_else(|| self.repositories.put(namespace, &of_image, repository).name)
     }
 
     /// The name of the GitRepository, an equal one of the files or a new one; and names for its automation.
@@ -126,8 +127,8 @@ impl Objects {
         let name = object_name(repository_name(&git.url));
         let branch = object_name(&format!("{name}-{}", git.branch));
         let names = vec![name, branch];
-        let known = self.known.source(namespace, git);
-        let source = known.unwrap_or_else(|| self.sources.put(namespace, &names, git.clone()).name);
+        let existing = self.known.source(namespace, git);
+        let source = existing.unwrap_or_else(|| self.sources.put(namespace, &names, git.clone()).name);
         (source, names)
     }
 
@@ -187,7 +188,7 @@ impl Automation {
 /// The last part of a repository's address.
 pub(crate) fn repository_name(url: &str) -> &str {
     let url = url.trim_end_matches('/');
-    let last = url.rsplit(['/', ':']).next().unwrap_or_default();
+    let last = url.behind_last(['/', ':']);
     last.strip_suffix(".git").unwrap_or(last)
 }
 

@@ -1,4 +1,4 @@
-//! What has to be told: what was left, and what is worth knowing.
+//! What has to be reported: what was left, and what is worth knowing.
 
 use bumpwright_api::Place;
 
@@ -7,7 +7,7 @@ use bumpwright_api::Place;
 pub enum Weight {
     /// Worth knowing, or something to do besides.
     Note,
-    /// Something that was told before is not said now.
+    /// A setting of the other program has no equivalent.
     Left,
 }
 
@@ -16,7 +16,6 @@ pub enum Weight {
 pub struct Remark {
     /// The file, as it was named.
     pub file: String,
-    /// Where.
     pub place: Place,
     /// The object that it is about; may be empty.
     pub subject: String,
@@ -33,7 +32,7 @@ pub(crate) struct At {
     pub(crate) place: Place,
 }
 
-/// Something that was told, and where.
+/// A setting of the other program, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told<T> {
     pub(crate) value: T,

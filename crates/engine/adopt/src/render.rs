@@ -61,7 +61,6 @@ fn map(out: &mut String, indent: usize, key: &str, entries: &BTreeMap<String, St
     }
 }
 
-/// An ImageRepository.
 #[must_use]
 pub fn repository(name: &PolicyName, object: &Repository, interval: &str) -> String {
     let mut annotations = BTreeMap::new();
@@ -110,7 +109,6 @@ fn access(out: &mut String, access: &Access) {
     }
 }
 
-/// An ImagePolicy.
 #[must_use]
 pub fn policy(name: &PolicyName, object: &Policy, interval: &str) -> String {
     let mut out = labelled("image", "ImagePolicy", name, &object.labels, &object.annotations);
@@ -152,7 +150,6 @@ pub struct Commits<'a> {
     pub source: (Option<&'a str>, &'a str),
     /// The branch that is read; none means that of the GitRepository.
     pub branch: Option<&'a str>,
-    /// Name and email.
     pub author: (&'a str, &'a str),
     /// The branch to push to, if it is another one, with push options.
     pub push: Option<(&'a str, &'a BTreeMap<String, String>)>,
@@ -164,7 +161,6 @@ pub struct Commits<'a> {
     pub path: &'a str,
 }
 
-/// An ImageUpdateAutomation.
 #[must_use]
 pub fn automation(name: &PolicyName, commits: &Commits<'_>, interval: &str) -> String {
     let mut out = head("image", "ImageUpdateAutomation", name, commits.annotations);

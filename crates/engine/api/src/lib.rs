@@ -1,7 +1,8 @@
 //! The Kubernetes kinds: types for all their API versions, schemas, and manifests read from text.
 //!
 //! ```text
-//! text ─▶ tree (nodes with places) ─▶ check (against the schemas) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)
+//! text ─▶ tree (nodes with places) ─▶ check (against the schemas) ─▶ decode (into the types)
+//!      ─▶ manifests (documents) ─▶ objects (by kind and name)
 //! ```
 //!
 //! ```text
@@ -39,7 +40,7 @@ pub use automation::spec::{
 };
 pub use bucket::spec::{Bucket, BucketSpec, BucketStatus, BucketSts};
 pub use bumpwright_reason::Reason;
-pub use git_repository::reviews::ReviewAnnotations;
+pub use git_repository::reviews::{ReviewAnnotations, ReviewForge};
 pub use git_repository::spec::{
     GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification,
 };
@@ -48,7 +49,7 @@ pub use helm_repository::spec::{HelmRepository, HelmRepositorySpec, HelmReposito
 pub use image_policy::consent::Consent;
 pub use image_policy::latest_image::{InvalidLatestImage, parse_latest_image};
 pub use image_policy::spec::{
-    AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
+    AlphabeticalPolicy, FieldPlaces, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
 };
 pub use image_repository::spec::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector, RepositoryKind};

@@ -11,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use bumpwright_edit::offset;
+use bumpwright_text::{ContentEnd, Parts};
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
 use zeroize::Zeroizing;
 
@@ -34,7 +36,6 @@ pub struct Node {
     pub span: Range<usize>,
     /// Whether it has an anchor or a tag.
     pub bound: bool,
-    /// What it holds.
     pub value: Value,
     /// Nodes below and including this one, aliases written out.
     weight: usize,
@@ -43,21 +44,18 @@ pub struct Node {
 /// What a node holds.
 #[derive(Debug)]
 pub enum Value {
-    /// A scalar's text.
     Scalar {
         /// As it is after unquoting.
         text: Zeroizing<String>,
         /// Whether it stands without quotes, so that it may be a null, a boolean or a number.
         plain: bool,
     },
-    /// A sequence.
     List {
         /// In the order of the text.
         items: Vec<Rc<Node>>,
         /// Whether it is in brackets.
         flow: bool,
     },
-    /// A mapping.
     Map {
         /// In the order of the text, merged ones last.
         entries: Vec<Entry>,
@@ -83,7 +81,6 @@ pub struct Entry {
 /// Text that is not YAML, or not the part of YAML that manifests are written in.
 #[derive(Debug)]
 pub struct SyntaxError {
-    /// Where.
     pub place: Place,
     pub message: String,
 }
@@ -131,6 +128,24 @@ impl Node {
         self.field(key)?.text()
     }
 
+    /// The text of a field; empty if it is not a scalar.
+    #[must_use]
+    pub fn text_of(&self, key: &str) -> &str {
+        self.field_text(key).unwrap_or("")
+    }
+
+    /// The items of a field; none if it is not a sequence.
+    #[must_use]
+    pub fn items_of(&self, key: &str) -> &[Rc<Self>] {
+        self.field(key).map_or(&[], Self::items)
+    }
+
+    /// The entries of a field; none if it is not a mapping.
+    #[must_use]
+    pub fn entries_of(&self, key: &str) -> &[Entry] {
+        self.field(key).map_or(&[], Self::entries)
+    }
+
     /// The text of a scalar, also through an alias.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
@@ -139,6 +154,12 @@ impl Node {
             Value::Alias { text, .. } => text.as_deref().map(String::as_str),
             _ => None,
         }
+    }
+
+    /// The text of a scalar, also through an alias; empty for a collection.
+    #[must_use]
+    pub fn scalar_text(&self) -> &str {
+        self.text().unwrap_or("")
     }
 
     /// Whether it is a collection in brackets or braces.
@@ -200,7 +221,7 @@ impl Entry {
         if self.key.is_null() {
             "null"
         } else {
-            self.key.text().unwrap_or_default()
+            self.key.scalar_text()
         }
     }
 }
@@ -274,7 +295,7 @@ impl<'a> Builder<'a> {
         options.set_emit_comments(false);
         for next in Parser::new_from_str_with_options(self.text, options) {
             let (event, span) = next.map_err(|error| SyntaxError {
-                place: place(error.marker()),
+                place: self.shown(error.marker()),
                 message: error.info(),
             })?;
             self.take(event, &span)?;
@@ -282,9 +303,21 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Where an error is shown: one at the end of the text is where the content ends. The line after it is empty, and
+    /// none of the file's.
+    fn shown(&self, marker: &Marker) -> Place {
+        if marker.byte_offset().is_none_or(|offset| offset < self.text.len()) {
+            return place(marker);
+        }
+        let end = ContentEnd::of(self.text);
+        Place {
+            line: end.line + 1,
+            column: end.column + 1,
+        }
+    }
+
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), SyntaxError> {
-        let start = span.start.byte_offset().unwrap_or_default();
-        let end = span.end.byte_offset().unwrap_or(start);
+        let (start, end) = (offset(&span.start), offset(&span.end));
         let node = |bound: bool, value| Node {
             place: place(&span.start),
             span: start..end,
@@ -334,7 +367,7 @@ impl<'a> Builder<'a> {
         if !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
             return span.end;
         }
-        let body = self.text.get(span.clone()).unwrap_or_default();
+        let body = self.text.part(span.clone());
         let end = span.start + body.trim_end_matches([' ', '\n', '\r']).len();
         let kept = text
             .bytes()
@@ -342,7 +375,7 @@ impl<'a> Builder<'a> {
             .take_while(|byte| matches!(byte, b' ' | b'\n'))
             .filter(|byte| *byte == b'\n')
             .count();
-        let blank = self.text.get(end..).unwrap_or_default().match_indices('\n');
+        let blank = self.text.part(end..).match_indices('\n');
         let last = blank.take(kept.saturating_sub(1)).last();
         last.map_or(end, |(at, _)| end + at + 1)
     }
@@ -388,7 +421,7 @@ impl<'a> Builder<'a> {
             && node.span.is_empty()
             && matches!(node.value, Value::Scalar { .. })
         {
-            // Nothing stands there; the parser is somewhere behind.
+            // The place is empty; the parser is somewhere behind.
             node.span = key.span.end..key.span.end;
             node.place = key.place;
         }
@@ -431,11 +464,11 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
 /// Merges the mappings of the `<<` keys into the entries of a mapping; how many nodes these brought. The mapping's own
 /// keys win, then the earlier merge.
 fn merge(entries: &mut Vec<Entry>) -> Result<usize, SyntaxError> {
-    let mut seen = HashSet::with_capacity(entries.len());
+    let mut names = HashSet::with_capacity(entries.len());
     let (merges, own): (Vec<_>, Vec<_>) = std::mem::take(entries).into_iter().partition(is_merge);
     *entries = own;
     for entry in entries.iter() {
-        if !seen.insert(entry.name().to_owned()) {
+        if !names.insert(entry.name().to_owned()) {
             let message = format!("duplicate key {:?}; an object has each key once", entry.name());
             return Err(error(entry.key.place, &message));
         }
@@ -454,14 +487,14 @@ fn merge(entries: &mut Vec<Entry>) -> Result<usize, SyntaxError> {
                 ));
             }
             let new = mapping.entries().iter();
-            let new = new.filter(|entry| seen.insert(entry.name().to_owned()));
+            let new = new.filter(|entry| names.insert(entry.name().to_owned()));
             entries.extend(new.map(|entry| Entry {
                 key: Rc::clone(&entry.key),
                 node: Rc::clone(&entry.node),
             }));
         }
     }
-    let inherited = entries.get(own..).unwrap_or_default().iter();
+    let inherited = entries.tail(own).iter();
     Ok(inherited.map(|entry| entry.node.weight).fold(0, usize::saturating_add))
 }
 
@@ -539,6 +572,16 @@ mod tests {
             (3, 1, "duplicate key \"a\"; an object has each key once".to_owned())
         );
         assert_eq!(fails("b: 1\na: [1\n").0, 2);
+        // What is not ended is not in the line after the last one.
+        for text in [
+            "b: 1\na: \"x\n",
+            "b: 1\na: {c: 1\n\n\n",
+            "b: 1\nword\n",
+            "b: 1\n? [x\n",
+            "b: 1\na: 'x\r\n",
+        ] {
+            assert_eq!(fails(text).0, 2, "{text:?}");
+        }
         assert!(fails("? {a: b}\n: c\n").2.contains("must be a scalar"));
         assert!(fails("a: &x [*x]\n").2.contains("itself"));
     }

@@ -18,16 +18,13 @@ pub enum Algorithm {
     /// SHA-256, the default.
     #[default]
     Sha256,
-    /// SHA-384.
     Sha384,
-    /// SHA-512.
     Sha512,
     /// BLAKE3 with 256 bits.
     Blake3,
 }
 
 impl Algorithm {
-    /// All algorithms.
     pub const ALL: [Self; 5] = [Self::Sha1, Self::Sha256, Self::Sha384, Self::Sha512, Self::Blake3];
 
     /// The name before the colon.
@@ -53,7 +50,6 @@ impl Algorithm {
         }
     }
 
-    /// A new digester.
     #[must_use]
     pub fn digester(self) -> Digester {
         Digester(match self {
@@ -84,8 +80,8 @@ impl FromStr for Algorithm {
     type Err = DigestError;
 
     fn from_str(name: &str) -> Result<Self, DigestError> {
-        let known = Self::ALL.into_iter().find(|algorithm| algorithm.name() == name);
-        known.ok_or_else(|| DigestError::Unsupported { name: name.to_owned() })
+        let algorithm = Self::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        algorithm.ok_or_else(|| DigestError::Unsupported { name: name.to_owned() })
     }
 }
 
@@ -97,7 +93,6 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// The hash function.
     #[must_use]
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
@@ -167,7 +162,6 @@ fn is_encoded(text: &str) -> bool {
 /// The fault of a malformed digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// Not `<algorithm>:<hash>`.
     Form,
     /// Too few or too many digits for the algorithm.
     Length(Algorithm),
@@ -188,15 +182,11 @@ impl fmt::Display for Malformed {
 /// An invalid digest, or an unsupported algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DigestError {
-    /// A malformed digest.
     #[error("read the digest {}: {reason}", quote(text))]
     Malformed { text: String, reason: Malformed },
     /// An algorithm that source-controller does not support either.
     #[error("unsupported digest algorithm: {name}; use sha256, sha384, sha512, blake3 or sha1")]
-    Unsupported {
-        /// The algorithm.
-        name: String,
-    },
+    Unsupported { name: String },
 }
 
 /// Calculates the digest of the bytes written to it.

@@ -7,7 +7,6 @@ use crate::Exceeded;
 /// A bound on a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// The greatest count.
     pub most: u64,
     /// The counted items, for errors: `files and folders`.
     pub what: &'static str,
@@ -16,7 +15,6 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// A new counter.
     #[must_use]
     pub fn counter(self) -> Counter {
         Counter {
@@ -63,7 +61,6 @@ impl Counter {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The remaining count.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.bound.most.saturating_sub(self.used())

@@ -10,7 +10,6 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 /// A list of which the first `MOST` entries are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Few<T, const MOST: usize> {
-    /// The first entries.
     pub few: Vec<T>,
     /// Number of entries that are left out.
     pub left_out: usize,
@@ -52,6 +51,11 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MO
                 f.write_str("a list")
             }
 
+            /// Null is Go's empty list.
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Few::default())
+            }
+
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
                 let mut list = Few::default();
                 while list.few.len() < MOST {
@@ -68,7 +72,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MO
             }
         }
 
-        deserializer.deserialize_seq(Reader(PhantomData))
+        deserializer.deserialize_any(Reader(PhantomData))
     }
 }
 
@@ -87,19 +91,24 @@ impl<'de, const MOST: usize> Deserialize<'de> for FewTexts<MOST> {
                 f.write_str("a map")
             }
 
+            /// Null is Go's empty map.
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(FewTexts::default())
+            }
+
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-                let mut kept = BTreeMap::new();
-                while kept.len() < MOST
+                let mut texts = BTreeMap::new();
+                while texts.len() < MOST
                     && let Some((name, text)) = entries.next_entry()?
                 {
-                    kept.insert(name, text);
+                    texts.insert(name, text);
                 }
                 while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(FewTexts(kept))
+                Ok(FewTexts(texts))
             }
         }
 
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_any(Reader)
     }
 }
 
@@ -117,6 +126,7 @@ mod tests {
         assert_eq!(read(r#"[1,2,3,"x",[{}]]"#).unwrap(), [1, 2, 3]);
         let list: Few<u8, 3> = serde_json::from_str("[1,2,3,4,5]").unwrap();
         assert_eq!((list.left_out, list.count()), (2, 5));
+        assert_eq!(read("null").unwrap(), [0; 0], "where Go wrote a list without entries");
         assert!(read("[1,2,3,4").is_err(), "it has to be whole");
         assert!(read(r#"[1,"x"]"#).is_err());
     }

@@ -56,7 +56,6 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A new job.
     #[must_use]
     pub fn job(&self) -> Job {
         Job {
@@ -84,9 +83,7 @@ pub struct Job {
 /// The budgets of all jobs of a kind.
 #[derive(Clone, Debug)]
 pub struct Budgets {
-    /// Shared memory.
     pub memory: Memory,
-    /// Shared disk space.
     pub spool: Memory,
     /// Entries of each job.
     pub entries: Bound,
@@ -153,7 +150,6 @@ pub enum Exceeded {
     /// A bound on one job.
     #[error("more than {most} {what}; {flag} raises the bound")]
     Count {
-        /// The bound.
         most: u64,
         /// The counted items: `files and folders`.
         what: &'static str,

@@ -141,7 +141,6 @@ pub struct Share {
 }
 
 impl Share {
-    /// The tenant.
     #[must_use]
     pub fn tenant(&self) -> &str {
         &self.tenant

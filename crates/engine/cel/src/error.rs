@@ -48,7 +48,6 @@ pub enum CompileError {
 /// An expression without a boolean value for the given variables.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EvalError {
-    /// The evaluation fails.
     #[error("failed to evaluate the CEL expression '{expression}': {reason}")]
     NoValue {
         expression: String,

@@ -13,7 +13,6 @@ use crate::expression::Expression;
 pub enum Health {
     /// It is in its desired state.
     Current,
-    /// It has failed.
     Failed,
     /// It is being reconciled.
     InProgress,
@@ -61,12 +60,12 @@ impl HealthExprs {
             return Ok(Health::InProgress);
         }
         let variables = Variables::of_object(object);
-        let asked = [
+        let checks = [
             (self.in_progress.as_ref(), Health::InProgress),
             (self.failed.as_ref(), Health::Failed),
             (Some(&self.current), Health::Current),
         ];
-        for (expression, health) in asked {
+        for (expression, health) in checks {
             if let Some(expression) = expression
                 && expression.evaluate(&variables)?
             {
@@ -112,10 +111,10 @@ impl HealthChecks {
     /// # Errors
     /// When one is not valid, or two are for the same kind.
     pub fn new(checks: &[HealthCheck]) -> Result<Self, CompileError> {
-        let mut all = Self::default();
+        let mut health = Self::default();
         for (index, check) in checks.iter().enumerate() {
             let key = (group(&check.api_version).to_owned(), check.kind.clone());
-            if all.checks.contains_key(&key) {
+            if health.checks.contains_key(&key) {
                 let (group, kind) = key;
                 let kind = if group.is_empty() {
                     kind
@@ -129,9 +128,9 @@ impl HealthChecks {
                 index,
                 error: Box::new(error),
             })?;
-            all.checks.insert(key, exprs);
+            health.checks.insert(key, exprs);
         }
-        Ok(all)
+        Ok(health)
     }
 
     /// The expressions for an object's kind, or for all kinds of its group.

@@ -12,9 +12,9 @@ pub(super) const HIDDEN: &str = "**";
 pub struct Field {
     /// Its path: `spec.template.spec.containers[web].image`.
     pub path: String,
-    /// The old value as JSON; `None` when there was none.
+    /// The old value as JSON; `None` for an added field.
     pub old: Option<String>,
-    /// The new value as JSON; `None` when there is none.
+    /// The new value as JSON; `None` for a removed field.
     pub new: Option<String>,
 }
 
@@ -151,7 +151,7 @@ fn json(node: &Node) -> String {
     match write_plain_json(node, &mut text) {
         Ok(()) => text,
         // Values without a form in JSON are compared by their text.
-        Err(_) => format!("{:?}", node.as_str().unwrap_or_default()),
+        Err(_) => format!("{:?}", node.text()),
     }
 }
 

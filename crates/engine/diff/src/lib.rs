@@ -7,12 +7,14 @@
 
 mod fields;
 mod json;
+mod marks;
 mod objects;
 mod secret_mask;
 mod text;
 
 pub use fields::{Field, fields};
 pub use json::json_fields;
+pub use marks::{Part, Row, rows, words};
 pub use objects::{Change, Difference, Named, compare};
 pub use secret_mask::SecretMask;
 pub use text::{field_to_json, field_to_text, to_json, to_text};

@@ -36,7 +36,6 @@ impl fmt::Display for Named {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub object: Named,
-    /// The difference.
     pub change: Change,
 }
 

@@ -23,7 +23,6 @@ struct Hidden {
     texts: Vec<String>,
 }
 
-/// Prints no value.
 impl fmt::Debug for SecretMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretMask")
@@ -34,17 +33,20 @@ impl SecretMask {
     /// Hides the values of objects, and texts, which are also recognised in quotes.
     #[must_use]
     pub fn new(objects: BTreeSet<[String; 3]>, texts: impl IntoIterator<Item = String>) -> Self {
-        let mut all: Vec<String> = Vec::new();
+        let mut secrets: Vec<String> = Vec::new();
         for text in texts {
             let quoted = quote(&text);
             let inside = quoted.trim_start_matches('"').trim_end_matches('"');
             if inside != text.as_str() {
-                all.push(inside.to_owned());
+                secrets.push(inside.to_owned());
             }
-            all.push(text);
+            secrets.push(text);
         }
-        all.sort_by_key(|text| std::cmp::Reverse(text.len()));
-        Self(Arc::new(Hidden { objects, texts: all }))
+        secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        Self(Arc::new(Hidden {
+            objects,
+            texts: secrets,
+        }))
     }
 
     /// A message with hidden texts replaced.

@@ -67,8 +67,8 @@ fn cut(value: &str, from: usize) -> String {
     format!("{before}{shown}{after}")
 }
 
-/// `{"version":1,"objects":[{"group","kind","namespace","name","change":"added"|"removed"|"changed","fields":[{"path","old","new"}]}]}`;
-/// `old` and `new` are the values, null if absent.
+/// `{"version": 1, "objects": [{"group", "kind", "namespace", "name", "change", "fields": [{"path", "old", "new"}]}]}`;
+/// `change` is `added`, `removed` or `changed`, `old` and `new` are the values, null if absent.
 #[must_use]
 pub fn to_json(differences: &[Difference]) -> Value {
     let objects: Vec<Value> = differences.iter().map(object).collect();

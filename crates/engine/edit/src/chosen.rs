@@ -11,7 +11,7 @@ use super::model::{Reason, Setter};
 use super::site::{ByRule, Choice, Site};
 use crate::scanned::{LocalSkip, Scan};
 
-/// Scans a file for fields that `choose` names when it sees the documents of the file; markers are not looked at.
+/// Scans a file for fields that `choose` names when it sees the documents of the file; markers are not read.
 ///
 /// # Errors
 /// The file cannot be read.

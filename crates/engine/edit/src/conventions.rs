@@ -105,36 +105,36 @@ pub fn image_keys<'v>(key: &str, names: &[&str], text: impl Fn(&str) -> Option<&
         tag: tag.to_owned(),
         ..ImageKeys::default()
     };
-    let mut all = Vec::new();
+    let mut conventions = Vec::new();
     if text("repository").is_some() {
-        all.push(ImageKeys::default());
+        conventions.push(ImageKeys::default());
     } else {
         // Some charts have the whole name in `image`, or all of it but the registry, which some call the hub.
         let is_hub = text("hub").is_some() && text("registry").is_none();
         let registry = if is_hub { "hub" } else { "registry" };
-        all.push(ImageKeys {
+        conventions.push(ImageKeys {
             registry: registry.to_owned(),
             ..with("image", "tag")
         });
     }
     let of_image = is_image_key(key);
     if of_image && has("tag") && text("repository").is_none() {
-        all.push(with("name", "tag"));
+        conventions.push(with("name", "tag"));
     }
     if !has("tag") {
         let may_be = |name: &&str| of_image || text(name).is_some_and(has_host);
         let named = ["repository", "name"].into_iter().filter(may_be);
-        all.extend(named.map(|name| with(name, "version")));
+        conventions.extend(named.map(|name| with(name, "version")));
     }
     for name in names.iter().filter(|name| is_image_key(name)) {
         let stem = ["Name", "Repository"].iter().find_map(|end| name.strip_suffix(end));
         let stem = stem.unwrap_or(name);
-        all.push(ImageKeys {
+        conventions.push(ImageKeys {
             registry: format!("{stem}Registry"),
             repository: (*name).to_owned(),
             tag: format!("{stem}Tag"),
             digest: format!("{stem}Digest"),
         });
     }
-    all
+    conventions
 }

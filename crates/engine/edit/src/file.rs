@@ -7,6 +7,7 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use bumpwright_nearest::nearest;
+use bumpwright_text::Parts;
 
 /// Greatest size of other files that are searched (docs/cli.md, *Output*).
 pub const OTHER_LIMIT: usize = 1024 * 1024;
@@ -55,7 +56,6 @@ impl FileKind {
 pub enum Format {
     /// Dockerfile, Containerfile.
     Docker,
-    /// `.env`.
     Env,
     /// HCL: Terraform, OpenTofu, Packer, Nomad.
     Hcl,
@@ -63,11 +63,9 @@ pub enum Format {
     Ini,
     /// JSON, with markers in neighbour keys.
     Json,
-    /// Makefiles.
     Make,
     /// Java's properties.
     Properties,
-    /// Shell scripts.
     Shell,
     /// Go templates, such as those of Helm charts.
     Template,
@@ -99,7 +97,6 @@ impl Format {
 pub struct Formats(u16);
 
 impl Formats {
-    /// All formats.
     #[must_use]
     pub fn all() -> Self {
         Self(Format::ALL.iter().fold(0, |bits, (format, _)| bits | format.bit()))
@@ -127,8 +124,8 @@ impl FromStr for Formats {
                 formats = Self::all();
                 continue;
             }
-            let known = Format::ALL.iter().find(|(_, known)| *known == name);
-            let (format, _) = known.ok_or_else(|| UnknownFormat(name.to_owned()))?;
+            let entry = Format::ALL.iter().find(|(_, known)| *known == name);
+            let (format, _) = entry.ok_or_else(|| UnknownFormat(name.to_owned()))?;
             formats.0 |= format.bit();
         }
         Ok(formats)
@@ -238,7 +235,8 @@ const LONGEST: usize = 16;
 /// The length of `imagepolicy`.
 const NAME: usize = "imagepolicy".len();
 
-/// The offsets of keys in comments that are almost `"$imagepolicy"`: in other letters, without `$`, without quotes, or misspelt.
+/// The offsets of keys in comments that are almost `"$imagepolicy"`: in other letters, without `$`, without quotes,
+/// or misspelt.
 pub(super) fn almost_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let almost = names(bytes).filter(|start| is_almost_key(bytes, *start));
     almost.chain(misspelt_keys(bytes))
@@ -249,14 +247,14 @@ pub(super) fn almost_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
 fn misspelt_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     memchr::memchr_iter(b'$', bytes)
         .map(|at| at + 1)
-        .filter(|start| is_opened(bytes, *start) && is_misspelt(bytes.get(*start..).unwrap_or_default()))
+        .filter(|start| is_opened(bytes, *start) && is_misspelt(bytes.part(*start..)))
 }
 
 /// Whether a text begins with a key that is nearly `imagepolicy`, and a colon.
 fn is_misspelt(text: &[u8]) -> bool {
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
     let word: Vec<u8> = text.iter().take(LONGEST).take_while(is_part).copied().collect();
-    has_colon(text.get(word.len()..).unwrap_or_default()) && std::str::from_utf8(&word).is_ok_and(is_near_key)
+    has_colon(text.part(word.len()..)) && std::str::from_utf8(&word).is_ok_and(is_near_key)
 }
 
 /// Whether a word is nearly `imagepolicy`, and not that itself.
@@ -292,7 +290,7 @@ fn key_at(bytes: &[u8], start: usize, quotes: &[u8]) -> Option<usize> {
 
 fn is_almost_key(bytes: &[u8], start: usize) -> bool {
     // A word and a colon is prose.
-    is_opened(bytes, start) && has_colon(bytes.get(start + NAME..).unwrap_or_default())
+    is_opened(bytes, start) && has_colon(bytes.part(start + NAME..))
 }
 
 /// Whether a colon is next, behind quotes and blanks. Templates define variables by `:=`.
@@ -305,11 +303,11 @@ fn has_colon(rest: &[u8]) -> bool {
 
 /// Whether a comment begins just before, with a brace, a quote or a `$`.
 fn is_opened(bytes: &[u8], start: usize) -> bool {
-    let before = bytes.get(start.saturating_sub(NEAR)..start).unwrap_or_default();
+    let before = bytes.part(start.saturating_sub(NEAR)..start);
     let Some(hash) = before.iter().rposition(|byte| *byte == b'#') else {
         return false;
     };
-    let opening = before.get(hash + 1..).unwrap_or_default();
+    let opening = before.part(hash + 1..);
     let is_opening = opening
         .iter()
         .all(|byte| b" \t{\"'$\\".contains(byte) || is_curly(*byte));

@@ -35,6 +35,7 @@ pub use file::{
     FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, OWN_FOLDER, RULE_FILE, UnknownFormat, YAML_LIMIT,
     file_kind, has_in_utf16, kind_of, looks_marked, may_be_marked,
 };
+pub use find::parser::offset;
 pub use find::scan::scan;
 pub use find::sops::is_signed;
 pub use find::values::Value;

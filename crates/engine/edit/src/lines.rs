@@ -1,11 +1,11 @@
 //! Lines and columns of byte offsets.
 
+use bumpwright_text::Parts;
 use std::cell::Cell;
 
 /// A line of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {
-    /// Where it begins.
     pub(super) start: usize,
     /// It, without its break.
     pub(super) text: &'a str,
@@ -67,23 +67,25 @@ impl<'a> Lines<'a> {
 
     /// Whether there are only blanks before the offset in its line.
     pub(super) fn is_first_on_its_line(&self, offset: usize) -> bool {
-        let start = self.start(self.number(offset));
-        let before = self.text.get(start..offset).unwrap_or_default();
+        let offset = self.text.floor_char_boundary(offset);
+        let before = self.text.part(self.start(self.number(offset))..offset);
         before
             .trim_start_matches('\u{feff}')
             .trim_matches([' ', '\t'])
             .is_empty()
     }
 
-    /// Line and column (in characters, a byte order mark not counted), both from 1.
+    /// Line and column (in characters, a byte order mark not counted), both from 1. An offset within a character or
+    /// beyond the end, as a parser may report for an error, is the one before.
     pub(super) fn place(&self, offset: usize) -> (usize, usize) {
+        let offset = self.text.floor_char_boundary(offset);
         let line = self.number(offset);
         let start = self.start(line);
-        let count = |range: std::ops::Range<usize>| self.text.get(range).unwrap_or_default().chars().count();
+        let count = |range: std::ops::Range<usize>| self.text.part(range).chars().count();
         let column = match self.last.get() {
             (at, column) if start < at && at <= offset => column + count(at..offset),
             _ => {
-                let before = self.text.get(start..offset).unwrap_or_default();
+                let before = self.text.part(start..offset);
                 before.trim_start_matches('\u{feff}').chars().count() + 1
             }
         };
@@ -124,5 +126,8 @@ mod tests {
         assert_eq!(lines.place(13), (3, 1));
         assert_eq!(lines.place(15), (4, 1));
         assert_eq!(lines.place(16), (5, 1));
+        // Within é, and beyond the end.
+        assert_eq!(lines.place(9), lines.place(8));
+        assert_eq!(lines.place(99), (5, 2));
     }
 }

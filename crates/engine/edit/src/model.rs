@@ -55,15 +55,15 @@ impl Part {
     /// The word for users: `image`, `name`, `tag`, `digest` or `tag@digest`.
     #[must_use]
     pub fn word(self) -> &'static str {
-        let known = Self::WORDS.iter().find(|(part, _)| *part == self);
-        known.map_or("", |(_, word)| word)
+        let entry = Self::WORDS.iter().find(|(part, _)| *part == self);
+        entry.map_or("", |(_, word)| word)
     }
 
     /// The part of this word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
-        let known = Self::WORDS.iter().find(|(_, known)| *known == word);
-        known.map(|(part, _)| *part)
+        let entry = Self::WORDS.iter().find(|(_, known)| *known == word);
+        entry.map(|(part, _)| *part)
     }
 
     /// The part that a field for a tag holds: in some the digest is behind the tag.
@@ -100,7 +100,7 @@ impl fmt::Display for Setter {
             Part::Digest => ":digest",
             Part::TagDigest => ":tag@digest",
         };
-        write!(f, "{}:{}{suffix}", self.policy.namespace, self.policy.name)
+        write!(f, "{}{suffix}", self.policy.marker())
     }
 }
 
@@ -112,9 +112,7 @@ pub struct DocumentId {
     pub api_version: String,
     /// `kind` of the object.
     pub kind: String,
-    /// `metadata.namespace`.
     pub namespace: String,
-    /// `metadata.name`.
     pub name: String,
 }
 
@@ -141,13 +139,10 @@ pub struct Change {
     pub line: usize,
     /// Column of the scalar in characters, from 1.
     pub column: usize,
-    /// The old value.
     pub old: String,
-    /// The new value.
     pub new: String,
     /// The policy that chose it.
     pub policy: PolicyName,
-    /// The marker's setter.
     pub setter: Setter,
     /// The object with the field.
     pub object: DocumentId,
@@ -168,7 +163,7 @@ pub enum Reason {
     NotAScalar,
     /// The field is commented out.
     Commented,
-    /// There is no such policy.
+    /// The policy does not exist.
     UnknownPolicy,
     /// The policy is in another namespace than the automation.
     OtherNamespace,

@@ -20,7 +20,7 @@ pub struct Scan {
     pub is_signed: bool,
 }
 
-/// A file of which there is only this to be told.
+/// A file with nothing but this to report.
 impl From<LocalSkip> for Scan {
     fn from(skip: LocalSkip) -> Self {
         Self {

@@ -26,7 +26,6 @@ pub struct Site {
     pub value: String,
     /// The text at `span`.
     pub text: String,
-    /// The style.
     pub spelling: Spelling,
     /// An explicit tag for a type other than string (`!!int`), with the blanks after it: it is removed when the value
     /// changes.
@@ -59,7 +58,6 @@ pub struct ByRule {
 pub struct Neighbour {
     /// The collection that both are in, by its number in the file.
     pub collection: usize,
-    /// Its key there.
     pub key: String,
     /// Line, from 1.
     pub line: usize,
@@ -98,7 +96,6 @@ impl Site {
 /// The style of a scalar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spelling {
-    /// Without quotes.
     Plain {
         /// Whether it is inside `[]` or `{}`.
         flow: bool,
@@ -122,6 +119,6 @@ pub struct BlockShape {
     pub indicators_text: String,
     /// Blanks before each line of content.
     pub indent: usize,
-    /// Text before a new first line: nothing, or a line break if there is no content yet.
+    /// Text before a new first line: nothing, or a line break if the scalar is still empty.
     pub lead: String,
 }

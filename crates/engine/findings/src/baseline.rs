@@ -103,9 +103,9 @@ impl Baseline {
     /// The baseline of these findings.
     #[must_use]
     pub fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Self {
-        let mut known: Vec<Known> = findings.into_iter().map(Known::of).collect();
-        known.sort();
-        Self { known }
+        let mut entries: Vec<Known> = findings.into_iter().map(Known::of).collect();
+        entries.sort();
+        Self { known: entries }
     }
 
     /// Reads a file.
@@ -129,8 +129,7 @@ impl Baseline {
             version: VERSION,
             findings: self.known.clone(),
         };
-        // Serialising strings and numbers into a string cannot fail.
-        let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+        let text = bumpwright_json::indented(&document);
         terminal::json(&format!("{text}\n")).into_owned()
     }
 

@@ -71,7 +71,7 @@ pub struct Finding {
     pub acceptance: Option<Acceptance>,
 }
 
-/// Somebody has looked at a finding, and says that it may be so.
+/// Somebody has reviewed a finding and accepted it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Acceptance {
     /// Where it is said: `path:line`, or the name of a baseline.
@@ -99,7 +99,6 @@ impl Finding {
         }
     }
 
-    /// Sets the severity.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -162,7 +161,6 @@ impl Finding {
         self
     }
 
-    /// Accepts it.
     #[must_use]
     pub fn accepted(mut self, acceptance: Acceptance) -> Self {
         self.acceptance = Some(acceptance);

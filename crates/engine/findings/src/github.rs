@@ -2,6 +2,7 @@
 
 use crate::terminal::printable;
 use crate::{Finding, Report, Severity, words};
+use bumpwright_text::between;
 
 pub(crate) fn render(report: &Report) -> String {
     let lines = report.open().map(command);
@@ -22,7 +23,7 @@ fn command(finding: &Finding) -> String {
         let path = property(&place.path);
         format!("file={path},line={},col={},", place.line, place.column)
     });
-    let (place, title) = (place.unwrap_or_default(), property(finding.rule.id()));
+    let (place, title) = (between("", place, ""), property(finding.rule.id()));
     format!("::{word} {place}title={title}::{}", data(&message(finding)))
 }
 

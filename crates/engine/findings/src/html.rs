@@ -4,6 +4,7 @@ use bumpwright_pages::RenderError;
 use bumpwright_pages::report::{self, Block, Cell, Section, Tone};
 
 use crate::{Finding, Report, Severity, words};
+use bumpwright_text::between;
 
 pub(crate) fn render(report: &Report) -> Result<String, RenderError> {
     let page = report::Report {
@@ -32,7 +33,7 @@ fn row(finding: &Finding) -> Vec<Cell> {
         Severity::Warning => Tone::Warn,
         Severity::Note => Tone::Mute,
     };
-    let place = finding.place.as_ref().map(words::place).unwrap_or_default();
+    let place = between("", finding.place.as_ref().map(words::place), "").to_string();
     let more = [
         words::origins(finding).map(|origins| format!("in {origins}")),
         finding.help.as_ref().map(|help| format!("help: {help}")),

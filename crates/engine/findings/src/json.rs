@@ -7,6 +7,12 @@ use crate::{Finding, Origin, Report, Severity, terminal};
 #[derive(Serialize)]
 struct DocumentView<'a> {
     version: u32,
+    #[serde(flatten)]
+    report: ReportView<'a>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct ReportView<'a> {
     counts: CountsView,
     findings: Vec<FindingView<'a>>,
 }
@@ -51,10 +57,9 @@ struct OriginView<'a> {
     kustomization: Option<&'a str>,
 }
 
-pub(crate) fn render(report: &Report) -> String {
+pub(crate) fn view(report: &Report) -> ReportView<'_> {
     let kustomizations = report.checked().iter().filter(|origin| origin.kustomization.is_some());
-    let document = DocumentView {
-        version: 1,
+    ReportView {
         counts: CountsView {
             errors: report.count(Severity::Error),
             warnings: report.count(Severity::Warning),
@@ -63,9 +68,15 @@ pub(crate) fn render(report: &Report) -> String {
             kustomizations: kustomizations.count(),
         },
         findings: report.findings().iter().map(finding).collect(),
+    }
+}
+
+pub(crate) fn render(report: &Report) -> String {
+    let document = DocumentView {
+        version: 1,
+        report: view(report),
     };
-    // Serialising strings and numbers into a string cannot fail; an empty document would be noticed at once.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    let mut text = bumpwright_json::indented(&document);
     text.push('\n');
     terminal::json(&text).into_owned()
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::terminal::printable;
 use crate::{Finding, Origin, Report, Severity, words};
+use bumpwright_text::{Excerpt, between};
 
 pub(crate) fn render(report: &Report) -> String {
     let suites: Vec<Suite> = suites(report)
@@ -96,7 +97,7 @@ fn case(suite: &str, finding: &Finding, used: &mut BTreeSet<String>) -> String {
         (Some(acceptance), _) => format!("<skipped message=\"{}\"/>", escaped(&words::acceptance(acceptance))),
         (None, Severity::Error) => {
             let headline = words::headline(finding);
-            let message = escaped(headline.lines().next().unwrap_or_default());
+            let message = escaped(headline.first_line());
             format!(
                 "<failure type=\"{}\" message=\"{message}\">{body}</failure>",
                 finding.rule
@@ -110,10 +111,9 @@ fn case(suite: &str, finding: &Finding, used: &mut BTreeSet<String>) -> String {
 
 /// The place, the message, and what to do.
 fn body(finding: &Finding) -> String {
-    let place = finding.place.as_ref().map(|place| format!("{}: ", words::place(place)));
-    let (place, word) = (place.unwrap_or_default(), finding.severity.as_str());
-    let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}"));
-    let (rule, help) = (finding.rule, help.unwrap_or_default());
+    let place = between("", finding.place.as_ref().map(words::place), ": ");
+    let (rule, word) = (finding.rule, finding.severity.as_str());
+    let help = between("\nhelp: ", finding.help.as_ref(), "");
     format!("{place}{word}[{rule}]: {}{help}", words::headline(finding))
 }
 

@@ -22,6 +22,12 @@ impl Report {
         json::render(self)
     }
 
+    /// What the JSON document has besides its version, for a part of a larger document.
+    #[must_use]
+    pub fn view(&self) -> impl serde::Serialize + '_ {
+        json::view(self)
+    }
+
     /// A SARIF 2.1.0 log, as GitHub's code scanning wants it, with a final line feed.
     #[must_use]
     pub fn sarif(&self) -> String {

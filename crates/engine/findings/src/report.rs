@@ -91,8 +91,9 @@ impl Report {
         self.open().map(|finding| finding.severity).max()
     }
 
-    /// What was looked at: Kustomizations, and what has findings without being one.
-    pub(crate) const fn checked(&self) -> &BTreeSet<Origin> {
+    /// What was checked: Kustomizations, and what has findings without being one.
+    #[must_use]
+    pub const fn checked(&self) -> &BTreeSet<Origin> {
         &self.checked
     }
 

@@ -20,7 +20,6 @@ macro_rules! rules {
             /// All rules, by id.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The stable name.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self {
@@ -108,6 +107,12 @@ rules! {
          What to do: remove one dependency of the circle; the message has all in order.\n\n\
          See: docs/guides/kustomizations.md";
 
+    EmptySelector "empty-selector" Warning "An automation selects no policy":
+        "No ImagePolicy that the ImageUpdateAutomation may use has the labels of its `spec.policySelector`: it skips each marker, and updates\n\
+         nothing.\n\n\
+         What to do: correct the labels of the selector, or give them to the policies in `metadata.labels`.\n\n\
+         See: docs/guides/troubleshooting.md";
+
     HealthCheckNotBuilt "health-check-not-built" Warning "A health check names an object that the fleet does not build":
         "The Kustomization waits for an object of `spec.healthChecks` that nothing in the fleet builds. Unless somebody else creates it,\n\
          such as a Helm release, the Kustomization fails when its timeout is over, and so do those that depend on it.\n\n\
@@ -126,6 +131,13 @@ rules! {
          version of itself, which the cluster goes on to apply in its place, so that the two alternate.\n\n\
          What to do: let `spec.path` name a folder below which the Kustomization is not defined, or remove the entry from `resources`.\n\n\
          See: docs/guides/kustomizations.md";
+
+    InvalidAutomation "invalid-automation" Error "A field of an image update automation that no run can use":
+        "`spec.git.push.branch`, `spec.git.push.refspec` or `spec.git.checkout.ref` has a name that Git refuses, or a range that does not\n\
+         parse; or `spec.policySelector` is not valid: each run fails, and no field is set. An author's address with `<`, `>` or a line break\n\
+         is a warning: Git leaves these out.\n\n\
+         What to do: correct what the message names; `git check-ref-format --branch NAME` says whether Git takes a branch.\n\n\
+         See: docs/guides/troubleshooting.md";
 
     InvalidManifest "invalid-manifest" Error "A file does not parse":
         "The file is not valid YAML or JSON, is not UTF-8, or has a document without `apiVersion`, `kind` or `metadata.name`, so no object\n\
@@ -339,7 +351,7 @@ rules! {
 }
 
 impl Rule {
-    /// Whether it is about a change, which `fleet review` looks at, and not about one state.
+    /// Whether it is about a change, as in `fleet review`, and not about one state.
     #[must_use]
     pub const fn is_about_a_change(self) -> bool {
         matches!(

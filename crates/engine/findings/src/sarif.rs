@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bumpwright_text::{Cuts, Parts};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -12,11 +13,11 @@ const PROJECT: &str = "https://github.com/bumpwright/bumpwright";
 
 pub(crate) fn render(report: &Report) -> String {
     let version = report.version();
-    let mut seen = BTreeMap::new();
+    let mut fingerprints = BTreeMap::new();
     let results: Vec<Value> = report
         .findings()
         .iter()
-        .map(|finding| result(finding, &mut seen))
+        .map(|finding| result(finding, &mut fingerprints))
         .collect();
     let rules: Vec<Value> = Rule::ALL.iter().map(|rule| descriptor(*rule, version)).collect();
     let driver = json!({
@@ -30,7 +31,8 @@ pub(crate) fn render(report: &Report) -> String {
 /// The description of a rule.
 fn descriptor(rule: Rule, version: &str) -> Value {
     let pages = format!("{PROJECT}/blob/v{version}");
-    let (meaning, remedy) = rule.explanation().split_once("\n\n").unwrap_or_default();
+    let meaning = rule.explanation().before("\n\n");
+    let remedy = rule.explanation().tail(meaning.len() + 2);
     let linked = remedy.lines().map(|line| match line.strip_prefix("See: ") {
         Some(page) => format!("See: [{page}]({pages}/{page})"),
         None => line.to_owned(),
@@ -138,13 +140,8 @@ fn fingerprint<'f>(finding: &'f Finding, seen: &mut BTreeMap<Identity<'f>, usize
     let count = seen.entry(identity).or_default();
     *count += 1;
     let mut hash = Sha256::new();
-    for part in [
-        finding.rule.id(),
-        path.unwrap_or_default(),
-        identity.2.unwrap_or_default(),
-        identity.3,
-    ] {
-        hash.update(part);
+    for part in [Some(finding.rule.id()), path, identity.2, Some(identity.3)] {
+        part.into_iter().for_each(|text| hash.update(text));
         hash.update([0_u8]);
     }
     let digest = hash.finalize();

@@ -14,7 +14,7 @@ pub(crate) fn summary(report: &Report) -> String {
         (n > 0).then(|| count(n, severity.as_str()))
     });
     let counts: Vec<String> = counts.collect();
-    let found = if counts.is_empty() {
+    let total = if counts.is_empty() {
         "no findings".to_owned()
     } else {
         counts.join(", ")
@@ -25,7 +25,7 @@ pub(crate) fn summary(report: &Report) -> String {
         accepted => format!(", {accepted} accepted"),
     };
     format!(
-        "{found} in {}{accepted}",
+        "{total} in {}{accepted}",
         count(kustomizations.count(), "Kustomization")
     )
 }

@@ -91,9 +91,10 @@ pub(crate) fn nested_list<'v>(object: &'v Value, path: &[&str]) -> Result<Option
         .transpose()
 }
 
-/// A text; `None` if it is not one.
-pub(crate) fn text<'v>(object: &'v Value, path: &[&str]) -> Option<&'v str> {
-    nested(object, path).ok().flatten()?.as_str()
+/// A text, or `default` if it is not one.
+pub(crate) fn text<'v>(object: &'v Value, path: &[&str], default: &'static str) -> &'v str {
+    let value = nested(object, path).ok().flatten();
+    value.and_then(Value::as_str).unwrap_or(default)
 }
 
 /// A whole number, or `default` if it is not one.

@@ -57,7 +57,7 @@ fn of_generations(object: &Value) -> Result<Option<Health>, HealthError> {
     if observed == generation {
         return Ok(None);
     }
-    let kind = text(object, &["kind"]).unwrap_or_default();
+    let kind = text(object, &["kind"], "");
     let message = format!("{kind} generation is {generation}, but latest observed generation is {observed}");
     Ok(Some(Health::in_progress("LatestGenerationNotObserved", message)))
 }

@@ -24,7 +24,7 @@ fn counts(object: &Value) -> Counts {
         succeeded: status("succeeded"),
         active: status("active"),
         failed: status("failed"),
-        started: !text(object, &["status", "startTime"]).unwrap_or_default().is_empty(),
+        started: !text(object, &["status", "startTime"], "").is_empty(),
     }
 }
 

@@ -43,15 +43,15 @@ fn disruption_budget(_: &Value, _: &Time) -> Result<Health, HealthError> {
 }
 
 fn claim(object: &Value, _: &Time) -> Result<Health, HealthError> {
-    Ok(match text(object, &["status", "phase"]).unwrap_or("unknown") {
+    Ok(match text(object, &["status", "phase"], "unknown") {
         "Bound" => Health::current("PVC is Bound"),
         phase => Health::in_progress("NotBound", format!("PVC is not Bound. phase: {phase}")),
     })
 }
 
 fn service(object: &Value, _: &Time) -> Result<Health, HealthError> {
-    let balanced = text(object, &["spec", "type"]) == Some("LoadBalancer");
-    let address = text(object, &["spec", "clusterIP"]).unwrap_or_default();
+    let balanced = text(object, &["spec", "type"], "") == "LoadBalancer";
+    let address = text(object, &["spec", "clusterIP"], "");
     if balanced && address.is_empty() {
         let message = "ClusterIP not set. Service type: LoadBalancer";
         return Ok(Health::in_progress("NoIPAssigned", message));
@@ -75,7 +75,7 @@ fn definition(object: &Value, _: &Time) -> Result<Health, HealthError> {
 
 fn pod(object: &Value, now: &Time) -> Result<Health, HealthError> {
     let conditions = conditions(object)?;
-    Ok(match text(object, &["status", "phase"]).unwrap_or_default() {
+    Ok(match text(object, &["status", "phase"], "") {
         "Succeeded" => Health::current("Pod has completed successfully"),
         "Failed" => Health::current("Pod has completed, but not successfully"),
         "Running" if conditions.iter().any(|given| given.is("Ready", "True")) => Health::current("Pod is Ready"),
@@ -107,7 +107,7 @@ fn running_pod(object: &Value) -> Result<Health, HealthError> {
 
 /// Whether the object is younger than the window of the scheduler.
 fn is_new(object: &Value, now: &Time) -> bool {
-    let created = text(object, &["metadata", "creationTimestamp"]).unwrap_or_default();
+    let created = text(object, &["metadata", "creationTimestamp"], "");
     let Ok(created) = Time::parse(RFC_3339, created.as_bytes()) else {
         return false;
     };
@@ -118,7 +118,7 @@ fn is_new(object: &Value, now: &Time) -> bool {
 fn crash_looping(object: &Value) -> Result<Vec<&str>, HealthError> {
     let statuses = nested_list(object, &["status", "containerStatuses"])?;
     let mut names = Vec::new();
-    for status in statuses.unwrap_or_default() {
+    for status in statuses.into_iter().flatten() {
         names.extend(crash_looping_name(status)?);
     }
     Ok(names)

@@ -18,7 +18,8 @@
 //! use bumpwright_gostd::Time;
 //! use bumpwright_health::{Status, compute};
 //!
-//! let claim = serde_json::json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}});
+//! let status = serde_json::json!({"phase": "Pending"});
+//! let claim = serde_json::json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": status});
 //! let health = compute(&claim, &Time::unix(1_760_000_000, 0))?;
 //! assert_eq!(health.status, Status::InProgress);
 //! assert_eq!(health.message, "PVC is not Bound. phase: Pending");

@@ -1,7 +1,7 @@
 //! The rules of Flux's status readers: its own rule for Jobs, and owners of pods together with their pods.
 
 use super::condition::conditions;
-use super::field::{HealthError, nested, nested_text};
+use super::field::{HealthError, nested, text};
 use super::generic::compute;
 use super::job;
 use super::status::{Health, Status};
@@ -23,10 +23,7 @@ pub struct PodOwner<'v> {
 pub fn pod_owner(object: &Value) -> Option<PodOwner<'_>> {
     let owner = matches!(group_kind(object), ("apps", "ReplicaSet" | "StatefulSet"));
     owner.then(|| PodOwner {
-        namespace: nested_text(object, &["metadata", "namespace"])
-            .ok()
-            .flatten()
-            .unwrap_or_default(),
+        namespace: text(object, &["metadata", "namespace"], ""),
         selector: nested(object, &["spec", "selector"]).ok().flatten(),
     })
 }
@@ -59,8 +56,9 @@ fn has_failed(pod: &Value, now: &Time) -> bool {
 
 /// Whether a pod is waiting for a node, which may still be added.
 fn is_unschedulable(pod: &Value) -> bool {
-    let given = conditions(pod).unwrap_or_default();
-    given
-        .iter()
-        .any(|given| given.is("PodScheduled", "False") && given.reason == "Unschedulable")
+    conditions(pod).is_ok_and(|given| {
+        given
+            .iter()
+            .any(|given| given.is("PodScheduled", "False") && given.reason == "Unschedulable")
+    })
 }

@@ -63,11 +63,11 @@ pub(crate) fn deployment(object: &Value, _: &Time) -> Result<Health, HealthError
         return Ok(health);
     }
     let wanted = spec(object, "replicas", 1);
-    let there = status(object, "replicas");
+    let replicas = status(object, "replicas");
     let updated = status(object, "updatedReplicas");
-    let missing = fewer("LessReplicas", "Replicas", there, wanted)
+    let missing = fewer("LessReplicas", "Replicas", replicas, wanted)
         .or_else(|| fewer("LessUpdated", "Updated", updated, wanted))
-        .or_else(|| extra(there, wanted))
+        .or_else(|| extra(replicas, wanted))
         .or_else(|| {
             fewer(
                 "LessAvailable",
@@ -81,7 +81,7 @@ pub(crate) fn deployment(object: &Value, _: &Time) -> Result<Health, HealthError
         Some(health) => health,
         None if !rollout.progressing => Health::in_progress("ReplicaSetNotAvailable", "ReplicaSet not Available"),
         None if !rollout.available => Health::in_progress("DeploymentNotAvailable", "Deployment not Available"),
-        None => Health::current(format!("Deployment is available. Replicas: {there}")),
+        None => Health::current(format!("Deployment is available. Replicas: {replicas}")),
     })
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn replica_set(object: &Value, _: &Time) -> Result<Health, HealthErro
         return Ok(Health::in_progress("ReplicaFailure", message));
     }
     let wanted = spec(object, "replicas", 1);
-    let there = status(object, "replicas");
+    let replicas = status(object, "replicas");
     let missing = fewer(
         "LessLabelled",
         "Labelled",
@@ -110,13 +110,13 @@ pub(crate) fn replica_set(object: &Value, _: &Time) -> Result<Health, HealthErro
         )
     })
     .or_else(|| fewer("LessReady", "Ready", status(object, "readyReplicas"), wanted))
-    .or_else(|| extra(there, wanted));
-    Ok(missing.unwrap_or_else(|| Health::current(format!("ReplicaSet is available. Replicas: {there}"))))
+    .or_else(|| extra(replicas, wanted));
+    Ok(missing.unwrap_or_else(|| Health::current(format!("ReplicaSet is available. Replicas: {replicas}"))))
 }
 
 /// A StatefulSet has no conditions, so that it never fails.
 pub(crate) fn stateful_set(object: &Value, _: &Time) -> Result<Health, HealthError> {
-    if text(object, &["spec", "updateStrategy", "type"]) == Some("OnDelete") {
+    if text(object, &["spec", "updateStrategy", "type"], "") == "OnDelete" {
         return Ok(Health::current("StatefulSet is using the ondelete update strategy"));
     }
     let wanted = spec(object, "replicas", 1);
@@ -135,7 +135,7 @@ pub(crate) fn stateful_set(object: &Value, _: &Time) -> Result<Health, HealthErr
         return Ok(partial.unwrap_or_else(whole));
     }
     let current = fewer("LessCurrent", "current", status(object, "currentReplicas"), wanted);
-    let revision = |field| text(object, &["status", field]).unwrap_or_default();
+    let revision = |field| text(object, &["status", field], "");
     Ok(match current {
         Some(health) => health,
         None if revision("currentRevision") != revision("updateRevision") => {
@@ -147,7 +147,7 @@ pub(crate) fn stateful_set(object: &Value, _: &Time) -> Result<Health, HealthErr
 
 pub(crate) fn daemon_set(object: &Value, _: &Time) -> Result<Health, HealthError> {
     let unset = |reason, field| {
-        let kind = text(object, &["kind"]).unwrap_or_default();
+        let kind = text(object, &["kind"], "");
         Health::in_progress(reason, format!("{kind} {field} not found"))
     };
     // Its controller always sets both, so that an object without one was not observed.

@@ -7,7 +7,6 @@ use std::fmt;
 pub enum Status {
     /// It is being reconciled.
     InProgress,
-    /// It has failed.
     Failed,
     /// It has its desired state.
     Current,

@@ -5,6 +5,7 @@
 
 use super::status::Status;
 use bumpwright_api::ObjectId;
+use bumpwright_text::between;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -18,7 +19,6 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// An observed status.
     #[must_use]
     pub const fn status(status: Status) -> Self {
         Self { status, error: None }
@@ -48,7 +48,6 @@ pub enum Progress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: [{}]", .why, .objects.join(", "))]
 pub struct Unready {
-    /// Why it ended.
     pub why: Why,
     /// `Kind/namespace/name status: 'InProgress'` for each object.
     pub objects: Vec<String>,
@@ -57,9 +56,7 @@ pub struct Unready {
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// It timed out.
     Timeout,
-    /// An object failed.
     Stalled,
 }
 
@@ -180,7 +177,7 @@ impl Wait {
         let name = |id: &ObjectId| match self.last(id) {
             Some(observed) if !counts(self.effective(id, observed.status)) => None,
             Some(Observed { status, error }) => {
-                let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+                let error = between(": ", error.as_ref(), "");
                 Some(format!("{id} status: '{status}'{error}"))
             }
             // Objects that were not observed are unknown as soon as any was.

@@ -28,7 +28,6 @@ pub enum HelmError {
     /// The chart does not fit the release: its name, its version of Kubernetes.
     #[error(transparent)]
     Release(#[from] ReleaseError),
-    /// A template failed.
     #[error("{text}")]
     Template {
         /// Helm's text.
@@ -39,7 +38,6 @@ pub enum HelmError {
     /// The result of a template is not YAML; `partial` has what was rendered.
     #[error("YAML parse error on {path}: {problem}")]
     Document {
-        /// The template's path.
         path: String,
         /// What is wrong with it.
         #[source]

@@ -9,6 +9,7 @@ use super::{
     values::{Values, ValuesError, Weight, coalesce_values, process_dependencies},
 };
 use bumpwright_template::{Limits, World};
+use bumpwright_text::Cuts;
 
 /// The release that a chart is rendered for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +27,7 @@ pub struct KubeVersion {
     pub version: String,
     /// Without suffixes, for comparisons.
     pub normalized: String,
-    /// The first number.
     pub major: String,
-    /// The second number.
     pub minor: String,
 }
 
@@ -117,7 +116,8 @@ impl KubeVersion {
 pub struct Settings {
     /// Whether values are not compared with schemas.
     pub skip_schemas: bool,
-    /// Whether schemas are left out that refer to others at addresses that are not known here; otherwise that is an error.
+    /// Whether schemas are left out that refer to others at addresses that are not known here; otherwise that is an
+    /// error.
     pub leave_unfetched: bool,
     /// The limits of all templates together.
     pub limits: Limits,
@@ -144,7 +144,7 @@ impl Default for Settings {
 /// in seconds since 1970-01-01T00:00:00Z.
 #[must_use]
 pub fn generated_name(chart: &str, seconds: i64) -> String {
-    let base = chart.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let base = chart.trim_end_matches('/').behind_last('/');
     let base = base.split('.').next().filter(|base| !base.is_empty());
     format!("{}-{seconds}", base.unwrap_or("chart"))
 }

@@ -74,7 +74,7 @@ impl Gvk {
     /// The type of an object; missing parts are empty.
     #[must_use]
     pub fn of(object: &Node) -> Self {
-        let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
+        let text = |key| object.text_at(&[key]);
         Self::from_api_version(text("apiVersion"), text("kind"))
     }
 
@@ -129,12 +129,6 @@ impl Gvk {
         };
         let ranks = self.kind_rank().cmp(&other.kind_rank());
         ranks.then_with(|| text(self).cmp(&text(other)))
-    }
-
-    /// The order of two field specs in a transformer configuration: as [`Self::legacy_cmp`].
-    #[must_use]
-    pub fn is_less_than(&self, other: &Self) -> bool {
-        self.legacy_cmp(other) == Ordering::Less
     }
 }
 

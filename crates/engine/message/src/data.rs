@@ -72,9 +72,7 @@ pub struct FieldChange {
     pub file: String,
     /// The object of the field.
     pub object: ObjectIdentifier,
-    /// The old value.
     pub old: String,
-    /// The new value.
     pub new: String,
     /// The marker: `namespace:policy[:part]`.
     pub setter: String,

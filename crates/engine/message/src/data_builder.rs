@@ -47,7 +47,6 @@ impl<'a> DataBuilder<'a> {
         self.data.changes.push(change);
     }
 
-    /// The data.
     #[must_use]
     pub fn data(self) -> Data {
         self.data

@@ -55,14 +55,12 @@ pub struct KustomizationName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChangedWorkload {
-    /// The workload.
     pub object: ObjectIdentifier,
     /// The Kustomization that applies it, or its HelmRelease.
     pub kustomization: KustomizationName,
     /// The HelmRelease that it is installed by, as `namespace/name`; empty if the Kustomization applies it itself.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub release: String,
-    /// How it changes.
     pub action: ObjectAction,
     /// How many of its fields change, those of its images included; 0 unless it is configured.
     pub fields: usize,
@@ -94,7 +92,6 @@ pub struct ChangedObject {
     /// The HelmRelease that it is installed by, as `namespace/name`; empty if the Kustomization applies it itself.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub release: String,
-    /// How it changes.
     pub action: ObjectAction,
     /// How many of its fields change; 0 unless it is configured.
     pub fields: usize,
@@ -115,7 +112,7 @@ pub enum ObjectAction {
     /// Some of its fields change.
     #[default]
     Configured,
-    /// It is no longer built; whether it is pruned is up to its Kustomization.
+    /// It is not built any more; its Kustomization decides whether it is pruned.
     Deleted,
 }
 

@@ -73,7 +73,6 @@ pub(super) fn namespaced_name(texts: [Value; 2]) -> Value {
     Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, texts))
 }
 
-/// An object identifier.
 pub(super) fn identifier(kind: Value, name: Value, namespace: Value) -> Value {
     let name = Value::Struct(Struct::new(&NAME_META_STRUCT, [name, namespace]));
     let resource = Value::Struct(Struct::new(&RESOURCE_IDENTIFIER_STRUCT, [kind, name]));

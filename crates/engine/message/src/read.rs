@@ -18,7 +18,6 @@ pub enum DataError {
     /// It is not JSON, or has other fields; the message has line and column.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// An invalid image.
     #[error("images[{index}].refs: {source}")]
     Image {
         /// The index in `images`.
@@ -104,7 +103,7 @@ pub fn read(json: &str) -> Result<Data, DataError> {
         (_, None) => Era::V1,
     };
     let mut images = Vec::new();
-    for (index, entry) in document.images.unwrap_or_default().into_iter().enumerate() {
+    for (index, entry) in document.images.into_iter().flatten().enumerate() {
         for image in entry.refs {
             images.push(ImageChange {
                 file: entry.file.clone(),
@@ -114,7 +113,7 @@ pub fn read(json: &str) -> Result<Data, DataError> {
             });
         }
     }
-    let changes = document.changes.unwrap_or_default().into_iter().flat_map(|entry| {
+    let changes = document.changes.into_iter().flatten().flat_map(|entry| {
         let object = entry.object.identifier();
         entry.changes.into_iter().map(move |change| FieldChange {
             file: entry.file.clone(),

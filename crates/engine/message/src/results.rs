@@ -14,6 +14,7 @@ use super::{
 use bumpwright_template::{
     Args, Failure, Field, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
 };
+use bumpwright_text::Parts;
 use std::{collections::HashSet, ops::Range, rc::Rc};
 
 /// `.Updated`: `update.Result` of v1beta1.
@@ -164,7 +165,7 @@ fn changes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut all = Vec::new();
     for (_, objects) in entries(&field(args, "FileChanges")?).iter() {
         for (_, changes) in entries(objects).iter() {
-            all.extend_from_slice(changes.items().unwrap_or_default());
+            all.extend_from_slice(changes.elements());
         }
     }
     each_once(host, &CHANGE, all, change_identity)
@@ -181,8 +182,9 @@ fn change_identity(change: &Value) -> Option<[&Value; 3]> {
 fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut all = Vec::new();
     for (_, file) in entries(&field(args, "Files")?).iter() {
-        for (_, images) in objects_of_file(file).as_ref().map(entries).unwrap_or_default().iter() {
-            all.extend_from_slice(images.items().unwrap_or_default());
+        let Some(objects) = objects_of_file(file) else { continue };
+        for (_, images) in entries(&objects).iter() {
+            all.extend_from_slice(images.elements());
         }
     }
     each_once(host, &IMAGE_REF, all, image_identity)
@@ -199,7 +201,7 @@ fn each_once(
     let mut seen = HashSet::with_capacity(all.len());
     let is_new = |value| seen.insert(identity(value).map(|texts| texts.map(text_of)));
     let mut news = all.iter().map(is_new).collect::<Vec<bool>>().into_iter();
-    all.retain(|_| news.next().unwrap_or_default());
+    all.retain(|_| news.next() == Some(true));
     Ok(Value::Slice(if all.is_empty() {
         Slice::nil(item)
     } else {
@@ -236,22 +238,21 @@ fn objects(
     let mut keys = Vec::new();
     let mut found = Vec::new();
     for (_, file) in entries(files).iter() {
-        for (object, listed) in in_file(file).as_ref().map(entries).unwrap_or_default().iter() {
-            host.step(listed.items().unwrap_or_default().len() as u64)?;
+        let Some(objects) = in_file(file) else { continue };
+        for (object, listed) in entries(&objects).iter() {
+            host.step(listed.elements().len() as u64)?;
             let start = keys.len();
             put_texts(object, &mut keys);
             found.push((start..keys.len(), object.clone(), listed.clone()));
         }
     }
-    let key = |(range, ..): &(Range<usize>, Value, Value)| keys.get(range.clone()).unwrap_or_default();
+    let key = |(range, ..): &(Range<usize>, Value, Value)| keys.part(range.clone());
     found.sort_by(|a, b| key(a).cmp(key(b)));
     let objects = found.chunk_by(|a, b| key(a) == key(b)).filter_map(|same| match same {
         [] => None,
         [(_, object, only)] => Some((object.clone(), only.clone())),
         [(_, object, _), ..] => {
-            let items = same
-                .iter()
-                .flat_map(|(_, _, listed)| listed.items().unwrap_or_default());
+            let items = same.iter().flat_map(|(_, _, listed)| listed.elements());
             Some((object.clone(), Value::Slice(Slice::new(item, items.cloned().collect()))))
         }
     });

@@ -31,7 +31,7 @@ impl<'d> Shared<'d> {
         texts.map(|text| {
             let start = at;
             at += text.len();
-            Value::String(whole.part(start..at))
+            Value::String(whole.shared_part(start..at))
         })
     }
 

@@ -50,7 +50,7 @@ static V1BETA1: StructType = StructType {
     ],
 };
 
-/// The data as the struct of its era. Fields that the era lacks can be read, too; since they are not printed with the
+/// The data as the struct of its era. Fields of other eras can be read, too; since they are not printed with the
 /// struct, they are made only for a template that mentions them.
 pub(super) fn template_data(data: &Data, template: &str) -> Slot {
     let mut shared = Shared::default();

@@ -12,6 +12,7 @@ use super::outcome::Reason;
 use super::planned::{Object, ObjectError, Planned, unbound};
 use bumpwright_api::Place;
 use bumpwright_api::tree::{Entry, Node};
+use bumpwright_text::Parts;
 
 /// The version whose fields move.
 pub(super) const OLDEST: &str = "v1alpha1";
@@ -206,7 +207,7 @@ impl Layout<'_> {
 
     /// The change of a region. A file without a line break at its end keeps it so.
     fn edit(&self, region: &Region, mut new: String) -> Change {
-        let old = self.text.get(region.all()).unwrap_or_default();
+        let old = self.text.part(region.all());
         if !old.ends_with('\n') && new.ends_with(self.newline) {
             new.truncate(new.len() - self.newline.len());
         }
@@ -253,9 +254,9 @@ impl Layout<'_> {
 
     /// The comment lines above a key, and the comment after it.
     fn comments(&self, region: &Region, key: &Node) -> String {
-        let above = self.text.get(region.head..region.key).unwrap_or_default().to_owned();
-        let line = self.text.get(key.span.end..line_end(self.text, key.span.end));
-        let behind = line.unwrap_or_default().trim_start_matches([':', ' ']).trim_end();
+        let above = self.text.part(region.head..region.key).to_owned();
+        let line = self.text.part(key.span.end..line_end(self.text, key.span.end));
+        let behind = line.trim_start_matches([':', ' ']).trim_end();
         if behind.starts_with('#') {
             format!("{above}{}{behind}{}", spaces(self.column), self.newline)
         } else {
@@ -288,14 +289,14 @@ impl Layout<'_> {
             } else {
                 let text = changed(self.text, value, &self.source_ref(child)?);
                 let tail = if entry.node.entry("branch").is_none() {
-                    self.text.get(entry.node.span.end..region.end).unwrap_or_default()
+                    self.text.part(entry.node.span.end..region.end)
                 } else {
                     self.newline
                 };
                 source = format!("{}{text}{tail}", spaces(self.column));
             }
         }
-        let written = self.text.get(entry.node.span.clone()).unwrap_or_default();
+        let written = self.text.part(entry.node.span.clone());
         if written.contains('\n') {
             return Err(refuse(entry.key.place, "checkout"));
         }

@@ -6,6 +6,7 @@ use super::outcome::Reason;
 use super::planned::{Object, ObjectError, Planned};
 use super::removal::{is_tall, removal};
 use bumpwright_api::tree::{Entry, Node};
+use bumpwright_text::Parts;
 
 /// The style of mappings in braces.
 pub(super) struct Braces<'a> {
@@ -93,7 +94,7 @@ pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -
         return Ok(());
     };
     for entry in [checkout, commit].into_iter().flatten() {
-        let inner = text.get(entry.node.span.clone()).unwrap_or_default();
+        let inner = text.part(entry.node.span.clone());
         if !entry.node.is_flow() || inner.contains('#') && inner.contains('\n') {
             return Err((entry.key.place, Reason::Layout(format!("spec.{}", entry.name()))));
         }

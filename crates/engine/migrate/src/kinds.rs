@@ -112,8 +112,8 @@ pub(super) fn other_version(text: &str) -> bool {
 /// The mentions of versions of our groups in a text, group by group: the offset, `GROUP/VERSION`, and the version.
 fn versions(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     let groups = [IMAGE, SOURCE, KUSTOMIZE].into_iter();
-    let found = groups.flat_map(|group| text.match_indices(group));
-    found.filter_map(|(at, group)| {
+    let matches = groups.flat_map(|group| text.match_indices(group));
+    matches.filter_map(|(at, group)| {
         let rest = text.get(at..)?;
         let version = rest.get(group.len()..)?.strip_prefix('/')?;
         let length = version.bytes().take_while(u8::is_ascii_alphanumeric).count();

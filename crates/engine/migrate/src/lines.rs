@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bumpwright_api::tree::{Entry, Node};
+use bumpwright_text::Parts;
 
 /// The lines of an entry of a block mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,6 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The whole range.
     pub(super) fn all(&self) -> Range<usize> {
         self.head..self.end
     }
@@ -38,18 +38,18 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
 
 /// The line break of the line with an offset; at the end of a text without one, that of its first line.
 pub(super) fn line_break(text: &str, at: usize) -> &'static str {
-    let line = text.get(..line_end(text, at)).unwrap_or_default();
+    let line = text.part(..line_end(text, at));
     let line = if line.ends_with('\n') {
         line
     } else {
-        text.get(..line_end(text, 0)).unwrap_or_default()
+        text.part(..line_end(text, 0))
     };
     if line.ends_with("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// The text before an offset on its line, without a byte order mark.
 pub(super) fn before(text: &str, at: usize) -> &str {
-    let line = text.get(line_start(text, at)..at).unwrap_or_default();
+    let line = text.part(line_start(text, at)..at);
     line.trim_start_matches('\u{feff}')
 }
 
@@ -85,7 +85,7 @@ pub(super) fn key_line(text: &str, entry: &Entry) -> Option<usize> {
 }
 
 fn is_comment(text: &str, line: usize) -> bool {
-    let line = text.get(line..line_end(text, line)).unwrap_or_default();
+    let line = text.part(line..line_end(text, line));
     line.trim_start_matches([' ', '\t']).starts_with('#')
 }
 
@@ -95,7 +95,7 @@ fn region_end(text: &str, entry: &Entry) -> usize {
     let mut at = end;
     while at < text.len() {
         let next = line_end(text, at);
-        let line = text.get(at..next).unwrap_or_default();
+        let line = text.part(at..next);
         let content = line.trim_start_matches(' ');
         if content.starts_with('#') && line.len() - content.len() > entry.key.column() {
             end = next;
@@ -131,7 +131,7 @@ pub(super) fn shares(text: &str, map: &Node, end: usize) -> Option<Vec<Range<usi
 }
 
 fn is_comment_or_blank(text: &str, line: usize) -> bool {
-    let line = text.get(line..line_end(text, line)).unwrap_or_default().trim();
+    let line = text.part(line..line_end(text, line)).trim();
     line.is_empty() || line.starts_with('#')
 }
 
@@ -156,9 +156,9 @@ pub(super) fn moved(text: &str, range: Range<usize>, changes: &[Change], delta: 
 /// scalar they would become part of it.
 pub(super) fn comments_moved(text: &str, range: Range<usize>, column: usize, delta: isize) -> String {
     let mut out = String::new();
-    for line in text.get(range).unwrap_or_default().split_inclusive('\n') {
+    for line in text.part(range).split_inclusive('\n') {
         let indent = line.len() - line.trim_start_matches(' ').len();
-        let line = line.get(indent.saturating_sub(column)..).unwrap_or_default();
+        let line = line.part(indent.saturating_sub(column)..);
         push_line(&mut out, line, delta);
     }
     out
@@ -169,11 +169,11 @@ pub(super) fn changed(text: &str, range: Range<usize>, changes: &[Change]) -> St
     let mut out = String::new();
     let mut at = range.start;
     for (span, new) in changes {
-        out.push_str(text.get(at..span.start).unwrap_or_default());
+        out.push_str(text.part(at..span.start));
         out.push_str(new);
         at = span.end;
     }
-    out.push_str(text.get(at..range.end).unwrap_or_default());
+    out.push_str(text.part(at..range.end));
     out
 }
 
@@ -189,7 +189,7 @@ fn push_line(out: &mut String, line: &str, delta: isize) {
         return out.push_str(line);
     }
     let spaces = line.bytes().take_while(|byte| *byte == b' ').count().min(by);
-    out.push_str(line.get(spaces..).unwrap_or_default());
+    out.push_str(line.tail(spaces));
 }
 
 /// The same for text that begins inside a line.
@@ -208,7 +208,7 @@ pub(super) fn spaces(count: usize) -> String {
 
 /// The signed distance of two columns.
 pub(super) fn distance(from: usize, to: usize) -> isize {
-    isize::try_from(to).unwrap_or_default() - isize::try_from(from).unwrap_or_default()
+    to.cast_signed() - from.cast_signed()
 }
 
 #[cfg(test)]

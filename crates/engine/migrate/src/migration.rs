@@ -10,6 +10,7 @@ use super::planned::Planned;
 use bumpwright_api::Place;
 use bumpwright_api::tree::{Node, SyntaxError, parse_as_written};
 use bumpwright_edit::{DocumentId, Edit, Plan, splice};
+use bumpwright_text::Parts;
 
 /// The migration of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl Migrator<'_> {
         for object in objects {
             plan.edits.extend(object.edits.iter().map(|(span, new)| Edit {
                 span: span.clone(),
-                old: self.text.get(span.clone()).unwrap_or_default().to_owned(),
+                old: self.text.part(span.clone()).to_owned(),
                 new: new.clone(),
             }));
             moves.extend(&object.moves);

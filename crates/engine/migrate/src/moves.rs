@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use bumpwright_api::tree::{Node, Value, parse_as_written};
+use bumpwright_text::Parts;
 
 /// Keys and indices from the root: document, then keys and items.
 pub type Path = Vec<String>;
@@ -16,7 +17,6 @@ pub(super) enum Move {
     /// It becomes the text of a scalar at another path.
     TextAt(Path),
     Removed,
-    /// Its text changes.
     Becomes(String),
 }
 
@@ -50,7 +50,6 @@ impl Moves {
         self.by_path.insert(from, Move::TextAt(to));
     }
 
-    /// Removes a node.
     pub fn remove(&mut self, from: Path) {
         self.by_path.insert(from, Move::Removed);
     }
@@ -80,7 +79,6 @@ impl Moves {
         self.expected(old) == self.found(&new)
     }
 
-    /// The expected leaves.
     fn expected(&self, old: &[Rc<Node>]) -> Vec<(Path, Leaf)> {
         let mut out: Vec<_> = leaves(old)
             .into_iter()
@@ -99,7 +97,7 @@ impl Moves {
         let Some((length, to)) = moved else {
             return Some((path, leaf));
         };
-        let rest = path.get(length..).unwrap_or_default();
+        let rest = path.tail(length);
         match to {
             Move::Removed => None,
             Move::To(to) => Some(([to.as_slice(), rest].concat(), leaf)),

@@ -11,6 +11,7 @@ use super::planned::{Object, ObjectError, Planned, drop_field};
 use super::{automation, automation_flow, kustomization};
 use bumpwright_api::tree::{Node, Value};
 use bumpwright_edit::DocumentId;
+use bumpwright_text::Parts;
 
 /// Depth of `kind: List` inside `kind: List`; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
@@ -32,7 +33,7 @@ pub(super) fn plan(text: &str, documents: &[Rc<Node>]) -> Plans {
 }
 
 fn visit(text: &str, node: &Node, path: &mut Path, depth: usize, plans: &mut Plans) {
-    let field = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default();
+    let field = |key: &str| node.get(key).map_or("", Node::scalar_text);
     let (api_version, name) = (field("apiVersion"), field("kind"));
     if let Some((kind, version)) = kinds::find(api_version, name) {
         let object = Object {
@@ -56,13 +57,8 @@ fn visit(text: &str, node: &Node, path: &mut Path, depth: usize, plans: &mut Pla
         list(&object, kind, plans);
     }
     path.push("items".to_owned());
-    for (n, item) in node
-        .get("items")
-        .map(Node::items)
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
+    let items = node.get("items").into_iter().flat_map(Node::items);
+    for (n, item) in items.enumerate() {
         path.push(n.to_string());
         visit(text, item, path, depth + 1, plans);
         path.pop();
@@ -106,8 +102,8 @@ fn take(object: &Object<'_>, kind: &'static MigratedKind, plans: &mut Plans) {
 
 fn begin(object: &Object<'_>) -> Planned {
     let field = |node: Option<&Node>, key: &str| {
-        let text = node.and_then(|node| node.get(key)).and_then(Node::text);
-        text.unwrap_or_default().to_owned()
+        let node = node.and_then(|node| node.get(key));
+        node.map_or("", Node::scalar_text).to_owned()
     };
     let metadata = object.node.get("metadata");
     Planned {
@@ -187,11 +183,11 @@ fn plain_spec(object: &Object<'_>, rule: Rule) -> Result<(), ObjectError> {
     }
 }
 
-/// Checks that there are no duplicate keys in the object.
+/// Refuses an object with duplicate keys.
 fn no_duplicates(object: &Node) -> Result<(), ObjectError> {
     for node in object.all() {
-        let mut seen = HashSet::new();
-        let again = node.entries().iter().find(|entry| !seen.insert(entry.name()));
+        let mut names = HashSet::new();
+        let again = node.entries().iter().find(|entry| !names.insert(entry.name()));
         if let Some(entry) = again {
             return Err((entry.key.place, Reason::Duplicate(entry.name().to_owned())));
         }
@@ -214,7 +210,7 @@ fn version(object: &Object<'_>, map: &Node, below: &Path, planned: &mut Planned)
     if node.bound {
         return Err(bound());
     }
-    let written = object.text.get(node.span.clone()).unwrap_or_default();
+    let written = object.text.part(node.span.clone());
     let layout = || (node.place, Reason::Layout("apiVersion".to_owned()));
     let (group, old) = api_version.split_once('/').ok_or_else(layout)?;
     let at = written.find(api_version.as_str()).ok_or_else(layout)? + group.len() + 1;
@@ -244,7 +240,7 @@ fn references(object: &Object<'_>, kind: &MigratedKind, planned: &mut Planned) -
 }
 
 fn reference(object: &Object<'_>, node: &Node, path: &Path, planned: &mut Planned) -> Result<(), ObjectError> {
-    let field = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default();
+    let field = |key: &str| node.get(key).map_or("", Node::scalar_text);
     match kinds::find(field("apiVersion"), field("kind")) {
         Some((kind, old)) if kind.old.contains(&old) => version(object, node, path, planned),
         _ => Ok(()),
@@ -276,13 +272,13 @@ pub(super) fn mentions(documents: &[Rc<Node>], objects: &[Planned], left: &[Left
             let inside = |(span, _): &Change| span.start <= node.span.end && node.span.start <= span.end;
             object.edits.iter().any(inside)
         };
-        let known = objects
+        let is_of_object = objects
             .iter()
             .filter(|object| object.span.contains(&node.span.start))
             .any(edited)
             || objects.iter().filter(|object| object.span.is_empty()).any(edited)
             || left.iter().any(|left| left.object.api_version == **text);
-        if !known {
+        if !is_of_object {
             let text = format!("{version} is not part of a known object here; change it by hand if it should be");
             notes.push(Note {
                 place: node.place,

@@ -12,7 +12,6 @@ pub struct Migrated {
     pub object: DocumentId,
     /// Old version; empty when only references in it change.
     pub from: String,
-    /// New version.
     pub to: &'static str,
 }
 
@@ -29,7 +28,6 @@ pub struct Left {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub place: Place,
-    /// The remark.
     pub text: String,
 }
 
@@ -42,10 +40,8 @@ pub enum Reason {
     /// The file is not text.
     #[error("the file is not UTF-8 text; save it as UTF-8, nothing in it was changed")]
     NotText,
-    /// An unknown version.
     #[error("version {0} of {1} is not known; write it as v1 by hand")]
     Version(String, &'static str),
-    /// A duplicate key.
     #[error("duplicate key {0:?}; an object has each key once, remove one")]
     Duplicate(String),
     /// Anchors, aliases, merge keys or tags in bytes that move.
@@ -53,11 +49,7 @@ pub enum Reason {
     Bound(String),
     /// A field that the older version did not have, and that would get an effect.
     #[error("{field} is not a field of {version}, where it had no effect; remove it or write the object as v1 by hand")]
-    Unknown {
-        field: String,
-        /// The object's version.
-        version: String,
-    },
+    Unknown { field: String, version: String },
     /// Fields of two versions for the same purpose.
     #[error("{0} and {1} are fields of different versions for the same thing; remove one")]
     Mixed(String, String),
@@ -67,7 +59,6 @@ pub enum Reason {
     /// A field without an equivalent in v1.
     #[error("{0}")]
     Meaning(String),
-    /// An unsupported layout.
     #[error("{0} is written in a way that is not rewritten here; write it in block style, one field to a line")]
     Layout(String),
     /// The edited text would not parse as expected.

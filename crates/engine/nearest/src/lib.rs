@@ -20,6 +20,12 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     known.into_iter().filter_map(near).min().map(|(_, known)| known)
 }
 
+/// The end of an error about an unknown name, `; did you mean tags?`; nothing if no known one is near.
+#[must_use]
+pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"))
+}
+
 /// The edit distance between two names, in characters: those that are missing, added or others (Levenshtein).
 #[must_use]
 pub fn distance(one: &str, other: &str) -> usize {
@@ -46,6 +52,8 @@ mod tests {
             assert_eq!(nearest(name, known), wanted, "{name:?}");
         }
         assert_eq!(nearest(&"resources".repeat(1000), known), None);
+        assert_eq!(meant("psuh", known), "; did you mean push?");
+        assert_eq!(meant("helm", known), "");
     }
 
     #[test]

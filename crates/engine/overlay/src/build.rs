@@ -14,6 +14,7 @@ use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, LostItems, Options, Order};
+use bumpwright_text::between;
 use bumpwright_yaml::{Files, Node, json_of_node, node_of_json, weight, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -35,7 +36,7 @@ pub struct Built {
     pub warnings: Vec<String>,
     /// Items of lists that merge patches have dropped; each is among the warnings.
     pub lost: Vec<LostItems>,
-    /// Objects that are no longer valid after variable substitution; each has its warning.
+    /// Objects that variable substitution made invalid; each has its warning.
     pub left_out: Vec<LeftOut>,
     /// The memory reserved for the objects.
     pub reservation: Option<Reservation>,
@@ -43,7 +44,7 @@ pub struct Built {
     pub hidden: Hidden,
     /// Variables in them that have no value.
     pub undefined: Vec<UndefinedVariable>,
-    /// What stands in them where an API server takes nothing but texts.
+    /// Values in them where an API server takes nothing but texts.
     pub not_texts: Vec<NotText>,
 }
 
@@ -111,8 +112,8 @@ impl Prepared<'_> {
         let mut plain = match stages.decrypt {
             Some(decrypt) => {
                 // A decrypted object as JSON and as a node again is never larger than the encrypted one.
-                let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
-                self.reservations.extend(self.mount.reserve(2 * all.sum::<u64>())?);
+                let weights = build.objects.iter().map(|resource| weight::of_json(&resource.node));
+                self.reservations.extend(self.mount.reserve(2 * weights.sum::<u64>())?);
                 Some(all_decrypted(&build, decrypt).into_iter())
             }
             None => None,
@@ -221,7 +222,7 @@ fn all_decrypted(build: &Build, decrypt: &dyn Decrypt) -> Vec<Plain> {
 }
 
 fn is_nameless(resource: &Resource) -> bool {
-    let text = |key| resource.node.get(key).and_then(Node::as_str).unwrap_or_default();
+    let text = |key| resource.node.text_at(&[key]);
     [text("apiVersion"), text("kind"), resource.name()].contains(&"")
 }
 
@@ -229,7 +230,6 @@ fn is_nameless(resource: &Resource) -> bool {
 struct Change {
     /// Whether it is another one now.
     is_other: bool,
-    /// Variables without value.
     undefined: Vec<String>,
 }
 
@@ -246,7 +246,7 @@ impl Change {
 
 /// `Kind namespace/name`.
 fn title(resource: &Resource) -> String {
-    let kind = resource.node.get("kind").and_then(Node::as_str).unwrap_or_default();
+    let kind = resource.node.text_at(&["kind"]);
     match resource.namespace() {
         "" => format!("{kind} {}", resource.name()),
         namespace => format!("{kind} {namespace}/{}", resource.name()),
@@ -291,8 +291,8 @@ fn change(
 
 /// `app/a.yaml:1:1: Kind name`, as far as known.
 fn shown(resource: &Resource, files: &Files) -> String {
-    let place = files.show(resource.node.place).map(|place| format!("{place}: "));
-    format!("{}{}", place.unwrap_or_default(), label(resource))
+    let place = between("", files.show(resource.node.place), ": ");
+    format!("{place}{}", label(resource))
 }
 
 /// Type and name, as `Secret.v1.[noGrp]/creds`.
@@ -341,10 +341,7 @@ struct ChangedNames {
 
 impl ChangedNames {
     fn key(resource: &Resource) -> [String; 5] {
-        let text = |key| {
-            let text = resource.node.get(key).and_then(Node::as_str);
-            text.unwrap_or_default().to_owned()
-        };
+        let text = |key| resource.node.text_at(&[key]).to_owned();
         let namespace = if resource.id().cluster_scoped {
             String::new()
         } else if resource.namespace().is_empty() {
@@ -394,10 +391,10 @@ impl ChangedNames {
 /// Digest and objects of a build.
 fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, OverlayError> {
     let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
-    let largest = build.objects.iter().map(|resource| weight::printed(&resource.node));
+    let printed = build.objects.iter().map(|resource| weight::printed(&resource.node));
     let reservation = mount.reserve(all.sum())?;
     // The text of one object at a time.
-    let _texts = mount.reserve(largest.max().unwrap_or_default())?;
+    let _texts = mount.reserve(printed.fold(0, u64::max))?;
     let mut built = Built {
         objects: Vec::with_capacity(build.objects.len()),
         digest: String::new(),

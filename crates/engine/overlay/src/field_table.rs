@@ -4,11 +4,9 @@
 /// The type of a value.
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// A string.
     Text,
     /// A string with a Go type of its own.
     NamedText(&'static str),
-    /// A boolean.
     Flag,
     /// An integer, and its Go type.
     Number(&'static str),
@@ -22,14 +20,12 @@ pub(super) enum Shape {
     Pointer(&'static Self),
 }
 
-/// Fields by name.
 #[derive(Debug)]
 pub(super) struct Struct {
     pub name: &'static str,
     pub fields: &'static [Field],
 }
 
-/// A field.
 #[derive(Debug)]
 pub(super) struct Field {
     pub name: &'static str,

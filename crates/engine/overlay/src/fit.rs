@@ -28,14 +28,13 @@ pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, FitError>
 /// The path from the root to a field.
 #[derive(Default)]
 struct Fitter {
-    /// The innermost struct.
     inside: Option<&'static str>,
     fields: Vec<&'static Field>,
 }
 
 impl Fitter {
     fn fit_error(&self, node: &Node, shape: &str, with_number: bool) -> FitError {
-        let found = match &node.value {
+        let actual = match &node.value {
             Value::Mapping(_) => "object".to_owned(),
             Value::Sequence(_) => "array".to_owned(),
             Value::Scalar(scalar) => match decode(scalar, Dialect::V2) {
@@ -58,7 +57,7 @@ impl Fitter {
             None => "value".to_owned(),
         };
         FitError {
-            problem: format!("json: cannot unmarshal {found} into Go {place} of type {shape}"),
+            problem: format!("json: cannot unmarshal {actual} into Go {place} of type {shape}"),
             place: node.place,
         }
     }

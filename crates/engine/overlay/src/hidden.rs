@@ -44,10 +44,17 @@ impl Hidden {
         }
     }
 
-    /// Adds the values of a decrypted file.
+    /// Adds the values of a decrypted file. One that is not YAML is confidential line by line.
     pub(super) fn file(&mut self, cipher: &[u8], plain: &[u8]) {
-        let nodes = |bytes: &[u8]| read(bytes, &ReadOptions::sigs(FileId::NONE)).unwrap_or_default();
-        let (before, after) = (nodes(cipher), nodes(plain));
+        let nodes = |bytes: &[u8]| read(bytes, &ReadOptions::sigs(FileId::NONE));
+        let Ok(after) = nodes(plain) else {
+            let lines = plain
+                .split(|byte| *byte == b'\n')
+                .filter_map(|line| std::str::from_utf8(line).ok());
+            let lines = lines.map(str::trim).filter(|line| line.len() >= SHORTEST);
+            return self.texts.extend(lines.map(str::to_owned));
+        };
+        let before: Vec<Node> = nodes(cipher).into_iter().flatten().collect();
         let mut was = BTreeSet::new();
         before.iter().for_each(|node| {
             each_text(node, &mut |text| {
@@ -104,5 +111,20 @@ fn each_text<'n>(node: &'n Node, visit: &mut impl FnMut(&'n str)) {
                 waiting.extend(mapping.entries.iter().map(|entry| &entry.value));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As of a `.env` file, or of a key in PEM, whose values no reader of YAML has.
+    #[test]
+    fn a_decrypted_file_that_is_not_yaml_is_hidden_line_by_line() {
+        let mut hidden = Hidden::default();
+        hidden.file(b"a: ENC[x]\n", b"a: hunter22\nb: ab\n");
+        hidden.file(b"ENC[y]", b"\tkey = [hunter33\n  } other: secret44\nab\n");
+        let expected = ["hunter22", "key = [hunter33", "} other: secret44"];
+        assert_eq!(hidden.texts, expected.map(str::to_owned).into());
     }
 }

@@ -1,4 +1,4 @@
-//! Objects that are no longer valid after variable substitution.
+//! Objects that variable substitution made invalid.
 
 use super::object::Object;
 

@@ -12,7 +12,7 @@
 //! - [`Prepared::build`]: the objects and the digest of their YAML. Decryption and substitution come in as
 //!   [`Decrypt`] and [`Substitute`]: this crate decides when they run.
 //! - [`Object`]: an object with the file and line that it comes from.
-//! - [`LeftOut`]: an object that is no longer valid after variable substitution.
+//! - [`LeftOut`]: an object that variable substitution made invalid.
 //! - [`NotText`]: a label, an annotation or a namespace that no API server takes; [`Built::without`] makes
 //!   an error of it.
 
@@ -40,7 +40,7 @@ mod stages;
 mod workers;
 
 pub use build::{Built, UndefinedVariable};
-pub use error::OverlayError;
+pub use error::{BUILD_FAILED, Fault, FaultKind, KustomizationProblem, ManifestFault, OverlayError};
 pub use hidden::Hidden;
 pub use left_out::{LeftOut, may_lack};
 pub use not_text::{NotText, Part};

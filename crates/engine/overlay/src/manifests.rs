@@ -1,6 +1,7 @@
 //! A directory without a kustomization: which files below it are its resources
 //! (*Generating a kustomization.yaml file*).
 
+use super::error::ManifestFault;
 use super::mount::Mount;
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::resource::{ReadError, read_resources};
@@ -36,9 +37,9 @@ pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Manifests, TreeError>
     }
     let mut waiting = vec![base.to_owned()];
     while let Some(next) = waiting.pop() {
-        let found = tree.canonical(&next).ok().filter(|found| found.directory);
-        let is_link = found.as_ref().is_some_and(|found| found.path != next);
-        if found.is_some() && !is_link {
+        let folder = tree.canonical(&next).ok().filter(|found| found.directory);
+        let is_link = folder.as_ref().is_some_and(|folder| folder.path != next);
+        if folder.is_some() && !is_link {
             if next != base && NAMES.iter().any(|name| is_file(tree, &path::join(&next, name))) {
                 manifests.paths.push(next);
                 continue;
@@ -55,34 +56,37 @@ pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Manifests, TreeError>
 
 /// The errors of the manifests, in kustomize-controller's words: it reads all of them before it builds,
 /// and stops at the first. A build reads them again, so this is called only once that has failed.
-pub(super) fn faults(tree: &Mount<'_>, manifests: &[String]) -> Vec<String> {
+pub(super) fn faults(tree: &Mount<'_>, manifests: &[String]) -> Vec<ManifestFault> {
     let files = manifests
         .iter()
         .filter(|path| path.ends_with(".yaml") || path.ends_with(".yml"));
     let files = files.filter(|path| {
-        let found = tree.canonical(path);
-        !found.is_ok_and(|found| found.directory && found.path == **path)
+        let canonical = tree.canonical(path);
+        !canonical.is_ok_and(|canonical| canonical.directory && canonical.path == **path)
     });
-    let mut faults: Vec<String> = files.filter_map(|path| fault(tree, path)).collect();
+    let mut faults: Vec<ManifestFault> = files.filter_map(|path| fault(tree, path)).collect();
     if let Some(more) = faults.len().checked_sub(TOLD).filter(|more| *more > 0) {
         faults.truncate(TOLD);
-        faults.push(format!("and {more} more files that are not manifests"));
+        faults.push(ManifestFault::More(more));
     }
     faults
 }
 
-fn fault(tree: &Mount<'_>, path: &str) -> Option<String> {
+fn fault(tree: &Mount<'_>, path: &str) -> Option<ManifestFault> {
+    let unreadable = |text| Some(ManifestFault::Unreadable(text));
     let bytes = match tree.read(path) {
         Ok(bytes) => bytes,
-        Err(TreeError::Directory(_)) => return Some(format!("read {path}: is a directory")),
-        Err(TreeError::Missing(_)) => return Some(format!("open {path}: no such file or directory")),
-        Err(error) => return Some(format!("open {error}")),
+        Err(TreeError::Directory(_)) => return unreadable(format!("read {path}: is a directory")),
+        Err(TreeError::Missing(_)) => return unreadable(format!("open {path}: no such file or directory")),
+        Err(error) => return unreadable(format!("open {error}")),
     };
     // Without memory for the check, the original error is reported.
     let _reservation = tree.reserve(2 * weight::of_text(&bytes)).ok()?;
     let error = read_resources(&bytes, FileId::NONE, &SchemaChoice::default()).err()?;
-    let reason = reason(&error, &bytes)?;
-    Some(format!("failed to decode Kubernetes YAML from {path}: {reason}"))
+    Some(ManifestFault::Undecodable {
+        path: path.to_owned(),
+        reason: reason(&error, &bytes)?,
+    })
 }
 
 /// kyaml's error for a file; `None` where it only appears in the build, since values are not checked before.
@@ -95,8 +99,9 @@ fn reason(error: &ReadError, bytes: &[u8]) -> Option<String> {
         ReadError::NoKind(place) => format!("missing kind in object {}", metadata(bytes, *place)),
         ReadError::NoName { place, .. } => format!("missing metadata.name in object {}", metadata(bytes, *place)),
         ReadError::NoItems { place, kind } => {
-            let documents = bumpwright_yaml::read_resources(bytes, FileId::NONE).unwrap_or_default();
-            let mut items = documents.iter().filter_map(|document| document.get("items"));
+            let documents = bumpwright_yaml::read_resources(bytes, FileId::NONE);
+            let documents = documents.iter().flatten();
+            let mut items = documents.filter_map(|document| document.get("items"));
             let found = items.find(|items| items.place == *place).map(go_type);
             let found = found.unwrap_or("something else");
             format!("expected array in {kind}/items, but found {found}")
@@ -110,7 +115,7 @@ const TWICE: &str = "already defined at line";
 const KEY: &str = "invalid map key";
 
 /// The cause for a text with mappings as keys: nearly always a Helm template, whose `{{ .x }}` is such a mapping.
-/// kyaml accepts that, but lacks the text that the template would have produced.
+/// kyaml accepts that, but not as the text that the template would have produced.
 fn reason_of_template(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut plain = String::with_capacity(text.len());
@@ -144,16 +149,13 @@ fn go_type(node: &Node) -> &'static str {
 
 /// The metadata of the object at a place, as Go prints kyaml's `ResourceMeta`.
 fn metadata(bytes: &[u8], place: bumpwright_yaml::Place) -> String {
-    let documents = bumpwright_yaml::read_resources(bytes, place.file).unwrap_or_default();
-    let items = documents.iter().flat_map(|document| {
-        let items = document.get("items").and_then(Node::as_items);
-        items.unwrap_or_default()
-    });
+    let documents = bumpwright_yaml::read_resources(bytes, place.file);
+    let documents: Vec<Node> = documents.into_iter().flatten().collect();
+    let items = documents.iter().flat_map(|document| document.items_at(&["items"]));
     let found = documents.iter().chain(items).find(|node| node.place == place);
     let text = |path: &[&str]| {
-        let node = found.and_then(|node| node.lookup(path)).filter(|node| !node.is_null());
-        let scalar = node.and_then(Node::as_scalar);
-        scalar.map(|scalar| scalar.text.to_string()).unwrap_or_default()
+        let text = found.map_or("", |node| node.text_at(path));
+        text.to_owned()
     };
     let pairs = |field: &str| {
         let mapping = found.and_then(|node| node.lookup(&["metadata", field])?.as_mapping());
@@ -172,12 +174,8 @@ fn metadata(bytes: &[u8], place: bumpwright_yaml::Place) -> String {
 
 /// A mapping of strings as Go prints a `map[string]string`.
 fn go_map(mapping: Option<&Mapping>) -> String {
-    let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-    let pairs = entries.iter().map(|entry| {
-        let value = entry.value.as_scalar().filter(|_| !entry.value.is_null());
-        let value = value.map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        (entry.key.text.as_str(), value)
-    });
+    let entries = mapping.into_iter().flat_map(|mapping| &mapping.entries);
+    let pairs = entries.map(|entry| (entry.key.text.as_str(), entry.value.text()));
     let pairs: BTreeMap<_, _> = pairs.collect();
     let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}:{value}")).collect();
     format!("map[{}]", pairs.join(" "))

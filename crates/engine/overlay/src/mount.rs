@@ -44,7 +44,6 @@ impl<'t> Mount<'t> {
         self.covers.insert(path.to_owned(), bytes.into());
     }
 
-    /// The mounted tree.
     pub(super) const fn below(&self) -> &'t dyn Tree {
         self.below
     }
@@ -90,8 +89,8 @@ fn outward(error: TreeError) -> TreeError {
 
 impl Tree for Mount<'_> {
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
-        let found = self.canonical(path)?;
-        match self.covers.get(&found.path) {
+        let canonical = self.canonical(path)?;
+        match self.covers.get(&canonical.path) {
             Some(bytes) => Ok(Cow::Borrowed(bytes)),
             None => self.below.read(Self::inner(path)?).map_err(outward),
         }

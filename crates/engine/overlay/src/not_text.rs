@@ -68,7 +68,7 @@ impl fmt::Display for NotText {
 /// Adds those of an object, or of the items of a list of objects.
 pub(super) fn find(node: &Node, value: &Value, files: &Files, found: &mut Vec<NotText>) {
     if let Some(items) = value.get("items").and_then(Value::as_array) {
-        let nodes = node.get("items").and_then(Node::as_items).unwrap_or_default();
+        let nodes = node.items_at(&["items"]);
         items
             .iter()
             .zip(nodes)
@@ -120,7 +120,7 @@ const fn other_than_text(value: &Value) -> Option<&'static str> {
 
 /// `Kind namespace/name`, as far as they are texts.
 fn title(node: &Node) -> String {
-    let text = |path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or_default();
+    let text = |path: &[&str]| node.text_at(path);
     let name = [text(&["metadata", "namespace"]), text(&["metadata", "name"])].join("/");
     format!("{} {}", text(&["kind"]), name.trim_start_matches('/'))
 }

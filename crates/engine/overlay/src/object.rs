@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A built object.
+/// A built object with its place in the artifact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     pub value: Value,

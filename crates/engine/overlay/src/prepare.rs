@@ -1,6 +1,6 @@
 //! Prepares a kustomization that can be built from an artifact and a spec.
 
-use super::error::OverlayError;
+use super::error::{KustomizationProblem, OverlayError};
 use super::field_table::KUSTOMIZATION;
 use super::fit::fit;
 use super::manifests::{faults, is_file, scan};
@@ -62,9 +62,13 @@ fn prepared<'t>(tree: &'t dyn Tree, overlay: &Overlay, memory: Option<&Share>) -
     let (mut kustomization, bytes) = match &existing {
         Some(file) => read_kustomization(&mount, file, &mut reservations)?,
         None => {
-            let found = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
-            manifests = found.paths;
-            if let Some(error) = found.has_disguised.then(|| of_manifests(&mount, &manifests)).flatten() {
+            let scanned = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
+            manifests = scanned.paths;
+            if let Some(error) = scanned
+                .has_disguised
+                .then(|| of_manifests(&mount, &manifests))
+                .flatten()
+            {
                 return Err(error);
             }
             (generate(&directory, &manifests), Vec::new())
@@ -82,7 +86,7 @@ fn prepared<'t>(tree: &'t dyn Tree, overlay: &Overlay, memory: Option<&Share>) -
     reservations.extend(mount.reserve(weight::of_node(&node) + 2 * weight::printed(&node))?);
     let mut text = String::new();
     write_sigs(&node, &mut text).map_err(|error| OverlayError::Kustomization {
-        problem: error.go().to_owned(),
+        problem: Box::new(KustomizationProblem::Unprintable(error)),
         place: relative(&file),
     })?;
     let file = mount.canonical(&file).map_or(file, |found| found.path);
@@ -175,7 +179,7 @@ fn read_kustomization(
 }
 
 /// The fields of a kustomization's text, or Go's message and the place.
-pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (String, String)> {
+pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (Box<KustomizationProblem>, String)> {
     let mut files = Files::default();
     // The first file of a build is the kustomization that it begins with, so these places are good there, too.
     let id = files.add(&relative(file));
@@ -184,16 +188,15 @@ pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (String, 
         _ => files.show(place).unwrap_or_default(),
     };
     let node = read(bytes, id).map_err(|error| {
-        let problem = format!("error converting YAML to JSON: {}", error.go());
-        (problem, show(error.place))
+        let place = show(error.place);
+        (Box::new(KustomizationProblem::Syntax(error)), place)
     })?;
     let mut fields = fit(&node, &KUSTOMIZATION).map_err(|misfit| {
-        let problem = format!("error unmarshaling JSON: while decoding JSON: {}", misfit.problem);
-        (problem, show(misfit.place))
+        let place = show(misfit.place);
+        (Box::new(KustomizationProblem::Field(misfit.problem)), place)
     })?;
     for (field, value) in [("apiVersion", VERSION), ("kind", KIND)] {
-        let said = node.as_mapping().map(|mapping| has_field(mapping, field));
-        if !said.unwrap_or_default() {
+        if !node.as_mapping().is_some_and(|mapping| has_field(mapping, field)) {
             fields.set(field, Node::string(value));
         }
     }

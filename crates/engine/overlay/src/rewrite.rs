@@ -111,10 +111,10 @@ fn go_json(value: &serde_json::Value) -> String {
     written
 }
 
-/// Overrides the kustomization's image of this name, field by field; adds it where there is none. Tag and
+/// Overrides the kustomization's image of this name, field by field; adds it if missing. Tag and
 /// digest exclude each other: setting one removes the other.
 fn set_image(kustomization: &mut Mapping, image: &Image) {
-    let name = |entry: &Node| entry.get("name").and_then(Node::as_str).unwrap_or_default().to_owned();
+    let name = |entry: &Node| entry.text_at(&["name"]).to_owned();
     let images = kustomization.get_mut("images").map(|images| &mut images.value);
     let existing = match images {
         Some(Value::Sequence(sequence)) => sequence.items.iter_mut().find(|entry| name(entry) == image.name),

@@ -102,7 +102,7 @@ impl Walk<'_> {
             }
         }
         for patch in items(kustomization.get("patches")) {
-            let file = patch.get("path").and_then(Node::as_str).unwrap_or_default();
+            let file = patch.text_at(&["path"]);
             if !file.is_empty() && !is_remote(file) {
                 self.file(&from(directory, file), SourceFormat::of_name(file))?;
             }
@@ -160,31 +160,30 @@ fn unusable(path: &str, error: &TreeError) -> OverlayError {
 /// The only kustomization of a directory.
 fn load(mount: &Mount<'_>, directory: &str) -> Result<(Mapping, Option<Reservation>), OverlayError> {
     let problem = |problem: String| OverlayError::SourcePath(format!("{problem} ({})", relative(directory)));
-    let mut found = None;
+    let mut file_at = None;
     for name in NAMES {
         let file = path::join(directory, name);
         match mount.canonical(&file) {
             Ok(at) if at.directory => return Err(problem(format!("expected {name} to be a regular file"))),
-            Ok(_) if found.is_some() => return Err(problem("found multiple kustomization files".to_owned())),
-            Ok(at) => found = Some(at.path),
+            Ok(_) if file_at.is_some() => return Err(problem("found multiple kustomization files".to_owned())),
+            Ok(at) => file_at = Some(at.path),
             Err(TreeError::Missing(_)) => {}
             Err(error) => return Err(problem(format!("failed to lstat {name}: {error}"))),
         }
     }
-    let file = found.ok_or_else(|| problem("no kustomization file found".to_owned()))?;
+    let file = file_at.ok_or_else(|| problem("no kustomization file found".to_owned()))?;
     let bytes = mount
         .read(&file)
         .map_err(|error| problem(format!("failed to read kustomization file: {error}")))?;
     let reservation = mount.reserve(weight::of_text(&bytes))?;
     let fields = read_fields(&bytes, &file);
-    fields.map(|fields| (fields, reservation)).map_err(|(problem, place)| {
-        let text = format!("failed to unmarshal kustomization file from '{file}': {problem} ({place})");
-        OverlayError::SourcePath(text)
-    })
+    fields
+        .map(|fields| (fields, reservation))
+        .map_err(|(problem, place)| OverlayError::SourceKustomization { file, problem, place })
 }
 
 fn items(list: Option<&Node>) -> &[Node] {
-    list.and_then(Node::as_items).unwrap_or_default()
+    list.map_or(&[], Node::items)
 }
 
 fn texts(list: Option<&Node>) -> impl Iterator<Item = &str> {

@@ -77,7 +77,7 @@ impl SourceFormat {
     }
 }
 
-/// Replaces variables.
+/// Replaces the variables of built objects, as `spec.postBuild` says.
 pub trait Substitute {
     /// An object with its variables replaced; `None` where it stays as it is. Not called for objects that opt out by
     /// `kustomize.toolkit.fluxcd.io/substitute: disabled` (K-093). Where memory is measured, the stage reserves what

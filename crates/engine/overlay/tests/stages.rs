@@ -5,8 +5,8 @@
 use bumpwright_budget::Share;
 use bumpwright_kustomize::tree::{MemoryTree, RepoUrl, Sealed, Tree, World, WorldError};
 use bumpwright_overlay::{
-    Built, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute, Substituted,
-    prepare,
+    Built, Decrypt, Fault, FaultKind, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute,
+    Substituted, prepare,
 };
 use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 use parking_lot::Mutex;
@@ -691,4 +691,43 @@ fn labels_annotations_and_namespaces_are_texts() {
         .map(|line| line.chars().take(16).collect())
         .collect();
     assert_eq!(places, ["app/a.yaml:5:61:", "app/a.yaml:5:76:"]);
+}
+
+/// A build reports all errors at once; who reads them has to know which are of what kind.
+#[test]
+fn faults_have_kinds_and_their_texts_are_the_message() {
+    let base = "resources: [../app]\n";
+    let kustomization = "resources: ['https://example.invalid/o/r.git?ref=v1', gone.yaml, ../base]\n\
+                         configMapGenerator: [{name: c, files: ['https://example.invalid/x.txt']}]\n";
+    let no_kind = "apiVersion: v1\nmetadata: {name: a}\n";
+    for (files, kinds) in [
+        (
+            vec![
+                ("app/kustomization.yaml", kustomization),
+                ("base/kustomization.yaml", base),
+            ],
+            vec![FaultKind::Sealed, FaultKind::Other, FaultKind::Cycle, FaultKind::Sealed],
+        ),
+        (
+            vec![("app/kustomization.yaml", "resources: [")],
+            vec![FaultKind::Manifest],
+        ),
+        (
+            vec![("app/kustomization.yaml", "resources: {a: b}")],
+            vec![FaultKind::Other],
+        ),
+        (
+            vec![("app/a.yaml", no_kind), ("app/b.yaml", "a: [")],
+            vec![FaultKind::Manifest, FaultKind::Manifest],
+        ),
+    ] {
+        let error = build(&files, &Stages::default()).unwrap_err();
+        let (found, texts): (Vec<FaultKind>, Vec<String>) = error
+            .faults()
+            .into_iter()
+            .map(|Fault { kind, text }| (kind, text))
+            .unzip();
+        assert_eq!(found, kinds, "{error}");
+        assert_eq!(texts.join("\n"), error.to_string());
+    }
 }

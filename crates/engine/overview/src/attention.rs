@@ -23,7 +23,6 @@ const SILENCE: i64 = 120;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
-    /// It fails.
     Broken,
     /// It has been at work for half an hour.
     Stuck,
@@ -82,24 +81,24 @@ impl World {
     }
 
     pub(crate) fn attention_with(&self, automations: &[Automation]) -> Vec<Attention> {
-        let all: BTreeMap<Id, Readiness> = self.all().collect();
-        let (waiting, causes) = (self.waiting(), self.causes(&all));
+        let states: BTreeMap<Id, Readiness> = self.all().collect();
+        let (waiting, causes) = (self.waiting(), self.causes(&states));
         let circles = causes.circles();
         let in_circles: BTreeSet<&Id> = circles.iter().flatten().collect();
-        let mut found: Vec<Attention> = Vec::new();
-        for (id, readiness) in all.iter().filter(|(id, _)| !in_circles.contains(id)) {
+        let mut items: Vec<Attention> = Vec::new();
+        for (id, readiness) in states.iter().filter(|(id, _)| !in_circles.contains(id)) {
             let held_up = causes.consequences(id);
             if readiness.suspended || !causes.is_consequence(id) {
-                found.extend(self.of_object(id, readiness, &waiting, held_up));
+                items.extend(self.of_object(id, readiness, &waiting, held_up));
             }
         }
-        found.extend(circles.iter().filter_map(|circle| of_circle(circle, &all, &waiting)));
-        let mut found = one_for_each_secret(found);
-        found.extend(self.untouched(&all));
-        found.extend(self.unattended(&all));
-        found.extend(rollouts(automations));
-        found.extend(self.unknown_fields());
-        found.sort_by(|a, b| {
+        items.extend(circles.iter().filter_map(|circle| of_circle(circle, &states, &waiting)));
+        let mut items = one_for_each_secret(items);
+        items.extend(self.untouched(&states));
+        items.extend(self.unattended(&states));
+        items.extend(rollouts(automations));
+        items.extend(self.unknown_fields());
+        items.sort_by(|a, b| {
             let key = |one: &Attention| {
                 (
                     one.severity,
@@ -109,7 +108,7 @@ impl World {
             };
             key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))
         });
-        found
+        items
     }
 
     /// What is to be said of an object that is not a consequence of others; `held_up` are not ready because of it.
@@ -154,8 +153,8 @@ impl World {
     /// When what is said of an object began. Ready changes with each attempt, and the records of earlier ones are in
     /// the history of a Kustomization.
     fn since(&self, id: &Id, readiness: &Readiness) -> Option<i64> {
-        let one = self.kustomizations.get(&id.name).filter(|_| id.kind == KUSTOMIZATION);
-        let failed = one
+        let kustomization = self.kustomizations.get(&id.name).filter(|_| id.kind == KUSTOMIZATION);
+        let failed = kustomization
             .filter(|_| readiness.state.is_broken())
             .and_then(KustomizationFacts::failing_since);
         match (failed, readiness.since) {
@@ -166,7 +165,7 @@ impl World {
 
     /// Objects about which no controller has said anything yet, one entry for each kind.
     fn untouched(&self, all: &BTreeMap<Id, Readiness>) -> Vec<Attention> {
-        let mut found: BTreeMap<&str, Vec<(&Id, i64)>> = BTreeMap::new();
+        let mut unreconciled: BTreeMap<&str, Vec<(&Id, i64)>> = BTreeMap::new();
         for (id, readiness) in all {
             // Those that nobody has to look at say nothing either.
             if readiness.state == State::Unknown
@@ -175,10 +174,10 @@ impl World {
                 && id.kind != EXTERNAL_ARTIFACT
                 && !self.is_unattended(&id.kind)
             {
-                found.entry(&id.kind).or_default().push((id, created));
+                unreconciled.entry(&id.kind).or_default().push((id, created));
             }
         }
-        let of_kind = found.into_values().filter_map(|mut of_kind| {
+        let of_kind = unreconciled.into_values().filter_map(|mut of_kind| {
             of_kind.sort_by_key(|(_, created)| *created);
             let (first, created) = of_kind.first().copied()?;
             Some(Attention {
@@ -267,8 +266,8 @@ impl World {
 
 /// The objects that wait for one, directly or not.
 fn blocked(id: &Id, waiting: &Waiting) -> Vec<Id> {
-    let all = reached(id, |one| waiting.get(one).into_iter().flatten().map(|one| &**one));
-    all.into_iter().filter(|one| *one != id).cloned().collect()
+    let waiters = reached(id, |one| waiting.get(one).into_iter().flatten().map(|one| &**one));
+    waiters.into_iter().filter(|one| *one != id).cloned().collect()
 }
 
 /// A circle of objects that wait for each other.
@@ -295,7 +294,7 @@ fn of_circle(circle: &[Id], all: &BTreeMap<Id, Readiness>, waiting: &Waiting) ->
 /// Of the objects that miss one Secret the one that blocks most, with the others.
 fn one_for_each_secret(found: Vec<Attention>) -> Vec<Attention> {
     let mut of_secrets: BTreeMap<(String, String), Vec<Attention>> = BTreeMap::new();
-    let mut kept = Vec::new();
+    let mut items = Vec::new();
     for one in found {
         let secret = missing_secret(&one.message).filter(|_| one.severity == Severity::Broken);
         match secret.map(str::to_owned) {
@@ -303,7 +302,7 @@ fn one_for_each_secret(found: Vec<Attention>) -> Vec<Attention> {
                 .entry((one.id.name.namespace.clone(), secret))
                 .or_default()
                 .push(one),
-            None => kept.push(one),
+            None => items.push(one),
         }
     }
     for mut same in of_secrets.into_values() {
@@ -320,9 +319,9 @@ fn one_for_each_secret(found: Vec<Attention>) -> Vec<Attention> {
         let is_other = |id: &Id| *id != first.id && !first.also.contains(id);
         first.blocks = blocks.into_iter().filter(is_other).collect();
         first.since = others.iter().map(|one| one.since).chain([first.since]).flatten().min();
-        kept.push(first);
+        items.push(first);
     }
-    kept
+    items
 }
 
 /// Commits that failed in a cluster, and fields that were left out.

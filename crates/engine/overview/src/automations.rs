@@ -12,14 +12,12 @@ use super::world::{AUTOMATION, Id, World};
 /// The annotation with the record of a rollout (docs/guides/rollouts.md).
 const ROLLOUT: &str = "state.bumpwright.dev/rollout";
 
-/// An automation.
+/// An ImageUpdateAutomation as views show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Automation {
     pub id: Id,
-    /// How it stands.
     pub readiness: Readiness,
-    /// Its GitRepository.
     pub source: Id,
     /// The path in it that it changes; empty for all.
     pub path: String,
@@ -28,7 +26,6 @@ pub struct Automation {
     /// When it ran last, in seconds since 1970-01-01 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran: Option<i64>,
-    /// Its last commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed: Option<Pushed>,
     /// The commit that took images back, of its last rollout.
@@ -44,11 +41,10 @@ pub struct Automation {
     pub rollout_failed: bool,
 }
 
-/// A pushed commit.
+/// The last commit that an automation pushed, by its status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pushed {
-    /// Its id.
     pub commit: String,
     /// When it was pushed, in seconds since 1970-01-01 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,11 +57,18 @@ pub struct Pushed {
 /// A commit that took images back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PutBack {
-    /// The commit.
     #[serde(flatten)]
     pub pushed: Pushed,
     /// The images that it took away: `name:tag`, with the digest where it is reflected.
     pub images: Vec<String>,
+}
+
+impl Automation {
+    /// The commit that was pushed last; empty if there is none.
+    #[must_use]
+    pub fn commit(&self) -> &str {
+        self.pushed.as_ref().map_or("", |pushed| &pushed.commit)
+    }
 }
 
 impl AutomationFacts {
@@ -73,6 +76,11 @@ impl AutomationFacts {
     #[must_use]
     pub fn rollout(&self) -> Option<Record> {
         Record::parse(self.metadata.annotations.0.get(ROLLOUT)?)
+    }
+
+    /// The same, without commits unless it follows them.
+    pub(crate) fn record(&self) -> Record {
+        self.rollout().unwrap_or_default()
     }
 
     /// The policies of its last run, with the image of each.
@@ -89,7 +97,6 @@ impl AutomationFacts {
 }
 
 impl World {
-    /// All automations.
     #[must_use]
     pub fn automations(&self) -> Vec<Automation> {
         let one = |(name, facts): (&ObjectName, &AutomationFacts)| {
@@ -120,8 +127,8 @@ impl World {
                 put_back,
                 policies: status.observed_policies.len(),
                 skipped: skipped(&readiness.message),
-                rollout: rollout.map(|condition| condition.message.clone()).unwrap_or_default(),
-                rollout_failed: rollout.is_some_and(|condition| condition.status == "False"),
+                rollout: rollout.map_or("", |rollout| &rollout.message).to_owned(),
+                rollout_failed: rollout.is_some_and(|rollout| rollout.status == "False"),
                 readiness,
             }
         };
@@ -130,7 +137,7 @@ impl World {
 
     /// The commit that took images back.
     pub(crate) fn put_back(&self, automation: &AutomationFacts) -> Option<PutBack> {
-        let put_back = automation.rollout()?.put_back.filter(|put_back| put_back.pushed)?;
+        let put_back = automation.record().put_back.filter(|put_back| put_back.pushed)?;
         let source = self.source_of(automation).1;
         let forge = source.and_then(|source| Forge::of(&source.spec.url));
         let is_last = automation.status.last_push_commit == put_back.commit;

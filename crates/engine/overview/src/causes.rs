@@ -1,8 +1,9 @@
-//! Why objects are not ready: because of others, which are told in their place, or because they wait for each other.
+//! Why objects are not ready: because of others, which are reported instead, or because they wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_api::ObjectName;
+use bumpwright_text::Cuts;
 
 use super::readiness::{Readiness, State};
 use super::world::{AUTOMATION, HELM_CHART, Id, KUSTOMIZATION, POLICY, RELEASE, REPOSITORY, World};
@@ -17,14 +18,14 @@ pub(crate) struct Causes {
 
 /// All that a way leads to from an object; itself only where one leads back.
 pub(crate) fn reached<'g, I: Iterator<Item = &'g Id>>(from: &Id, next: impl Fn(&Id) -> I) -> BTreeSet<&'g Id> {
-    let mut found = BTreeSet::new();
+    let mut reached = BTreeSet::new();
     let mut open: Vec<&'g Id> = next(from).collect();
     while let Some(one) = open.pop() {
-        if found.insert(one) {
+        if reached.insert(one) {
             open.extend(next(one));
         }
     }
-    found
+    reached
 }
 
 impl Causes {
@@ -53,15 +54,15 @@ impl Causes {
     /// Circles of objects that wait for each other: of each set of objects that lead to each other one, which begins at
     /// the first of them.
     pub(crate) fn circles(&self) -> Vec<Vec<Id>> {
-        let mut known: BTreeSet<&Id> = BTreeSet::new();
+        let mut in_circles: BTreeSet<&Id> = BTreeSet::new();
         let mut circles = Vec::new();
         for id in self.endless() {
-            if !known.contains(id)
+            if !in_circles.contains(id)
                 && let Some(circle) = self.circle(id)
             {
                 let to = reached(id, |one| self.because.get(one).into_iter().flatten());
                 let from = reached(id, |one| self.waiting.get(one).into_iter().flatten());
-                known.extend(to.intersection(&from));
+                in_circles.extend(to.intersection(&from));
                 circles.push(circle);
             }
         }
@@ -140,38 +141,45 @@ impl World {
     fn waits_for(&self, id: &Id, readiness: &Readiness) -> Vec<Id> {
         match (id.kind.as_str(), readiness.reason.as_str()) {
             (KUSTOMIZATION, "DependencyNotReady") => {
-                let one = self.kustomizations.get(&id.name);
-                one.map(|one| one.dependencies().collect()).unwrap_or_default()
+                let kustomization = self.kustomizations.get(&id.name);
+                kustomization
+                    .into_iter()
+                    .flat_map(|kustomization| kustomization.dependencies())
+                    .collect()
             }
             // Another error of this reason is about a path that is not in the artifact.
             (KUSTOMIZATION, "ArtifactFailed") if readiness.message.starts_with("Source ") => {
-                let one = self.kustomizations.get(&id.name);
-                one.map(|one| vec![one.source()]).unwrap_or_default()
+                let kustomization = self.kustomizations.get(&id.name);
+                kustomization
+                    .into_iter()
+                    .map(|kustomization| kustomization.source())
+                    .collect()
             }
             (KUSTOMIZATION, "HealthCheckFailed") => unhealthy_releases(&readiness.message),
             (RELEASE, "DependencyNotReady") => {
-                let one = self.releases.get(&id.name);
-                one.map(|one| one.dependencies().collect()).unwrap_or_default()
+                let release = self.releases.get(&id.name);
+                release.into_iter().flat_map(|release| release.dependencies()).collect()
             }
             (RELEASE, "SourceNotReady") => {
-                let one = self.releases.get(&id.name);
-                one.map(|one| vec![one.chart_source()]).unwrap_or_default()
+                let release = self.releases.get(&id.name);
+                release.into_iter().map(|release| release.chart_source()).collect()
             }
-            // There is no artifact to make the chart of.
+            // The source of the chart has no artifact.
             (HELM_CHART, "NoSourceArtifact") => {
-                let one = self.sources.get(id);
-                one.map(|one| vec![one.chart_source()]).unwrap_or_default()
+                let source = self.sources.get(id);
+                source.into_iter().map(|source| source.chart_source()).collect()
             }
             (POLICY, "DependencyNotReady") => {
-                let one = self.policies.get(&id.name);
-                let repository = one.map(|one| one.spec.image_repository_ref.from(&one.metadata.namespace));
-                repository
-                    .map(|name| vec![Id::new(REPOSITORY, name)])
-                    .unwrap_or_default()
+                let policy = self.policies.get(&id.name);
+                let repository = policy.map(|policy| policy.spec.image_repository_ref.from(&policy.metadata.namespace));
+                repository.into_iter().map(|name| Id::new(REPOSITORY, name)).collect()
             }
             (AUTOMATION, reason) if is_about_server(reason) => {
-                let one = self.automations.get(&id.name);
-                one.map(|one| vec![self.source_of(one).0]).unwrap_or_default()
+                let automation = self.automations.get(&id.name);
+                automation
+                    .into_iter()
+                    .map(|automation| self.source_of(automation).0)
+                    .collect()
             }
             _ => Vec::new(),
         }
@@ -194,14 +202,20 @@ fn is_about_server(reason: &str) -> bool {
 /// The HelmReleases that a failed health check names, as in `[HelmRelease/apps/web status: 'Failed': its message]`;
 /// none where it names something else too.
 pub(crate) fn unhealthy_releases(message: &str) -> Vec<Id> {
-    let before = message.split(" status: '").collect::<Vec<_>>();
-    let named = before.split_last().map(|(_, before)| before).unwrap_or_default();
-    let one = |text: &&str| {
+    // What is behind the last status names no object.
+    let Some((named, _)) = message.rsplit_once(" status: '") else {
+        return Vec::new();
+    };
+    let one = |text: &str| {
         let object = text.rsplit([' ', '[']).next()?;
         let (namespace, name) = object.strip_prefix("HelmRelease/")?.split_once('/')?;
         Some(Id::new(RELEASE, ObjectName::new(namespace, name)))
     };
-    named.iter().map(one).collect::<Option<_>>().unwrap_or_default()
+    named
+        .split(" status: '")
+        .map(one)
+        .collect::<Option<_>>()
+        .unwrap_or_default()
 }
 
 /// The Secret that a message says is missing, without its namespace: the wordings of Flux's controllers and
@@ -211,9 +225,9 @@ pub(crate) fn missing_secret(message: &str) -> Option<&str> {
         .split_once("' not found")
         .or_else(|| message.split_once("\" not found"))?;
     let (intro, name) = before.rsplit_once(['\'', '"'])?;
-    let word = intro.trim_end().rsplit(' ').next().unwrap_or_default();
+    let word = intro.trim_end().behind_last(' ');
     let is_secret = matches!(word.to_ascii_lowercase().as_str(), "secret" | "secrets");
-    let name = name.rsplit('/').next().unwrap_or_default();
+    let name = name.behind_last('/');
     (is_secret && !name.is_empty()).then_some(name)
 }
 

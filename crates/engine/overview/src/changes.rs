@@ -21,10 +21,10 @@ const DAY: i64 = 86_400;
 /// The most changes that are reported.
 const CHANGES: usize = 500;
 
-/// The most that is told of one automation.
+/// The most runs that are reported of one automation.
 const RUNS: usize = 100;
 
-/// What changed.
+/// What kind of change the timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChangeKind {
@@ -34,7 +34,6 @@ pub enum ChangeKind {
     PutBack,
     /// A revision was applied.
     Applied,
-    /// Something failed.
     Failed,
     /// A version of an image is held since it failed.
     Held,
@@ -57,18 +56,16 @@ impl ChangeKind {
     }
 }
 
-/// A change.
+/// An entry of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// When, in seconds since 1970-01-01 UTC.
     pub at: i64,
     pub kind: ChangeKind,
-    /// Of which object.
     pub id: Id,
     /// The reason, where an event or condition has one.
     pub reason: String,
-    /// In words.
     pub message: String,
     /// The commit; empty without one.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -82,40 +79,40 @@ impl World {
     /// What changed in the last day, the latest first. Events tell more than statuses, but are kept for an hour only.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
-        let mut told = self.all_changes();
-        told.retain(|change| self.now - change.at <= DAY);
-        told.truncate(CHANGES);
-        told
+        let mut changes = self.all_changes();
+        changes.retain(|change| self.now - change.at <= DAY);
+        changes.truncate(CHANGES);
+        changes
     }
 
     /// What an automation did, the latest first: in the last day, and the older commits that its
     /// status and record have.
     #[must_use]
     pub fn runs(&self, automation: &ObjectName) -> Vec<Change> {
-        let mut told = self.all_changes();
-        told.retain(|change| change.id.kind == AUTOMATION && change.id.name == *automation);
-        told.truncate(RUNS);
-        told
+        let mut runs = self.all_changes();
+        runs.retain(|change| change.id.kind == AUTOMATION && change.id.name == *automation);
+        runs.truncate(RUNS);
+        runs
     }
 
     /// All that is known, the latest first.
     fn all_changes(&self) -> Vec<Change> {
-        let mut told: Vec<Change> = self.events.iter().filter_map(|event| self.told(event)).collect();
-        let known: BTreeSet<(Id, String)> = told.iter().map(|one| (one.id.clone(), one.reason.clone())).collect();
+        let mut changes: Vec<Change> = self.events.iter().filter_map(|event| self.told(event)).collect();
+        let reported: BTreeSet<(Id, String)> = changes.iter().map(|one| (one.id.clone(), one.reason.clone())).collect();
         let texts: Vec<&str> = self.events.iter().map(|event| event.message.as_str()).collect();
         let is_told = |commit: &str| texts.iter().any(|text| text.contains(short(commit)));
         let pushes = self.pushes().filter(|push| !is_told(&push.commit));
         let applies = self
             .applies()
             .chain(self.deploys())
-            .filter(|one| one.kind == ChangeKind::Applied || !known.contains(&(one.id.clone(), one.reason.clone())));
+            .filter(|one| one.kind == ChangeKind::Applied || !reported.contains(&(one.id.clone(), one.reason.clone())));
         let mut more: Vec<Change> = pushes.chain(applies).chain(self.holds()).collect();
-        told.append(&mut more);
-        told.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (a.kind, &a.id).cmp(&(b.kind, &b.id))));
-        told
+        changes.append(&mut more);
+        changes.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (a.kind, &a.id).cmp(&(b.kind, &b.id))));
+        changes
     }
 
-    /// An event about an object that is looked at.
+    /// An event about an object of the model.
     fn told(&self, event: &EventFacts) -> Option<Change> {
         let own = event.involved_object.from(&event.metadata.namespace);
         let id = Id::new(&event.involved_object.kind, own);
@@ -159,7 +156,7 @@ impl World {
         let told = message.strip_prefix("pushed commit '")?.split('\'').next()?;
         let is_id = (7..=64).contains(&told.len()) && told.bytes().all(|byte| byte.is_ascii_hexdigit());
         let automation = self.automations.get(name).filter(|_| is_id)?;
-        let record = automation.rollout().unwrap_or_default();
+        let record = automation.record();
         let put_back = record.put_back.as_ref().map(|put_back| &put_back.commit);
         let mut known = record.commits.iter().map(|one| &one.commit).chain(put_back);
         let whole = known.find(|commit| commit.starts_with(told));
@@ -188,7 +185,7 @@ impl World {
                 link: forge.as_ref().map(|forge| forge.commit(commit)),
             };
             let mut found = Vec::new();
-            let record = automation.rollout().unwrap_or_default();
+            let record = automation.record();
             for one in &record.commits {
                 let images: Vec<&str> = one.images.values().map(String::as_str).collect();
                 let text = format!(
@@ -248,8 +245,8 @@ impl World {
     /// What the histories of HelmReleases have.
     fn deploys(&self) -> impl Iterator<Item = Change> {
         self.releases.iter().flat_map(|(name, one)| {
-            let all = one.status.history.iter().map(Deployed::from);
-            all.filter_map(|one| {
+            let deploys = one.status.history.iter().map(Deployed::from);
+            deploys.filter_map(|one| {
                 Some(Change {
                     at: one.last?,
                     kind: if one.succeeded() {
@@ -271,7 +268,7 @@ impl World {
     fn holds(&self) -> impl Iterator<Item = Change> {
         self.policies.iter().flat_map(|(name, policy)| {
             let failed = FailedVersions::of(&policy.metadata.annotations.0);
-            let all = failed.iter().map(|(version, one)| Change {
+            let holds = failed.iter().map(|(version, one)| Change {
                 at: one.at,
                 kind: ChangeKind::Held,
                 id: Id::new(POLICY, name.clone()),
@@ -284,7 +281,7 @@ impl World {
                 commit: one.commit.clone(),
                 link: None,
             });
-            all.collect::<Vec<_>>()
+            holds.collect::<Vec<_>>()
         })
     }
 }

@@ -19,7 +19,7 @@ impl World {
     /// Controllers that do not run though there are objects for them.
     pub(crate) fn unattended(&self, all: &BTreeMap<Id, Readiness>) -> Vec<Attention> {
         let idle = self.controllers.iter().filter_map(|one| {
-            let told = match &one.leadership {
+            let problem = match &one.leadership {
                 Leadership::Held(_) => return None,
                 Leadership::Expired { holder, .. } => format!("{holder} has not renewed its lease in time"),
                 Leadership::Free => "nobody holds its lease".to_owned(),
@@ -31,7 +31,7 @@ impl World {
                 id: one.lease.clone(),
                 severity: Severity::Broken,
                 reason: "NoController".to_owned(),
-                message: format!("{} does not run: {told}; bumpwright check tells more", one.name),
+                message: format!("{} does not run: {problem}; bumpwright check tells more", one.name),
                 since: match one.leadership {
                     Leadership::Expired { renewed, .. } => Some(renewed),
                     _ => None,

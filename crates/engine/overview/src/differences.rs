@@ -27,7 +27,7 @@ impl World {
     #[must_use]
     pub fn differences(&self, name: &ObjectName) -> Differences {
         let id = Id::new(KUSTOMIZATION, name.clone());
-        let told: Vec<(i64, &EventFacts)> = self
+        let events: Vec<(i64, &EventFacts)> = self
             .events
             .iter()
             .filter(|event| event.involved_object.kind == KUSTOMIZATION)
@@ -35,8 +35,8 @@ impl World {
             .filter_map(|event| Some((event.at()?, event)))
             .collect();
         Differences {
-            applied: applied(&id, &told),
-            drift: self.drift(&id, &told),
+            applied: applied(&id, &events),
+            drift: self.drift(&id, &events),
         }
     }
 

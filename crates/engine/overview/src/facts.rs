@@ -36,7 +36,6 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Namespace and name.
     #[must_use]
     pub fn id(&self) -> ObjectName {
         ObjectName::new(&self.namespace, &self.name)
@@ -110,13 +109,13 @@ impl Status for SourceStatus {
     }
 }
 
-/// An ImagePolicy.
+/// The fields of an ImagePolicy that views need.
 pub type PolicyFacts = Facts<PolicySpec, PolicyStatus>;
-/// An ImageRepository.
+/// The fields of an ImageRepository that views need.
 pub type RepositoryFacts = Facts<RepositorySpec, RepositoryStatus>;
-/// An ImageUpdateAutomation.
+/// The fields of an ImageUpdateAutomation that views need.
 pub type AutomationFacts = Facts<AutomationSpec, AutomationStatus>;
-/// A Kustomization.
+/// The fields of a Kustomization that views need.
 pub type KustomizationFacts = Facts<KustomizationSpec, KustomizationStatus>;
 /// A GitRepository, OCIRepository, Bucket, ExternalArtifact, HelmRepository or HelmChart.
 pub type SourceFacts = Facts<SourceSpec, SourceStatus>;
@@ -143,7 +142,6 @@ impl Reference {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicySpec {
-    /// `imageRepositoryRef`
     pub image_repository_ref: Reference,
     /// The rule, as written.
     pub policy: BTreeMap<String, BTreeMap<String, String>>,
@@ -166,11 +164,9 @@ pub struct ImageRef {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicyStatus {
-    /// The choice.
     pub latest_ref: Option<ImageRef>,
     /// The choice in older versions.
     pub latest_image: String,
-    /// The choice before.
     pub observed_previous_ref: Option<ImageRef>,
     /// The choice before in older versions.
     pub observed_previous_image: String,
@@ -201,9 +197,7 @@ pub struct RepositoryStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScanResult {
-    /// Number of tags.
     pub tag_count: i64,
-    /// When.
     pub scan_time: String,
     /// Some of the tags, the highest in alphabetical order first.
     pub latest_tags: Few<String, 50>,
@@ -213,11 +207,8 @@ pub struct ScanResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AutomationSpec {
-    /// The GitRepository.
     pub source_ref: Reference,
-    /// Checkout and push.
     pub git: GitFacts,
-    /// Path and strategy.
     pub update: UpdateFacts,
     /// Whether it is suspended.
     pub suspend: bool,
@@ -231,7 +222,7 @@ pub struct GitFacts {
     pub push: PushFacts,
 }
 
-/// `spec.git.checkout`
+/// `spec.git.checkout` of an ImageUpdateAutomation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CheckoutFacts {
@@ -245,7 +236,6 @@ pub struct CheckoutFacts {
 pub struct RefFacts {
     pub branch: String,
     pub tag: String,
-    /// Range of versions.
     pub semver: String,
     /// Name of a reference.
     pub name: String,
@@ -253,7 +243,7 @@ pub struct RefFacts {
     pub digest: String,
 }
 
-/// `spec.git.push`
+/// `spec.git.push` of an ImageUpdateAutomation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PushFacts {
@@ -261,7 +251,7 @@ pub struct PushFacts {
     pub refspec: String,
 }
 
-/// `spec.update`
+/// `spec.update` of an ImageUpdateAutomation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct UpdateFacts {
@@ -323,7 +313,7 @@ pub struct KustomizationStatus {
     pub observed_generation: i64,
 }
 
-/// `status.inventory`
+/// `status.inventory` of a Kustomization.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Inventory {
@@ -340,7 +330,7 @@ pub struct InventoryEntry {
     pub v: String,
 }
 
-/// An applied object.
+/// An object that an inventory lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Entry {
     /// API group; empty for the core group.
@@ -397,15 +387,12 @@ impl std::fmt::Display for Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HistoryEntry {
-    /// The first time.
     pub first_reconciled: String,
-    /// The last time.
     pub last_reconciled: String,
     /// How long it took.
     pub last_reconciled_duration: String,
     /// The reason of Ready.
     pub last_reconciled_status: String,
-    /// How often.
     pub total_reconciliations: i64,
     /// The revision, under `revision`.
     pub metadata: FewTexts<10>,
@@ -447,7 +434,7 @@ pub struct SourceStatus {
     pub observed_generation: i64,
 }
 
-/// `status.artifact`
+/// `status.artifact` of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArtifactFacts {
@@ -470,13 +457,10 @@ pub struct EventFacts {
     pub kind: String,
     pub reason: String,
     pub message: String,
-    /// The first time.
     pub first_timestamp: Option<String>,
-    /// The last time.
     pub last_timestamp: Option<String>,
     /// The time, in newer events.
     pub event_time: Option<String>,
-    /// How often.
     pub count: Option<i64>,
 }
 
@@ -496,7 +480,7 @@ impl EventFacts {
     }
 }
 
-/// A marked field.
+/// A field with an image policy marker, and its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FieldPlace {
     /// The GitRepository, `namespace/name`.

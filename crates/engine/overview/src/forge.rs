@@ -1,5 +1,6 @@
 //! Pages of commits and files at forges, by the patterns of their URLs.
 
+use bumpwright_text::Cuts;
 use std::fmt::Write;
 
 /// The forge of a repository.
@@ -110,7 +111,7 @@ fn is_host(host: &str) -> bool {
 
 /// By the labels of the host's name: `gitlab.example.com` is a GitLab.
 fn kind(host: &str) -> Option<Kind> {
-    let name = host.split(':').next().unwrap_or_default();
+    let name = host.before(':');
     let has = |label: &str| name.split('.').any(|one| one == label);
     match () {
         () if has("github") => Some(Kind::GitHub),

@@ -18,11 +18,9 @@ const SWEEPS: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Graph {
-    /// The Kustomizations.
     pub nodes: Vec<Node>,
     /// What they depend on, by places in `nodes`.
     pub edges: Vec<Edge>,
-    /// Number of columns.
     pub columns: usize,
     /// Number of rows of the longest column.
     pub rows: usize,
@@ -44,11 +42,11 @@ type Link = (Id, Id);
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     pub id: Id,
-    /// How it stands; unknown when it is not there.
+    /// Its state; unknown if it does not exist.
     pub state: State,
     /// Whether it is suspended.
     pub suspended: bool,
-    /// Whether it is there.
+    /// Whether the object exists.
     pub exists: bool,
     /// Its column: all that it depends on are in columns before.
     pub column: usize,
@@ -66,8 +64,8 @@ pub struct Edge {
 }
 
 impl World {
-    /// Kustomizations by their dependencies. Where they are more than `most`: those that are not ready, each with what
-    /// is next to it (its source, what it depends on, and what depends on it), as far as they are no more than that.
+    /// Kustomizations by their dependencies. Of more than `most`, only those that are not ready, each with its
+    /// neighbours (its source, what it depends on, and what depends on it), up to that number.
     #[must_use]
     pub fn graph(&self, most: usize) -> Graph {
         let mut links = Vec::<Link>::new();
@@ -75,31 +73,33 @@ impl World {
             let id = Id::new(KUSTOMIZATION, name.clone());
             links.extend(one.dependencies().map(|dependency| (dependency, id.clone())));
         }
-        let all: BTreeSet<Id> = ends(&links).cloned().collect();
-        if all.len() <= most {
+        let ids: BTreeSet<Id> = ends(&links).cloned().collect();
+        if ids.len() <= most {
             let graph = self.laid_out(&links, &[], most);
             return Graph {
-                all: all.len(),
+                all: ids.len(),
                 ..graph
             };
         }
         let unready = self.unready();
         let (drawn, links) = self.around(&unready, links, most);
         let graph = self.laid_out(&links, &drawn, most);
-        let all: BTreeSet<&Id> = all.iter().chain(&unready).collect();
+        let shown: BTreeSet<&Id> = ids.iter().chain(&unready).collect();
         let is_left = |id: &&Id| !drawn.contains(id);
         Graph {
-            left_out: all.iter().copied().filter(is_left).count(),
+            left_out: shown.iter().copied().filter(is_left).count(),
             left_unready: unready.iter().filter(is_left).count(),
-            all: all.len(),
+            all: shown.len(),
             ..graph
         }
     }
 
     /// The Kustomizations that are not ready, the most urgent first; those that only wait for another one are the last.
     fn unready(&self) -> Vec<Id> {
-        let all = self.kustomizations.iter().map(|(name, one)| (one.readiness(), name));
-        let mut unready: Vec<_> = all.filter(|(readiness, _)| readiness.state != State::Ready).collect();
+        let states = self.kustomizations.iter().map(|(name, one)| (one.readiness(), name));
+        let mut unready: Vec<_> = states
+            .filter(|(readiness, _)| readiness.state != State::Ready)
+            .collect();
         unready.sort_by_key(|(readiness, name)| (readiness.reason == "DependencyNotReady", readiness.state, *name));
         let ids = unready
             .into_iter()
@@ -141,12 +141,14 @@ impl World {
             let next = places.len();
             places.entry(id).or_insert(next);
         }
-        let place = |id: &Id| places.get(id).copied().unwrap_or_default();
-        let edge = |(from, to): &Link| Edge {
-            from: place(from),
-            to: place(to),
+        let place = |id: &Id| places.get(id).copied();
+        let edge = |(from, to): &Link| {
+            Some(Edge {
+                from: place(from)?,
+                to: place(to)?,
+            })
         };
-        let mut edges: Vec<Edge> = links.iter().map(edge).collect();
+        let mut edges: Vec<Edge> = links.iter().filter_map(edge).collect();
         edges.sort_by_key(|edge| (edge.from, edge.to));
         edges.dedup();
         let left_edges = edges.len().saturating_sub(EDGES * most);
@@ -155,16 +157,16 @@ impl World {
         let rows = rows(&columns, &edges);
         let mut ids: Vec<(&Id, usize)> = places.into_iter().collect();
         ids.sort_by_key(|(_, place)| *place);
-        let at = |list: &[usize], place: usize| list.get(place).copied().unwrap_or_default();
-        let nodes = ids.into_iter().map(|(id, place)| {
+        let cells = columns.iter().zip(&rows);
+        let nodes = ids.into_iter().zip(cells).map(|((id, _), (column, row))| {
             let readiness = self.readiness(id);
             Node {
                 id: id.clone(),
                 exists: readiness.is_some(),
                 suspended: readiness.as_ref().is_some_and(|readiness| readiness.suspended),
                 state: readiness.map(|readiness| readiness.state).unwrap_or_default(),
-                column: at(&columns, place),
-                row: at(&rows, place),
+                column: *column,
+                row: *row,
             }
         });
         Graph {
@@ -201,10 +203,9 @@ fn columns(count: usize, edges: &[Edge]) -> Vec<usize> {
         .filter(|node| open.get(*node) == Some(&0))
         .collect();
     while let Some(node) = next.pop().or_else(|| left.first().copied()) {
-        if !left.remove(&node) {
+        let (true, Some(column)) = (left.remove(&node), columns.get(node).copied()) else {
             continue;
-        }
-        let column = columns.get(node).copied().unwrap_or_default();
+        };
         for to in after.get(node).into_iter().flatten().filter(|to| left.contains(to)) {
             if let (Some(place), Some(open)) = (columns.get_mut(*to), open.get_mut(*to)) {
                 *place = (*place).max(column + 1);
@@ -235,9 +236,9 @@ fn rows(columns: &[usize], edges: &[Edge]) -> Vec<usize> {
         for nodes in by_column.values_mut() {
             // The mean of the rows before, in thousandths.
             let mean = |node: &usize| {
-                let list = before.get(*node).map(Vec::as_slice).unwrap_or_default();
-                let sum: usize = list.iter().filter_map(|one| rows.get(*one)).sum();
-                sum * 1000 / list.len().max(1)
+                let list = before.get(*node).into_iter().flatten();
+                let list: Vec<usize> = list.filter_map(|one| rows.get(*one).copied()).collect();
+                list.iter().sum::<usize>() * 1000 / list.len().max(1)
             };
             nodes.sort_by_key(|node| (mean(node), *node));
             for (row, node) in nodes.iter().enumerate() {

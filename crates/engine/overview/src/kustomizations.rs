@@ -1,6 +1,7 @@
 //! Kustomizations.
 
 use bumpwright_api::ObjectName;
+use bumpwright_text::Excerpt;
 use serde::Serialize;
 
 use super::facts::{HistoryEntry, KustomizationFacts, Meta};
@@ -14,12 +15,11 @@ const OWNER_NAMESPACE: &str = "kustomize.toolkit.fluxcd.io/namespace";
 /// The reason of Ready after a reconciliation that went well.
 const SUCCEEDED: &str = "ReconciliationSucceeded";
 
-/// A Kustomization.
+/// A Kustomization as views show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kustomization {
     pub id: Id,
-    /// How it stands.
     pub readiness: Readiness,
     pub source: Id,
     /// The path in it.
@@ -137,24 +137,22 @@ impl KustomizationFacts {
 }
 
 impl World {
-    /// All Kustomizations.
     #[must_use]
     pub fn kustomizations(&self) -> Vec<Kustomization> {
-        let all = self.kustomizations.iter();
-        all.map(|(name, facts)| self.kustomization(name, facts)).collect()
+        let kustomizations = self.kustomizations.iter();
+        kustomizations
+            .map(|(name, facts)| self.kustomization(name, facts))
+            .collect()
     }
 
     /// A Kustomization of this world.
     #[must_use]
     pub fn kustomization(&self, name: &ObjectName, facts: &KustomizationFacts) -> Kustomization {
         let source = facts.source();
-        let available = self
-            .sources
-            .get(&source)
-            .map(|source| source.status.artifact.revision.clone());
         Kustomization {
             id: Id::new(KUSTOMIZATION, name.clone()),
             readiness: facts.readiness(),
+            available: self.revision_of(&source).to_owned(),
             source,
             path: facts.spec.path.clone(),
             elsewhere: facts.is_elsewhere(),
@@ -163,7 +161,7 @@ impl World {
             depends_on_left_out: facts.spec.depends_on.left_out,
             applied: facts.status.last_applied_revision.clone(),
             attempted: facts.status.last_attempted_revision.clone(),
-            available: available.unwrap_or_default(),
+
             objects: facts.status.inventory.entries.count(),
             history: facts.status.history.iter().map(Applied::from).collect(),
         }
@@ -205,5 +203,5 @@ pub(crate) fn is_zero(count: &usize) -> bool {
 }
 
 pub(crate) fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+    text.first_line()
 }

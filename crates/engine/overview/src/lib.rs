@@ -2,9 +2,10 @@
 //! of the pages in the browser.
 //!
 //! ```text
-//! objects ─▶ facts (the fields that views need) ─▶ World (by name) ─▶ images, automations, kustomizations, releases, sources
-//!                                                            ├──────▶ attention (ranked), changes (by time)
-//!                                                            └──────▶ tree, graph, trace (for one object)
+//! objects ─▶ facts (the fields that views need) ─▶ World (by name)
+//!     ├─▶ images, automations, kustomizations, releases, sources
+//!     ├─▶ attention (ranked), changes (by time)
+//!     └─▶ tree, graph, trace (for one object)
 //! ```
 //!
 //! The caller reads the objects, from its caches or from an API server, and leaves out what the reader may not see:
@@ -51,7 +52,7 @@ pub use overview::{Counts, Overview, Tally};
 pub use readiness::{Readiness, State};
 pub use releases::{Deployed, Release, ReleaseFacts, entry_of as release_entry};
 pub use repositories::ImageRepository;
-pub use sources::Source;
+pub use sources::{Source, commit as commit_of_revision};
 pub use trace::{Trace, TracedImage};
 pub use tree::{Branch, Health};
 pub use world::{Controller, Leadership};

@@ -24,7 +24,6 @@ pub struct Overview {
     pub images: Vec<Image>,
     pub automations: Vec<Automation>,
     pub kustomizations: Vec<Kustomization>,
-    /// The HelmReleases.
     pub releases: Vec<Release>,
     pub sources: Vec<Source>,
     /// What changed, the latest first.
@@ -36,14 +35,10 @@ pub struct Overview {
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     pub sources: Tally,
-    /// ImageRepositories.
     pub repositories: Tally,
-    /// ImagePolicies.
     pub policies: Tally,
-    /// ImageUpdateAutomations.
     pub automations: Tally,
     pub kustomizations: Tally,
-    /// HelmReleases.
     pub releases: Tally,
     /// Images that are behind.
     pub behind: usize,

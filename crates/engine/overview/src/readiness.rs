@@ -1,4 +1,4 @@
-//! How an object stands, by its Ready, Reconciling and Stalled conditions.
+//! The state of an object, by its Ready, Reconciling and Stalled conditions.
 
 use bumpwright_api::Condition;
 use bumpwright_gostd::{RFC_3339, Time};
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::facts::{Facts, Spec, Status};
 
-/// How an object stands.
+/// The state of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
@@ -46,11 +46,10 @@ impl State {
     }
 }
 
-/// How an object stands, and why.
+/// The state of an object, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Readiness {
-    /// How it stands.
     pub state: State,
     /// Whether it is suspended besides.
     pub suspended: bool,
@@ -70,7 +69,6 @@ pub struct Readiness {
 }
 
 impl<S: Spec, T: Status> Facts<S, T> {
-    /// How it stands.
     #[must_use]
     pub fn readiness(&self) -> Readiness {
         let conditions = self.status.conditions();
@@ -95,11 +93,13 @@ impl<S: Spec, T: Status> Facts<S, T> {
             State::Stalled => get("Ready").or_else(|| get("Stalled")),
             _ => get("Ready").or_else(|| get("Reconciling")),
         };
+        let texts = told.map(|told| [&told.reason, &told.message].map(String::clone));
+        let [reason, message] = texts.unwrap_or_default();
         Readiness {
             state,
             suspended: self.spec.is_suspended(),
-            reason: told.map(|told| told.reason.clone()).unwrap_or_default(),
-            message: told.map(|told| told.message.clone()).unwrap_or_default(),
+            reason,
+            message,
             since: told.and_then(since),
             is_behind: !is_current && !is("Reconciling", "True"),
             created: self.metadata.creation_timestamp.as_deref().and_then(seconds),

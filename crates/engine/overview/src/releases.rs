@@ -20,7 +20,7 @@ const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 /// The most releases above an object: a release may have HelmReleases among its objects.
 const ABOVE: usize = 8;
 
-/// A HelmRelease.
+/// The fields of a HelmRelease that views need.
 pub type ReleaseFacts = Facts<ReleaseSpec, ReleaseStatus>;
 
 /// The spec of a HelmRelease.
@@ -45,7 +45,7 @@ pub struct ReleaseSpec {
     pub health_check_exprs: Few<HealthExpressions, 100>,
 }
 
-/// `spec.chart`
+/// `spec.chart` of a HelmRelease.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ChartTemplate {
@@ -53,13 +53,12 @@ pub struct ChartTemplate {
     pub spec: ChartSpec,
 }
 
-/// `spec.chart.spec`
+/// `spec.chart.spec` of a HelmRelease.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ChartSpec {
     /// Name or path of the chart.
     pub chart: String,
-    /// Range of versions.
     pub version: String,
     /// Where it is: a HelmRepository, GitRepository or Bucket.
     pub source_ref: Reference,
@@ -100,9 +99,7 @@ pub struct SnapshotFacts {
     pub chart_version: String,
     /// The version of the application in it.
     pub app_version: String,
-    /// The first time.
     pub first_deployed: String,
-    /// The last time.
     pub last_deployed: String,
 }
 
@@ -122,12 +119,11 @@ impl Status for ReleaseStatus {
     }
 }
 
-/// A HelmRelease.
+/// A HelmRelease as views show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
     pub id: Id,
-    /// How it stands.
     pub readiness: Readiness,
     /// The name of the chart, or its path in the source.
     pub chart: String,
@@ -248,11 +244,11 @@ impl ReleaseFacts {
             return None;
         }
         let Meta { namespace, name, .. } = &self.metadata;
-        let made = match self.status.helm_chart.split_once('/') {
+        let chart = match self.status.helm_chart.split_once('/') {
             Some((namespace, name)) => ObjectName::new(namespace, name),
             None => ObjectName::new(&self.source().name.namespace, format!("{namespace}-{name}")),
         };
-        Some(Id::new(HELM_CHART, made))
+        Some(Id::new(HELM_CHART, chart))
     }
 
     /// What its chart is read from: the HelmChart where one is made, else the source.
@@ -263,8 +259,8 @@ impl ReleaseFacts {
     /// What must be ready before.
     pub(crate) fn dependencies(&self) -> impl Iterator<Item = Id> {
         let own = &self.metadata.namespace;
-        let all = self.spec.depends_on.iter();
-        all.map(move |one| Id::new(RELEASE, one.from(own)))
+        let references = self.spec.depends_on.iter();
+        references.map(move |one| Id::new(RELEASE, one.from(own)))
     }
 
     /// The namespace of its objects.
@@ -286,7 +282,6 @@ impl ReleaseFacts {
         }
     }
 
-    /// Its objects.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
         let entries = self.status.inventory.entries.iter();
         entries.filter_map(InventoryEntry::entry)
@@ -294,7 +289,6 @@ impl ReleaseFacts {
 }
 
 impl World {
-    /// All HelmReleases.
     #[must_use]
     pub fn helm_releases(&self) -> Vec<Release> {
         self.releases.values().map(|facts| self.helm_release(facts)).collect()
@@ -304,21 +298,19 @@ impl World {
     #[must_use]
     pub fn helm_release(&self, facts: &ReleaseFacts) -> Release {
         let (status, latest) = (&facts.status, facts.status.history.first());
-        let available = self.sources.get(&facts.chart_source());
+        let (chart, version) = match latest {
+            Some(latest) => (&latest.chart_name, &*latest.chart_version),
+            None => (&facts.spec.chart.spec.chart, ""),
+        };
         Release {
             id: Id::new(RELEASE, facts.metadata.id()),
             readiness: facts.readiness(),
-            chart: match latest {
-                Some(latest) => latest.chart_name.clone(),
-                None => facts.spec.chart.spec.chart.clone(),
-            },
-            version: latest.map(|latest| latest.chart_version.clone()).unwrap_or_default(),
+            chart: chart.clone(),
+            version: version.to_owned(),
             range: facts.spec.chart.spec.version.clone(),
             source: facts.source(),
             helm_chart: facts.helm_chart(),
-            available: available
-                .map(|source| source.status.artifact.revision.clone())
-                .unwrap_or_default(),
+            available: self.revision_of(&facts.chart_source()).to_owned(),
             elsewhere: facts.is_elsewhere(),
             owner: facts.owner(),
             depends_on: facts.dependencies().collect(),
@@ -340,13 +332,13 @@ impl World {
         let own = is_release(object).then(|| object_id(object));
         let own = own.filter(|id| self.releases.contains_key(&id.name));
         let mut next = own.or_else(|| self.installer(object, metadata));
-        let mut found = Vec::new();
-        while let Some(id) = next.take().filter(|id| !found.contains(id) && found.len() < ABOVE) {
+        let mut above = Vec::new();
+        while let Some(id) = next.take().filter(|id| !above.contains(id) && above.len() < ABOVE) {
             let facts = self.releases.get(&id.name);
             next = facts.and_then(|facts| self.installer(&entry_of(&id), Some(&facts.metadata)));
-            found.push(id);
+            above.push(id);
         }
-        found
+        above
     }
 
     /// The HelmRelease that has an object.
@@ -354,8 +346,8 @@ impl World {
         let id = |name: &ObjectName| Id::new(RELEASE, name.clone());
         let is_other = |name: &ObjectName| !(is_release(object) && object_id(object).name == *name);
         let here = || {
-            let all = self.releases.iter();
-            all.filter(|(name, facts)| !facts.is_elsewhere() && is_other(name))
+            let releases = self.releases.iter();
+            releases.filter(|(name, facts)| !facts.is_elsewhere() && is_other(name))
         };
         if let Some((name, _)) = here().find(|(_, facts)| facts.entries().any(|one| is_same(&one, object))) {
             return Some(id(name));
@@ -366,8 +358,8 @@ impl World {
             let meant = ObjectName::new(namespace, name);
             return here().find(|(name, _)| **name == meant).map(|(name, _)| id(name));
         }
-        let told = |key: &str| metadata.annotations.0.get(key);
-        let (namespace, name) = (told(RELEASE_NAMESPACE)?, told(RELEASE_NAME)?);
+        let annotation = |key: &str| metadata.annotations.0.get(key);
+        let (namespace, name) = (annotation(RELEASE_NAMESPACE)?, annotation(RELEASE_NAME)?);
         let mut meant = here().filter(|(_, facts)| facts.namespace() == namespace && facts.release_name() == *name);
         meant.next().map(|(name, _)| id(name))
     }

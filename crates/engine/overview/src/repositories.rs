@@ -8,12 +8,11 @@ use serde::Serialize;
 use super::readiness::{Readiness, seconds};
 use super::world::{Id, POLICY, REPOSITORY, World};
 
-/// An ImageRepository.
+/// An ImageRepository as views show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRepository {
     pub id: Id,
-    /// How it stands.
     pub readiness: Readiness,
     /// The image that is scanned.
     pub image: String,
@@ -43,7 +42,7 @@ impl World {
             image: facts.spec.image.clone(),
             tags: facts.status.last_scan_result.tag_count,
             scanned: seconds(&facts.status.last_scan_result.scan_time),
-            policies: users.remove(name).unwrap_or_default(),
+            policies: users.remove(name).into_iter().flatten().collect(),
         });
         of_facts.collect()
     }

@@ -11,12 +11,11 @@ use super::forge::Forge;
 use super::readiness::{Readiness, seconds};
 use super::world::{GIT_REPOSITORY, Id, RELEASE, World};
 
-/// A source.
+/// A source of any kind, as views show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     pub id: Id,
-    /// How it stands.
     pub readiness: Readiness,
     /// Its URL, the name of a bucket at its endpoint, or that of a chart; without credentials.
     pub url: String,
@@ -46,7 +45,6 @@ impl SourceFacts {
 }
 
 impl World {
-    /// All sources.
     #[must_use]
     pub fn sources(&self) -> Vec<Source> {
         let mut users = BTreeMap::<Id, Vec<Id>>::new();
@@ -82,8 +80,8 @@ impl World {
                 },
                 revision: artifact.revision.clone(),
                 fetched: seconds(&artifact.last_update_time),
-                kustomizations: users.get(id).cloned().unwrap_or_default(),
-                releases: charts.get(id).cloned().unwrap_or_default(),
+                kustomizations: users.get(id).into_iter().flatten().cloned().collect(),
+                releases: charts.get(id).into_iter().flatten().cloned().collect(),
             }
         };
         self.sources.iter().map(one).collect()
@@ -91,6 +89,12 @@ impl World {
 }
 
 impl World {
+    /// The revision of a source's artifact; empty as long as it has none.
+    pub(crate) fn revision_of(&self, source: &Id) -> &str {
+        let source = self.sources.get(source);
+        source.map_or("", |source| &source.status.artifact.revision)
+    }
+
     /// The marked fields of a policy, each with its page at the commit that its GitRepository has.
     pub(crate) fn linked_fields(&self, policy: &ObjectName) -> Vec<FieldPlace> {
         let linked = |field: &FieldPlace| FieldPlace {
@@ -110,7 +114,7 @@ impl World {
     }
 }
 
-/// What is fetched, in the order in which Flux looks at the fields.
+/// What is fetched, in the order in which Flux reads the fields.
 fn reference(spec: &RefFacts) -> String {
     let named = [
         &spec.commit,
@@ -120,15 +124,13 @@ fn reference(spec: &RefFacts) -> String {
         &spec.tag,
         &spec.branch,
     ];
-    named
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .cloned()
-        .unwrap_or_default()
+    let named = named.into_iter().find(|text| !text.is_empty());
+    named.unwrap_or(&spec.branch).clone()
 }
 
 /// The commit of a revision such as `main@sha1:…`; none of a digest of contents.
-pub(crate) fn commit(revision: &str) -> Option<String> {
+#[must_use]
+pub fn commit(revision: &str) -> Option<String> {
     let revision = Revision::parse(revision)?;
     let is_commit = match revision.algorithm {
         Algorithm::Sha1 => true,

@@ -50,7 +50,7 @@ impl World {
     /// are those that the object has, `name:tag`, where somebody has read it; else what is known of rollouts counts.
     #[must_use]
     pub fn trace(&self, object: &Entry, images: Option<&[String]>) -> Vec<Trace> {
-        let mut found = Vec::new();
+        let mut traces = Vec::new();
         let mut appliers: Vec<_> = self.appliers(object).collect();
         if appliers.is_empty() {
             appliers.extend(self.labelled(object));
@@ -63,7 +63,7 @@ impl World {
                 .into_iter()
                 .filter(|one| one.source == kustomization.source)
                 .collect();
-            found.push(Trace {
+            traces.push(Trace {
                 images: self.traced(&entry, &automations, images),
                 object: entry,
                 owners: self.owners(name),
@@ -72,7 +72,7 @@ impl World {
                 kustomization,
             });
         }
-        found
+        traces
     }
 
     /// The object as inventories have it, with its version, and the Kustomization or HelmRelease that has it: one that
@@ -128,13 +128,13 @@ impl World {
 
     /// The Kustomizations above one, the nearest first.
     fn owners(&self, name: &ObjectName) -> Vec<Id> {
-        let mut found = Vec::<Id>::new();
+        let mut owners = Vec::<Id>::new();
         let mut next = self.kustomizations.get(name).and_then(KustomizationFacts::owner);
-        while let Some(owner) = next.take().filter(|owner| !found.contains(owner)) {
+        while let Some(owner) = next.take().filter(|owner| !owners.contains(owner)) {
             next = self.kustomizations.get(&owner.name).and_then(KustomizationFacts::owner);
-            found.push(owner);
+            owners.push(owner);
         }
-        found
+        owners
     }
 
     fn traced(&self, object: &Entry, automations: &[Automation], images: Option<&[String]>) -> Vec<TracedImage> {
@@ -144,7 +144,7 @@ impl World {
                 |automation: &Id| automation.kind == AUTOMATION && automations.iter().any(|one| one.id == *automation);
             image.automations.iter().any(by)
         };
-        let one = |image: Image| {
+        let traced = |image: Image| {
             let chosen = image.chosen.as_ref()?;
             let has = |text: &String| bare(text) == chosen.name;
             let is_known = image.workloads.contains(&own) || images.is_some_and(|images| images.iter().any(has));
@@ -158,6 +158,6 @@ impl World {
                 is_known,
             })
         };
-        self.images().into_iter().filter(uses).filter_map(one).collect()
+        self.images().into_iter().filter(uses).filter_map(traced).collect()
     }
 }

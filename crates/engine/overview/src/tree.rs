@@ -48,7 +48,7 @@ pub struct Branch {
     /// Whether it is in another cluster: nothing is known of it, whatever has its name in this one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
-    /// How it stands, where it is of a kind that is looked at.
+    /// Its state, if it is of a kind of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readiness: Option<Readiness>,
     /// How it is, where somebody has read it.

@@ -1,9 +1,10 @@
-//! All objects that are looked at, by name.
+//! All objects of the model, by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bumpwright_api::ObjectName;
+use bumpwright_text::Cuts;
 use serde::Serialize;
 
 use super::facts::{
@@ -27,24 +28,21 @@ pub struct Controller {
 /// Whether somebody holds a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leadership {
-    /// This one does.
     Held(String),
     /// This one has not renewed it in time.
     Expired {
-        /// The last holder.
         holder: String,
         /// When it renewed the lease last, in seconds since 1970-01-01 UTC.
         renewed: i64,
     },
-    /// Whoever held it has given it back.
+    /// Its last holder released it.
     Free,
 }
 
-/// An object of one of the kinds that are looked at. Written as `Kind/namespace/name`, as in Flux's messages.
+/// An object of one of the kinds of the model. Written as `Kind/namespace/name`, as in Flux's messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     pub kind: String,
-    /// Namespace and name.
     pub name: ObjectName,
 }
 
@@ -81,23 +79,18 @@ pub(crate) const HELM_CHART: &str = "HelmChart";
 pub(crate) const GIT_REPOSITORY: &str = "GitRepository";
 pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";
 
-/// All objects that are looked at.
+/// All objects of the model.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// Now, in seconds since 1970-01-01 UTC.
     pub now: i64,
-    /// ImagePolicies.
     pub policies: BTreeMap<ObjectName, PolicyFacts>,
-    /// ImageRepositories.
     pub repositories: BTreeMap<ObjectName, RepositoryFacts>,
-    /// ImageUpdateAutomations.
     pub automations: BTreeMap<ObjectName, AutomationFacts>,
     pub kustomizations: BTreeMap<ObjectName, KustomizationFacts>,
-    /// HelmReleases.
     pub releases: BTreeMap<ObjectName, ReleaseFacts>,
     /// GitRepositories, OCIRepositories, Buckets, ExternalArtifacts, HelmRepositories and HelmCharts.
     pub sources: BTreeMap<Id, SourceFacts>,
-    /// Events about them.
     pub events: Vec<EventFacts>,
     /// The marked fields of each policy, where they are known.
     pub fields: BTreeMap<ObjectName, Vec<FieldPlace>>,
@@ -109,8 +102,8 @@ pub struct World {
 }
 
 impl World {
-    /// Leaves the objects of the namespaces for which `may_see` is true. Call it before anything is told to somebody:
-    /// what is reported of an object is made of all the others that are there.
+    /// Keeps the objects of the namespaces for which `may_see` is true. Call it before anything is reported: a report
+    /// on an object is made from all the others that are present.
     #[must_use]
     pub fn only(self, may_see: impl Fn(&str) -> bool) -> Self {
         self.visible(|_, namespace| may_see(namespace))
@@ -130,7 +123,7 @@ impl World {
         self.events.retain(|event| may_see("Event", &event.metadata.namespace));
         self.uses.retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
         self.fields.retain(|name, places| {
-            let namespace = |place: &FieldPlace| place.repository.split('/').next().unwrap_or_default().to_owned();
+            let namespace = |place: &FieldPlace| place.repository.before('/').to_owned();
             places.retain(|place| may_see(GIT_REPOSITORY, &namespace(place)));
             may_see(POLICY, &name.namespace)
         });
@@ -147,7 +140,7 @@ impl World {
         names.map(|name| name.namespace.as_str()).collect()
     }
 
-    /// How an object stands; none when it is not there.
+    /// The state of an object; none if it does not exist.
     #[must_use]
     pub fn readiness(&self, id: &Id) -> Option<Readiness> {
         match id.kind.as_str() {
@@ -201,7 +194,6 @@ impl World {
 }
 
 impl KustomizationFacts {
-    /// Its source.
     #[must_use]
     pub fn source(&self) -> Id {
         Id::new(

@@ -15,7 +15,6 @@ pub enum Action {
 }
 
 impl Action {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Reconcile,
         Self::Suspend,

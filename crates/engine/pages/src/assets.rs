@@ -2,10 +2,8 @@
 
 use std::sync::LazyLock;
 
-/// The stylesheet.
 pub const STYLE: &str = include_str!("../../../../templates/ui/style.css");
 
-/// The script.
 pub const SCRIPT: &str = include_str!("../../../../templates/ui/script.js");
 
 /// The path of the stylesheet.
@@ -22,7 +20,7 @@ pub fn script_path() -> &'static str {
     &PATH
 }
 
-/// FNV-1a: two versions of a file of ours are told apart, nothing more.
+/// FNV-1a: tells versions of our own files from each other, nothing more.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,9 +1,10 @@
 //! Text in HTML.
 
+use bumpwright_text::Parts;
 use std::io::{Result, Write};
 
 /// Writes text so that it is text, in elements and in quoted attributes. Characters that are invisible or change the
-/// direction of the text around them are written as Rust writes them, `\u{202e}`: what is seen is what is there.
+/// direction of the text around them are written as Rust writes them, `\u{202e}`, so that nothing is hidden.
 pub fn html(text: &str, out: &mut dyn Write) -> Result<()> {
     let mut done = 0;
     for (at, character) in text.char_indices() {
@@ -16,14 +17,14 @@ pub fn html(text: &str, out: &mut dyn Write) -> Result<()> {
             _ if is_hidden(character) => "",
             _ => continue,
         };
-        out.write_all(text.get(done..at).unwrap_or_default().as_bytes())?;
+        out.write_all(text.part(done..at).as_bytes())?;
         match entity {
             "" => write!(out, "{}", character.escape_unicode())?,
             entity => out.write_all(entity.as_bytes())?,
         }
         done = at + character.len_utf8();
     }
-    out.write_all(text.get(done..).unwrap_or_default().as_bytes())
+    out.write_all(text.part(done..).as_bytes())
 }
 
 /// Controls, marks of direction, and characters without width.

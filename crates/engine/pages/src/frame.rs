@@ -12,12 +12,14 @@ pub struct Frame<'a> {
     pub now: i64,
     /// The version of the program.
     pub version: &'a str,
-    /// What is looked at, such as the name of a cluster; may be empty.
+    /// The name of what is shown, such as a cluster; may be empty.
     pub cluster: &'a str,
     /// The token that forms send back; none when nothing may be asked for.
     pub csrf: Option<&'a str>,
     /// Whether actions are on. They need `csrf`.
     pub has_actions: bool,
+    /// Whether there are reviews of pull requests.
+    pub has_reviews: bool,
     /// What the page shows, as [`crate::Route::Events`] calls it, which tells of changes since; none
     /// where it tells nothing.
     pub live: Option<&'a str>,

@@ -25,8 +25,10 @@ mod listing;
 mod page;
 mod render;
 pub mod report;
+pub mod request;
 mod route;
 mod search;
+mod subject;
 mod view;
 
 pub use action::Action;
@@ -37,3 +39,4 @@ pub use page::{Health, Inventory, ObjectPage, Page, Run, TagRow};
 pub use render::{RenderError, render};
 pub use route::Route;
 pub use search::{Found, Hit, search};
+pub use subject::{ShortCommit, Subject};

@@ -1,5 +1,6 @@
 //! Which part of a list is asked for.
 
+use bumpwright_text::Parts;
 use url::form_urlencoded;
 
 /// The rows of a page of a list: with long texts it stays below 150 kB.
@@ -12,6 +13,9 @@ const ALL_BOXES: usize = 500;
 /// The longest filter that is used, in bytes.
 const WORDS: usize = 200;
 
+/// The longest kind with namespace and name, in bytes.
+const NAME: usize = 400;
+
 /// Which part of a list is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
@@ -23,23 +27,32 @@ pub struct Listing {
     pub page: usize,
     /// Whether all of the graph is asked for, without rows: `graph=all`.
     pub whole_graph: bool,
+    /// The owner whose differences are asked for, as on the page of a review: `owner`. Empty for all.
+    pub owner: String,
+    /// The rule whose findings are asked for, and what they are about: `rule`. Empty for all.
+    pub rule: String,
+    /// Whether old and new values are beside each other: `view=split`.
+    pub is_split: bool,
 }
 
 impl Listing {
     /// What a query says. Whatever it does not know or understand is left out.
     #[must_use]
     pub fn parse(query: &str) -> Self {
-        let mut found = Self::default();
+        let mut listing = Self::default();
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*key {
-                "q" => found.words = cut(value.trim()).to_owned(),
-                "only" => found.only = cut(&value).to_owned(),
-                "page" => found.page = value.parse::<usize>().unwrap_or(1).clamp(1, 1_000_000) - 1,
-                "graph" => found.whole_graph = value == "all",
+                "q" => listing.words = cut(value.trim(), WORDS).to_owned(),
+                "only" => listing.only = cut(&value, WORDS).to_owned(),
+                "page" => listing.page = value.parse::<usize>().unwrap_or(1).clamp(1, 1_000_000) - 1,
+                "owner" => listing.owner = cut(&value, NAME).to_owned(),
+                "rule" => listing.rule = cut(&value, NAME).to_owned(),
+                "view" => listing.is_split = value == "split",
+                "graph" => listing.whole_graph = value == "all",
                 _ => {}
             }
         }
-        found
+        listing
     }
 
     /// Whether no rows are asked for in particular.
@@ -56,9 +69,9 @@ impl Listing {
 }
 
 /// At most so many bytes.
-fn cut(text: &str) -> &str {
-    let end = text.floor_char_boundary(WORDS);
-    text.get(..end).unwrap_or_default()
+fn cut(text: &str, most: usize) -> &str {
+    let end = text.floor_char_boundary(most);
+    text.part(..end)
 }
 
 #[cfg(test)]

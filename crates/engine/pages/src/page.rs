@@ -10,9 +10,10 @@ use bumpwright_overview::{
 };
 
 use super::listing::Listing;
+use super::request::{ReviewedChange, Tally};
 use super::search::Hit;
 
-/// A page.
+/// A page of the browser's view, with all that it shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Page<'a> {
     /// Counts, what needs attention, the images that are behind, and the last changes.
@@ -55,7 +56,6 @@ pub enum Page<'a> {
         /// Which of the objects.
         listing: &'a Listing,
     },
-    /// The HelmReleases.
     Releases(&'a [Release], &'a Listing),
     /// A HelmRelease with its objects.
     Release {
@@ -76,6 +76,19 @@ pub enum Page<'a> {
         /// What happened to it.
         changes: &'a [&'a Change],
     },
+    /// The changes that are reviewed, each with how much of its review the reader may see.
+    Reviews {
+        changes: &'a [(&'a ReviewedChange, Tally)],
+        /// Why there are none, or not all; empty where that is plain.
+        note: &'a str,
+        listing: &'a Listing,
+    },
+    /// A change with its review.
+    Review {
+        change: &'a ReviewedChange,
+        /// Which part of it.
+        listing: &'a Listing,
+    },
     /// The last day.
     Timeline(&'a [Change], &'a Listing),
     Object(&'a ObjectPage<'a>),
@@ -88,7 +101,6 @@ pub enum Page<'a> {
         /// The path to go to.
         back: &'a str,
     },
-    /// Something went wrong.
     Error {
         /// The status of HTTP.
         status: u16,
@@ -116,11 +128,10 @@ pub struct TagRow {
 /// What an automation did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What, and when.
     pub change: Change,
     /// The difference of its commit as text, where somebody has it.
     pub diff: Option<String>,
-    /// Why there is none; empty where that is plain.
+    /// Why the difference is missing; empty if that is plain.
     pub why: String,
 }
 
@@ -135,11 +146,11 @@ pub struct Inventory {
     pub note: String,
 }
 
-/// An object.
+/// All that the page of one object shows.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectPage<'a> {
     pub object: &'a Entry,
-    /// How it stands, for objects of the model.
+    /// Its state, for objects of the model.
     pub readiness: Option<&'a Readiness>,
     /// Whether it is in another cluster, and nothing is known of it.
     pub elsewhere: bool,

@@ -32,7 +32,7 @@ macro_rules! templates {
 const TEMPLATES: [&[(&str, &str)]; 2] = templates! {
     "ui": "parts.html" "base.html" "overview.html" "attention.html" "images.html" "policy.html" "automations.html" "automation.html"
         "kustomizations.html" "kustomization.html" "releases.html" "release.html" "sources.html" "source.html" "timeline.html" "object.html" "search.html"
-        "sign-in.html" "error.html";
+        "reviews.html" "review.html" "sign-in.html" "error.html";
     "report": "report.html";
 };
 
@@ -63,14 +63,16 @@ pub fn render(frame: &Frame<'_>, page: &Page<'_>) -> Result<String, RenderError>
         href: route.to_string(),
         is_current: view.part == key,
     };
+    let reviews = frame.has_reviews.then(|| part("reviews", "Reviews", Route::Reviews));
     let parts = [
         part("overview", "Overview", Route::Overview),
         part("images", "Images", Route::Images),
         part("automations", "Automations", Route::Automations),
         part("kustomizations", "Kustomizations", Route::Kustomizations),
         part("sources", "Sources", Route::Sources),
-        part("timeline", "Timeline", Route::Timeline),
     ];
+    let parts = parts.into_iter().chain(reviews);
+    let parts: Vec<Part> = parts.chain([part("timeline", "Timeline", Route::Timeline)]).collect();
     let mut context = view.context;
     context.insert("title", &view.title);
     context.insert("is_bare", &view.is_bare);

@@ -7,7 +7,7 @@ use super::assets::STYLE;
 use super::render::{RenderError, filled};
 use super::view::{DiffLine, diff, is_safe};
 
-/// A report.
+/// What a command reports, to be rendered as one HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What it is, such as `bumpwright update`.
@@ -21,7 +21,6 @@ pub struct Report {
 /// A part of a report with a heading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The heading.
     pub title: String,
     /// What is in it.
     pub blocks: Vec<Block>,
@@ -30,17 +29,15 @@ pub struct Section {
 /// Text, a table, a difference, or more of them behind a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// A paragraph.
     Text(Cell),
     /// A table: its headings, and rows of as many cells.
     Table(Vec<&'static str>, Vec<Vec<Cell>>),
-    /// A unified diff.
     Diff(String),
     /// A line that can be opened, and what is behind it.
     Folded(Cell, Vec<Self>),
 }
 
-/// A text.
+/// A text of a table or paragraph, with badges and a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cell {
     /// The text; may be empty.
@@ -59,18 +56,13 @@ pub struct Cell {
 pub enum Tone {
     /// As it should be.
     Good,
-    /// Wrong.
     Bad,
-    /// Doubtful.
     Warn,
-    /// Something happens.
     Busy,
-    /// Neither.
     Mute,
 }
 
 impl Cell {
-    /// A text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self {
@@ -79,7 +71,6 @@ impl Cell {
         }
     }
 
-    /// Code.
     #[must_use]
     pub fn code(text: impl Into<String>) -> Self {
         Self {
@@ -96,7 +87,6 @@ impl Cell {
         self
     }
 
-    /// With a page.
     #[must_use]
     pub fn linked(mut self, link: Option<String>) -> Self {
         self.link = link.filter(|link| is_safe(link));
@@ -105,14 +95,13 @@ impl Cell {
 }
 
 impl Block {
-    /// A paragraph.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Cell::text(text))
     }
 }
 
-/// A block as its template gets it: one of these is there.
+/// A block as its template gets it: one of these is set.
 #[derive(Default, Serialize)]
 struct Shown {
     text: Option<Cell>,

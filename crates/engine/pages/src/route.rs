@@ -6,6 +6,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_overview::{Entry, Id};
 
 use super::assets::{script_path, style_path};
+use super::subject::Subject;
 
 /// The path of a page, or of something else that is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,19 +17,19 @@ pub enum Route {
     Attention,
     /// The board of images.
     Images,
-    /// An ImagePolicy.
     Policy(ObjectName),
     Automations,
-    /// An ImageUpdateAutomation.
     Automation(ObjectName),
     Kustomizations,
     Kustomization(ObjectName),
-    /// The HelmReleases.
     Releases,
-    /// A HelmRelease.
     Release(ObjectName),
     Sources,
     Source(Id),
+    /// The changes that are reviewed.
+    Reviews,
+    /// A change of a GitRepository.
+    Review(ObjectName, Subject),
     /// The last day.
     Timeline,
     /// Any object. Its version is not part of the path.
@@ -43,7 +44,6 @@ pub enum Route {
     Act,
     /// Server-sent events: a message for each change of what is shown.
     Events,
-    /// The stylesheet.
     Style,
     Script,
 }
@@ -89,6 +89,8 @@ impl Route {
             ["sources", kind, namespace, name] if SOURCES.contains(&kind) => {
                 Self::Source(Id::new(kind, named(namespace, name)?))
             }
+            ["reviews"] => Self::Reviews,
+            ["reviews", namespace, name, subject] => Self::Review(named(namespace, name)?, Subject::parse(subject)?),
             ["timeline"] => Self::Timeline,
             ["objects", group, kind, namespace, name] if !(group.is_empty() || kind.is_empty() || name.is_empty()) => {
                 Self::Object(Entry {
@@ -149,7 +151,6 @@ impl Route {
     }
 }
 
-/// The path.
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -165,6 +166,8 @@ impl fmt::Display for Route {
             Self::Release(name) => path(f, &["releases", &name.namespace, &name.name]),
             Self::Sources => f.write_str("/sources"),
             Self::Source(id) => path(f, &["sources", &id.kind, &id.name.namespace, &id.name.name]),
+            Self::Reviews => f.write_str("/reviews"),
+            Self::Review(name, subject) => path(f, &["reviews", &name.namespace, &name.name, &subject.to_string()]),
             Self::Timeline => f.write_str("/timeline"),
             Self::Object(object) => {
                 let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
@@ -246,6 +249,10 @@ mod tests {
             Route::Release(name()),
             Route::Sources,
             Route::Source(Id::new("GitRepository", name())),
+            Route::Reviews,
+            Route::Review(name(), Subject::Request(u64::MAX)),
+            Route::Review(name(), Subject::parse("not-applied-0123456789ab").unwrap()),
+            Route::Review(name(), Subject::parse("push-0123456789ab").unwrap()),
             Route::Timeline,
             object("", ""),
             object("apps", "a"),
@@ -273,6 +280,11 @@ mod tests {
             "/images/%4",
             "/objects//a/b/c",
             "/sources/Secret/a/b",
+            "/reviews/a/b",
+            "/reviews/a/b/x",
+            "/reviews/a/b/07",
+            "/reviews/a/b/+7",
+            "/reviews/a/b/push-1",
         ] {
             assert_eq!(Route::parse(path), None, "{path}");
         }

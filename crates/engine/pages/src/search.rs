@@ -11,7 +11,7 @@ const HITS: usize = ROWS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub object: Found,
-    /// How it stands, where that is known.
+    /// Its state, where that is known.
     pub readiness: Option<Readiness>,
     /// What of it contains the words, where that is not its name.
     pub why: String,
@@ -43,25 +43,20 @@ pub fn search(world: &World, words: &str) -> Vec<Hit> {
     hits
 }
 
-/// The objects that are looked at.
+/// The objects of the model.
 fn known(world: &World, words: &Words) -> Vec<Hit> {
-    let images = world.images().into_iter().filter_map(|one| {
-        let chosen = one.chosen.as_ref();
-        let tag = chosen.map(|chosen| chosen.tag.as_str()).unwrap_or_default();
-        words.hit(&one.policy, &one.readiness, &[&one.image, tag, &one.why])
-    });
+    let images = world
+        .images()
+        .into_iter()
+        .filter_map(|one| words.hit(&one.policy, &one.readiness, &[&one.image, one.tag(), &one.why]));
     let repositories = world.repositories.iter().filter_map(|(name, one)| {
         let id = Id::new("ImageRepository", name.clone());
         words.hit(&id, &one.readiness(), &[&one.spec.image])
     });
-    let automations = world.automations().into_iter().filter_map(|one| {
-        let commit = one.pushed.as_ref().map(|pushed| pushed.commit.as_str());
-        words.hit(
-            &one.id,
-            &one.readiness,
-            &[commit.unwrap_or_default(), &one.path, &one.push],
-        )
-    });
+    let automations = world
+        .automations()
+        .into_iter()
+        .filter_map(|one| words.hit(&one.id, &one.readiness, &[one.commit(), &one.path, &one.push]));
     let kustomizations = world.kustomizations().into_iter().filter_map(|one| {
         let texts = [one.path.as_str(), &one.applied, &one.attempted];
         words.hit(&one.id, &one.readiness, &texts)
@@ -78,7 +73,7 @@ fn known(world: &World, words: &Words) -> Vec<Hit> {
     images.chain(kustomizations).chain(releases).chain(sources).collect()
 }
 
-/// The objects of inventories that are not looked at.
+/// The objects of inventories that are not in the model.
 fn applied<'a>(world: &'a World, words: &'a Words) -> impl Iterator<Item = Hit> + 'a {
     world.inventories().filter_map(move |(by, elsewhere, entry)| {
         let is_ours = !elsewhere && entry.group.ends_with(".toolkit.fluxcd.io");

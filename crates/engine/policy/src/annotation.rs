@@ -15,7 +15,6 @@ pub enum InvalidAnnotation {
         /// Its key, without the prefix.
         key: &'static str,
         value: String,
-        /// The valid values.
         grammar: &'static str,
     },
     /// The value does not parse, for a reason that names the part of it.

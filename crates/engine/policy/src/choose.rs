@@ -56,7 +56,7 @@ pub enum InvalidPolicy {
 /// Why a policy chooses no tag, with the controller's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoTag {
-    /// There are no tags, or the filter matches none.
+    /// The list of tags is empty, or the filter matches none of them.
     #[error("version list argument cannot be empty")]
     Empty,
     /// No tag is a version in the range.
@@ -154,7 +154,7 @@ impl ImagePolicy {
     /// The newest of the tags.
     ///
     /// # Errors
-    /// [`NoTag`] when there is none.
+    /// [`NoTag`] when the policy takes none of the tags.
     pub fn latest<'t>(&self, tags: &'t [String]) -> Result<&'t str, NoTag> {
         match self.latest_as_read(tags) {
             Err(NoTag::NoVersion) => match self.of_charts(tags) {

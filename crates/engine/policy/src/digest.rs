@@ -12,14 +12,13 @@ pub enum DigestReflection {
     Never,
     /// Once for each choice.
     IfNotPresent,
-    /// At every interval.
     Always,
 }
 
 /// The source of a choice's digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DigestSource {
-    /// There is no digest.
+    /// The policy does not reflect digests.
     Absent,
     Known(String),
     /// It has to be fetched from the registry.
@@ -50,11 +49,11 @@ impl DigestReflection {
     /// [`InvalidReflection`] for an unknown value, or an interval that is missing or not accepted.
     pub fn read(name: Option<&str>, interval: Option<Duration>) -> Result<(Self, Option<Duration>), InvalidReflection> {
         const TEN_MINUTES: Duration = Duration(600 * Duration::SECOND.0);
-        let policy = match name.unwrap_or_default() {
-            "" | "Never" => Self::Never,
-            "IfNotPresent" => Self::IfNotPresent,
-            "Always" => Self::Always,
-            other => return Err(InvalidReflection::Unknown(other.to_owned())),
+        let policy = match name {
+            None | Some("" | "Never") => Self::Never,
+            Some("IfNotPresent") => Self::IfNotPresent,
+            Some("Always") => Self::Always,
+            Some(other) => return Err(InvalidReflection::Unknown(other.to_owned())),
         };
         match (policy, interval) {
             (Self::Always, None) => Err(InvalidReflection::NoInterval),

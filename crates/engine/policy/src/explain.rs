@@ -16,7 +16,7 @@ pub struct Survey {
     pub latest: Result<String, NoTag>,
     /// Every tag in the order of the list.
     pub tags: Vec<Judgement>,
-    /// The tags that take part, as indexes of `tags`, the newest first. When there is no choice because of a tag that
+    /// The tags that take part, as indexes of `tags`, the newest first. When nothing is chosen because of a tag that
     /// is not a number, the first is the one that would have won.
     pub ranking: Vec<usize>,
 }
@@ -34,7 +34,6 @@ pub struct Judgement {
 /// Why a tag was chosen or not.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing is newer.
     Newest,
     /// It takes part, but another is newer.
     Outranked {
@@ -47,7 +46,6 @@ pub enum Verdict {
     Unmatched,
     /// The filter extracts the same value from another tag, which counts in its place.
     SameValue {
-        /// That tag.
         of: String,
     },
     /// The value is not a version of three segments.
@@ -66,9 +64,7 @@ pub enum Verdict {
 pub struct Explanation {
     /// Whether the tag is in the list; if it is not, the verdict is hypothetical.
     pub listed: bool,
-    /// The policy's verdict.
     pub judgement: Judgement,
-    /// The choice.
     pub latest: Result<String, NoTag>,
     /// The tag that wins, or would win if every tag were a number.
     pub winner: Option<String>,
@@ -126,18 +122,18 @@ impl Survey {
     /// Drops all but the last of tags with the same value.
     fn drop_same_values(&mut self, candidates: &mut Vec<(usize, Candidate<'_>)>) {
         let mut last: HashMap<String, &str> = HashMap::with_capacity(candidates.len());
-        let mut kept = Vec::with_capacity(candidates.len());
+        let mut distinct = Vec::with_capacity(candidates.len());
         for (place, candidate) in candidates.drain(..).rev() {
             let Some(of) = last.get(candidate.value.as_ref()) else {
                 last.insert(candidate.value.clone().into_owned(), candidate.tag);
-                kept.push((place, candidate));
+                distinct.push((place, candidate));
                 continue;
             };
             let of = (*of).to_owned();
             self.judge(place, Verdict::SameValue { of });
         }
-        kept.reverse();
-        *candidates = kept;
+        distinct.reverse();
+        *candidates = distinct;
     }
 
     /// Sorts the candidates. The first is the policy's choice, which without a filter may depend on the

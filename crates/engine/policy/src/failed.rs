@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::image::LatestRef;
+use bumpwright_text::{Cuts, Excerpt};
 
 /// The annotation with the failed versions, which automations write.
 pub const FAILED_VERSIONS: &str = "state.bumpwright.dev/failed-versions";
@@ -36,7 +37,7 @@ pub struct FailedVersion {
 }
 
 impl FailedVersions {
-    /// Reads the annotation. A text that is none, which only others write, holds nothing back.
+    /// Reads the annotation. An invalid text, which only others write, holds nothing back.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
@@ -52,19 +53,20 @@ impl FailedVersions {
     /// The text of the annotation; none when no version failed.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        (!self.0.is_empty()).then(|| serde_json::to_string(self).unwrap_or_default())
+        (!self.0.is_empty()).then(|| bumpwright_json::written(self))
     }
 
     /// The same without versions that are released: by tag, or by tag and digest.
     #[must_use]
     pub fn without(&self, released: &[String]) -> Self {
         let is_released = |version: &str| {
-            let tag = version.split('@').next().unwrap_or_default();
+            let tag = version.before('@');
             released.iter().any(|one| one == version || one == tag)
         };
-        let kept = self.0.iter().filter(|(version, _)| !is_released(version));
+        let remaining = self.0.iter().filter(|(version, _)| !is_released(version));
         Self(
-            kept.map(|(version, failed)| (version.clone(), failed.clone()))
+            remaining
+                .map(|(version, failed)| (version.clone(), failed.clone()))
                 .collect(),
         )
     }
@@ -109,7 +111,7 @@ fn version(image: &LatestRef) -> String {
 
 impl fmt::Display for FailedVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.message.lines().next().unwrap_or_default();
+        let message = self.message.first_line();
         write!(f, "it failed in Kustomization {}: {message}", self.kustomization)
     }
 }

@@ -63,7 +63,7 @@ fn ways(groups: &[String], name: &str) -> String {
         "" => format!("${number}"),
         group => format!("${group}"),
     };
-    let known: Vec<String> = (groups.iter().enumerate().skip(1))
+    let names: Vec<String> = (groups.iter().enumerate().skip(1))
         .map(|(number, group)| of_number(number, group))
         .collect();
     let is_start = |group: &&String| !group.is_empty() && name.starts_with(group.as_str());
@@ -77,13 +77,12 @@ fn ways(groups: &[String], name: &str) -> String {
             "a name is as long as it can be: write ${{{group}}}{rest} for the group {group} and {rest:?} behind it"
         );
     }
-    match known.as_slice() {
+    match names.as_slice() {
         [] => "the pattern has no groups: put the part that counts in (?P<name>…), and give $name".to_owned(),
-        known => format!("the pattern has {}", known.join(", ")),
+        names => format!("the pattern has {}", names.join(", ")),
     }
 }
 
-/// A compiled filter.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pattern: Regexp,

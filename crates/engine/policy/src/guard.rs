@@ -47,7 +47,7 @@ pub struct PathPromotion {
     pub soak: Duration,
 }
 
-/// A hold.
+/// A policy's hold, by its annotation: nothing new is written.
 #[derive(Clone, Debug)]
 pub struct Hold {
     /// The user's reason; may be empty.
@@ -74,7 +74,6 @@ pub enum GuardRefusal {
     NotProven {
         /// Where images are promoted from; none for a path, which `why` names.
         promotion: Option<Promotion>,
-        /// What is missing.
         why: String,
     },
     /// `WouldDowngrade`.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bumpwright_semver::Version;
+use bumpwright_text::Cuts;
 use serde::{Deserialize, Serialize};
 
 use super::reference::{Reference, is_reference};
@@ -13,7 +14,6 @@ use super::version::is_version;
 pub struct LatestRef {
     /// The image's name as in the `ImageRepository`, without tag.
     pub name: String,
-    /// The chosen tag.
     pub tag: String,
     /// The digest of the tag, if the policy reflects digests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ impl LatestRef {
         if !self.tag.contains(['+', '/', '@']) {
             return false;
         }
-        let last = self.tag.rsplit(['@', '/']).next().unwrap_or_default();
+        let last = self.tag.behind_last(['@', '/']);
         Version::parse(last).is_ok()
     }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or the reason for none
 //!                                                                      └▶ explain ─▶ each tag with its verdict
-//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, promotion, signatures, failures, windows)
+//! tag, digest (if reflected) ─▶ LatestRef
+//!     ─▶ guard (hold, minimum age, downgrade, promotion, signatures, failures, windows)
 //! ```
 //!
 //! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md,

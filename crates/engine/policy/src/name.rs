@@ -22,6 +22,12 @@ impl PolicyName {
         }
     }
 
+    /// The policy as markers and flags name it: `namespace:name`.
+    #[must_use]
+    pub fn marker(&self) -> String {
+        format!("{}:{}", self.namespace, self.name)
+    }
+
     /// A policy as markers name it, `namespace:name`; none when a part is missing, or there are more.
     #[must_use]
     pub fn of_marker(text: &str) -> Option<Self> {
@@ -45,7 +51,8 @@ mod tests {
     #[test]
     fn markers_name_a_namespace_and_a_policy() {
         let name = PolicyName::of_marker("fs:app");
-        assert_eq!(name.map(|name| name.to_string()).as_deref(), Some("fs/app"));
+        let written = name.map(|name| (name.to_string(), name.marker()));
+        assert_eq!(written, Some(("fs/app".to_owned(), "fs:app".to_owned())));
         for text in ["", "app", ":app", "fs:", "fs:app:tag", ":"] {
             assert_eq!(PolicyName::of_marker(text), None, "{text}");
         }

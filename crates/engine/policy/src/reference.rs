@@ -11,11 +11,10 @@ const DEFAULT_TAG: &str = "latest";
 pub enum Validation {
     /// It may: Docker Hub, its `library/`, the tag `latest`. As in the controllers.
     Weak,
-    /// It may not.
     Strict,
 }
 
-/// A parsed `[REGISTRY/]REPOSITORY[:TAG][@sha256:HEX]`.
+/// A parsed image reference, `[REGISTRY/]REPOSITORY[:TAG][@sha256:HEX]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference {
     text: String,
@@ -104,7 +103,6 @@ impl Reference {
         }
     }
 
-    /// Tag or digest.
     #[must_use]
     pub fn identifier(&self) -> &Identifier {
         &self.identifier

@@ -37,7 +37,6 @@ pub enum InvalidRule {
     Order(String),
 }
 
-/// A valid rule.
 #[derive(Clone, Debug)]
 pub(super) enum Rule {
     Semver(Constraint),
@@ -58,7 +57,6 @@ pub(super) enum Order {
 #[derive(Clone, Debug)]
 pub(super) enum RankKey {
     Version(Box<Version>),
-    /// The value itself.
     Text,
     Number(f64),
 }

@@ -14,7 +14,6 @@ const NAME: &str = "the name of a Secret";
 /// Whose signatures an image needs to be chosen.
 #[derive(Clone, Debug)]
 pub struct Verification {
-    /// Who may sign.
     pub signers: Signers,
     /// The attestation that is wanted instead of a signature.
     pub attestation: Option<Provenance>,
@@ -22,7 +21,7 @@ pub struct Verification {
     pub fallback: bool,
 }
 
-/// Who may sign.
+/// The signers whose signatures count.
 #[derive(Clone, Debug)]
 pub enum Signers {
     /// Holders of the keys of a Secret (cosign).
@@ -42,7 +41,7 @@ pub struct TrustedRootRef {
     pub name: String,
 }
 
-/// SLSA's provenance.
+/// An attestation of SLSA's provenance that is required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
     /// The builder, if only this one counts.
@@ -54,7 +53,6 @@ pub struct Provenance {
 pub struct Identity {
     /// The issuer of the identity.
     pub issuer: Text,
-    /// The signer.
     pub subject: Text,
 }
 
@@ -230,9 +228,9 @@ fn trusted_root(value: &str) -> Result<TrustedRootRef, InvalidAnnotation> {
 fn identities(value: &str) -> Result<Vec<Identity>, InvalidAnnotation> {
     let wrong = || InvalidAnnotation::value("verify-identity", value, IDENTITY);
     let lines = value.lines().map(str::trim).filter(|line| !line.is_empty());
-    let found: Option<Vec<Identity>> = lines.take(MAX_IDENTITIES + 1).map(identity).collect();
-    let few = |found: &Vec<Identity>| (1..=MAX_IDENTITIES).contains(&found.len());
-    found.filter(few).ok_or_else(wrong)
+    let identities: Option<Vec<Identity>> = lines.take(MAX_IDENTITIES + 1).map(identity).collect();
+    let few = |identities: &Vec<Identity>| (1..=MAX_IDENTITIES).contains(&identities.len());
+    identities.filter(few).ok_or_else(wrong)
 }
 
 fn identity(line: &str) -> Option<Identity> {

@@ -17,7 +17,7 @@ pub(crate) struct Found<'n> {
     pub(crate) field: &'n Node,
     /// What lists the versions, and how it is reached; or why none is proposed.
     pub(crate) listing: Result<(Listing, UsedAccess), NotListed>,
-    /// The chart or the address, where there is no listing.
+    /// The chart or the address, for the report of a missing listing.
     pub(crate) named: String,
     /// The fields that get markers.
     pub(crate) fields: Vec<(&'n Node, Part)>,
@@ -56,7 +56,7 @@ struct HelmRepository {
 impl HelmRepositories {
     pub(crate) fn of(files: &Files<'_>) -> Self {
         let objects = files.objects().into_iter();
-        let known = objects.filter_map(|(_, node)| {
+        let repositories = objects.filter_map(|(_, node)| {
             let spec = node.field("spec").filter(|_| is(node, SOURCE, "HelmRepository"))?;
             Some(HelmRepository {
                 name: object(node)?,
@@ -64,21 +64,23 @@ impl HelmRepositories {
                 access: access(spec),
             })
         });
-        let known = known.collect();
-        Self { known }
+        let repositories = repositories.collect();
+        Self { known: repositories }
     }
 
     /// The one that a reference names; a namespace that is written nowhere may be any.
     fn get(&self, reference: &Node, own: &str) -> Result<&HelmRepository, NotListed> {
-        let name = reference.field_text("name").unwrap_or_default();
+        let name = reference.text_of("name");
         let namespace = reference.field_text("namespace").unwrap_or(own);
         let is_it = |one: &&HelmRepository| {
             let theirs = one.name.namespace.as_str();
             one.name.name == name && (theirs == namespace || theirs.is_empty() || namespace.is_empty())
         };
-        let mut found = self.known.iter().filter(is_it);
-        let first = found.next().ok_or_else(|| NotListed::NoRepository(name.to_owned()))?;
-        if found.all(|other| other.url == first.url) {
+        let mut candidates = self.known.iter().filter(is_it);
+        let first = candidates
+            .next()
+            .ok_or_else(|| NotListed::NoRepository(name.to_owned()))?;
+        if candidates.all(|other| other.url == first.url) {
             Ok(first)
         } else {
             Err(NotListed::Ambiguous(name.to_owned()))
@@ -89,7 +91,7 @@ impl HelmRepositories {
 const SOURCE: &str = "source.toolkit.fluxcd.io/";
 
 fn is(node: &Node, group: &str, kind: &str) -> bool {
-    let version = node.field_text("apiVersion").unwrap_or_default();
+    let version = node.text_of("apiVersion");
     version.starts_with(group) && node.field_text("kind") == Some(kind)
 }
 
@@ -107,10 +109,10 @@ pub(crate) fn of_document<'n>(file: &str, node: &'n Node, helm: &HelmRepositorie
     } else if is(node, SOURCE, "GitRepository") {
         spec.and_then(|spec| git_repository(spec, own))
     } else if is(node, "argoproj.io/", "Application") {
-        return spec.map(argo_charts).unwrap_or_default();
+        return spec.into_iter().flat_map(argo_charts).collect();
     } else if is(node, "argoproj.io/", "ApplicationSet") {
         let template = spec.and_then(|spec| spec.field("template")?.field("spec"));
-        return template.map(argo_charts).unwrap_or_default();
+        return template.into_iter().flat_map(argo_charts).collect();
     } else {
         return listed_charts(file, node);
     };
@@ -256,12 +258,12 @@ fn git_repository(spec: &Node, own: String) -> Option<Found<'_>> {
 
 /// The charts of an Application, whose address has a scheme only where it is not a registry.
 fn argo_charts(spec: &Node) -> Vec<Found<'_>> {
-    let several = spec.field("sources").map(Node::items).unwrap_or_default();
+    let several = spec.items_of("sources");
     let sources = spec
         .field("source")
         .into_iter()
         .chain(several.iter().map(|item| &**item));
-    let found = sources.filter_map(|source| {
+    let charts = sources.filter_map(|source| {
         let (chart, url) = (source.field("chart")?, source.field_text("repoURL")?);
         let url = if url.contains("://") {
             url.to_owned()
@@ -270,7 +272,7 @@ fn argo_charts(spec: &Node) -> Vec<Found<'_>> {
         };
         of_chart(&url, chart, source.field("targetRevision"), UsedAccess::default())
     });
-    found.collect()
+    charts.collect()
 }
 
 /// `dependencies` of a chart, and `helmCharts` of a kustomization.
@@ -279,12 +281,12 @@ fn listed_charts<'n>(file: &str, node: &'n Node) -> Vec<Found<'n>> {
         Some("Chart.yaml") => ("dependencies", "repository"),
         _ => ("helmCharts", "repo"),
     };
-    let entries = node.field(list).map(Node::items).unwrap_or_default().iter();
-    let found = entries.filter_map(|entry| {
+    let entries = node.items_of(list).iter();
+    let charts = entries.filter_map(|entry| {
         let (name, url) = (entry.field("name")?, entry.field_text(address)?);
         of_chart(url, name, entry.field("version"), UsedAccess::default())
     });
-    found.collect()
+    charts.collect()
 }
 
 /// How a source is reached, in the words of an ImageRepository.

@@ -1,11 +1,12 @@
 //! Why no policy is proposed, with the way out.
 
 use bumpwright_policy::{InvalidPolicy, NoTag, PolicyName};
+use bumpwright_text::between;
 use thiserror::Error;
 
 /// No policy fits a tag in use.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{problem}{}", .also.as_ref().map(|also| format!("; {also}")).unwrap_or_default())]
+#[error("{problem}{}", between("; ", .also.as_ref(), ""))]
 pub struct NoShape {
     #[source]
     pub problem: Misfit,
@@ -50,25 +51,13 @@ pub enum Misfit {
     Unordered { one: String, other: String },
     /// The policy for it alone would choose another.
     #[error("a policy for {tag} alone would choose {chosen}")]
-    NotAlone {
-        tag: String,
-        /// The other one.
-        chosen: String,
-    },
+    NotAlone { tag: String, chosen: String },
     /// A policy would choose one of another series, or an older one.
     #[error("a policy for tags like {tag} would choose {chosen}")]
-    Chooses {
-        tag: String,
-        /// The other one.
-        chosen: String,
-    },
+    Chooses { tag: String, chosen: String },
     /// A policy would take one of another series, too.
     #[error("a policy for tags like {tag} would take {stray} too")]
-    Takes {
-        tag: String,
-        /// The other one.
-        stray: String,
-    },
+    Takes { tag: String, stray: String },
     /// A policy would choose none.
     #[error("a policy for tags like {tag} fails: {problem}")]
     Fails {
@@ -82,7 +71,7 @@ pub enum Misfit {
     /// The policy is not valid.
     #[error(transparent)]
     Invalid(#[from] InvalidPolicy),
-    /// There is no form of a policy for it.
+    /// No kind of policy can express the series.
     #[error("no policy fits it")]
     NoForm,
 }

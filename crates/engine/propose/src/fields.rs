@@ -67,8 +67,8 @@ fn of_mapping(node: &Node, key: &str, found: &mut Vec<Raw>) {
 
 /// The registry of an image that has it in a key beside it.
 fn registry_beside(node: &Node) -> Option<&str> {
-    let found = ["registry", "hub"].into_iter().find_map(|key| text(node, key));
-    found.filter(|text| !text.contains("://"))
+    let registry = ["registry", "hub"].into_iter().find_map(|key| text(node, key));
+    registry.filter(|text| !text.contains("://"))
 }
 
 /// A reference whose registry is in a key beside it: what a policy writes has the registry in it.

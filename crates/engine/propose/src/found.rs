@@ -16,9 +16,9 @@ pub struct Use {
     pub place: Place,
     /// The image, without tag and digest, or the chart.
     pub listing: Listing,
-    /// The tag in use; empty if only a digest is there.
+    /// The tag in use; empty if the field has only a digest.
     pub tag: String,
-    /// Whether a digest is there, or a field for one.
+    /// Whether it has a digest, or a field for one.
     pub(crate) has_digest: bool,
     /// The fields that get markers, by the byte where they begin.
     pub(crate) fields: BTreeMap<usize, Part>,
@@ -29,13 +29,12 @@ pub struct Use {
 pub struct Left {
     /// The file, as it was named.
     pub file: String,
-    /// Where.
     pub place: Place,
     /// The image; empty if it is about the file.
     pub image: String,
     /// Why, with the way out.
     pub why: String,
-    /// Whether it could not be looked at: a registry did not answer, or a file does not parse.
+    /// Whether it could not be read: a registry did not answer, or a file does not parse.
     pub is_error: bool,
 }
 
@@ -54,7 +53,7 @@ pub struct Survey {
     pub guesses: BTreeMap<String, String>,
     /// How those of sources are reached.
     pub(crate) access: BTreeMap<Listing, UsedAccess>,
-    /// What is there already.
+    /// The ImageRepositories and ImagePolicies that the files already have.
     pub(crate) known: Known,
 }
 

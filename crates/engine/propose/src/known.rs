@@ -1,4 +1,4 @@
-//! Policies and repositories that are there already.
+//! Policies and repositories that the files already have.
 
 use super::listed::{Listing, access};
 use bumpwright_adopt::{Access, Files};
@@ -35,8 +35,8 @@ impl Known {
     /// Those of a namespace; one without a namespace may come to be in it.
     pub(crate) fn repositories<'k>(&'k self, namespace: &'k str) -> impl Iterator<Item = &'k ImageRepository> {
         self.repositories.iter().filter(move |one| {
-            let own = one.metadata.namespace.as_deref().unwrap_or_default();
-            own.is_empty() || own == namespace
+            let own = one.metadata.namespace.as_deref();
+            own.is_none_or(|own| own.is_empty() || own == namespace)
         })
     }
 
@@ -86,7 +86,7 @@ impl Known {
 }
 
 impl Known {
-    /// How the repositories of a namespace that are there reach a host, if all of them do it the same way.
+    /// How the existing repositories of a namespace reach a host, if all of them do it the same way.
     pub(crate) fn access(&self, listing: &Listing, namespace: &str) -> Option<Access> {
         let host = listing.host()?;
         let mut same = self.repositories(namespace).filter(|one| {

@@ -70,8 +70,9 @@ impl Builders {
             let Some(root) = file.documents.first() else { continue };
             let folder = parent(&file.source.path);
             for key in ["resources", "bases", "components"] {
-                for entry in root.field(key).map(Node::items).unwrap_or_default() {
-                    let path = join(folder, entry.text().unwrap_or_default());
+                for entry in root.items_of(key) {
+                    let Some(text) = entry.text() else { continue };
+                    let path = join(folder, text);
                     let found = paths.get(&(file.source.root, path.as_str())).copied();
                     let found = found.or_else(|| kustomization(paths, file.source.root, &path));
                     let Some(found) = found else { continue };
@@ -88,7 +89,7 @@ impl Builders {
     /// Kustomizations of Flux, with the images that they set, and what is at their path.
     fn connect_flux(&mut self, files: &Files<'_>, paths: &BTreeMap<(usize, &str), usize>) {
         for (n, node) in files.objects() {
-            let version = node.field_text("apiVersion").unwrap_or_default();
+            let version = node.text_of("apiVersion");
             let is_one =
                 version.starts_with("kustomize.toolkit.fluxcd.io/") && node.field_text("kind") == Some("Kustomization");
             let (Some(file), Some(spec)) = (files.parsed.get(n), node.field("spec").filter(|_| is_one)) else {
@@ -139,7 +140,7 @@ impl Builders {
         (all_set && !names.is_empty()).then_some(names)
     }
 
-    /// Whether all of these set the image, or what builds them does; `from` is what they build. Each is looked at once.
+    /// Whether all of these set the image, or what builds them does; `from` is what they build. Each is read once.
     fn set_above<'b>(
         &'b self,
         (from, by): (Option<usize>, &'b [usize]),
@@ -185,11 +186,7 @@ impl Builder {
             name: name.to_owned(),
             ..Self::default()
         };
-        let entries = root
-            .and_then(|root| root.field("images"))
-            .map(Node::items)
-            .unwrap_or_default();
-        for entry in entries {
+        for entry in root.into_iter().flat_map(|root| root.items_of("images")) {
             let text = |key: &str| entry.field_text(key).filter(|text| !text.is_empty());
             let Some(name) = text("name") else { continue };
             match (text("newTag").or(text("digest")), text("newName")) {

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! files ─▶ uses, charts (fields with a version, without a marker) ─▶ survey ─▶ listings: what to ask for tags, and how
-//! tags of an image, tag in use ─▶ tag (pieces) ─▶ shape: the series ─▶ pattern: filter and rule ─▶ evaluated over these tags
-//! survey + tags ─▶ proposal: objects (written by `adopt`), markers (by `edit`), a reason for each, and for all that was left
+//! tags of an image, tag in use ─▶ tag (pieces) ─▶ shape: the series ─▶ pattern: filter and rule ─▶ evaluated
+//! survey + tags ─▶ proposal: objects (written by `adopt`), markers (by `edit`), a reason for each, and for the rest
 //! ```
 //!
 //! Nothing is guessed in silence. A policy is proposed only if it chooses, evaluated by the `policy` crate over

@@ -9,21 +9,22 @@ use super::options::{INTERVAL, Options};
 use bumpwright_adopt::{Repository, object_name, repository};
 use bumpwright_api::{ImageRepository, Object, read_leniently};
 use bumpwright_policy::PolicyName;
+use bumpwright_text::Cuts;
 
-/// The ImageRepositories to ask for versions: those that are there, the others as they would be made.
+/// The ImageRepositories to ask for versions: the existing ones, and the others as they would be made.
 #[must_use]
 pub fn repositories(survey: &Survey, options: &Options) -> BTreeMap<Listing, ImageRepository> {
-    let one = |listing: &Listing| {
-        let there = survey.known.repository(listing, &options.namespace).cloned();
-        Some((listing.clone(), there.or_else(|| made(listing, survey, options))?))
+    let repository = |listing: &Listing| {
+        let existing = survey.known.repository(listing, &options.namespace).cloned();
+        Some((listing.clone(), existing.or_else(|| made(listing, survey, options))?))
     };
-    survey.images.keys().filter_map(one).collect()
+    survey.images.keys().filter_map(repository).collect()
 }
 
 /// As it will be read when it is applied.
 fn made(listing: &Listing, survey: &Survey, options: &Options) -> Option<ImageRepository> {
     let object = wanted(listing, survey, options);
-    let short = listing.image.rsplit('/').next().unwrap_or_default();
+    let short = listing.image.behind_last('/');
     let name = PolicyName::new(options.namespace.clone(), object_name(short));
     let text = repository(&name, &object, INTERVAL);
     let mut documents = read_leniently("new", text.as_bytes()).documents.into_iter();
@@ -33,7 +34,7 @@ fn made(listing: &Listing, survey: &Survey, options: &Options) -> Option<ImageRe
     })
 }
 
-/// A new repository: reached as the object that uses it is, else as those that are there for the same host.
+/// A new repository: reached as the object that uses it is, else as existing ones for the same host.
 pub(crate) fn wanted(listing: &Listing, survey: &Survey, options: &Options) -> Repository {
     let used = survey.access.get(listing);
     let mut access = used

@@ -17,6 +17,6 @@ pub struct Options {
     pub source: Option<PolicyName>,
     /// Name and email of the automation's commits.
     pub author: (String, String),
-    /// What Renovate was told, if policies are made in its place.
+    /// Renovate's settings, if policies are made in its place.
     pub renovate: Option<Renovate>,
 }

@@ -153,12 +153,11 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// Whether the first parts of the version stand as they are compared: joined by dots.
 fn is_dotted(tag: &Tag) -> bool {
-    let first = tag.pieces.iter().position(|piece| matches!(piece, Piece::Number(_)));
     let count = 2 * tag.core.min(VERSION);
     let pieces = tag
         .pieces
         .iter()
-        .skip(first.unwrap_or_default())
+        .skip_while(|piece| !matches!(piece, Piece::Number(_)))
         .take(count.saturating_sub(1));
     let is_dot = |piece: &Piece| matches!(piece, Piece::Literal(text) if text == ".");
     tag.core >= 2 && pieces.skip(1).step_by(2).all(is_dot)

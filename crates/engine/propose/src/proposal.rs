@@ -16,6 +16,7 @@ use bumpwright_api::tree::Node;
 use bumpwright_api::{Place, RepositoryKind};
 use bumpwright_edit::{Marking, OWN_FOLDER, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_text::Cuts;
 
 /// The columns of comments.
 const WIDTH: usize = 100;
@@ -34,7 +35,6 @@ pub struct Proposal {
     pub policies: Vec<Proposed>,
     /// Files with markers.
     pub edited: Vec<(usize, Marking)>,
-    /// What was left.
     pub left: Vec<Left>,
     /// What is worth knowing about all of it.
     pub notes: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Proposed {
     pub name: PolicyName,
     /// What it chooses a version of.
     pub listing: Listing,
-    /// Whether it is there already.
+    /// Whether it exists in the files.
     pub is_known: bool,
     /// The tags in use that it follows.
     pub current: BTreeSet<String>,
@@ -186,7 +186,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What Renovate was told about a use.
+    /// Renovate's settings for a use.
     fn terms(&self, one: &Use) -> Result<Terms, LeftAlone> {
         let Some(renovate) = &self.options.renovate else {
             return Ok(Terms::default());
@@ -199,7 +199,7 @@ impl Draft<'_> {
         renovate.terms(&one.listing, path)
     }
 
-    /// The policy for a tag, within what Renovate was told.
+    /// The policy for a tag, within Renovate's settings.
     fn shaped(&self, tags: &[String], tag: &str, is_pinned: bool, terms: &Terms) -> Result<Shape, NoPolicy> {
         let mut shape = shape(tags, tag)?;
         if self.options.renovate.is_some() && shape.choice.digest && !is_pinned && !terms.pins() {
@@ -226,7 +226,7 @@ impl Draft<'_> {
         fit
     }
 
-    /// The repository of an image: the one that is there, or a new one.
+    /// The repository of an image: the existing one, or a new one.
     fn repository(&mut self, listing: &Listing) -> PolicyName {
         if let Some(known) = self.survey.known.repository(listing, &self.options.namespace) {
             return PolicyName::new(self.options.namespace.clone(), known.metadata.name.clone());
@@ -361,13 +361,13 @@ impl Draft<'_> {
         self.options.source.is_some() || objects.next().is_some()
     }
 
-    /// The automation: the one that is there, or a new one if it is known what it commits to.
+    /// The automation: the existing one, or a new one if it is known what it commits to.
     fn automation(&mut self, path: &str) {
         let objects = self.files.objects();
-        let known: Vec<&Node> = of_kind(&objects, "ImageUpdateAutomation").collect();
-        if !known.is_empty() {
-            let told: Vec<String> = known.into_iter().map(|node| told(node, path)).collect();
-            self.proposal.notes.extend(told);
+        let automations: Vec<&Node> = of_kind(&objects, "ImageUpdateAutomation").collect();
+        if !automations.is_empty() {
+            let notes: Vec<String> = automations.into_iter().map(|node| told(node, path)).collect();
+            self.proposal.notes.extend(notes);
             return;
         }
         let source = match source(&objects, self.options) {
@@ -397,15 +397,15 @@ impl Draft<'_> {
         };
         let name = PolicyName::new(namespace, source.name.clone());
         let why = format!("commits to the branch of GitRepository {source}, which is where these files come from");
-        let all = "every marked field is below this path";
+        let scope = "every marked field is below this path";
         self.documents
-            .push(comment([why.as_str(), all].into_iter()) + &automation(&name, &commits, INTERVAL));
+            .push(comment([why.as_str(), scope].into_iter()) + &automation(&name, &commits, INTERVAL));
         self.proposal.objects.push(("ImageUpdateAutomation", name));
     }
 }
 
 impl Use {
-    /// Whether a digest stands there besides the tag.
+    /// Whether the field has a digest besides the tag.
     fn is_pinned(&self) -> bool {
         self.has_digest && self.takes_digest()
     }
@@ -472,7 +472,7 @@ fn names(listing: &Listing, hint: Option<&str>) -> Vec<String> {
             name
         }
     });
-    let short = name.rsplit('/').next().unwrap_or_default();
+    let short = name.behind_last('/');
     // A chart is often called as its image is.
     let what = if listing.kind == RepositoryKind::Helm {
         "-chart"
@@ -513,12 +513,12 @@ fn of_kind<'n>(objects: &'n [(usize, &'n Node)], kind: &'n str) -> impl Iterator
     nodes.filter(move |node| node.field_text("kind") == Some(kind))
 }
 
-/// What an automation that is there does with the markers.
+/// What an existing automation does with the markers.
 fn told(node: &Node, path: &str) -> String {
     let name = object(node).map(|name| name.name).unwrap_or_default();
     let update = node.field("spec").and_then(|spec| spec.field("update"));
     let field = |key: &str| update.and_then(|update| update.field(key));
-    let own = field("path").and_then(Node::text).unwrap_or_default();
+    let own = update.map_or("", |update| update.text_of("path"));
     let own = own.trim_start_matches(['.', '/']).trim_end_matches('/');
     let is_below = own.is_empty() || path == own || path.strip_prefix(own).is_some_and(|rest| rest.starts_with('/'));
     let selector = match field("policySelector") {
@@ -534,7 +534,7 @@ fn told(node: &Node, path: &str) -> String {
 
 /// Whether one of Flux's controllers, or bumpwright's, is for an object.
 fn is_of_flux(node: &Node) -> bool {
-    let version = node.field_text("apiVersion").unwrap_or_default();
+    let version = node.text_of("apiVersion");
     version
         .split('/')
         .next()
@@ -547,7 +547,7 @@ pub(crate) fn source(objects: &[(usize, &Node)], options: &Options) -> Result<Po
     if let Some(source) = &options.source {
         return Ok(within(source.clone(), options));
     }
-    let known: BTreeSet<PolicyName> = of_kind(objects, "GitRepository")
+    let repositories: BTreeSet<PolicyName> = of_kind(objects, "GitRepository")
         .filter_map(object)
         .map(|name| within(name, options))
         .collect();
@@ -560,11 +560,11 @@ pub(crate) fn source(objects: &[(usize, &Node)], options: &Options) -> Result<Po
             options,
         ))
     });
-    let of_flux: BTreeSet<PolicyName> = of_flux.filter(|name| known.contains(name)).collect();
-    match (of_flux.first(), known.first(), known.len()) {
+    let of_flux: BTreeSet<PolicyName> = of_flux.filter(|name| repositories.contains(name)).collect();
+    match (of_flux.first(), repositories.first(), repositories.len()) {
         (Some(only), ..) if of_flux.len() == 1 => Ok(only.clone()),
         (_, Some(only), 1) => Ok(only.clone()),
         (_, None, _) => Err(NoSource::Missing),
-        _ => Err(NoSource::Several(known.into_iter().take(5).collect())),
+        _ => Err(NoSource::Several(repositories.into_iter().take(5).collect())),
     }
 }

@@ -69,7 +69,7 @@ impl<'a> Told<'a> {
                 known: Some(known),
             });
         }
-        let version = document.field_text("apiVersion").unwrap_or_default();
+        let version = document.text_of("apiVersion");
         let is_release =
             version.starts_with("helm.toolkit.fluxcd.io/") && document.field_text("kind") == Some("HelmRelease");
         let name = object(document).filter(|_| is_release)?;
@@ -95,7 +95,7 @@ pub struct ImageFields {
 /// The fields of an image among the values of a file.
 #[must_use]
 pub fn image_fields(file: &Parsed<'_>, rendered: &Rendered, image: &str) -> ImageFields {
-    let mut all = ImageFields::default();
+    let mut fields = ImageFields::default();
     for document in &file.documents {
         let Some(told) = Told::of(document, &file.source.path, rendered) else {
             continue;
@@ -107,24 +107,24 @@ pub fn image_fields(file: &Parsed<'_>, rendered: &Rendered, image: &str) -> Imag
                 unclear,
             }) => {
                 let places = Places::of(told.values, images, (unused, unclear));
-                all.left.extend(places.unused.iter().map(|start| (*start, UNUSED)));
+                fields.left.extend(places.unused.iter().map(|start| (*start, UNUSED)));
                 let is_it = |value: &ImageValue| value.images.iter().any(|one| is_same_image(one, image));
                 for (start, (_, value)) in &places.images {
                     if !is_it(value) {
                         continue;
                     }
                     match (value.part, value.images.len()) {
-                        (None, _) => drop(all.left.insert(*start, DERIVED)),
-                        (Some(_), 2..) => drop(all.left.insert(*start, OF_SEVERAL)),
-                        (Some(part), _) => drop(all.fields.insert(*start, part)),
+                        (None, _) => drop(fields.left.insert(*start, DERIVED)),
+                        (Some(_), 2..) => drop(fields.left.insert(*start, OF_SEVERAL)),
+                        (Some(part), _) => drop(fields.fields.insert(*start, part)),
                     }
                 }
             }
-            Some(Values::Unknown(why)) => drop(all.guesses.insert(told.name, why.clone())),
+            Some(Values::Unknown(why)) => drop(fields.guesses.insert(told.name, why.clone())),
             None => {}
         }
     }
-    all
+    fields
 }
 
 /// Corrects what the fields of a document seem to hold by what charts make of the values in it. Returns whose values
@@ -224,11 +224,11 @@ impl<'a> Places<'a> {
 
     /// The values that no key tells.
     fn others(&self, known: &[Raw]) -> Vec<Raw> {
-        let told: BTreeSet<usize> = known
+        let starts: BTreeSet<usize> = known
             .iter()
             .flat_map(|raw| raw.fields().keys().copied().chain([raw.start()]))
             .collect();
-        let new = self.images.iter().filter(|(start, _)| !told.contains(start));
+        let new = self.images.iter().filter(|(start, _)| !starts.contains(start));
         new.filter_map(|(_, (node, value))| self.raw(node, value)).collect()
     }
 

@@ -12,7 +12,6 @@ const OTHERS: usize = 3;
 /// A policy that fits the tag in use, with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The policy.
     pub choice: Choice,
     /// The tag that it chooses among those of the registry.
     pub chosen: String,
@@ -188,7 +187,7 @@ impl<'t> Peers<'t> {
     /// The newest of the series below the ceiling.
     ///
     /// # Errors
-    /// There is none that is not older, or there are two.
+    /// All are older than the tag in use, or two are the newest.
     fn newest(&self, ceiling: Ceiling) -> Result<&(&'t str, Tag), NoShape> {
         let current = self.current;
         let rank = self.now.rank();
@@ -229,8 +228,8 @@ impl<'t> Peers<'t> {
         if choice.filter.is_none() {
             let like: BTreeSet<&str> = self.like.iter().map(|(tag, _)| *tag).collect();
             let is_stray = |tag: &&String| {
-                let one = std::slice::from_ref(*tag);
-                !like.contains(tag.as_str()) && policy.latest(one).is_ok()
+                let single = std::slice::from_ref(*tag);
+                !like.contains(tag.as_str()) && policy.latest(single).is_ok()
             };
             if let Some(stray) = tags.iter().find(is_stray) {
                 let stray = stray.clone();
@@ -242,36 +241,35 @@ impl<'t> Peers<'t> {
 
     fn ceiling(&self) -> Ceiling {
         let Tag { core, .. } = self.now;
-        let mut numbers = self
+        let numbers = self
             .now
             .numbers()
             .map(|digits| digits.parse::<u64>().unwrap_or(u64::MAX));
-        let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-        match core {
-            0 | 1 => Ceiling::None,
-            _ if self.is_calendar() => Ceiling::None,
-            2 => Ceiling::Major(major),
-            _ if major == 0 => Ceiling::Minor(minor),
-            _ => Ceiling::Major(major),
+        match numbers.collect::<Vec<u64>>()[..] {
+            _ if core < 2 || self.is_calendar() => Ceiling::None,
+            [0, minor, ..] if core > 2 => Ceiling::Minor(minor),
+            [major, ..] => Ceiling::Major(major),
+            [] => Ceiling::None,
         }
     }
 
     /// Whether the versions are dates: no number of them says what breaks.
     fn is_calendar(&self) -> bool {
-        let first = self.now.numbers().next().unwrap_or_default();
-        if is_date(first) || first.len() == 4 && is_date(&format!("{first}0101")) {
+        let is_year = |text: &str| text.len() == 4 && is_date(&format!("{text}0101"));
+        let mut numbers = self.now.numbers();
+        if numbers.next().is_some_and(|first| is_date(first) || is_year(first)) {
             return true;
         }
         let all: Vec<(u64, &str)> = self.like.iter().filter_map(|(_, tag)| year_and_month(tag)).collect();
-        let month = |text: &str| text.parse::<u64>().unwrap_or_default();
+        let month = |text: &str| text.parse::<u64>().ok();
         let are_dates = all.len() == self.like.len()
             && !all.is_empty()
-            && all
-                .iter()
-                .all(|(year, text)| (15..=60).contains(year) && (1..=12).contains(&month(text)));
+            && all.iter().all(|(year, text)| {
+                (15..=60).contains(year) && month(text).is_some_and(|month| (1..=12).contains(&month))
+            });
         let has_zero = all.iter().any(|(_, text)| text.starts_with('0'));
         // 24.1 to 24.12, 25.1 …: no software counts like this for years by chance.
-        let is_full = all.iter().any(|(_, text)| month(text) >= 10)
+        let is_full = all.iter().any(|(_, text)| month(text) >= Some(10))
             && all
                 .iter()
                 .any(|(year, _)| all.first().is_some_and(|(other, _)| year != other))

@@ -1,5 +1,7 @@
 //! A tag taken apart: what stays the same from release to release, and the numbers that say which is newer.
 
+use bumpwright_text::Parts;
+
 /// The longest tag that a registry may have (OCI distribution specification).
 const LONGEST: usize = 128;
 /// A number with more digits does not fit 64 bits.
@@ -41,7 +43,6 @@ pub(crate) const REQUESTS: [&str; 4] = ["pr", "mr", "pull", "merge"];
 /// A part of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// It stays.
     Literal(String),
     /// The id of a commit: any is meant.
     Commit,
@@ -53,7 +54,6 @@ pub(crate) enum Piece {
     Before(String, String),
 }
 
-/// A tag, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) pieces: Vec<Piece>,
@@ -136,9 +136,9 @@ impl Tag {
     }
 
     /// Where it is in the order of its series; greater is newer.
-    pub(crate) fn rank(&self) -> (Vec<u64>, &str) {
+    pub(crate) fn rank(&self) -> (Vec<u64>, Option<&str>) {
         let numbers = self.numbers().map(|digits| digits.parse().unwrap_or(u64::MAX));
-        (numbers.collect(), self.time().unwrap_or_default())
+        (numbers.collect(), self.time())
     }
 
     /// The whole of it with `N` for numbers, for people.
@@ -171,7 +171,7 @@ pub(crate) fn is_date(digits: &str) -> bool {
         && (digits.len() < 10 || within(part(8, 10), 0, 23))
 }
 
-/// Whether a word could be the id of a commit, if it is known that one is there.
+/// Whether a word could be the id of a commit, if it is known that the tag has one.
 pub(crate) fn could_be_commit(word: &str) -> bool {
     (7..=40).contains(&word.len()) && word.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -355,7 +355,7 @@ impl<'t, 'w> Reader<'t, 'w> {
         }
     }
 
-    /// Whether the words before a number count builds: behind a version, or where there is none.
+    /// Whether the words before a number name a build counter: behind a version, or in a tag without one.
     fn is_revision(&self, n: usize, head: &str) -> bool {
         if self.metadata.contains(&n) {
             return true;
@@ -439,7 +439,7 @@ impl<'t, 'w> Reader<'t, 'w> {
         let count = 1 + behind
             .take_while(|word| word.look == Look::Number && word.sign == ".")
             .count();
-        let words = self.words.get(n..n + count).unwrap_or_default();
+        let words = self.words.part(n..n + count);
         let whole = words.iter().flat_map(|word| [word.sign, word.text]).collect();
         self.tag.pieces.push(Piece::Before(name.to_owned(), whole));
         count

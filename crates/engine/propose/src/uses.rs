@@ -16,6 +16,7 @@ use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{FileKind, ImageField, Part, file_kind, is_same_image, obstacles, tag_and_digest};
 use bumpwright_policy::{Reference, Validation};
+use bumpwright_text::Cuts;
 
 /// How many lines at the beginning of a file may say that a program made it.
 const HEAD_LINES: usize = 20;
@@ -71,7 +72,7 @@ impl Survey {
     fn leave_file(&mut self, file: &Parsed<'_>, uses: &[Raw], why: &str, only: &[String]) {
         let Some(first) = uses.first() else {
             // What does not parse may have images.
-            let short = |image: &String| image.rsplit('/').next().unwrap_or_default().to_owned();
+            let short = |image: &String| image.behind_last('/').to_owned();
             let is_wanted = only.is_empty() || only.iter().any(|image| file.text.contains(&short(image)));
             let has_images = is_wanted && (file.text.contains("image:") || file.text.contains("newTag:"));
             if let Some((place, _)) = file.error.as_ref().filter(|_| has_images) {
@@ -99,14 +100,14 @@ impl Survey {
         if file_kind(&file.source.path) != FileKind::Yaml {
             return;
         }
-        let mut seen: BTreeSet<usize> = raw.iter().map(|raw| raw.start).collect();
+        let mut starts: BTreeSet<usize> = raw.iter().map(|raw| raw.start).collect();
         let objects = file.objects().into_iter();
         for found in objects.flat_map(|node| of_document(&file.source.path, node, helm)) {
-            let one = Raw::of_version(&found);
-            if !seen.insert(one.start) {
+            let raw_version = Raw::of_version(&found);
+            if !starts.insert(raw_version.start) {
                 continue;
             }
-            raw.push(one);
+            raw.push(raw_version);
             if let Ok((listing, access)) = found.listing {
                 self.access.entry(listing).or_insert(access);
             }
@@ -266,21 +267,21 @@ fn of_file(file: &Parsed<'_>, rendered: &Rendered, guesses: &mut BTreeMap<String
     if file_kind(&file.source.path) != FileKind::Yaml {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut uses = Vec::new();
     for document in file.documents.iter().filter(|document| !is_ours(document)) {
         let mut own = Vec::new();
         fields::of_document(document, &mut own);
         guesses.extend(correct(document, &file.source.path, rendered, &mut own));
-        found.extend(own);
+        uses.extend(own);
     }
-    let mut seen = BTreeSet::new();
-    found.retain(|raw| seen.insert(raw.start));
-    found
+    let mut starts = BTreeSet::new();
+    uses.retain(|raw| starts.insert(raw.start));
+    uses
 }
 
 /// Objects about images, and definitions of kinds, use none.
 fn is_ours(document: &Node) -> bool {
-    let group = document.field_text("apiVersion").unwrap_or_default();
+    let group = document.text_of("apiVersion");
     group.starts_with("image.toolkit.fluxcd.io/") || group.starts_with("apiextensions.k8s.io/")
 }
 
@@ -289,13 +290,13 @@ fn elsewhere(file: &Parsed<'_>, known: &BTreeSet<String>, found: &mut Vec<Raw>) 
     if file_kind(&file.source.path) != FileKind::Yaml {
         return;
     }
-    let mut seen: BTreeSet<usize> = found.iter().flat_map(|raw| raw.fields.keys().copied()).collect();
+    let mut starts: BTreeSet<usize> = found.iter().flat_map(|raw| raw.fields.keys().copied()).collect();
     for document in file.documents.iter().filter(|document| !is_ours(document)) {
         for node in document.all() {
             let values = node.entries().iter().map(|entry| &*entry.node);
             for value in values.chain(node.items().iter().map(|item| &**item)) {
                 let raw = reference(value).filter(|raw| known.contains(&raw.listing.image));
-                found.extend(raw.filter(|raw| seen.insert(raw.start)));
+                found.extend(raw.filter(|raw| starts.insert(raw.start)));
             }
         }
     }

@@ -18,7 +18,6 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// All reasons.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// The text in the API.

@@ -18,18 +18,18 @@ pub enum Blame {
 pub(super) fn named(follower: &Follower, message: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '.' | '_' | ':');
     let words: BTreeSet<&str> = message.split(|c| !is_part(c)).collect();
-    let all = follower
+    let workloads = follower
         .workloads
         .keys()
         .filter(|workload| words.contains(workload.as_str()));
-    all.cloned().collect()
+    workloads.cloned().collect()
 }
 
 /// The workloads (`Kind/namespace/name`) of a follower that its failure names.
 pub fn failing_workloads(follower: &Follower) -> impl Iterator<Item = &str> {
     let named = follower.failing.iter().flat_map(|failing| &failing.objects);
-    let known = named.filter(|workload| follower.workloads.contains_key(*workload));
-    known.map(String::as_str)
+    let own = named.filter(|workload| follower.workloads.contains_key(*workload));
+    own.map(String::as_str)
 }
 
 impl Record {

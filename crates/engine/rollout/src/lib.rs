@@ -1,5 +1,5 @@
 //! The rollout of the images that an automation pushed: how far its Kustomizations are, which of them failed, and what
-//! may be put back (docs/guides/rollouts.md).
+//! may be reverted (docs/guides/rollouts.md).
 //!
 //! A [`Record`] is kept on the automation. Each look at the cluster ([`Seen`]) takes it a step further
 //! ([`Record::step`]); what Git says of a revision comes from the caller ([`Revisions`]).

@@ -12,15 +12,17 @@ use super::releases::ReleaseState;
 use bumpwright_api::{ConditionStatus, Conditions, ObjectId, ObjectName, READY};
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 use bumpwright_health::{Status, compute};
+use bumpwright_json::Texts;
 use bumpwright_policy::{LatestRef, Reference, Validation};
+use bumpwright_text::{Excerpt, between};
 
-/// The most workloads of a Kustomization that are looked at.
+/// The most workloads of a Kustomization that are read.
 const MOST_WORKLOADS: usize = 100;
 
 /// The most bytes of namespace and name together (RFC 1123).
 const LONGEST_NAMES: usize = 63 + 253;
 
-/// The most pods of a workload that are looked at.
+/// The most pods of a workload that are read.
 pub const MOST_PODS: usize = 500;
 
 /// The objects of a Kustomization that is ready, as far as they count.
@@ -54,7 +56,7 @@ pub struct Version {
     pub digest: Option<String>,
 }
 
-/// What is proven.
+/// The version that a Kustomization has proven, and since when.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The version that all workloads run.
@@ -96,11 +98,9 @@ pub enum Unproven {
     Different {
         /// A workload.
         first: String,
-        /// What it runs.
         version: Box<Version>,
         /// Another one.
         second: String,
-        /// What that runs.
         other: Box<Version>,
     },
     /// An image without a tag.
@@ -117,11 +117,7 @@ pub enum Unproven {
     },
     /// A workload cannot be judged.
     #[error("{workload}: {why}")]
-    Unclear {
-        workload: String,
-        /// Why not.
-        why: String,
-    },
+    Unclear { workload: String, why: String },
     /// A pod is not as it should be.
     #[error(transparent)]
     Pod(#[from] PodError),
@@ -167,7 +163,7 @@ fn also(sentences: &[String]) -> String {
 }
 
 fn more(text: Option<&String>) -> String {
-    text.map(|text| format!("; {text}")).unwrap_or_default()
+    between("; ", text, "").to_string()
 }
 
 impl fmt::Display for Version {
@@ -206,8 +202,8 @@ impl Inventory {
             return Err(Unproven::NotReady("its spec has not been reconciled".to_owned()));
         }
         let (applied, attempted) = (
-            text(status, "lastAppliedRevision"),
-            text(status, "lastAttemptedRevision"),
+            status.text_of("lastAppliedRevision"),
+            status.text_of("lastAttemptedRevision"),
         );
         if applied != attempted || applied.is_empty() {
             return Err(Unproven::NotApplied {
@@ -276,7 +272,7 @@ impl Inventory {
         let entries = status.pointer("/inventory/entries").and_then(Value::as_array);
         let mut inventory = Self::default();
         for entry in entries.into_iter().flatten() {
-            let parts: Vec<&str> = text(entry, "id").split('_').collect();
+            let parts: Vec<&str> = entry.text_of("id").split('_').collect();
             match parts.as_slice() {
                 [
                     namespace,
@@ -388,7 +384,7 @@ impl Workload<'_> {
     fn conditions_since(&self) -> Vec<Time> {
         let conditions = self.object.pointer("/status/conditions").and_then(Value::as_array);
         let times = conditions.into_iter().flatten().filter_map(|condition| {
-            match (text(condition, "type"), text(condition, "reason")) {
+            match (condition.text_of("type"), condition.text_of("reason")) {
                 ("Progressing", "NewReplicaSetAvailable") => time(condition.get("lastUpdateTime")),
                 ("Available", _) => time(condition.get("lastTransitionTime")),
                 _ => None,
@@ -406,7 +402,7 @@ impl Workload<'_> {
         let mut since = None;
         for pod in self.pods.iter().filter(|pod| !is_ending(pod)) {
             let named = |why| {
-                let part = |field| first_line(pod.pointer(field).and_then(Value::as_str).unwrap_or_default());
+                let part = |field| first_line(pod.text_at(field));
                 PodError::Pod {
                     namespace: part("/metadata/namespace"),
                     name: part("/metadata/name"),
@@ -438,9 +434,9 @@ fn pod_since(pod: &Value, repository: &str, version: &Version) -> Result<Time, N
     let ready = conditions
         .into_iter()
         .flatten()
-        .find(|condition| text(condition, "type") == "Ready");
+        .find(|condition| condition.text_of("type") == "Ready");
     let ready = match ready {
-        Some(ready) if text(ready, "status") == "True" => ready,
+        Some(ready) if ready.text_of("status") == "True" => ready,
         ready => return Err(NotReady::Waiting(not_ready(pod, ready))),
     };
     let mut since = time(ready.get("lastTransitionTime")).ok_or(NotReady::UnknownTime)?;
@@ -456,8 +452,8 @@ fn containers_since(pod: &Value) -> Result<Vec<Time>, NotReady> {
     let started = |status: &Value| time(status.pointer("/state/running/startedAt"));
     let mut times: Vec<Time> = list("/status/initContainerStatuses").filter_map(started).collect();
     for container in list("/spec/containers") {
-        let name = text(container, "name");
-        let status = list("/status/containerStatuses").find(|status| text(status, "name") == name);
+        let name = container.text_of("name");
+        let status = list("/status/containerStatuses").find(|status| status.text_of("name") == name);
         let started = status.and_then(started);
         let unknown = || NotReady::UnknownStart(first_line(name));
         times.push(started.ok_or_else(unknown)?);
@@ -469,13 +465,13 @@ fn containers_since(pod: &Value) -> Result<Vec<Time>, NotReady> {
 fn not_ready(pod: &Value, ready: Option<&Value>) -> String {
     let waits = |status: &Value| {
         let reason = status.pointer("/state/waiting/reason")?.as_str()?;
-        let name = first_line(text(status, "name"));
+        let name = first_line(status.text_of("name"));
         Some(format!(": container {name} waits: {}", first_line(reason)))
     };
     let statuses = |field: &str| pod.pointer(field).and_then(Value::as_array).into_iter().flatten();
     let mut all = statuses("/status/initContainerStatuses").chain(statuses("/status/containerStatuses"));
     let message = ready
-        .map(|ready| text(ready, "message"))
+        .map(|ready| ready.text_of("message"))
         .filter(|message| !message.is_empty());
     let message = message.map(|message| format!(": {}", first_line(message)));
     all.find_map(waits).or(message).unwrap_or_default()
@@ -484,8 +480,9 @@ fn not_ready(pod: &Value, ready: Option<&Value>) -> String {
 /// The versions of the images of `repository` that the containers of a pod, or of a template, name.
 fn versions(pod: &Value, repository: &str) -> Vec<Version> {
     let containers = |field: &str| pod.pointer(field).and_then(Value::as_array).into_iter().flatten();
-    let all = containers("/spec/containers").chain(containers("/spec/initContainers"));
-    all.filter_map(|container| version(text(container, "image"), repository))
+    let containers = containers("/spec/containers").chain(containers("/spec/initContainers"));
+    containers
+        .filter_map(|container| version(container.text_of("image"), repository))
         .collect()
 }
 
@@ -514,11 +511,7 @@ fn time(value: Option<&Value>) -> Option<Time> {
     Time::parse(RFC_3339, value?.as_str()?.as_bytes()).ok()
 }
 
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// The first line of a message; statuses are limited in length.
 fn first_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().chars().take(300).collect()
+    message.first_line().chars().take(300).collect()
 }

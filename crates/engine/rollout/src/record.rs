@@ -12,7 +12,7 @@ const LARGEST: usize = 96 << 10;
 /// The most commits of one rollout.
 const COMMITS: usize = 16;
 
-/// The most images that are remembered as put back.
+/// The most images that are remembered as reverted.
 const REVERTED: usize = 200;
 
 /// The rollout of one or more commits of an automation. Times are seconds since 1970-01-01 UTC.
@@ -37,7 +37,7 @@ pub struct Record {
     /// The commit that puts images back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBack>,
-    /// The images that were put back, of earlier rollouts too, oldest first: `namespace/policy=image`.
+    /// The images that were reverted, of earlier rollouts too, oldest first: `namespace/policy=image`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reverted: Vec<String>,
     /// The images of other namespaces' policies that are held by this automation alone, of earlier
@@ -49,11 +49,10 @@ pub struct Record {
     pub closed: Option<i64>,
 }
 
-/// A pushed commit.
+/// A commit that was pushed, in the record of a rollout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Pushed {
-    /// Its id.
     pub commit: String,
     /// The id of its parent.
     pub base: String,
@@ -133,7 +132,6 @@ pub struct Retry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Handled {
-    /// It was reported.
     Reported,
     /// The images are held.
     Held,
@@ -147,7 +145,6 @@ pub enum Handled {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PutBack {
-    /// Its id.
     pub commit: String,
     /// The branch that it is pushed to.
     pub branch: String,
@@ -206,7 +203,7 @@ impl std::fmt::Display for TooLarge {
 }
 
 impl Record {
-    /// Reads a record; none of a text that is none, which only others write.
+    /// Reads a record; `None` for an invalid text, which only others write.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let record: Self = (text.len() <= LARGEST).then(|| serde_json::from_str(text).ok())??;
@@ -220,7 +217,7 @@ impl Record {
     /// # Errors
     /// [`TooLarge`]
     pub fn text(&self) -> Result<String, TooLarge> {
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let text = bumpwright_json::written(self);
         if text.len() <= LARGEST {
             Ok(text)
         } else {
@@ -237,11 +234,12 @@ impl Record {
     /// The images that are rolled out, by policy: those of later commits count.
     #[must_use]
     pub fn images(&self) -> BTreeMap<&str, &str> {
-        let all = self.commits.iter().flat_map(|pushed| &pushed.images);
-        all.map(|(policy, image)| (policy.as_str(), image.as_str())).collect()
+        let images = self.commits.iter().flat_map(|pushed| &pushed.images);
+        images
+            .map(|(policy, image)| (policy.as_str(), image.as_str()))
+            .collect()
     }
 
-    /// The latest commit.
     #[must_use]
     pub fn latest(&self) -> Option<&Pushed> {
         self.commits.last()
@@ -312,8 +310,8 @@ impl Record {
 
     /// The releases that are followed.
     pub fn releases(&self) -> impl Iterator<Item = &str> {
-        let all = self.followers.values().flat_map(|follower| follower.releases.keys());
-        all.map(String::as_str)
+        let releases = self.followers.values().flat_map(|follower| follower.releases.keys());
+        releases.map(String::as_str)
     }
 
     /// Holds the image of a policy that belongs to others. A newer one takes its place.
@@ -323,14 +321,14 @@ impl Record {
         }
     }
 
-    /// Whether this image of a policy was put back before.
+    /// Whether this image of a policy was reverted before.
     #[must_use]
     pub fn was_reverted(&self, policy: &str, image: &str) -> bool {
         let key = format!("{policy}={image}");
         self.reverted.contains(&key)
     }
 
-    /// Remembers images as put back.
+    /// Remembers images as reverted.
     pub fn remember_reverted<'a>(&mut self, images: impl IntoIterator<Item = (&'a str, &'a str)>) {
         for (policy, image) in images {
             if !self.was_reverted(policy, image) {

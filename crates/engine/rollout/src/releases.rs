@@ -3,6 +3,7 @@
 
 use bumpwright_api::{Condition, ConditionStatus, Conditions, READY, STALLED};
 use bumpwright_gostd::{RFC_3339, Time};
+use bumpwright_json::Texts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,9 +27,7 @@ const FAILURES: [&str; 7] = [
 pub struct ReleaseState {
     /// The status of its Ready condition, if it is of the current spec; none when it is unknown.
     pub ready: Option<bool>,
-    /// The condition's reason.
     pub reason: String,
-    /// The condition's message.
     pub message: String,
     /// Since when it is not ready, in seconds since 1970-01-01 UTC.
     pub unready_since: Option<i64>,
@@ -39,9 +38,9 @@ pub struct ReleaseState {
     pub chart: String,
     /// Whether the newest entry of its history is deployed, with the values and the chart of the last attempt.
     pub is_deployed: bool,
-    /// Whether an entry of its history is deployed: so it is during an upgrade, and after one that was taken back.
+    /// Whether an entry of its history is deployed: so it is during an upgrade, and after a rollback.
     pub has_deployed: bool,
-    /// Whether helm-controller gives up, or goes on without end: no attempt is left that it would be worth to wait for.
+    /// Whether helm-controller gives up, or retries without end: no attempt is left that is worth waiting for.
     pub is_final: bool,
 }
 
@@ -73,7 +72,7 @@ pub(crate) enum Progress {
     Waits,
     /// It has the change, and is well.
     Healthy,
-    /// Its last attempt failed, or was taken back.
+    /// Its last attempt failed, or was rolled back.
     Fails,
 }
 
@@ -89,22 +88,24 @@ impl ReleaseState {
         let ready = conditions.get(READY).filter(is_current);
         let is = |status: ConditionStatus| ready.is_some_and(|ready| ready.status == status.word());
         let tried = (
-            text(status, "lastAttemptedConfigDigest"),
-            text(status, "lastAttemptedRevision"),
+            status.text_of("lastAttemptedConfigDigest"),
+            status.text_of("lastAttemptedRevision"),
         );
         let history = status.get("history").and_then(Value::as_array);
         let latest = status.pointer("/history/0").unwrap_or(&Value::Null);
-        let has = |field: &str, tried: &str| text(latest, field) == tried;
+        let has = |field: &str, tried: &str| latest.text_of(field) == tried;
         let is_stalled = conditions.get(STALLED).filter(is_current);
         let is_stalled = is_stalled.is_some_and(|stalled| stalled.status == ConditionStatus::True.word());
+        let texts = |ready: &Condition| (ready.reason.clone(), ready.message.clone());
+        let (reason, message) = ready.map(texts).unwrap_or_default();
         Self {
             ready: match () {
                 () if is(ConditionStatus::True) => Some(true),
                 () if is(ConditionStatus::False) => Some(false),
                 () => None,
             },
-            reason: ready.map(|ready| ready.reason.clone()).unwrap_or_default(),
-            message: ready.map(|ready| ready.message.clone()).unwrap_or_default(),
+            reason,
+            message,
             unready_since: ready
                 .filter(|_| is(ConditionStatus::False))
                 .and_then(|ready| seconds(ready.last_transition_time.as_deref()?)),
@@ -113,7 +114,7 @@ impl ReleaseState {
             has_deployed: history
                 .into_iter()
                 .flatten()
-                .any(|one| text(one, "status") == "deployed"),
+                .any(|one| one.text_of("status") == "deployed"),
             is_final: is_stalled || !has_retries(spec, status),
             values: tried.0.to_owned(),
             chart: tried.1.to_owned(),
@@ -133,7 +134,7 @@ impl ReleaseState {
         }
     }
 
-    /// Whether its last attempt did not go well, and no other is worth to be waited for. One that was taken back has
+    /// Whether its last attempt did not go well, and no other is worth to be waited for. One that was rolled back has
     /// failed, whatever else is tried.
     fn fails(&self) -> bool {
         let is_back = self.reason.starts_with("Rollback") || self.reason.starts_with("Uninstall");
@@ -157,7 +158,7 @@ impl FollowedRelease {
         }
     }
 
-    /// When it is looked at again, though nothing changes.
+    /// When it is checked again, though nothing changes.
     pub(crate) fn again(&self, state: &ReleaseState, since: i64) -> Option<i64> {
         let is_stale = self.spec && state.generation <= self.generation;
         is_stale.then(|| since.saturating_add(STALE))
@@ -168,7 +169,7 @@ impl FollowedRelease {
 /// `RetryOnFailure`, and after a failure that Helm has not stored, such as one of a template, which helm-controller
 /// does not count: each of these counts here.
 fn has_retries(spec: &Value, status: &Value) -> bool {
-    let action = match text(status, "lastAttemptedReleaseAction") {
+    let action = match status.text_of("lastAttemptedReleaseAction") {
         "install" => "install",
         _ => "upgrade",
     };
@@ -179,10 +180,6 @@ fn has_retries(spec: &Value, status: &Value) -> bool {
     let retries = number(spec.pointer(&format!("/{action}/remediation/retries")));
     let failures = number(status.get(format!("{action}Failures")));
     strategy != Some("RetryOnFailure") && (1..=retries).contains(&failures)
-}
-
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn seconds(time: &str) -> Option<i64> {

@@ -10,9 +10,7 @@ use super::step::FAILURES;
 pub struct KustomizationState {
     /// The status of its Ready condition; none when it is unknown.
     pub ready: Option<bool>,
-    /// The condition's reason.
     pub reason: String,
-    /// The condition's message.
     pub message: String,
     /// The commit of `status.lastAttemptedRevision`.
     pub attempted: String,
@@ -25,7 +23,7 @@ pub struct KustomizationState {
     /// Whether the newest build in its history was applied and became healthy; without a history, whether what
     /// was attempted is applied.
     pub succeeded: bool,
-    /// The HelmReleases that it has applied, by `namespace/name`, as far as they are looked at.
+    /// The HelmReleases that it has applied, by `namespace/name`, as far as they are read.
     pub releases: BTreeMap<String, ReleaseState>,
 }
 
@@ -60,7 +58,6 @@ pub struct Seen {
 pub enum Holds {
     /// All or some of the fields have the values that were pushed.
     Yes,
-    /// None has.
     No,
     /// Git does not say.
     Unknown,

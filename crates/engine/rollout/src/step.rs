@@ -6,6 +6,7 @@ use super::blame::named;
 use super::record::{Failing, Follower, Handled, PutBack, Record, Retry};
 use super::releases::Progress;
 use super::seen::{Holds, KustomizationState, Revisions, Seen};
+use bumpwright_text::Parts;
 
 /// The settings of an automation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All stages.
     pub const ALL: [Self; 3] = [Self::Fetched, Self::Applied, Self::Healthy];
 
     /// The word for it in metrics.
@@ -248,7 +248,7 @@ impl Follower {
         let is_applied = has_attempted && state.applied == state.attempted;
         match (state.ready, releases) {
             (Some(true), Progress::Healthy) if is_applied => {
-                // What was put back stays told, though other images of the commits are healthy.
+                // What was reverted stays reported, though other images of the commits are healthy.
                 let is_put_back =
                     |failing: &mut Failing| matches!(failing.handled, Some(Handled::PutBack | Handled::Proposed));
                 self.failing = self.failing.take_if(is_put_back);
@@ -281,7 +281,7 @@ impl Follower {
         let Some(applied) = self.applied else {
             return Progress::Waits;
         };
-        let mut all = Progress::Healthy;
+        let mut overall = Progress::Healthy;
         for (name, release) in &mut self.releases {
             let Some(seen) = state.releases.get(name) else { continue };
             let progress = release.progress(seen, applied, now);
@@ -289,21 +289,21 @@ impl Follower {
                 Progress::Healthy => release.healthy.or(Some(now)),
                 Progress::Waits | Progress::Fails => None,
             };
-            all = match (all, progress) {
+            overall = match (overall, progress) {
                 (Progress::Fails, _) | (_, Progress::Fails) => Progress::Fails,
                 (Progress::Waits, _) | (_, Progress::Waits) => Progress::Waits,
                 (Progress::Healthy, Progress::Healthy) => Progress::Healthy,
             };
         }
-        all
+        overall
     }
 
     /// Notes the failure of the first release that fails.
     fn see_failing_release(&mut self, state: &KustomizationState, now: i64) {
         let Some(applied) = self.applied else { return };
         let mut failing = self.releases.iter().filter_map(|(name, release)| {
-            let seen = state.releases.get(name)?;
-            (release.progress(seen, applied, now) == Progress::Fails).then_some((name, seen))
+            let status = state.releases.get(name)?;
+            (release.progress(status, applied, now) == Progress::Fails).then_some((name, status))
         });
         let Some((name, seen)) = failing.next() else { return };
         let mut objects = named(self, &seen.message);
@@ -323,21 +323,21 @@ impl Follower {
 
     /// Notes a failure: since when it lasts, and what became of it, stays as it is known.
     fn fails(&mut self, failing: Failing, now: i64) {
-        let known = self.failing.take().unwrap_or(Failing {
+        let before = self.failing.take().unwrap_or(Failing {
             since: now,
             ..Failing::default()
         });
         self.failing = Some(Failing {
             // After a clock that was set back.
-            since: known.since.min(now),
-            handled: known.handled,
-            because: known.because,
-            retry: known.retry,
+            since: before.since.min(now),
+            handled: before.handled,
+            because: before.because,
+            retry: before.retry,
             ..failing
         });
     }
 
-    /// When its releases are looked at again, though nothing changes.
+    /// When its releases are checked again, though nothing changes.
     fn again(&self, state: &KustomizationState) -> Option<i64> {
         let applied = self.applied.filter(|_| self.healthy.is_none())?;
         let waiting = self.releases.iter().filter(|(_, release)| release.healthy.is_none());
@@ -372,7 +372,7 @@ impl Follower {
             .filter(|retry| retry.waits(now))
             .map_or(due, |retry| due.max(retry.at));
         if now < due {
-            // What is proposed is looked at again when there is another reason to look.
+            // A proposal is checked again when there is another reason to read it.
             let again = step.again.into_iter().chain((!is_proposed).then_some(due));
             step.again = again.min();
             return;
@@ -410,10 +410,7 @@ fn cut(message: &str) -> String {
     if message.len() <= MESSAGE {
         message.to_owned()
     } else {
-        format!(
-            "{}…",
-            message.get(..message.floor_char_boundary(MESSAGE)).unwrap_or_default()
-        )
+        format!("{}…", message.part(..message.floor_char_boundary(MESSAGE)))
     }
 }
 
@@ -430,7 +427,7 @@ impl Failing {
     }
 }
 
-/// How long a proposal is left alone before it is looked at again, in seconds.
+/// The pause before a proposal is checked again, in seconds.
 const PROPOSED: i64 = 60;
 
 impl Record {
@@ -474,23 +471,24 @@ impl Record {
 
     /// Has failures acted upon now that wait for another try.
     pub fn retry_now(&mut self, now: i64) {
-        let all = self.followers.values_mut();
-        let waiting = all.filter_map(|one| one.failing.as_mut()?.retry.as_mut());
+        let followers = self.followers.values_mut();
+        let waiting = followers.filter_map(|one| one.failing.as_mut()?.retry.as_mut());
         waiting.for_each(|retry| retry.at = retry.at.min(now));
     }
 
     /// When the first failure is acted upon again.
     #[must_use]
     pub fn next_try(&self) -> Option<i64> {
-        let all = self.followers.values().filter_map(|one| one.failing.as_ref());
-        let waiting = all.filter(|failing| failing.handled.is_none());
+        let failings = self.followers.values().filter_map(|one| one.failing.as_ref());
+        let waiting = failings.filter(|failing| failing.handled.is_none());
         waiting.filter_map(|failing| Some(failing.retry?.at)).min()
     }
 
     /// The followers that fail, and how.
     pub fn failing(&self) -> BTreeMap<&str, &Failing> {
-        let all = self.followers.iter();
-        all.filter_map(|(name, follower)| Some((name.as_str(), follower.failing.as_ref()?)))
+        let followers = self.followers.iter();
+        followers
+            .filter_map(|(name, follower)| Some((name.as_str(), follower.failing.as_ref()?)))
             .collect()
     }
 }

@@ -2,15 +2,15 @@
 
 use super::record::{Failing, Follower, Handled, Record};
 use bumpwright_gostd::Time;
+use bumpwright_text::between;
 
-/// How a rollout stands.
+/// The state of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It continues.
     Progressing,
     /// All Kustomizations are healthy with the images.
     Succeeded,
-    /// One of them fails, and something was done about it or at least told.
+    /// One of them fails, and something was done about it, or it was at least reported.
     Failed,
     /// Other commits took the images away.
     Overtaken,
@@ -19,7 +19,6 @@ pub enum Phase {
 /// A rollout in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How it stands.
     pub phase: Phase,
     pub message: String,
 }
@@ -56,7 +55,7 @@ impl Record {
                     _ => String::new(),
                 }
             });
-            (Phase::Failed, format!("{place} failed{}", put_back.unwrap_or_default()))
+            (Phase::Failed, format!("{place} failed{}", between("", put_back, "")))
         } else if self.closed.is_some() && (all == 0 || healthy == all) {
             (
                 Phase::Succeeded,
@@ -149,11 +148,11 @@ fn stage(follower: &Follower, since: i64) -> String {
 
 /// The releases that are not healthy yet.
 fn waiting(follower: &Follower) -> String {
-    let all = follower
+    let releases = follower
         .releases
         .iter()
         .filter(|(_, release)| release.healthy.is_none());
-    let names: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = releases.map(|(name, _)| name.as_str()).collect();
     match names.as_slice() {
         [] => String::new(),
         [name] => format!("; waits for HelmRelease {name}"),

@@ -14,7 +14,7 @@
 //!     images: auto                     # the entry of `images` with the policy's image
 //!     policy: flux-system:web
 //!   - files: values.yaml
-//!     values: auto                     # mappings with repository and tag; or {repository: …, tag: …}, names of their keys
+//!     values: auto                     # mappings with repository and tag; or their keys: {repository: …, tag: …}
 //!     policy: flux-system:web
 //! accept:                              # findings of `fleet check`, see docs/guides/fleet.md
 //!   - rule: clear-text-secret          # or a list
@@ -59,7 +59,7 @@ const MOST: usize = 200;
 pub struct Rules {
     rules: Arc<[Rule]>,
     accepted: Arc<[Accepted]>,
-    /// What is before all paths: the folder, where only that of a repository is looked at, with a slash at its end.
+    /// What is before all paths: the folder, if only this folder of a repository is read, with a slash at its end.
     base: Arc<str>,
     digest: [u8; 32],
     work: Work,
@@ -91,7 +91,7 @@ impl Rules {
         }
     }
 
-    /// The same rules where only a folder of the repository is looked at, and paths begin there.
+    /// The same rules if only a folder of the repository is read, and paths begin there.
     #[must_use]
     pub fn in_folder(self, folder: &str) -> Self {
         let base = match folder {
@@ -122,7 +122,7 @@ impl Rules {
     }
 }
 
-/// A rule.
+/// A rule of a rule file: which fields get which part of a policy's image.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Where it is from, such as `.bumpwright.yaml`.

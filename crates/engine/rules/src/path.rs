@@ -7,7 +7,6 @@ use serde_json_path::JsonPath;
 /// A longer path is refused.
 const LONGEST: usize = 1_000;
 
-/// A path.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     path: JsonPath,
@@ -60,8 +59,8 @@ impl Path {
 
     /// The numbers of the scalars that it names in a document, and whether it names anything else.
     pub(crate) fn numbers(&self, document: &Value, json: &Json) -> Vec<usize> {
-        let found = self.path.query_located(json);
-        let numbers = found.iter().filter_map(|node| {
+        let nodes = self.path.query_located(json);
+        let numbers = nodes.iter().filter_map(|node| {
             let mut value = document;
             for element in node.location().iter() {
                 value = match (value, element.as_name(), element.as_index()) {

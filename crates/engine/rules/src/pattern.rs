@@ -28,7 +28,6 @@ pub(crate) enum Stopped {
     NothingLeft,
 }
 
-/// A pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     regexp: Regexp,
@@ -76,16 +75,16 @@ impl Pattern {
     pub(crate) fn find(&self, text: &str, left: u64) -> (Result<Vec<Range<usize>>, Stopped>, u64) {
         let mut budget = Budget::new(STEPS.min(left), MOST * 64);
         let limit = i64::try_from(MOST).unwrap_or(i64::MAX);
-        let found = self.regexp.find_all_submatches(text.as_bytes(), limit, &mut budget);
+        let matches = self.regexp.find_all_submatches(text.as_bytes(), limit, &mut budget);
         let steps = budget.steps_used().max(text.len() as u64 / BYTES_A_STEP);
-        let found = found.map_err(|error| match error {
+        let matches = matches.map_err(|error| match error {
             Exhausted::Steps if left < STEPS => Stopped::NothingLeft,
             _ => Stopped::TooMuch(error),
         });
-        let in_text = |found: Vec<Captures>| {
-            let values = found.iter().filter_map(|captures| captures.get(self.group));
+        let in_text = |matches: Vec<Captures>| {
+            let values = matches.iter().filter_map(|captures| captures.get(self.group));
             values.filter(|value| text.get(value.clone()).is_some()).collect()
         };
-        (found.map(in_text), steps)
+        (matches.map(in_text), steps)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bumpwright_artifact::ignore::IgnoreRules;
 use bumpwright_edit::{ImageKeys, Part};
-use bumpwright_nearest::nearest;
+use bumpwright_nearest::meant;
 use bumpwright_policy::PolicyName;
 use bumpwright_yaml::{Entry, FileId, Mapping, Node, Place, ReadOptions, read_first};
 use sha2::{Digest, Sha256};
@@ -71,7 +71,7 @@ pub enum ConfigMapError {
 /// The rules in an entry of a ConfigMap, `namespace/name`.
 ///
 /// # Errors
-/// There is no such entry, or as [`Rules::read`].
+/// The entry does not exist, or as [`Rules::read`].
 pub fn of_config_map(name: &str, entry: Option<&String>) -> Result<Rules, ConfigMapError> {
     let text = entry.ok_or_else(|| ConfigMapError::NoEntry(name.to_owned()))?;
     Ok(Rules::read(&format!("ConfigMap {name}"), text.as_bytes())?)
@@ -158,11 +158,8 @@ fn known(entry: &Entry, keys: &[&str]) -> Result<(), Fault> {
     if keys.contains(&key) {
         return Ok(());
     }
-    let hint = nearest(key, keys.iter().copied()).map(|near| format!("; did you mean {near}?"));
-    Err((
-        entry.place,
-        format!("unknown field {key:?}{}", hint.unwrap_or_default()),
-    ))
+    let hint = meant(key, keys.iter().copied());
+    Err((entry.place, format!("unknown field {key:?}{hint}")))
 }
 
 fn rule(node: &Node, source: &Arc<str>) -> Result<Rule, Fault> {
@@ -258,11 +255,7 @@ fn fields(rule: &Node, mapping: &Mapping) -> Result<Fields, Fault> {
 
 fn keys(node: &Node) -> Result<ImageKeys, Fault> {
     let mut keys = ImageKeys::default();
-    for entry in node
-        .as_mapping()
-        .map(|mapping| mapping.entries.as_slice())
-        .unwrap_or_default()
-    {
+    for entry in node.entries() {
         known(entry, &["registry", "repository", "tag", "digest"])?;
         let place = match entry.key.text.as_str() {
             "registry" => &mut keys.registry,

@@ -55,28 +55,28 @@ impl Rules {
     #[must_use]
     pub fn scan(&self, path: &str, kind: FileKind, bytes: &[u8]) -> Found {
         let rules: Vec<(usize, &Rule)> = self.of(path).collect();
-        let mut found = Found {
+        let mut result = Found {
             rules: rules.iter().map(|(number, _)| *number).collect(),
             ..Found::default()
         };
         if rules.is_empty() {
-            return found;
+            return result;
         }
         let (patterns, others): (Vec<_>, Vec<_>) = rules
             .into_iter()
             .partition(|(_, rule)| matches!(rule.fields, Fields::Pattern(_)));
         if !others.is_empty() {
             match edit::choose(kind, bytes, &|documents| chosen(&others, documents, (&self.work, path))) {
-                Ok(scan) => found.scan = scan,
-                Err(skip) => found.scan.skips.push(skip),
+                Ok(scan) => result.scan = scan,
+                Err(skip) => result.scan.skips.push(skip),
             }
         }
         if !patterns.is_empty() {
-            matched(&patterns, bytes, (&self.work, path), &mut found.scan);
+            matched(&patterns, bytes, (&self.work, path), &mut result.scan);
         }
-        if found.scan.sites.len() > MOST {
+        if result.scan.sites.len() > MOST {
             let message = format!("the rules name more than {MOST} fields of this file; name fewer");
-            found.scan = LocalSkip {
+            result.scan = LocalSkip {
                 line: 1,
                 column: 1,
                 reason: Reason::TooLarge,
@@ -84,9 +84,9 @@ impl Rules {
             }
             .into();
         }
-        found.scan.sites.sort_by_key(|site| site.span.start);
-        found.scan.is_signed = !found.scan.sites.is_empty() && edit::is_signed(bytes);
-        found
+        result.scan.sites.sort_by_key(|site| site.span.start);
+        result.scan.is_signed = !result.scan.sites.is_empty() && edit::is_signed(bytes);
+        result
     }
 }
 
@@ -205,7 +205,7 @@ fn matched(rules: &[(usize, &Rule)], bytes: &[u8], (work, path): (&Work, &str), 
                 };
                 (span, setter(rule, rule.part), rule_of)
             })),
-            // Nothing is left: it was told above.
+            // Nothing is left: it was reported above.
             Err(Stopped::NothingLeft) => return,
             Err(Stopped::TooMuch(why)) => scan.skips.push(LocalSkip {
                 line: 1,

@@ -29,7 +29,7 @@ struct Account {
      fewer files, or simplify its pattern"
 )]
 pub struct Overrun {
-    /// The file that was looked at.
+    /// The file that was read.
     pub path: String,
     /// What the rule is in, such as `.bumpwright.yaml`.
     pub source_name: String,
@@ -47,7 +47,6 @@ impl Default for Work {
 }
 
 impl Work {
-    /// So many steps.
     #[must_use]
     pub fn new(steps: u64) -> Self {
         Self(Arc::new(Account {

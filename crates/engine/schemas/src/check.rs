@@ -37,7 +37,7 @@ pub(crate) enum Extent {
     All,
     /// Names and types of fields: a built-in kind's status is decoded, and thrown away before it is validated.
     Types,
-    /// Names of fields: so is that of a custom resource, and its types are not looked at.
+    /// Names of fields: so is that of a custom resource, and its types are not checked.
     Names,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn check(schemas: &Schemas, object: &Value) -> Vec<Violation> {
 
 struct Check<'s, 'v> {
     schemas: &'s Schemas,
-    /// To the value that is looked at.
+    /// The path to the current value.
     path: Vec<Step<'v>>,
     open: Vec<Frame<'s, 'v>>,
     found: Vec<Violation>,
@@ -336,7 +336,7 @@ impl<'s, 'v> Check<'s, 'v> {
         }
     }
 
-    /// Adds a fault of the value that is looked at.
+    /// Adds a fault of the current value.
     fn add(&mut self, fault: String) {
         let text = match field(&self.path) {
             field if field.is_empty() => fault,
@@ -380,8 +380,8 @@ impl<'s, 'v> Check<'s, 'v> {
     }
 }
 
-/// Whether an object lacks a field. Go takes a null for none, and so it takes an empty text where it
-/// wants one of several.
+/// Whether a field is missing in an object. For Go a null counts as missing, and so does an empty text where one of
+/// several values is required.
 fn is_missing(field: &Field, entries: &Map<String, Value>, shapes: &Shapes) -> bool {
     let of = shapes.get(field.of);
     match entries.get(field.name.as_ref()) {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::format::Format;
 use super::rules::{Bound, Kind, Pattern, Range, Rules, Unique};
 use super::shape::{Field, Id, Object, Reader, Shape, Shapes, Type};
+use bumpwright_json::Texts;
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "CustomResourceDefinition";
@@ -24,19 +25,12 @@ pub enum CrdError {
     Other { api_version: String, kind: String },
     /// A field is missing.
     #[error("CustomResourceDefinition {name}: {field}: Required value")]
-    Missing {
-        /// The definition's name.
-        name: String,
-        field: &'static str,
-    },
+    Missing { name: String, field: &'static str },
     /// A schema is too deep or too large.
     #[error(
         "CustomResourceDefinition {name}: its schemas are nested more than {MAX_DEPTH} deep, or have more than {MAX_PARTS} parts"
     )]
-    TooLarge {
-        /// The definition's name.
-        name: String,
-    },
+    TooLarge { name: String },
 }
 
 /// A kind that a CustomResourceDefinition defines.
@@ -61,23 +55,19 @@ pub(crate) struct Version {
 
 /// Whether an object is a CustomResourceDefinition.
 pub(crate) fn is_definition(object: &Value) -> bool {
-    text(object, "/apiVersion") == API_VERSION && text(object, "/kind") == KIND
-}
-
-fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    object.text_at("/apiVersion") == API_VERSION && object.text_at("/kind") == KIND
 }
 
 impl Crd {
     pub(crate) fn read(definition: &Value) -> Result<Self, CrdError> {
         if !is_definition(definition) {
             return Err(CrdError::Other {
-                api_version: text(definition, "/apiVersion").to_owned(),
-                kind: text(definition, "/kind").to_owned(),
+                api_version: definition.text_at("/apiVersion").to_owned(),
+                kind: definition.text_at("/kind").to_owned(),
             });
         }
-        let name = text(definition, "/metadata/name");
-        let required = |field, pointer| match text(definition, pointer) {
+        let name = definition.text_at("/metadata/name");
+        let required = |field, pointer| match definition.text_at(pointer) {
             "" => Err(CrdError::Missing {
                 name: name.to_owned(),
                 field,
@@ -93,7 +83,7 @@ impl Crd {
                 .root(schema)
                 .ok_or_else(|| CrdError::TooLarge { name: name.to_owned() })?;
             read.push(Version {
-                name: text(version, "/name").to_owned(),
+                name: version.text_at("/name").to_owned(),
                 served: version.get("served") == Some(&Value::Bool(true)),
                 of,
                 has_status: version.pointer("/subresources/status").is_some_and(Value::is_object),
@@ -102,7 +92,7 @@ impl Crd {
         Ok(Self {
             group: required("spec.group", "/spec/group")?,
             kind: required("spec.names.kind", "/spec/names/kind")?,
-            namespaced: text(definition, "/spec/scope") != "Cluster",
+            namespaced: definition.text_at("/spec/scope") != "Cluster",
             versions: read,
             shapes: compiler.shapes,
         })

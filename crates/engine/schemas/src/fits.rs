@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use bumpwright_gostd::quote;
+use bumpwright_json::Float;
 use bumpwright_re2::Budget;
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ const MAX_STEPS: u64 = 1 << 24;
 /// Values that combinations of rules may look at in an object.
 const MAX_LOOKS: u32 = 1 << 20;
 
-/// What the rules of an object may still cost. What would cost more is taken as fulfilled, and told at the end.
+/// What the rules of an object may still cost. What would cost more is taken as fulfilled, and reported at the end.
 pub(crate) struct Cost {
     budget: Budget,
     looks: u32,
@@ -68,16 +69,16 @@ fn counted(class: &'static str, detail: String) -> Broken {
 
 /// All rules that a value breaks, those of its fields and items aside.
 pub(crate) fn broken(rules: &Rules, value: &Value, cost: &mut Cost) -> Vec<Broken> {
-    let mut found = own(rules, value, cost);
+    let mut faults = own(rules, value, cost);
     for part in &rules.all {
-        let before = found.len();
-        found.extend(broken(part, value, cost));
-        if found.len() == before && !fits(part, value, cost) {
-            found.push(invalid("must validate all the schemas (allOf)".to_owned()));
+        let before = faults.len();
+        faults.extend(broken(part, value, cost));
+        if faults.len() == before && !fits(part, value, cost) {
+            faults.push(invalid("must validate all the schemas (allOf)".to_owned()));
         }
     }
     if !rules.any.is_empty() && !rules.any.iter().any(|part| fits(part, value, cost)) {
-        found.push(invalid("must validate at least one schema (anyOf)".to_owned()));
+        faults.push(invalid("must validate at least one schema (anyOf)".to_owned()));
     }
     if !rules.one.is_empty() {
         let count = rules.one.iter().filter(|part| fits(part, value, cost)).count();
@@ -86,15 +87,15 @@ pub(crate) fn broken(rules: &Rules, value: &Value, cost: &mut Cost) -> Vec<Broke
             count => format!("found {count} valid alternatives"),
         };
         if count != 1 && !cost.is_exceeded {
-            found.push(invalid(format!(
+            faults.push(invalid(format!(
                 "must validate one and only one schema (oneOf): {said}"
             )));
         }
     }
     if rules.not.as_ref().is_some_and(|not| fits(not, value, cost)) && !cost.is_exceeded {
-        found.push(invalid("must not validate the schema (not)".to_owned()));
+        faults.push(invalid("must not validate the schema (not)".to_owned()));
     }
-    found
+    faults
 }
 
 /// Whether a value and all below it fulfil the rules.
@@ -144,7 +145,7 @@ fn own(rules: &Rules, value: &Value, cost: &mut Cost) -> Vec<Broken> {
     }
     match value {
         Value::String(text) => of_text(rules, text, cost, &mut found),
-        Value::Number(number) => of_number(rules, number.as_f64().unwrap_or_default(), &mut found),
+        Value::Number(number) => of_number(rules, number.float64(), &mut found),
         Value::Array(items) => of_items(rules, items, &mut found),
         Value::Object(entries) => {
             of_count(rules.entries, entries.len(), "properties", &mut found);

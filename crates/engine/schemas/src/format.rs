@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use bumpwright_gostd::{Duration, Time, Url};
+use bumpwright_text::Parts;
 
 /// A format of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,11 +132,11 @@ fn is_duration(text: &str) -> bool {
     let is_letter = |letter: char| letter.is_ascii_alphabetic() || letter == 'µ';
     let mut rest = text;
     while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
-        let after = rest.get(start..).unwrap_or_default();
+        let after = rest.tail(start);
         let after = after.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let name = after.trim_start_matches([' ', '\t', '\n', '\u{c}', '\r']);
         let end = name.find(|letter| !is_letter(letter)).unwrap_or(name.len());
-        if is_unit(&name.get(..end).unwrap_or_default().to_lowercase()) {
+        if is_unit(&name.part(..end).to_lowercase()) {
             return true;
         }
         rest = after;

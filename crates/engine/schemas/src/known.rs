@@ -4,6 +4,7 @@ use super::crd::Crd;
 use super::removed::removed;
 use super::table::{self, Table, group_of};
 use bumpwright_nearest::nearest;
+use bumpwright_text::Cuts;
 
 /// What is known of a kind in a version of its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum Known {
         /// When this version is served.
         when: When,
     },
-    /// The kind is no longer served in any version.
+    /// The kind was removed, in all versions.
     Removed {
         /// The minor version of Kubernetes from which on it is not: `1.25`.
         since: String,
@@ -39,8 +40,8 @@ pub enum When {
 /// What Kubernetes itself knows of a kind.
 pub(crate) fn builtin(table: &Table, api_version: &str, kind: &str) -> Known {
     let kinds = table.kinds_named(kind);
-    let found = kinds.iter().find(|one| one.api_version == api_version);
-    if found.is_some_and(|one| one.is_served_by(table.minor)) {
+    let version = kinds.iter().find(|one| one.api_version == api_version);
+    if version.is_some_and(|one| one.is_served_by(table.minor)) {
         return Known::Served;
     }
     let (when, now) = match removed(api_version, kind) {
@@ -51,7 +52,7 @@ pub(crate) fn builtin(table: &Table, api_version: &str, kind: &str) -> Known {
         }
         Some((since, now)) => (When::Before(since.to_owned()), now),
         None => (
-            found.map_or(When::Never, |one| when(table, |minor| one.is_served_by(minor))),
+            version.map_or(When::Never, |one| when(table, |minor| one.is_served_by(minor))),
             None,
         ),
     };
@@ -104,7 +105,7 @@ fn preferred(mut api_versions: Vec<String>) -> Vec<String> {
 }
 
 fn priority(api_version: &str) -> (u8, u32, u32) {
-    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let version = api_version.behind_last('/');
     let number = |text: &str| text.parse().unwrap_or_default();
     let version = version.strip_prefix('v').unwrap_or_default();
     for (word, stage) in [("beta", 1), ("alpha", 0)] {

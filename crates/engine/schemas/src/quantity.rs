@@ -30,7 +30,7 @@ pub(crate) fn fault(text: &str) -> Option<&'static str> {
     (!is_known).then_some(SUFFIX)
 }
 
-/// The value of a quantity, to the precision of a floating-point number; none if it is none.
+/// The value of a quantity, to the precision of a floating-point number; `None` if it is invalid.
 ///
 /// # Example
 /// `1.5Gi` is 1,610,612,736, `500m` is a half.

@@ -60,7 +60,6 @@ pub(crate) struct Bound {
 /// What tells the items of a list apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unique {
-    /// They themselves.
     Whole,
     /// The values of these fields.
     Keys(Vec<String>),

@@ -48,17 +48,14 @@ impl Schemas {
     /// There are none of this version.
     pub fn bundled(minor: Option<&str>) -> Result<Self, UnknownMinor> {
         let known: Vec<&'static str> = table::minors().collect();
-        let newest = known.len().saturating_sub(1);
-        let at = match minor {
-            None => Some(newest),
-            Some(wanted) => known.iter().position(|minor| parts(minor) == parts(wanted)),
-        };
+        let newest = known.last().copied().unwrap_or_default();
+        let wanted = minor.unwrap_or(newest);
+        let at = known.iter().position(|minor| parts(minor) == parts(wanted));
         let found = at.and_then(|at| Some((*known.get(at)?, table::table(at)?)));
         let Some((minor, table)) = found else {
-            let wanted = minor.unwrap_or_default();
             let far = |minor: &&&'static str| distance(parts(minor), parts(wanted));
             return Err(UnknownMinor {
-                nearest: known.iter().rev().min_by_key(far).copied().unwrap_or_default(),
+                nearest: known.iter().rev().min_by_key(far).map_or(newest, |minor| minor),
                 wanted: wanted.to_owned(),
                 known,
             });
@@ -91,7 +88,7 @@ impl Schemas {
     /// Adds the kind of a CustomResourceDefinition; an earlier one of the same kind is replaced.
     ///
     /// # Errors
-    /// It is not a definition, lacks a group or kind, or its schemas are beyond all measure.
+    /// It is not a definition, has no group or kind, or its schemas are too large.
     pub fn add_crd(&mut self, definition: &Value) -> Result<(), CrdError> {
         let crd = Arc::new(Crd::read(definition)?);
         let kinds = self.crds.entry(crd.kind.clone()).or_default();
@@ -132,8 +129,8 @@ impl Schemas {
     /// known of the kind in a group that is not Kubernetes' own.
     #[must_use]
     pub fn unserved(&self, group: &str, version: &str, kind: &str) -> Option<String> {
-        let known = self.knows(group, version, kind);
-        known::fault(&known, self.table, &api_version(group, version), kind)
+        let knowledge = self.knows(group, version, kind);
+        known::fault(&knowledge, self.table, &api_version(group, version), kind)
     }
 
     /// Whether objects of a kind are namespaced, in whatever version; none if the kind is not known.
@@ -176,10 +173,10 @@ impl Schemas {
             });
         }
         let mut kinds = self.table.kinds_named(kind).iter();
-        let found = kinds.find(|one| one.api_version == api_version && one.is_served_by(self.table.minor))?;
+        let version = kinds.find(|one| one.api_version == api_version && one.is_served_by(self.table.minor))?;
         Some(Of {
             shapes: &self.table.shapes,
-            of: found.of,
+            of: version.of,
             status: check::Extent::Types,
         })
     }

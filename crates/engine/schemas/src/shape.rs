@@ -23,7 +23,6 @@ pub(crate) struct Shapes {
     types: Vec<Type>,
 }
 
-/// A type.
 #[derive(Debug)]
 pub(crate) struct Type {
     pub(crate) shape: Shape,
@@ -35,7 +34,6 @@ pub(crate) struct Type {
 /// What values of a type are.
 #[derive(Debug)]
 pub(crate) enum Shape {
-    /// Anything.
     Any,
     String,
     /// A whole number of so many bits.
@@ -85,7 +83,6 @@ impl Shapes {
         }
     }
 
-    /// Adds a type.
     pub(crate) fn push(&mut self, shape: Shape) -> Id {
         self.push_type(Type {
             shape,
@@ -121,8 +118,8 @@ impl Object {
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        let found = self.fields.binary_search_by(|field| field.name.as_ref().cmp(name));
-        self.fields.get(found.ok()?)
+        let position = self.fields.binary_search_by(|field| field.name.as_ref().cmp(name));
+        self.fields.get(position.ok()?)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

@@ -6,13 +6,14 @@ use std::sync::{LazyLock, OnceLock};
 
 use super::rules::Rules;
 use super::shape::{Field, Id, Object, Reader, Shape, Shapes, Type};
+use bumpwright_text::Excerpt;
 
 const KUBERNETES: &str = include_str!("../kubernetes.txt");
 const OBJECT_META: &str = "meta.v1.ObjectMeta";
 
 /// The minor versions, oldest first, each with its table once somebody wanted it.
 static BUNDLE: LazyLock<Vec<(&'static str, OnceLock<Table>)>> = LazyLock::new(|| {
-    let first = KUBERNETES.lines().next().unwrap_or_default();
+    let first = KUBERNETES.first_line();
     first.split(' ').map(|minor| (minor, OnceLock::new())).collect()
 });
 

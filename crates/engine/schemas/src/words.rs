@@ -1,6 +1,7 @@
 //! Values as messages show them.
 
 use bumpwright_gostd::quote;
+use bumpwright_text::Excerpt;
 use serde_json::Value;
 
 /// Characters of a value that are shown.
@@ -16,10 +17,7 @@ pub(crate) fn shown(value: &Value) -> String {
 }
 
 pub(crate) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => quote(&format!("{}…", text.get(..end).unwrap_or_default())),
-        None => quote(text),
-    }
+    quote(&text.excerpt(SHOWN))
 }
 
 /// The name of a value's type in JSON.

@@ -17,7 +17,7 @@ pub fn wipe_stack() {
     std::hint::black_box(&mut below);
 }
 
-/// A secret text. Its memory is overwritten on drop, and `Debug` prints `***`; there is no `Display`.
+/// A secret text. Its memory is overwritten on drop, `Debug` prints `***`, and `Display` is not implemented.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 

@@ -19,7 +19,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// What another member wrote. A text that is none acknowledges nothing, so that the others wait for that member.
+    /// What another member wrote. An invalid text acknowledges nothing, so that the others wait for that member.
     #[must_use]
     pub fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
@@ -28,7 +28,7 @@ impl Ack {
     /// The text of the annotation.
     #[must_use]
     pub fn text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        bumpwright_json::written(self)
     }
 }
 

@@ -70,7 +70,7 @@ pub fn is_uneven(deal: &Deal, weights: &[u64; BUCKETS]) -> bool {
     let off = |deal: &Deal| {
         let loads = loads(deal, weights);
         let distances = loads.values().map(|load| (load * count).abs_diff(total) * 100);
-        distances.max().unwrap_or_default()
+        distances.fold(0, u64::max)
     };
     let now = off(deal);
     if now <= total * UNEVEN {

@@ -48,8 +48,8 @@ impl Deal {
             .map(|(at, name)| (name.as_str(), at))
             .collect();
         let since = owners.iter().enumerate().map(|(bucket, owner)| {
-            let kept = old.filter(|old| old.owner(bucket) == Some(*owner));
-            kept.and_then(|old| old.since(bucket)).unwrap_or(epoch)
+            let unchanged = old.filter(|old| old.owner(bucket) == Some(*owner));
+            unchanged.and_then(|old| old.since(bucket)).unwrap_or(epoch)
         });
         let (since, owners) = (
             since.collect(),
@@ -109,7 +109,7 @@ impl Deal {
     /// The text of the annotation.
     #[must_use]
     pub fn text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        bumpwright_json::written(self)
     }
 
     /// Deals are numbered: each is one later than the one before.

@@ -22,7 +22,7 @@ pub(crate) fn mix(number: u64) -> u64 {
 /// The bucket of a key.
 #[must_use]
 pub fn bucket(key: &str) -> usize {
-    usize::try_from(hash(key) % BUCKETS as u64).unwrap_or_default()
+    (hash(key) % BUCKETS as u64) as usize
 }
 
 /// A number for an object, short enough for every reader of JSON. Two objects with one number would wait for

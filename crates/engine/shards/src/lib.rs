@@ -2,7 +2,7 @@
 //! are the caller's, so that `tests/simulation.rs` runs these same rules through thousands of schedules.
 //!
 //! ```text
-//! object ─▶ key ─▶ bucket (256) ─▶ Deal: the owner of each bucket, and since which epoch ─▶ View: whether we may work at it
+//! object ─▶ key ─▶ bucket (256) ─▶ Deal: the owner of each bucket, and since which epoch ─▶ View: may we work at it?
 //! ```
 //!
 //! # What is stored

@@ -34,7 +34,7 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 pub struct SeenDeal {
     pub version: String,
-    /// The deal; none if what is there is not one.
+    /// The deal; `None` if the content of the Lease is invalid.
     pub deal: Option<Deal>,
 }
 
@@ -67,7 +67,6 @@ pub struct Rules {
 pub enum Action {
     /// Deletes the Lease of a member that has not renewed it in time.
     Evict {
-        /// The member.
         name: String,
         /// The version that was seen for too long.
         version: String,
@@ -103,7 +102,6 @@ pub struct Member {
     name: String,
     identity: String,
     rules: Rules,
-    /// When it began.
     began: Duration,
     /// Until when it may act; none before its first renewal.
     fence: Option<Duration>,
@@ -319,8 +317,8 @@ impl Member {
 
     /// Whether this version has been there for longer than the member may be silent.
     fn is_over(&mut self, name: &str, member: &SeenMember, now: Duration) -> bool {
-        let known = self.seen.get(name).filter(|(version, _)| *version == member.version);
-        let Some((_, since)) = known else {
+        let lease = self.seen.get(name).filter(|(version, _)| *version == member.version);
+        let Some((_, since)) = lease else {
             self.seen.insert(name.to_owned(), (member.version.clone(), now));
             return false;
         };
@@ -351,7 +349,7 @@ impl Member {
         };
         let acknowledged = snapshot.members.values().map(|member| member.ack.epoch);
         let seen = snapshot.current().map_or(0, Deal::epoch);
-        let last = acknowledged.chain([self.epoch(), seen]).max().unwrap_or_default();
+        let last = acknowledged.fold(self.epoch().max(seen), u64::max);
         let make = |epoch| next(epoch, live.iter().copied(), self.deal.as_deref(), &weights);
         let deal = match current {
             _ if !is_due => None,

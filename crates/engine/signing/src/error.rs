@@ -8,7 +8,6 @@ pub enum SigningError {
     /// The text is longer than any Secret.
     #[error("it is longer than 1 MiB, so it is not a key")]
     TooLong,
-    /// No OpenPGP block.
     #[error("it has no armoured OpenPGP key; export one with `gpg --armor --export-secret-keys KEY`")]
     NoArmour,
     /// An OpenPGP block without the private half.
@@ -17,7 +16,6 @@ pub enum SigningError {
     /// An OpenPGP block that is damaged.
     #[error("the OpenPGP key in it is damaged; export it again with `gpg --armor --export-secret-keys KEY`")]
     DamagedOpenPgp,
-    /// An expired key.
     #[error("OpenPGP key {id} has expired on {}; extend it (`gpg --quick-set-expire`), or give another key", date(*.on))]
     Expired {
         /// Key id, 16 hexadecimal digits.
@@ -25,7 +23,6 @@ pub enum SigningError {
         /// Seconds since 1970-01-01 UTC.
         on: i64,
     },
-    /// A revoked key.
     #[error("OpenPGP key {id} was revoked on {}; give another key", date(*.on))]
     Revoked {
         /// Key id, 16 hexadecimal digits.
@@ -69,7 +66,6 @@ pub enum SigningError {
     /// The passphrase does not unlock the SSH key.
     #[error("the passphrase does not unlock the SSH key")]
     WrongSshPassphrase,
-    /// No PEM block.
     #[error("it has no SSH private key; give it in the format of ssh-keygen")]
     NoPem,
     /// A PEM block that is not an SSH key.
@@ -83,29 +79,15 @@ pub enum SigningError {
     DamagedSsh,
     /// An SSH key of a type that does not sign commits (N-011).
     #[error("SSH keys of type {algorithm} cannot sign commits; use ed25519, ECDSA or RSA")]
-    SshAlgorithm {
-        /// The algorithm's name.
-        algorithm: String,
-    },
+    SshAlgorithm { algorithm: String },
     /// An RSA key of an unsupported size (N-011).
     #[error("the RSA key has {bits} bits; from 2048 to 16384 are supported")]
-    RsaSize {
-        /// Its size.
-        bits: u32,
-    },
+    RsaSize { bits: u32 },
     /// An SSH key that takes minutes to unlock.
     #[error("the SSH key takes {rounds} rounds to unlock, 1024 at most; rewrite it with `ssh-keygen -p -a 100 -f KEY`")]
-    Rounds {
-        /// Rounds of bcrypt.
-        rounds: u32,
-    },
-    /// Signing failed.
+    Rounds { rounds: u32 },
     #[error("{name} failed to sign: {why}")]
-    Failed {
-        /// The signer.
-        name: String,
-        why: String,
-    },
+    Failed { name: String, why: String },
 }
 
 /// A time in RFC 3339.

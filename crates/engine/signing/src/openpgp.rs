@@ -24,6 +24,7 @@ use sha2::{Digest, Sha512};
 
 use super::{Signer, SigningError};
 use bumpwright_secret::Secret;
+use bumpwright_text::Parts;
 
 const BEGIN_PRIVATE: &str = "-----BEGIN PGP PRIVATE KEY BLOCK-----";
 /// Greatest size of RSA keys: larger ones take minutes to sign with, and gpg makes none.
@@ -38,7 +39,6 @@ pub(super) struct OpenPgp {
     id: String,
     /// Earliest valid time of a signature, in seconds since 1970-01-01 UTC.
     from: i64,
-    /// Time of expiry.
     until: Option<i64>,
 }
 
@@ -115,7 +115,7 @@ impl OpenPgp {
         trailer.extend_from_slice(&length.to_be_bytes());
         let digest = Sha512::new().chain_update(payload).chain_update(&trailer).finalize();
 
-        let made = pair.sign(hash, &digest)?;
+        let signed = pair.sign(hash, &digest)?;
         let [first, second, ..] = digest.0;
         let signature = Signature4::new(
             SignatureType::Binary,
@@ -124,7 +124,7 @@ impl OpenPgp {
             hashed,
             unhashed,
             [first, second],
-            made,
+            signed,
         );
         Ok(Packet::from(pgp::packet::Signature::from(signature)))
     }
@@ -133,15 +133,15 @@ impl OpenPgp {
 impl Signer for OpenPgp {
     fn sign(&self, payload: &[u8], seconds: i64) -> Result<String, SigningError> {
         // A commit with the time of its parent may be older than the key, but a signature must not be.
-        let made = seconds.max(self.from);
-        if let Some(on) = self.until.filter(|until| *until <= made) {
+        let created = seconds.max(self.from);
+        if let Some(on) = self.until.filter(|until| *until <= created) {
             return Err(SigningError::Expired {
                 id: self.id.clone(),
                 on,
             });
         }
         let armoured = || {
-            let packet = self.packet(payload, u32::try_from(made)?)?;
+            let packet = self.packet(payload, u32::try_from(created)?)?;
             let mut writer = Writer::new(Vec::new(), Kind::Signature)?;
             writer.write_all(&packet.to_vec()?)?;
             Ok::<_, pgp::anyhow::Error>(String::from_utf8(writer.finalize()?)?)
@@ -162,7 +162,7 @@ impl fmt::Debug for OpenPgp {
 
 /// All keys of all private blocks of a text.
 fn certificates(text: &Secret) -> Result<Vec<Cert>, SigningError> {
-    let mut found = Vec::new();
+    let mut certificates = Vec::new();
     let mut blocks = text.expose().match_indices(BEGIN_PRIVATE).map(|(at, _)| at).peekable();
     if blocks.peek().is_none() {
         return Err(if text.expose().contains("-----BEGIN PGP PUBLIC KEY BLOCK-----") {
@@ -173,14 +173,14 @@ fn certificates(text: &Secret) -> Result<Vec<Cert>, SigningError> {
     }
     while let Some(start) = blocks.next() {
         let end = blocks.peek().copied().unwrap_or(text.expose().len());
-        let block = text.expose().get(start..end).unwrap_or_default();
+        let block = text.expose().part(start..end);
         // Blanks around lines come from YAML and from copying.
         let block = Secret::new(block.lines().map(str::trim).collect::<Vec<_>>().join("\n"));
         let parser = CertParser::from_bytes(block.expose()).map_err(|_| SigningError::DamagedOpenPgp)?;
         // A damaged key does not prevent the use of another one.
-        found.extend(parser.filter_map(Result::ok));
+        certificates.extend(parser.filter_map(Result::ok));
     }
-    Ok(found)
+    Ok(certificates)
 }
 
 /// Chooses as gpg at `now`: the newest signing subkey, else the primary key.
@@ -297,7 +297,7 @@ fn check_effort(derivation: &S2K, id: &str) -> Result<(), SigningError> {
     match derivation {
         S2K::Argon2 { t, m, .. } if *m > MAX_ARGON2.0 || *t > MAX_ARGON2.1 => Err(SigningError::UnsupportedOpenPgp {
             id: id.to_owned(),
-            what: "its passphrase takes more than 2 GiB of memory, or too long, to unlock it; set the passphrase anew",
+            what: "its passphrase takes more than 2 GiB of memory, or too long, to unlock it; set the passphrase again",
         }),
         _ => Ok(()),
     }

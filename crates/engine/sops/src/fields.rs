@@ -32,9 +32,9 @@ impl<'t> Fields<'t> {
     /// The value of a name; otherwise of one in another case. Null counts as missing, and the last duplicate counts.
     fn value(&self, name: &str) -> Option<&'t Value> {
         let named = |wanted: &dyn Fn(&[u8]) -> bool| {
-            let found = self.branch.iter().rev();
-            let mut found = found.filter(|entry| matches!(&entry.key, Key::Name(key) if wanted(key)));
-            found.next().map(|entry| &entry.value)
+            let entries = self.branch.iter().rev();
+            let mut entries = entries.filter(|entry| matches!(&entry.key, Key::Name(key) if wanted(key)));
+            entries.next().map(|entry| &entry.value)
         };
         named(&|key| key == name.as_bytes())
             .or_else(|| named(&|key| key.eq_ignore_ascii_case(name.as_bytes())))

@@ -44,12 +44,12 @@ pub(crate) fn is_secret(object: &Json) -> bool {
 
 /// Whether a text has ciphertext, and then whether it is a file of SOPS.
 fn holds_ciphertext(text: &str, is_base64: bool) -> Option<bool> {
-    let found = |bytes: &[u8]| holds(bytes).then(|| Format::detect(bytes).is_some());
-    found(text.as_bytes()).or_else(|| {
+    let is_file = |bytes: &[u8]| holds(bytes).then(|| Format::detect(bytes).is_some());
+    is_file(text.as_bytes()).or_else(|| {
         let mut bytes = Zeroizing::new(Vec::new());
         let decoded = is_base64.then(|| decode_base64(text.as_bytes(), Base64::Standard, &mut bytes));
         decoded?.ok()?;
-        found(&bytes)
+        is_file(&bytes)
     })
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn sealed_value(object: &Json) -> Option<String> {
 
 /// The value of a path that [`ciphertext`] or [`sealed_value`] gave.
 pub(crate) fn at_path<'o>(object: &'o Json, path: &str) -> Option<&'o Json> {
-    // A name may have dots itself: the longest that is there counts.
+    // A name may have dots itself: the longest existing one counts.
     if path.is_empty() {
         return Some(object);
     }

@@ -9,10 +9,12 @@
 //!
 //! | to do | call |
 //! |---|---|
-//! | the keys in the Secret of `.spec.decryption.secretRef` | [`read_secret`], [`read_age_secret`] for `--sops-age-secret` |
+//! | the keys in the Secret of `.spec.decryption.secretRef` | [`read_secret`] |
+//! | the keys of `--sops-age-secret` | [`read_age_secret`] |
 //! | a file that a generator or a patch reads, before a build | [`decrypt_file`] |
 //! | an object of a build | [`decrypt_object`] |
-//! | whether an object must not be applied as it is | [`is_encrypted_secret`], [`is_encrypted_object`], [`ciphertext`] |
+//! | whether an object must not be applied as it is | [`is_encrypted_secret`], [`is_encrypted_object`] |
+//! | the ciphertext that an object still has | [`ciphertext`] |
 //! | any file in any format | [`decrypt`] |
 //! | keys that a service holds | implement [`KeyService`] |
 //! | the structure of a file without its values | [`Masks`] instead of keys: values become [`MASK`] |

@@ -6,6 +6,7 @@ use super::rules::Rule;
 use super::store::flatten::{UnflattenError, unflatten};
 use super::tree::{Branch, Entry, Key, Value};
 use bumpwright_gostd::{RFC_3339, Time, quote};
+use bumpwright_text::Parts;
 use zeroize::Zeroizing;
 
 /// The key of the metadata.
@@ -87,27 +88,27 @@ pub(crate) fn extract(branches: &mut [Branch], layout: Layout) -> Result<Metadat
 }
 
 fn below(branches: &mut [Branch]) -> Result<Branch, MetadataError> {
-    let mut found = None;
+    let mut metadata = None;
     for (document, branch) in branches.iter_mut().enumerate() {
         for entry in branch.extract_if(.., |entry| entry.is(NAME)) {
             if document > 0 {
                 continue;
             }
-            match (found.is_some(), entry.value) {
+            match (metadata.is_some(), entry.value) {
                 (true, _) => return Err(MetadataError::Duplicate),
-                (false, Value::Branch(tree)) => found = Some(tree),
+                (false, Value::Branch(tree)) => metadata = Some(tree),
                 (false, _) => return Err(MetadataError::NoMapping),
             }
         }
     }
-    found.ok_or(MetadataError::Missing)
+    metadata.ok_or(MetadataError::Missing)
 }
 
 fn flat(branches: &mut [Branch]) -> Result<Branch, MetadataError> {
     let branch = branches.first_mut().ok_or(MetadataError::Missing)?;
     let is_metadata = |entry: &mut Entry| matches!(&entry.key, Key::Name(name) if name.starts_with(PREFIX));
     let tree = branch.extract_if(.., is_metadata).map(|entry| match entry.key {
-        Key::Name(name) => Entry::new(name.get(PREFIX.len()..).unwrap_or_default(), entry.value),
+        Key::Name(name) => Entry::new(name.part(PREFIX.len()..), entry.value),
         key => Entry {
             key,
             value: entry.value,
@@ -172,11 +173,11 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
         ("unencrypted_comment_regex", Rule::UnencryptedCommentRegex),
         ("encrypted_comment_regex", Rule::EncryptedCommentRegex),
     ];
-    let mut found = Vec::new();
+    let mut creation_rules = Vec::new();
     for (name, rule) in rules {
         let text = fields.text(name)?;
         if !text.is_empty() {
-            found.push(rule(text.into_bytes()));
+            creation_rules.push(rule(text.into_bytes()));
         }
     }
     let threshold = fields.integer("shamir_threshold")?;
@@ -188,9 +189,9 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
     let groups = groups.iter().map(Keys::read).collect::<Result<Vec<_>, _>>()?;
     let last_modified = Time::parse(RFC_3339, last_modified.as_bytes())?;
     let groups = key_groups(keys, groups)?;
-    let mut found = found.into_iter();
-    let rule = found.next();
-    if found.next().is_some() {
+    let mut creation_rules = creation_rules.into_iter();
+    let rule = creation_rules.next();
+    if creation_rules.next().is_some() {
         return Err(MetadataError::Rules);
     }
     Ok(Metadata {

@@ -13,6 +13,7 @@ use super::tree::{Branch, Entry, Key, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_gostd::{Base64, decode_base64, lossy};
+use bumpwright_json::{Float, Texts};
 use serde_json::{Map, Number, Value as Json};
 use zeroize::Zeroizing;
 
@@ -60,7 +61,7 @@ pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<boo
     }
     if is_encrypted(object) {
         let failed = |fault| {
-            let kind = text(object, "/kind");
+            let kind = object.text_at("/kind");
             error_of(object, format!("{kind} data"), fault)
         };
         let (plain, rule) = decrypt_whole(object, service).map_err(|error| failed(error.into()))?;
@@ -70,7 +71,7 @@ pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<boo
         *object = plain;
         return Ok(true);
     }
-    if text(object, "/kind") == "Secret" {
+    if object.text_at("/kind") == "Secret" {
         decrypt_data(object, service)
     } else {
         Ok(false)
@@ -105,14 +106,10 @@ pub fn is_encrypted_secret(object: &Json) -> bool {
 /// program that decrypts them.
 #[must_use]
 pub fn is_encrypted_object(object: &Json) -> bool {
-    let api_version = text(object, "/apiVersion");
+    let api_version = object.text_at("/apiVersion");
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let is_known = !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".toolkit.fluxcd.io");
     is_known && !is_secret(object) && is_encrypted(object)
-}
-
-fn text<'o>(object: &'o Json, path: &str) -> &'o str {
-    object.pointer(path).and_then(Json::as_str).unwrap_or_default()
 }
 
 fn is_disabled(object: &Json) -> bool {
@@ -137,8 +134,8 @@ fn is_encrypted(object: &Json) -> bool {
 
 fn error_of(object: &Json, what: String, fault: Fault) -> ObjectError {
     ObjectError {
-        namespace: text(object, "/metadata/namespace").to_owned(),
-        name: text(object, "/metadata/name").to_owned(),
+        namespace: object.text_at("/metadata/namespace").to_owned(),
+        name: object.text_at("/metadata/name").to_owned(),
         what,
         fault,
     }
@@ -200,7 +197,7 @@ fn tree_of(value: &Json) -> Value {
         Json::Bool(boolean) => Value::Bool(*boolean),
         Json::Number(number) => match number.as_i64() {
             Some(number) => Value::Int(number),
-            None => number_of(number.as_f64().unwrap_or_default()),
+            None => number_of(number.float64()),
         },
         Json::String(text) => Value::text(text.as_bytes()),
         Json::Array(items) => Value::List(items.iter().map(tree_of).collect()),

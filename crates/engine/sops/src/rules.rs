@@ -115,11 +115,11 @@ impl Decider {
         if let Some(known) = self.seen.get(text) {
             return Ok(*known);
         }
-        let found = pattern
+        let is_match = pattern
             .is_match(text, &mut Budget::new(STEPS, BYTES))
             .map_err(|_| Exhausted)?;
-        self.seen.insert(text.to_vec(), found);
-        Ok(found)
+        self.seen.insert(text.to_vec(), is_match);
+        Ok(is_match)
     }
 
     /// Whether a leaf is encrypted. `marked`: whether a name on its path matches; `comments`: those in force, level by

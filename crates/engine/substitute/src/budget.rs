@@ -14,7 +14,7 @@ pub enum EvalError {
     /// `${` is not followed by a name.
     #[error("unable to parse variable name")]
     VariableName,
-    /// An operator lacks an argument.
+    /// An operator is without its argument.
     #[error("unable to parse substitution within function")]
     Parameter,
     /// A variable is not set, and has no default.

@@ -34,7 +34,7 @@ pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, stric
     eval_within(text, lookup, |_| {}, undefined, None)
 }
 
-/// As [`eval`], with memory reserved for all values and the text. `missing` is told the names of missing
+/// As [`eval`], with memory reserved for all values and the text. `missing` gets the names of missing
 /// variables without a default.
 ///
 /// # Errors
@@ -55,11 +55,11 @@ pub(crate) fn eval_within<'v>(
                 let arguments = stack.split_off(stack.len().saturating_sub(call.arguments));
                 let freed: usize = arguments.iter().map(|argument| argument.len()).sum();
                 budget.held = budget.held.saturating_sub(freed);
-                let found = lookup(call.variable);
-                if found.is_none() && call.operator != Operator::Default {
+                let value = lookup(call.variable);
+                if value.is_none() && call.operator != Operator::Default {
                     missing(call.variable);
                 }
-                run(&call, arguments, found, undefined, &mut budget)?
+                run(&call, arguments, value, undefined, &mut budget)?
             }
         };
         budget.hold(value.len())?;

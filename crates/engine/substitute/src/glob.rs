@@ -4,6 +4,7 @@ use memchr::memmem;
 
 use super::budget::{Budget, EvalError};
 use bumpwright_gostd::{first_rune, glob};
+use bumpwright_text::Parts;
 
 /// Whether a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ fn later<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget<'_>) 
         return later_literal(piece, name, last, budget);
     }
     for skipped in 1..=name.len() {
-        match match_piece(piece, name.get(skipped..).unwrap_or_default(), budget)? {
+        match match_piece(piece, name.tail(skipped), budget)? {
             Rest::Of(rest) if last && !rest.is_empty() => {}
             Rest::NoMatch => {}
             found => return Ok(found),
@@ -78,7 +79,7 @@ fn is_literal(piece: &[u8]) -> bool {
 
 /// The same for a piece of plain text; the last one has to be at the end.
 fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget<'_>) -> Result<Rest<'n>, EvalError> {
-    let behind = name.get(1..).unwrap_or_default();
+    let behind = name.tail(1);
     if last {
         budget.step()?;
         return Ok(if !name.is_empty() && behind.ends_with(piece) {
@@ -88,8 +89,8 @@ fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budg
         });
     }
     budget.spend(behind.len() + 1)?;
-    let found = memmem::find(behind, piece).and_then(|at| behind.get(at + piece.len()..));
-    Ok(found.map_or(Rest::NoMatch, Rest::Of))
+    let rest = memmem::find(behind, piece).and_then(|at| behind.get(at + piece.len()..));
+    Ok(rest.map_or(Rest::NoMatch, Rest::Of))
 }
 
 /// Whether a pattern begins with stars, its first piece without any, and the rest.
@@ -118,11 +119,11 @@ fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget<'_>
                     Some((false, _)) => return Ok(Rest::NoMatch),
                     None => return Ok(Rest::BadPattern),
                 }
-                name = name.get(width..).unwrap_or_default();
+                name = name.tail(width);
                 continue;
             }
             b'?' => {
-                (piece, name) = (behind, name.get(width..).unwrap_or_default());
+                (piece, name) = (behind, name.tail(width));
                 continue;
             }
             b'\\' => behind,
@@ -141,7 +142,7 @@ fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget<'_>
 
 /// Whether a character is in a class, given the text after its `[`, and the text after its `]`.
 fn class(pattern: &[u8], ch: char) -> Option<(bool, &[u8])> {
-    let mut found = false;
-    let (negated, behind) = glob::class(pattern, |low, high| found |= (low..=high).contains(&ch))?;
-    Some((found != negated, behind))
+    let mut is_listed = false;
+    let (negated, behind) = glob::class(pattern, |low, high| is_listed |= (low..=high).contains(&ch))?;
+    Some((is_listed != negated, behind))
 }

@@ -18,7 +18,7 @@ pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
 pub struct Options {
     /// What becomes of a missing variable (`StrictPostBuildSubstitutions` refuses it).
     pub undefined: Undefined,
-    /// Whether to substitute where there are no variables (`substituteStrategy: Always`).
+    /// Whether to substitute without any variables, too (`substituteStrategy: Always`).
     pub always: bool,
 }
 
@@ -48,8 +48,8 @@ pub enum SubstituteError {
     NoObject(&'static str),
 }
 
-/// The object with variables substituted; `None` where it stays as it is: substitution is disabled on it, there are no
-/// variables, or it contains no `$` and nothing else that the conversion through text would change.
+/// The object with variables substituted; `None` where it stays as it is: substitution is disabled on it, no variables
+/// are given, or it contains no `$` and nothing else that the conversion through text would change.
 ///
 /// The id of the object may have changed. Existing nodes keep their places.
 ///

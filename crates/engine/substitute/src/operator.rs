@@ -10,55 +10,54 @@ use super::program::Operator;
 use super::trim::{trim_prefix, trim_suffix};
 use bumpwright_gostd::unicode::{to_lower, to_upper};
 use bumpwright_gostd::{append_char, atoi, first_rune, runes};
+use bumpwright_text::Parts;
 
-/// Executes an operator.
 pub(crate) fn apply<'v>(
     operator: Operator,
     value: &'v [u8],
     arguments: Vec<Value<'v>>,
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
-    let mut given = arguments.iter().map(|argument| &**argument);
-    let (first, second) = (given.next(), given.next());
+    // Missing arguments are empty texts where the operator does not need them.
+    let argument = |at: usize| arguments.get(at).map_or(&[][..], |argument| argument);
+    let (first, second) = (argument(0), argument(1));
     Ok(match operator {
         Operator::Value => Cow::Borrowed(value),
         Operator::Default => return default(value, arguments, budget),
         Operator::Length => Cow::Owned(value.len().to_string().into_bytes()),
         Operator::Lower { first } => cased(value, first, to_lower, budget)?,
         Operator::Upper { first } => cased(value, first, to_upper, budget)?,
-        Operator::TrimPrefix { longest } => trim_prefix(value, first.unwrap_or_default(), longest, budget)?,
-        Operator::TrimSuffix { longest } => trim_suffix(value, first.unwrap_or_default(), longest, budget)?,
-        Operator::Substring => Cow::Borrowed(substring(value, first.unwrap_or_default(), second)),
-        Operator::ReplaceFirst => replace(value, first, second.unwrap_or_default(), 1, budget)?,
-        Operator::ReplaceAll => replace(value, first, second.unwrap_or_default(), usize::MAX, budget)?,
-        Operator::ReplacePrefix => match (first, second) {
-            (Some(prefix), Some(new)) if value.starts_with(prefix) => replace(value, first, new, 1, budget)?,
-            _ => Cow::Borrowed(value),
-        },
-        Operator::ReplaceSuffix => match (first.and_then(|suffix| value.strip_suffix(suffix)), second) {
-            (Some(kept), Some(new)) => {
-                budget.reserve(kept.len() + new.len())?;
-                Cow::Owned([kept, new].concat())
+        Operator::TrimPrefix { longest } => trim_prefix(value, first, longest, budget)?,
+        Operator::TrimSuffix { longest } => trim_suffix(value, first, longest, budget)?,
+        Operator::Substring => Cow::Borrowed(substring(value, first, arguments.get(1).map(|length| &**length))),
+        Operator::ReplaceFirst | Operator::ReplaceAll if arguments.is_empty() => Cow::Borrowed(value),
+        Operator::ReplaceFirst => replace(value, first, second, 1, budget)?,
+        Operator::ReplaceAll => replace(value, first, second, usize::MAX, budget)?,
+        Operator::ReplacePrefix | Operator::ReplaceSuffix if arguments.len() < 2 => Cow::Borrowed(value),
+        Operator::ReplacePrefix if value.starts_with(first) => replace(value, first, second, 1, budget)?,
+        Operator::ReplacePrefix => Cow::Borrowed(value),
+        Operator::ReplaceSuffix => match value.strip_suffix(first) {
+            Some(kept) => {
+                budget.reserve(kept.len() + second.len())?;
+                Cow::Owned([kept, second].concat())
             }
-            _ => Cow::Borrowed(value),
+            None => Cow::Borrowed(value),
         },
     })
 }
 
 /// The value, or where it is empty the concatenated arguments.
-fn default<'v>(
-    value: &'v [u8],
-    mut arguments: Vec<Value<'v>>,
-    budget: &mut Budget<'_>,
-) -> Result<Value<'v>, EvalError> {
+fn default<'v>(value: &'v [u8], arguments: Vec<Value<'v>>, budget: &mut Budget<'_>) -> Result<Value<'v>, EvalError> {
     if !value.is_empty() {
         return Ok(Cow::Borrowed(value));
     }
-    if arguments.len() == 1 {
-        return Ok(arguments.pop().unwrap_or_default());
+    match <[Value<'v>; 1]>::try_from(arguments) {
+        Ok([only]) => Ok(only),
+        Err(arguments) => {
+            budget.reserve(arguments.iter().map(|argument| argument.len()).sum())?;
+            Ok(Cow::Owned(arguments.concat()))
+        }
     }
-    budget.reserve(arguments.iter().map(|argument| argument.len()).sum())?;
-    Ok(Cow::Owned(arguments.concat()))
 }
 
 /// All of a value, or its first character, in the other case. Bytes that are not UTF-8 become U+FFFD, as in Go, unless
@@ -77,7 +76,7 @@ fn cased<'v>(
             return Ok(Cow::Borrowed(value));
         };
         append_char(&mut out, case(ch));
-        out.extend_from_slice(value.get(width..).unwrap_or_default());
+        out.extend_from_slice(value.tail(width));
     } else {
         for (ch, _) in runes(value) {
             append_char(&mut out, case(ch));
@@ -112,32 +111,29 @@ fn substring<'v>(value: &'v [u8], position: &[u8], length: Option<&[u8]>) -> &'v
 /// `strings.Replace`: an empty `old` matches before every character and at the end.
 fn replace<'v>(
     value: &'v [u8],
-    old: Option<&[u8]>,
+    old: &[u8],
     new: &[u8],
     times: usize,
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
-    let Some(old) = old else {
-        return Ok(Cow::Borrowed(value));
-    };
-    let found: Vec<usize> = if old.is_empty() {
+    let places: Vec<usize> = if old.is_empty() {
         boundaries(value).take(times).collect()
     } else {
         memmem::find_iter(value, old).take(times).collect()
     };
-    let grown = found
+    let grown = places
         .len()
         .checked_mul(new.len())
         .and_then(|more| more.checked_add(value.len()));
     budget.reserve(grown.ok_or(EvalError::TooLarge)?)?;
     let mut out = Vec::new();
     let mut done = 0;
-    for at in found {
-        out.extend_from_slice(value.get(done..at).unwrap_or_default());
+    for at in places {
+        out.extend_from_slice(value.part(done..at));
         out.extend_from_slice(new);
         done = at + old.len();
     }
-    out.extend_from_slice(value.get(done..).unwrap_or_default());
+    out.extend_from_slice(value.part(done..));
     Ok(Cow::Owned(out))
 }
 

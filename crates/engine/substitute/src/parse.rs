@@ -54,7 +54,6 @@ enum Expected {
     Replaced,
     /// The slash after it.
     ReplacedEnd,
-    /// `}`
     Close,
 }
 

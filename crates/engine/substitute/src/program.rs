@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-/// A step.
 #[derive(Debug)]
 pub(crate) enum Step<'t> {
-    /// Pushes a text.
     Text(Cow<'t, [u8]>),
     /// Pops its arguments and pushes its result for a variable.
     Call(Call<'t>),

@@ -4,15 +4,15 @@
 use super::object::SubstituteError;
 use bumpwright_gostd::format_float;
 use bumpwright_yaml::{
-    Dialect, Entry, FileId, Node, ReadOptions, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, plain_tag,
-    read_first, write_kyaml,
+    Dialect, Entry, FileId, Node, Place, ReadOptions, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode,
+    plain_tag, read_first, write_kyaml,
 };
 use std::collections::HashMap;
 
 /// Integers of up to so many digits are exact in floating point.
 const EXACT_DIGITS: usize = 15;
 
-/// Whether the conversion through text is certain to change nothing: there is no `$` in it, numbers are small integers,
+/// Whether the conversion through text is certain to change nothing: it has no `$`, numbers are small integers,
 /// texts are one line of ASCII.
 pub(crate) fn is_unchanged(node: &Node) -> bool {
     match &node.value {
@@ -61,7 +61,7 @@ pub(crate) fn reread(mut read: Node, original: &Node) -> Result<Node, Substitute
 }
 
 fn check_root(read: &Node) -> Result<(), SubstituteError> {
-    let found = match &read.value {
+    let kind = match &read.value {
         Value::Mapping(_) => return Ok(()),
         Value::Sequence(_) => "array",
         Value::Scalar(scalar) => match number(scalar)? {
@@ -71,7 +71,7 @@ fn check_root(read: &Node) -> Result<(), SubstituteError> {
             None => "string",
         },
     };
-    Err(SubstituteError::NoObject(found))
+    Err(SubstituteError::NoObject(kind))
 }
 
 /// Converts numbers to those of Go's maps, and texts to those that yaml.v3 writes and reads.
@@ -111,22 +111,21 @@ fn through_kyaml(node: &Node) -> Result<Node, SubstituteError> {
 }
 
 fn put_places(node: &mut Node, original: Option<&Node>) {
-    node.place = original.map(|original| original.place).unwrap_or_default();
+    node.place = original.map_or(Place::NONE, |original| original.place);
     match &mut node.value {
         Value::Scalar(_) => {}
         Value::Sequence(sequence) => {
-            let before = original.and_then(Node::as_items).unwrap_or_default();
+            let before = original.map_or(&[][..], Node::items);
             for (at, item) in sequence.items.iter_mut().enumerate() {
                 put_places(item, before.get(at));
             }
         }
         Value::Mapping(mapping) => {
-            let before = original.and_then(Node::as_mapping);
-            let before = before.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-            let before: HashMap<&str, &Entry> = before.iter().map(|entry| (entry.key.text.as_str(), entry)).collect();
+            let before = original.into_iter().flat_map(Node::entries);
+            let before: HashMap<&str, &Entry> = before.map(|entry| (entry.key.text.as_str(), entry)).collect();
             for entry in &mut mapping.entries {
                 let old = before.get(entry.key.text.as_str());
-                entry.place = old.map(|old| old.place).unwrap_or_default();
+                entry.place = old.map_or(Place::NONE, |old| old.place);
                 put_places(&mut entry.value, old.map(|old| &old.value));
             }
         }

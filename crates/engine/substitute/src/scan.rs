@@ -4,17 +4,15 @@
 //! as the last character read is wide, even if that was only peeked at.
 
 use bumpwright_gostd::first_rune;
+use bumpwright_text::Parts;
 use std::borrow::Cow;
 
-/// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     Illegal,
     End,
     Text,
-    /// `${`
     Open,
-    /// `}`
     Close,
 }
 
@@ -103,7 +101,7 @@ impl<'t> Scanner<'t> {
 
     /// The text of the last token.
     pub(crate) fn token(&mut self) -> Cow<'t, [u8]> {
-        let rest = self.text.get(self.rest..self.at).unwrap_or_default();
+        let rest = self.text.part(self.rest..self.at);
         if self.before.is_empty() {
             return Cow::Borrowed(rest);
         }
@@ -113,7 +111,7 @@ impl<'t> Scanner<'t> {
 
     /// The text of a token without escapes that is a name.
     pub(crate) fn name(&self) -> &'t str {
-        let name = self.text.get(self.rest..self.at).unwrap_or_default();
+        let name = self.text.part(self.rest..self.at);
         std::str::from_utf8(name).unwrap_or_default()
     }
 

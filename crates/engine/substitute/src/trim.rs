@@ -6,6 +6,7 @@ use super::budget::{Budget, EvalError};
 use super::eval::Value;
 use super::glob::{GlobMatch, matches};
 use bumpwright_gostd::{append_char, runes};
+use bumpwright_text::Parts;
 
 /// Removes a matching prefix; a bad pattern leaves the value unchanged.
 pub(crate) fn trim_prefix<'v>(
@@ -15,7 +16,7 @@ pub(crate) fn trim_prefix<'v>(
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     let length = matched(value, pattern, longest, budget)?;
-    Ok(Cow::Borrowed(value.get(length..).unwrap_or_default()))
+    Ok(Cow::Borrowed(value.tail(length)))
 }
 
 /// Removes a matching suffix. As in envsubst, value and pattern are reversed, and so are ranges and
@@ -29,7 +30,7 @@ pub(crate) fn trim_suffix<'v>(
     budget.reserve(value.len().saturating_mul(6))?;
     let value = reverse(value);
     let length = matched(&value, &reverse(pattern), longest, budget)?;
-    Ok(Cow::Owned(reverse(value.get(length..).unwrap_or_default())))
+    Ok(Cow::Owned(reverse(value.tail(length))))
 }
 
 /// The length of the matching prefix in bytes: none where nothing matches or the pattern is bad.
@@ -64,7 +65,7 @@ fn matches_prefix(
     pattern: &[u8],
     budget: &mut Budget<'_>,
 ) -> Result<GlobMatch, EvalError> {
-    matches(pattern, value.get(..length).unwrap_or_default(), budget)
+    matches(pattern, value.part(..length), budget)
 }
 
 fn reverse(text: &[u8]) -> Vec<u8> {

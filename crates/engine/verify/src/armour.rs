@@ -6,6 +6,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use bumpwright_text::Parts;
 
 /// Go's `base64.StdEncoding`: padded, and stray bits after the last byte are ignored.
 pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -22,9 +23,7 @@ pub enum SignatureKind {
     Ssh,
     /// `-----BEGIN SIGNED MESSAGE-----`: S/MIME, which is not supported.
     X509,
-    /// No signature.
     Empty,
-    /// Anything else.
     Unknown,
 }
 
@@ -60,7 +59,6 @@ impl fmt::Display for SignatureKind {
     }
 }
 
-/// Trims white space.
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     let white = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
     let start = text.iter().position(|byte| !white(byte)).unwrap_or(text.len());
@@ -68,7 +66,7 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
         .iter()
         .rposition(|byte| !white(byte))
         .map_or(start, |last| last + 1);
-    text.get(start..end).unwrap_or_default()
+    text.part(start..end)
 }
 
 /// A block of OpenPGP's armour.

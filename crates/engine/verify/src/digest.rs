@@ -5,7 +5,6 @@ use sha1::Sha1;
 use sha2::{Digest as _, Sha224, Sha256, Sha384, Sha512};
 use sha3::{Sha3_256, Sha3_512};
 
-/// A hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hash {
     Sha1,

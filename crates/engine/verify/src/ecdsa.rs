@@ -17,7 +17,6 @@ use p521::NistP521;
 use crate::brainpool512::BrainpoolP512r1;
 use crate::numbers::widened;
 
-/// A curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Curve {
     P256,

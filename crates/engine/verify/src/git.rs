@@ -137,7 +137,6 @@ pub enum GitMode {
     Head,
     /// The tag that refers to it.
     Tag,
-    /// Both.
     TagAndHead,
 }
 
@@ -185,7 +184,6 @@ pub enum ReferencingTag<'a> {
         /// Its name without `refs/tags/`.
         name: &'a str,
     },
-    /// A tag object.
     Annotated {
         /// The object id in hexadecimal digits.
         id: &'a str,
@@ -225,11 +223,7 @@ pub enum GitVerifyError {
     },
     /// The commit's signature was not accepted.
     #[error("signature verification of commit '{commit}' failed: {error}")]
-    Commit {
-        /// The commit id.
-        commit: String,
-        error: ObjectError,
-    },
+    Commit { commit: String, error: ObjectError },
 }
 
 impl GitVerifyError {

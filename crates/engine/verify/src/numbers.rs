@@ -1,9 +1,11 @@
 //! Numbers of keys and signatures: big-endian bytes, with or without leading zeros.
 
+use bumpwright_text::Parts;
+
 /// A number without leading zeros.
 pub(crate) fn plain(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
-    number.get(zeros..).unwrap_or_default()
+    number.part(zeros..)
 }
 
 /// A number as `length` bytes; `None` when it has more.

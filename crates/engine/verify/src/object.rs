@@ -1,6 +1,8 @@
 //! Splits a raw commit or tag into payload and signature, as git and go-git do (v5.19.1, `object/signature.go`,
 //! `commit_scanner.go`, `tag_scanner.go`).
 
+use bumpwright_text::{Cuts, Parts};
+
 /// The object format of a repository, which decides which header of a commit has the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectFormat {
@@ -57,7 +59,7 @@ pub fn tag(raw: &[u8]) -> SignedObject {
             let (signed, _) = raw.split_at_checked(header.len() + at).unwrap_or((raw, &[]));
             SignedObject {
                 payload: without_signatures(signed),
-                signature: body.get(at..).unwrap_or_default().to_vec(),
+                signature: body.part(at..).to_vec(),
             }
         }
         None => SignedObject {
@@ -71,8 +73,8 @@ pub fn tag(raw: &[u8]) -> SignedObject {
 #[must_use]
 pub fn header(raw: &[u8], name: &str) -> Option<String> {
     let (header, _) = header_and_body(raw);
-    let found = lines(header).find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b" "));
-    found.map(|value| String::from_utf8_lossy(value.trim_ascii_end()).into_owned())
+    let header_value = lines(header).find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b" "));
+    header_value.map(|value| String::from_utf8_lossy(value.trim_ascii_end()).into_owned())
 }
 
 /// The headers with the empty line that ends them, and the rest.
@@ -103,10 +105,10 @@ fn header_value(header: &[u8], name: &[u8]) -> Vec<u8> {
             continue;
         }
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let mut parts = line.splitn(2, |byte| *byte == b' ');
-        inside = parts.next() == Some(name);
+        let found = line.before(b' ');
+        inside = found == name;
         if inside {
-            value.extend_from_slice(parts.next().unwrap_or_default());
+            value.extend_from_slice(line.tail(found.len() + 1));
             value.push(b'\n');
         }
     }
@@ -116,7 +118,7 @@ fn header_value(header: &[u8], name: &[u8]) -> Vec<u8> {
 /// The bytes without the signature headers of both object formats.
 fn without_signatures(raw: &[u8]) -> Vec<u8> {
     let (header, body) = header_and_body(raw);
-    let mut kept = Vec::with_capacity(raw.len());
+    let mut signed = Vec::with_capacity(raw.len());
     let mut skipping = false;
     for line in lines(header) {
         skipping = match line.first() {
@@ -124,11 +126,11 @@ fn without_signatures(raw: &[u8]) -> Vec<u8> {
             _ => line.starts_with(b"gpgsig ") || line.starts_with(b"gpgsig-sha256 "),
         };
         if !skipping {
-            kept.extend_from_slice(line);
+            signed.extend_from_slice(line);
         }
     }
-    kept.extend_from_slice(body);
-    kept
+    signed.extend_from_slice(body);
+    signed
 }
 
 fn last_armour(text: &[u8]) -> Option<usize> {

@@ -14,7 +14,7 @@ const MIN_BITS: u32 = 1024;
 /// Go's exponents are below 2³¹; the crate accepts longer ones.
 const MAX_EXPONENT: u64 = (1 << 31) - 1;
 
-/// Whether this key made a signature over a digest. A signature shorter than the modulus lacks leading zeros, as
+/// Whether this key made a signature over a digest. A signature shorter than the modulus is without leading zeros, as
 /// OpenPGP and SSH permit.
 pub(crate) fn verify(modulus: &[u8], exponent: &[u8], hash: Hash, digest: &[u8], signature: &[u8]) -> bool {
     let verified = || {

@@ -22,17 +22,22 @@ pub fn answer(events: &[Event], selected: usize) -> String {
     }
 }
 
+/// An event has at least one address or name; its others are the same repository.
+fn first(all: &[impl ToString]) -> String {
+    all.first().map_or_else(String::new, ToString::to_string)
+}
+
 fn describe(event: &Event) -> String {
     match event {
         Event::Push(Push {
             addresses, reference, ..
         }) => {
-            let address = addresses.first().map(ToString::to_string).unwrap_or_default();
+            let address = first(addresses);
             let reference = reference.as_deref().unwrap_or("any reference");
             format!("push to {} of {}", shown(reference, 100), shown(&address, 100))
         }
         Event::Image(Image { names, tag, .. }) => {
-            let name = names.first().map(ToString::to_string).unwrap_or_default();
+            let name = first(names);
             let tag = tag.as_deref().unwrap_or("any");
             format!("push of tag {} of {}", shown(tag, 100), shown(&name, 100))
         }

@@ -43,15 +43,15 @@ pub struct Image {
 impl Push {
     /// A push to the repository at these addresses; invalid ones are dropped.
     pub(crate) fn new<'a>(addresses: impl IntoIterator<Item = &'a str>, reference: Option<String>) -> Self {
-        let mut known: Vec<Address> = Vec::new();
+        let mut distinct: Vec<Address> = Vec::new();
         for address in addresses.into_iter().filter_map(Address::parse) {
-            if !known.contains(&address) {
-                known.push(address);
+            if !distinct.contains(&address) {
+                distinct.push(address);
             }
         }
         let reference = reference.filter(|name| !name.is_empty());
         Self {
-            addresses: known,
+            addresses: distinct,
             reference,
             commit: None,
         }

@@ -9,8 +9,9 @@ pub struct GitReference<'a> {
     pub semver: Option<&'a str>,
     /// A full reference name.
     pub name: Option<&'a str>,
-    /// A commit id.
     pub commit: Option<&'a str>,
+    /// Whether its pull requests are reviewed, so that those that are opened or have a new head concern it.
+    pub is_reviewed: bool,
 }
 
 /// `spec.ref` of an `OCIRepository`; an empty text counts as absent.
@@ -32,6 +33,9 @@ impl GitReference<'_> {
     /// As in source-controller, a commit takes precedence over a name, a range, a tag and a branch, in this order. A
     /// commit never changes; for a range every tag counts, even a deleted one.
     pub(crate) fn follows(&self, reference: Option<&str>) -> bool {
+        if self.is_reviewed && reference.is_some_and(is_of_request) {
+            return true;
+        }
         if given(self.commit).is_some() {
             return false;
         }
@@ -62,6 +66,13 @@ impl OciReference<'_> {
         let wanted = given(self.tag).unwrap_or(DEFAULT_TAG);
         given(self.semver).is_some() || tag.is_none_or(|tag| tag == wanted)
     }
+}
+
+/// Whether a reference is one of a pull or merge request, whose events have it.
+fn is_of_request(reference: &str) -> bool {
+    ["refs/pull/", "refs/merge-requests/"]
+        .iter()
+        .any(|prefix| reference.starts_with(prefix))
 }
 
 fn given(text: Option<&str>) -> Option<&str> {

@@ -23,7 +23,6 @@ pub(crate) enum Claim<'a> {
         token: Option<&'a str>,
         signed: Option<Signed<'a>>,
     },
-    /// The token itself.
     Token(&'a str),
     /// The digest of the token with the Secret's name and namespace.
     Digest(&'a str),
@@ -115,8 +114,8 @@ impl Signed<'_> {
         let parts = [self.id.as_bytes(), b".", self.timestamp.as_bytes(), b".", body];
         let of_first_version = self.signatures.split(' ').filter_map(|text| text.strip_prefix("v1,"));
         of_first_version.take(4).fold(false, |proved, text| {
-            let signature = STANDARD.decode(text).unwrap_or_default();
-            proved | Algorithm::Sha256.verifies(key, &parts, &signature)
+            let verifies = |signature: Vec<u8>| Algorithm::Sha256.verifies(key, &parts, &signature);
+            proved | STANDARD.decode(text).is_ok_and(verifies)
         })
     }
 }
@@ -216,10 +215,10 @@ fn prefixed<'a>(
     wanted: &'static str,
     kinds: &[(&str, Algorithm)],
 ) -> Result<Claim<'a>, Rejection> {
-    let mut known = kinds
+    let mut algorithms = kinds
         .iter()
         .filter_map(|(prefix, kind)| Some((kind, value.strip_prefix(prefix)?)));
-    let (algorithm, digits) = known.next().ok_or(Rejection::Algorithm { provider, wanted })?;
+    let (algorithm, digits) = algorithms.next().ok_or(Rejection::Algorithm { provider, wanted })?;
     Ok(Claim::Signature(*algorithm, hex(provider, digits)?))
 }
 

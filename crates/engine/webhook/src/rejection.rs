@@ -52,7 +52,6 @@ pub enum Rejection {
     Algorithm {
         /// The provider in the path.
         provider: Provider,
-        /// The supported algorithms.
         wanted: &'static str,
     },
     /// A relevant header occurs more than once.
@@ -78,7 +77,6 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {

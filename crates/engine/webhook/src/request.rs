@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Rejection;
+use bumpwright_text::Cuts;
 
 /// A request with its whole body.
 #[derive(Clone, Copy)]
@@ -43,12 +44,7 @@ impl<'a> Request<'a> {
     /// [`Rejection::MediaType`] for anything but JSON and forms, and for a form without that field.
     pub(crate) fn json(&self) -> Result<Cow<'a, [u8]>, Rejection> {
         let media_type = self.header("Content-Type")?.unwrap_or("application/json");
-        let media_type = media_type
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
+        let media_type = media_type.before(';').trim().to_ascii_lowercase();
         if media_type == "application/json" || media_type.ends_with("+json") {
             return Ok(Cow::Borrowed(self.body));
         }

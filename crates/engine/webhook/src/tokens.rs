@@ -81,7 +81,6 @@ impl Tokens {
         (tokens, invalid)
     }
 
-    /// Whether there are no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.of.is_empty()

@@ -151,6 +151,11 @@ fn references_decide() {
         semver: Some(""),
         tag: Some(""),
         branch: Some(""),
+        is_reviewed: false,
+    };
+    let reviewed = GitReference {
+        is_reviewed: true,
+        ..branch
     };
     for (reference, followed, expected) in [
         (Some("refs/heads/master"), none, true),
@@ -173,6 +178,11 @@ fn references_decide() {
         (None, commit, false),
         (None, range, true),
         (None, branch, true),
+        (Some("refs/heads/main"), reviewed, true),
+        (Some("refs/heads/change"), reviewed, false),
+        (Some("refs/pull/420/head"), reviewed, true),
+        (Some("refs/merge-requests/420/head"), reviewed, true),
+        (Some("refs/pull/420/head"), branch, false),
     ] {
         let event = push("https://git.example.com/o/r", reference);
         assert_eq!(

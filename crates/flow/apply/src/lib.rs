@@ -2,7 +2,8 @@
 //! inventory (Kustomization v1 and v1beta1; fluxcd/pkg `ssa`).
 //!
 //! ```text
-//! objects ─▶ item (labels, normalize) ─▶ stages: recall (memory) ─▶ look (dry run, drift) ─▶ inventory ─▶ write ─▶ readiness
+//! objects ─▶ item (labels, normalize)
+//!         ─▶ stages: recall (memory) ─▶ look (dry run, drift) ─▶ inventory ─▶ write ─▶ readiness
 //! ```
 //!
 //! No object of a stage is written before the server has accepted all of them. A reconciliation without changes costs

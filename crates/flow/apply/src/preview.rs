@@ -245,11 +245,11 @@ async fn attempted(
         existing: None,
         yields: None,
     };
-    let found = fields(looker, item, resource, &plan).await?;
-    if found.is_empty() {
+    let changed = fields(looker, item, resource, &plan).await?;
+    if changed.is_empty() {
         return Ok((change(Action::Unchanged), Vec::new()));
     }
-    let differences = vec![one(&plan.change.id, compare::Change::Changed(found))];
+    let differences = vec![one(&plan.change.id, compare::Change::Changed(changed))];
     Ok((plan.change, differences))
 }
 
@@ -260,17 +260,17 @@ async fn fields(
     resource: &Resource,
     plan: &Plan,
 ) -> Result<Vec<Field>, ClusterError> {
-    let mut found = Vec::new();
+    let mut fields = Vec::new();
     match looker.cluster.fetch(resource, &item.id.name).await {
         Ok(existing) => {
             let dry_run = looker.dry_run(item, resource).await?;
             let paths = looker.rules.paths(&dry_run);
             let (old, new) = (compared(&existing, &paths), compared(&dry_run, &paths));
             let is_secret = plan.change.id.kind == "Secret" && plan.change.id.group.is_empty();
-            found = compare::json_fields(&old, &new, is_secret);
+            fields = compare::json_fields(&old, &new, is_secret);
             let id = &item.id;
             let named = (id.group.as_str(), id.kind.as_str(), id.name.name.as_str());
-            looker.settings.mask.hide_fields(named, &mut found);
+            looker.settings.mask.hide_fields(named, &mut fields);
         }
         // The account may write but not read it: only the write itself can be reported.
         Err(error) if error.reason() == "Forbidden" || error.is_not_found() => {}
@@ -278,13 +278,13 @@ async fn fields(
     }
     if !plan.cleanup.is_empty() {
         // Leftovers of replaced managers can only be compared once they are removed.
-        found.push(Field {
+        fields.push(Field {
             path: "metadata.managedFields".to_owned(),
             old: None,
             new: None,
         });
     }
-    Ok(found)
+    Ok(fields)
 }
 
 /// The compared parts of an object: everything but its status and metadata other than labels and annotations.
@@ -295,10 +295,10 @@ fn compared(object: &Value, paths: &[&str]) -> Value {
     };
     fields.remove("status");
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        let kept = ["labels", "annotations"].into_iter();
-        let kept = kept.filter_map(|name| Some((name.to_owned(), metadata.remove(name)?)));
-        let kept: Map<String, Value> = kept.collect();
-        *metadata = kept;
+        let compared = ["labels", "annotations"].into_iter();
+        let compared = compared.filter_map(|name| Some((name.to_owned(), metadata.remove(name)?)));
+        let compared: Map<String, Value> = compared.collect();
+        *metadata = compared;
     }
     object
 }

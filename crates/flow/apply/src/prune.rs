@@ -1,4 +1,4 @@
-//! Deletion of objects that are no longer part of a Kustomization (fluxcd/pkg `ssa`, *manager_delete*; K-020 to K-031).
+//! Deletion of objects that were removed from a Kustomization (fluxcd/pkg `ssa`, *manager_delete*; K-020 to K-031).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use super::object::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is
 use super::object::order;
 use super::settings::Settings;
 use bumpwright_api::ObjectId;
+use bumpwright_json::Texts as _;
 use bumpwright_kube::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 
 /// Deletes objects in reverse apply order. Objects that ask to be kept, and those of other owners, are skipped; missing
@@ -81,9 +82,8 @@ async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result
     if is_kept(&object, settings) {
         return Ok(Action::Skipped);
     }
-    let uid = object.pointer("/metadata/uid").and_then(serde_json::Value::as_str);
     let how = Deletion {
-        uid: uid.unwrap_or_default().to_owned(),
+        uid: object.text_at("/metadata/uid").to_owned(),
     };
     match cluster.delete_object(&resource, &entry.id.name, &how).await {
         Err(error) if !error.is_not_found() => Err(failed("delete")(error)),
@@ -101,8 +101,8 @@ fn is_kept(object: &serde_json::Value, settings: &Settings) -> bool {
 
 /// Returns whether [`prune`] would delete an existing object.
 pub(super) async fn would_delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<bool, ClusterError> {
-    let found = look(cluster, entry).await?;
-    Ok(found.is_some_and(|(_, object)| !is_kept(&object, settings)))
+    let existing = look(cluster, entry).await?;
+    Ok(existing.is_some_and(|(_, object)| !is_kept(&object, settings)))
 }
 
 /// The server's object; None when it does not exist.
@@ -112,7 +112,7 @@ async fn look(
 ) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
     let gvk = at(&entry.id, &entry.version);
     match look_once(cluster, entry, &gvk).await {
-        // Its version is no longer served; the object may exist at another one.
+        // Its version was removed from the server; the object may exist at another one.
         Err(error) if error.is_unserved() => {
             cluster.forget_kind(&gvk);
             look_once(cluster, entry, &gvk).await

@@ -29,7 +29,7 @@ pub trait InventoryStore: Send + Sync {
     fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
-/// A successful apply.
+/// The result of a successful apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// The action on each object, in the order of the inventory.

@@ -19,6 +19,7 @@ use super::run::InventoryStore;
 use super::write::Replaced;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{ClusterError, GroupVersionKind, Resource};
+use bumpwright_text::Parts;
 
 /// The progress of an apply.
 pub(super) struct Progress<'a> {
@@ -210,7 +211,7 @@ impl Progress<'_> {
 
     /// Waits until the objects are ready for dependents, except for those known to be.
     async fn wait(&mut self, written: Vec<(ObjectId, Arc<Resource>)>, from: usize) -> Result<(), ApplyError> {
-        let changes = self.done.changes.get(from..).unwrap_or_default();
+        let changes = self.done.changes.tail(from);
         let open: Vec<_> = written
             .iter()
             .zip(changes)
@@ -271,7 +272,6 @@ enum Seen {
     Version(Version),
     /// The remembered one.
     Same,
-    /// Unknown.
     Nothing,
 }
 

@@ -16,10 +16,10 @@ use super::sizes::Sizes;
 use super::tree::Place;
 use super::values::{FilesOf, ValuesFiles};
 
-/// Why there is no chart. The variants are source-controller's reasons.
+/// Why a chart cannot be built. The variants are source-controller's reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// Nothing is a chart there, or the reference is none.
+    /// The place has no chart, or the reference is invalid.
     #[error("invalid chart reference: {0}")]
     Reference(String),
     /// It cannot be fetched.
@@ -37,7 +37,6 @@ pub enum BuildError {
     /// It cannot be read or written.
     #[error("chart package error: {0}")]
     Package(String),
-    /// No signature counts.
     #[error("chart verification error: {0}")]
     Verification(String),
 }
@@ -45,7 +44,6 @@ pub enum BuildError {
 /// What becomes other than in the chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Other values.
     pub values: ValuesFiles,
     /// The build in its version; empty for none.
     pub build: String,
@@ -74,7 +72,6 @@ pub struct Built {
 pub enum Content {
     /// Those of an archive.
     Archive(Vec<u8>),
-    /// What is packaged.
     Chart(Box<Chart>),
 }
 
@@ -196,7 +193,7 @@ impl<'a> Local<'a> {
         let files = FilesOf::Source(self.place.tree());
         let chart = self.place.chart(Some(held));
         let merged = if changes.values.count() {
-            // Files are looked at before the chart, as in Flux.
+            // Files are checked before the chart, as in Flux.
 
             let nothing = Chart::default();
             let merged = changes.values.merged(chart.as_ref().unwrap_or(&nothing), files);

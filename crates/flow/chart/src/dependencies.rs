@@ -88,15 +88,15 @@ pub enum LocalDependencyError {
         #[source]
         problem: Box<PlaceError>,
     },
-    /// The version of the chart that is there is not one.
+    /// The existing chart's version is not a version.
     #[error(transparent)]
     Version(#[from] VersionError),
-    /// The version of the chart that is there is not in the range.
+    /// The existing chart's version is not in the range.
     #[error("can't get a valid version for constraint '{0}'")]
     NotInRange(String),
 }
 
-/// Why the address of a repository is none that charts are fetched from.
+/// Why charts cannot be fetched from the address of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RepositoryUrlError {
     /// It is not a URL.
@@ -126,7 +126,7 @@ pub fn complete<R: Remotes>(
     }
     let mut bytes = 0;
     for wanted in &missing {
-        let mut found = if is_local(wanted) {
+        let mut subchart = if is_local(wanted) {
             local(wanted, place, held.as_deref_mut()).map_err(|problem| DependencyError::Local {
                 name: name(wanted).to_owned(),
                 problem: Box::new(problem),
@@ -134,14 +134,14 @@ pub fn complete<R: Remotes>(
         } else {
             remote(wanted, remotes, held.as_deref_mut())?
         };
-        bytes += found.bytes();
+        bytes += subchart.bytes();
         if bytes > MAX_CHART_BYTES {
             return Err(DependencyError::Size);
         }
         if !wanted.alias.is_empty() {
-            found.metadata.name.clone_from(&wanted.alias);
+            subchart.metadata.name.clone_from(&wanted.alias);
         }
-        chart.dependencies.push(found);
+        chart.dependencies.push(subchart);
     }
     Ok(missing.len())
 }
@@ -186,8 +186,8 @@ fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) 
         }
         None => path::join(place.path(), &format!("charts/{}", wanted.name)),
     };
-    let there = place.beside(&at);
-    if !there.exists() {
+    let location = place.beside(&at);
+    if !location.exists() {
         let reference = reference.clone();
         return Err(LocalDependencyError::Missing { at, reference });
     }
@@ -195,7 +195,7 @@ fn local(wanted: &Dependency, place: Place<'_>, held: Option<&mut Reservation>) 
         version: version.clone(),
         problem,
     })?;
-    let chart = there.chart(held).map_err(|problem| LocalDependencyError::Chart {
+    let chart = location.chart(held).map_err(|problem| LocalDependencyError::Chart {
         at: at.clone(),
         reference: reference.clone(),
         problem: Box::new(problem),
@@ -227,7 +227,7 @@ fn remote<R: Remotes>(
 /// (source-controller v1.9, `NormalizeURL`, `ValidateDepURL`).
 ///
 /// # Errors
-/// It is none that charts are fetched from.
+/// Charts cannot be fetched from this address.
 pub fn normalized(repository: &str) -> Result<String, RepositoryUrlError> {
     gostd::Url::parse(repository.as_bytes())?;
     let trimmed = repository.trim_end_matches('/');

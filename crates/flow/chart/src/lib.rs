@@ -4,7 +4,7 @@
 //! folder or archive of this machine ─▶ local       ─┐
 //! oci://registry/repository         ─▶ registry    ─┼▶ files or the bytes of an archive ─▶ bumpwright_helm::Chart
 //! https://repository, index.yaml    ─▶ repository  ─┘                                                │
-//! files of a source                 ─▶ tree ────────▶ dependencies, values (valuesFiles) ─▶ build ◀──┘ ─▶ the archive of a HelmChart
+//! files of a source                 ─▶ tree ────────▶ dependencies, values (valuesFiles) ─▶ build ◀──┘ ─▶ archive
 //! ```
 //!
 //! Answers of servers are bounded while they are read, on the account of the job. Nothing is cached here.
@@ -26,7 +26,7 @@ mod values;
 pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote, not_pulled};
 pub use dependencies::{DependencyError, LocalDependencyError, Remotes, RepositoryUrlError, complete, normalized};
 pub use local::{LocalError, go_error, read_chart};
-pub use registry::{OciChart, OciVersionError, Pull, layer_within, oci_version, pulled};
+pub use registry::{OciChart, OciVersionError, Pull, PulledChart, layer_within, oci_version, pulled};
 pub use repository::{Located, NotAUrl, PullError, Repository};
 pub use sizes::Sizes;
 pub use tree::{Place, PlaceError};

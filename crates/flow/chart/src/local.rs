@@ -8,7 +8,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// Why there is no chart at a path of this machine, in Helm's words.
+/// Why a path of this machine cannot be read as a chart, in Helm's words.
 #[derive(Debug, Error)]
 pub enum LocalError {
     /// A system call failed.

@@ -8,6 +8,7 @@ use bumpwright_policy::Reference;
 use bumpwright_registry::{Layer, Login, Registry, RegistryError};
 use bumpwright_semver::{Constraint, ConstraintError, Version};
 use bumpwright_source::{CHART_LAYER, OciPick, OciRemote, OciUrlError, oci_repository};
+use bumpwright_text::Cuts;
 use std::{io::Read as _, sync::Arc};
 
 /// The media types of a chart's layer, the newer one first.
@@ -24,11 +25,19 @@ pub struct OciChart {
 /// How a registry is reached.
 #[derive(Clone, Debug)]
 pub struct Pull {
-    /// The client.
     pub registry: Arc<Registry>,
     pub login: Login,
     /// When the last byte must be there.
     pub deadline: Deadline,
+}
+
+/// A chart of a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PulledChart {
+    /// The version that its tag has; none where a digest was asked for.
+    pub version: Option<String>,
+    /// The bytes of its archive.
+    pub archive: Vec<u8>,
 }
 
 impl OciChart {
@@ -53,11 +62,11 @@ impl OciChart {
         &self.repository
     }
 
-    /// The archive of a version, or of the newest one in a range; empty for the newest one that is not a prerelease.
+    /// The chart of a version, or of the newest one in a range; empty for the newest one that is not a prerelease.
     ///
     /// # Errors
     /// In words for the user; [`PullError::Missing`] where the registry does not have it.
-    pub fn pull(&self, version: &str, from: Pull) -> Result<Vec<u8>, PullError> {
+    pub fn pull(&self, version: &str, from: Pull) -> Result<PulledChart, PullError> {
         let remote = OciRemote {
             registry: from.registry,
             login: from.login,
@@ -66,9 +75,13 @@ impl OciChart {
         };
         let chosen = self.chosen(version, &remote)?;
         let revision = remote.revision(&chosen)?;
-        let digest = revision.rsplit('@').next().unwrap_or_default();
+        let digest = revision.behind_last('@');
         let held = &mut Job::account().nothing();
-        pulled(&remote, &chosen, digest, MAX_CHART_BYTES, held)
+        Ok(PulledChart {
+            archive: pulled(&remote, &chosen, digest, MAX_CHART_BYTES, held)?,
+            // A tag has no `+` (Helm, *OCI registries*).
+            version: chosen.strip_prefix(':').map(|tag| tag.replace('_', "+")),
+        })
     }
 
     /// `:TAG` or `@DIGEST`.

@@ -32,7 +32,7 @@ pub struct Located {
     pub digest: String,
 }
 
-/// Why there is no chart.
+/// Why a chart cannot be pulled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
     /// The repository gives no index, or no archive: it may another time.
@@ -87,11 +87,11 @@ impl Repository {
             "" => format!("chart {name:?}"),
             version => format!("chart {name:?} version {version:?}"),
         };
-        let found = index.newest(name, version);
-        let found = found.map_err(|error| PullError::Missing(error.to_string()))?;
+        let entry = index.newest(name, version);
+        let entry = entry.map_err(|error| PullError::Missing(error.to_string()))?;
         let missing = |what: String| PullError::Missing(format!("{described} {what}"));
-        let found = found.ok_or_else(|| missing(format!("not found in {} repository", shown(&self.url))))?;
-        let located = self.located(found);
+        let entry = entry.ok_or_else(|| missing(format!("not found in {} repository", shown(&self.url))))?;
+        let located = self.located(entry);
         let located = located.map_err(|error| PullError::Missing(error.to_string()))?;
         located.ok_or_else(|| missing("has no downloadable URLs".to_owned()))
     }
@@ -161,15 +161,15 @@ impl Repository {
             Fault::Other(error) => PullError::Unreachable(error),
         })?;
         let wanted = located.digest.trim_start_matches("sha256:");
-        let found: String = Sha256::digest(&*archive)
+        let digest: String = Sha256::digest(&*archive)
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        if wanted.is_empty() || wanted.eq_ignore_ascii_case(&found) {
+        if wanted.is_empty() || wanted.eq_ignore_ascii_case(&digest) {
             Ok(archive)
         } else {
             Err(PullError::Missing(format!(
-                "{} is not the archive that the index names: its SHA-256 is {found}, the index has {wanted}",
+                "{} is not the archive that the index names: its SHA-256 is {digest}, the index has {wanted}",
                 shown(&located.url)
             )))
         }

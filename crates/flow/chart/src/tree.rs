@@ -10,10 +10,9 @@ use bumpwright_helm::{
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use thiserror::Error;
 
-/// Why there is no chart at a place.
+/// Why a place cannot be read as a chart.
 #[derive(Debug, Error)]
 pub enum PlaceError {
-    /// Nothing is there.
     #[error("stat {0}: no such file or directory")]
     Missing(String),
     /// The files cannot be read.
@@ -63,7 +62,6 @@ pub struct Place<'a> {
     sizes: Sizes,
 }
 
-/// What there is.
 enum Found {
     Folder { root: String },
     Archive,
@@ -105,13 +103,12 @@ impl<'a> Place<'a> {
         self.tree
     }
 
-    /// Its path.
     #[must_use]
     pub fn path(&self) -> &'a str {
         self.path
     }
 
-    /// Whether something is there.
+    /// Whether the path exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.tree.canonical(self.path).is_ok()
@@ -171,8 +168,8 @@ impl<'a> Place<'a> {
         let metadata = Metadata::of_folder(&self.inside(&root), &|_| String::new());
         let own = metadata.ok().and_then(|metadata| metadata.dependencies);
         let locked = Lock::of_folder(&self.inside(&root)).and_then(|lock| lock.dependencies);
-        let all = own.into_iter().chain(locked).flatten().flatten();
-        all.map(|one| one.repository).collect()
+        let dependencies = own.into_iter().chain(locked).flatten().flatten();
+        dependencies.map(|one| one.repository).collect()
     }
 
     fn found(&self) -> Result<Found, PlaceError> {

@@ -84,11 +84,11 @@ impl ValuesFiles {
         }
         let (mut merged, mut used) = (Values::new(), Vec::new());
         for name in &self.names {
-            let found = match files {
+            let values_file = match files {
                 FilesOf::Source(tree) => of_source(name, tree)?,
                 FilesOf::Chart => of_chart(name, chart)?,
             };
-            match found {
+            match values_file {
                 Some(values) => {
                     merge_tables(&mut merged, values);
                     used.push(name.clone());
@@ -120,8 +120,8 @@ fn of_chart(name: &str, chart: &Chart) -> Result<Option<Values>, ValuesFilesErro
     if cleaned == "values.yaml" {
         return Ok(Some(chart.values.clone()));
     }
-    let found = chart.files.iter().find(|file| file.name == cleaned);
-    found.map(|file| read(name, &file.data)).transpose()
+    let named = chart.files.iter().find(|file| file.name == cleaned);
+    named.map(|file| read(name, &file.data)).transpose()
 }
 
 fn read(name: &str, text: &[u8]) -> Result<Values, ValuesFilesError> {

@@ -17,7 +17,6 @@ use bumpwright_secret::Secret;
 /// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// `spec.timeout`
 #[must_use]
 pub fn timeout(bucket: &Bucket) -> Duration {
     bucket.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std())
@@ -68,13 +67,14 @@ impl Given {
             .map_err(|error| failed_to_get("proxy URL", error))?;
         let tls = |reference: Option<&LocalRef>, what: &str| {
             let tls = local.tls_beside_system(reference);
-            tls.map_err(|error| failed_to_get(what, error))
+            let tls = tls.map_err(|error| failed_to_get(what, error))?;
+            Ok::<Tls, ConnectError>(tls.unwrap_or_default())
         };
         let own_tls = tls(spec.cert_secret_ref.as_ref(), "TLS config")?;
         let sts_tls = tls(sts.and_then(|sts| sts.cert_secret_ref.as_ref()), "STS TLS config")?;
         let sts = sts.map(|sts| {
             let peer = Peer {
-                tls: sts_tls.unwrap_or_default(),
+                tls: sts_tls,
                 proxy: proxy.clone(),
                 timeout: timeout(bucket),
                 ..Peer::default()
@@ -84,7 +84,7 @@ impl Given {
         Ok(Self {
             secret,
             proxy,
-            tls: own_tls.unwrap_or_default(),
+            tls: own_tls,
             sts,
         })
     }

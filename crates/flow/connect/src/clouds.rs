@@ -57,8 +57,8 @@ impl Clouds {
     /// The clients for a route.
     #[must_use]
     pub fn by(&self, route: CloudRoute) -> Cloud {
-        let mut known = self.known.lock();
-        if let Some((_, cloud)) = known.iter().find(|(other, _)| *other == route) {
+        let mut clouds = self.known.lock();
+        if let Some((_, cloud)) = clouds.iter().find(|(other, _)| *other == route) {
             return cloud.clone();
         }
         let endpoints = Endpoints {
@@ -66,11 +66,11 @@ impl Clouds {
             ..Endpoints::default()
         };
         let cloud = Cloud::sharing(&self.tokens, Environment::of_process(), endpoints, route.peer.clone());
-        if known.len() >= MOST {
+        if clouds.len() >= MOST {
             // Clients of changed proxies are not used any more.
-            known.clear();
+            clouds.clear();
         }
-        known.push((route, cloud.clone()));
+        clouds.push((route, cloud.clone()));
         cloud
     }
 }

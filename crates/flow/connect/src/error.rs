@@ -17,18 +17,14 @@ pub enum AccessError {
     #[error("secret '{secret}' contains '{present}' but missing '{missing}'")]
     HalfPair {
         secret: ObjectName,
-        /// The key that it has.
         present: &'static str,
-        /// The key that it lacks.
         missing: &'static str,
     },
     /// A name without a password, or the reverse.
     #[error("secret '{secret}': malformed basic auth - has '{present}' but missing '{missing}'")]
     HalfLogin {
         secret: ObjectName,
-        /// The key that it has.
         present: &'static str,
-        /// The key that it lacks.
         missing: &'static str,
     },
     /// All keys of a Secret with certificates are missing.

@@ -1,7 +1,7 @@
 //! The forge of a remote, for pull requests.
 
 use bumpwright_api::{InvalidSecret, ObjectName, Objects};
-use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository};
+use bumpwright_forge::{Forge, ForgeApi, GitAddress, GitLab, Login, Repository};
 use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
@@ -27,6 +27,20 @@ pub enum PullRequestError {
 /// # Errors
 /// [`PullRequestError::LocalPath`]
 pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, PullRequestError> {
+    let peer = peer(&repository, remote)?;
+    Ok(Forge::new(kind, repository, login, peer))
+}
+
+/// The same for a project of GitLab.
+///
+/// # Errors
+/// [`PullRequestError::LocalPath`]
+pub fn gitlab(project: Repository, login: Login, remote: &Remote) -> Result<GitLab, PullRequestError> {
+    let peer = peer(&project, remote)?;
+    Ok(GitLab::new(project, login, peer))
+}
+
+fn peer(repository: &Repository, remote: &Remote) -> Result<Peer, PullRequestError> {
     let own = repository.is_served_by(git_address(remote)?);
     let mut peer = Peer {
         timeout: remote.timeout,
@@ -37,7 +51,7 @@ pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remo
         peer.tls = remote.tls.clone();
         peer.proxy.clone_from(&remote.proxy);
     }
-    Ok(Forge::new(kind, repository, login, peer))
+    Ok(peer)
 }
 
 /// The address of a remote, for finding its forge.
@@ -106,8 +120,8 @@ pub fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
                 return Some(basic(user, password));
             }
             let url = remote.url.web().filter(|_| matches!(remote.auth, Auth::User))?;
-            let found = git::ask_helpers(url, user, Deadline::after(remote.timeout))?;
-            Some(basic(&found.username, &found.password))
+            let credential = git::ask_helpers(url, user, Deadline::after(remote.timeout))?;
+            Some(basic(&credential.username, &credential.password))
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn names_github_app(secret: &Secret) -> bool {
         .any(|key| !matches!(secret.get(key), Ok(None | Some([]))))
 }
 
-/// The GitHub App; none when the Secret lacks both of its ids or its key, which Flux treats as a Secret without one.
+/// The GitHub App; `None` when the Secret has neither id or no key, which Flux treats as a Secret without one.
 ///
 /// # Errors
 /// [`AccessError::Installation`] for no installation or two of them, [`AccessError::GitHubApp`] for invalid settings,

@@ -29,9 +29,9 @@ pub(crate) fn proxy(secret: &Secret) -> Result<Proxy, AccessError> {
     }
     let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
     if !SCHEMES.contains(&scheme) {
-        let known = SCHEMES.join(", ");
+        let schemes = SCHEMES.join(", ");
         return Err(unusable(format!(
-            "proxy URL must use one of the supported schemes ({known}), got '{scheme}'"
+            "proxy URL must use one of the supported schemes ({schemes}), got '{scheme}'"
         )));
     }
     Ok(Proxy {

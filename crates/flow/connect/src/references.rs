@@ -37,7 +37,6 @@ impl References {
         }
     }
 
-    /// Adds Secrets.
     #[must_use]
     pub fn with_secrets(mut self, others: impl IntoIterator<Item = ObjectName>) -> Self {
         self.secrets.extend(others);
@@ -68,7 +67,6 @@ impl<'a> LocalObjects<'a> {
         ObjectName::new(self.namespace, name)
     }
 
-    /// A required Secret.
     pub(crate) fn secret(&self, reference: &LocalRef) -> Result<&'a Secret, AccessError> {
         let name = self.name(&reference.name);
         self.objects.secret(&name).ok_or(AccessError::NotFound(name))

@@ -16,42 +16,25 @@ pub enum SigningKeyError {
     NotFound(String),
     /// The entry with the key is missing.
     #[error("signing key secret '{secret}' does not contain {} '{key}' key", article(key))]
-    NoKey {
-        /// The Secret's name.
-        secret: String,
-        key: &'static str,
-    },
+    NoKey { secret: String, key: &'static str },
     /// The key needs a passphrase, which is missing.
     #[error("can not use passphrase protected signing key without '{key}' field present in secret {secret}")]
-    NoPassphrase {
-        /// The Secret's name.
-        secret: String,
-        key: &'static str,
-    },
+    NoPassphrase { secret: String, key: &'static str },
     /// The passphrase does not unlock the OpenPGP key.
     #[error(
         "could not decrypt private key of the signing key present in secret {secret}: openpgp: invalid data: private key checksum failure; {reason}"
     )]
     WrongPassphrase {
-        /// The Secret's name.
         secret: String,
         /// The cause in our words.
         reason: SigningError,
     },
     /// The OpenPGP key is not valid.
     #[error("could not read signing key from secret '{secret}': {}{reason}", go_openpgp(reason))]
-    OpenPgp {
-        /// The Secret's name.
-        secret: String,
-        reason: SigningError,
-    },
+    OpenPgp { secret: String, reason: SigningError },
     /// The SSH key is not valid.
     #[error("could not parse SSH signing key from secret '{secret}': {}{reason}", go_ssh(reason))]
-    Ssh {
-        /// The Secret's name.
-        secret: String,
-        reason: SigningError,
-    },
+    Ssh { secret: String, reason: SigningError },
     /// A value cannot be decoded.
     #[error(transparent)]
     Invalid(#[from] InvalidSecret),

@@ -139,10 +139,10 @@ impl ConnectionSpec for GitRepository {
 
     /// At GitHub the Secret's App acts.
     fn cloud(&self) -> Option<&str> {
-        cloud(self.spec.provider.as_deref().unwrap_or_default()).filter(|provider| *provider != "github")
+        cloud(&self.spec.provider).filter(|provider| *provider != "github")
     }
 
     fn service_account(&self) -> &str {
-        self.spec.service_account_name.as_deref().unwrap_or_default()
+        &self.spec.service_account_name
     }
 }

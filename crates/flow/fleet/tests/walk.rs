@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::diff::{self, ObjectChange};
-use bumpwright_fleet::{Changed, Fleet, Memo, Outside, Problem, Repository, Settings, SourceError, SourceObject, view};
+use bumpwright_fleet::{
+    Changed, ClusterObjects, Fleet, FleetObject, Memo, Outside, Problem, Repository, Settings, SourceError,
+    SourceObject, view, view_cluster,
+};
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
 
 /// A repository in memory.
@@ -82,6 +86,34 @@ fn data<'f>(fleet: &'f Fleet, name: &str, key: &str) -> &'f str {
         .unwrap()
         .as_str()
         .unwrap()
+}
+
+/// Of a cluster some Kustomizations can be seen alone, also where one of them applies others that the cluster has.
+#[test]
+fn some_kustomizations_of_a_cluster_are_seen_without_the_others() {
+    let files = [
+        ("/apps/more.yaml", &*kustomization("more", "more", "")),
+        ("/apps/new.yaml", &kustomization("new", "new", "")),
+        ("/more/map.yaml", &config_map("map", "k: v")),
+        ("/new/map.yaml", &config_map("new", "k: v")),
+    ];
+    let source = ObjectName::new("flux-system", "flux-system");
+    let spec = serde_json::json!({"interval": "1m", "prune": true, "path": "apps",
+        "sourceRef": {"kind": "GitRepository", "name": "flux-system"}});
+    let value = serde_json::json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": "apps", "namespace": "flux-system"}, "spec": spec});
+    let mut cluster = ClusterObjects {
+        source,
+        objects: vec![FleetObject { value, origin: None }],
+        others: BTreeSet::new(),
+    };
+    let built = |cluster: &ClusterObjects| {
+        let fleet = view_cluster(&Files::new(&files), cluster, &Nothing, &settings(), &Memo::default());
+        ["apps", "more", "new"].map(|name| fleet.kustomization(&ObjectName::new("flux-system", name)).is_some())
+    };
+    assert_eq!(built(&cluster), [true, true, true]);
+    cluster.others.insert(ObjectName::new("flux-system", "more"));
+    assert_eq!(built(&cluster), [true, false, true]);
 }
 
 #[test]
@@ -182,9 +214,11 @@ fn what_fails_is_a_problem_of_its_own() {
         let node = fleet.kustomization(&ObjectName::new("flux-system", name)).unwrap();
         node.product.as_ref().err().cloned()
     };
-    assert!(matches!(problem("broken"), Some(Problem::Build(text)) if text.contains("broken/kustomization.yaml:1:13")));
-    assert!(matches!(problem("gone"), Some(Problem::Build(text)) if text.contains("gone")));
-    assert!(matches!(problem("itself"), Some(Problem::Build(text)) if text.contains("cycle")));
+    assert!(
+        matches!(problem("broken"), Some(Problem::Build(failure)) if failure.to_string().contains("broken/kustomization.yaml:1:13"))
+    );
+    assert!(matches!(problem("gone"), Some(Problem::Build(failure)) if failure.to_string().contains("gone")));
+    assert!(matches!(problem("itself"), Some(Problem::Build(failure)) if failure.to_string().contains("cycle")));
     assert!(matches!(problem("elsewhere"), Some(Problem::Source(text)) if text.contains("flux-system/other")));
     assert_eq!(problem("good"), None);
 }

@@ -51,8 +51,8 @@ impl Aged<'_> {
     /// When the first of the younger tags is old enough, so that the choice may be another one.
     pub(super) fn due(&self) -> Option<Time> {
         let minimum = self.guards.minimum_age?;
-        let made = self.young.values().filter_map(|(made, _)| made.as_ref());
-        made.map(|made| made.add(minimum)).min_by(Time::order)
+        let creations = self.young.values().filter_map(|(made, _)| made.as_ref());
+        creations.map(|created| created.add(minimum)).min_by(Time::order)
     }
 
     /// What is to be said of newer tags that were passed over. It does not change with the time, as it is in a
@@ -94,18 +94,18 @@ impl Aged<'_> {
             return Ok(false);
         };
         let (policy, repository) = (self.asked.policy, self.asked.repository);
-        let made = self.scanner.created(policy, repository, self.objects, &image.tag);
-        let made = made.map_err(|error| NoImage::Age {
+        let created = self.scanner.created(policy, repository, self.objects, &image.tag);
+        let created = created.map_err(|error| NoImage::Age {
             image: image.to_string(),
             error: Box::new(error),
         })?;
         if let Some(book) = self.scanner.notes() {
-            book.made(&policy.metadata.object_name(), &image, made.as_ref());
+            book.made(&policy.metadata.object_name(), &image, created.as_ref());
         }
-        match self.guards.check_age(made.as_ref(), self.now) {
+        match self.guards.check_age(created.as_ref(), self.now) {
             Ok(()) => Ok(true),
             Err(refusal) => {
-                self.young.insert(place, (made, refusal));
+                self.young.insert(place, (created, refusal));
                 Ok(false)
             }
         }

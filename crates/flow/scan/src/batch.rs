@@ -47,9 +47,9 @@ impl Batch {
     /// Scans the repositories that were not scanned yet, several at a time.
     pub fn scan(&self, repositories: &[Arc<ImageRepository>], progress: Progress<'_>) {
         let mut new: Vec<&Arc<ImageRepository>> = Vec::new();
-        let mut seen: HashMap<ObjectName, Vec<&Arc<ImageRepository>>> = HashMap::new();
+        let mut by_name: HashMap<ObjectName, Vec<&Arc<ImageRepository>>> = HashMap::new();
         for repository in repositories.iter().filter(|repository| self.tags(repository).is_none()) {
-            let namesakes = seen.entry(repository.name()).or_default();
+            let namesakes = by_name.entry(repository.name()).or_default();
             if !namesakes.contains(&repository) {
                 namesakes.push(repository);
                 new.push(repository);

@@ -43,7 +43,6 @@ pub enum NoImage {
     /// The repository has no tags.
     #[error("no tags in the repository")]
     NoTags,
-    /// No tag matches.
     #[error("{}", .0.in_full())]
     NoTag(#[from] NoTag),
     /// The registry does not return the digest.
@@ -51,7 +50,6 @@ pub enum NoImage {
     Digest {
         /// Image and tag.
         image: String,
-        /// Why not.
         error: Box<ScanError>,
     },
     /// The age is unknown.
@@ -59,7 +57,6 @@ pub enum NoImage {
     Age {
         /// Image and tag.
         image: String,
-        /// Why not.
         error: Box<ScanError>,
     },
     /// What is needed to verify signatures cannot be had.

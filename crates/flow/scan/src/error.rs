@@ -5,7 +5,7 @@ use bumpwright_cloud::CloudError;
 use bumpwright_connect::AccessError;
 use bumpwright_connect::registry::ImageAccessError;
 use bumpwright_policy::{Exhausted, InvalidAnnotation, InvalidExclusion};
-use bumpwright_registry::{LoginError, RegistryError};
+use bumpwright_registry::{LoginError, NoLogin, RegistryError};
 
 /// How many patterns `spec.exclusionList` may have (CRD of image-reflector-controller v1.2.0, `maxItems`).
 pub(super) const MOST_EXCLUSIONS: usize = 25;
@@ -31,6 +31,11 @@ pub enum ScanError {
     /// The registry failed (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     Registry(#[from] RegistryError),
+    /// The registry refuses, and the Secrets have no login for it (`ReadOperationFailed`).
+    #[error(
+        "scan failed: {error}; {lack}: create the Secret again with `kubectl create secret docker-registry` or `flux create secret oci`"
+    )]
+    NoLogin { error: RegistryError, lack: Box<NoLogin> },
     /// The index of a Helm repository or the tags of a Git repository (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     List(String),

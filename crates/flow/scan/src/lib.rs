@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ImageRepository + Secrets ─▶ connect ─▶ Scanner (tags) ─┐
-//!                                           ImagePolicy ──┴▶ choose (verification) ─▶ image, or why there is none
+//!                                           ImagePolicy ──┴▶ choose (verification) ─▶ image, or an error
 //! ```
 
 mod aged;

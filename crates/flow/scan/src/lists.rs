@@ -116,14 +116,14 @@ enum VersionsError {
 
 /// The versions of a chart in an index. The rest of an index, which may be large, is passed over.
 fn versions(index: &str, chart: &str) -> Result<TagList, VersionsError> {
-    let mut found = TagList::new(&Job::account());
-    let each = &mut |_: &str, entry: Entry| match found.len() {
+    let mut tags = TagList::new(&Job::account());
+    let each = &mut |_: &str, entry: Entry| match tags.len() {
         _ if entry.version.is_empty() => Ok(()),
-        0..MOST => Ok(found.push(&entry.version)?),
+        0..MOST => Ok(tags.push(&entry.version)?),
         _ => Err(VersionsError::TooMany),
     };
     read_entries(index, &|name| name == chart, each)?;
-    Ok(found)
+    Ok(tags)
 }
 
 #[cfg(test)]

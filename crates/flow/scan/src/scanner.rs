@@ -19,7 +19,7 @@ use bumpwright_connect::requester;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
-use bumpwright_registry::{Login, LoginError, LoginLocations, Origin, Registry, TagList, UserKeychain};
+use bumpwright_registry::{Login, LoginError, LoginLocations, Origin, Registry, RegistryError, TagList, UserKeychain};
 use bumpwright_source::{ImageUnverified, OciRemote};
 
 /// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
@@ -84,8 +84,26 @@ struct Access {
     registry: ImageRegistry,
 }
 
+impl Access {
+    /// The error of a registry; of one that wants a login, with what the Secrets lack.
+    fn refused(&self, error: RegistryError) -> ScanError {
+        let lack = match &self.registry.login {
+            LoginSource::Secrets(keychain) if matches!(error.status(), Some(401 | 403)) => {
+                keychain.lack(&self.reference)
+            }
+            _ => None,
+        };
+        match lack {
+            Some(lack) => ScanError::NoLogin {
+                error,
+                lack: Box::new(lack),
+            },
+            None => error.into(),
+        }
+    }
+}
+
 impl Scanner {
-    /// A new scanner.
     #[must_use]
     pub fn new(missing: Missing) -> Self {
         Self::within(missing, ScannerOptions::default())
@@ -116,24 +134,25 @@ impl Scanner {
         let exclusions = Exclusions::new(repository.exclusions())?;
         let access = self.access(repository, objects)?;
         let requester = requester("ImageRepository", &repository.metadata);
-        let found = match repository.kind()? {
+        let listed = match repository.kind()? {
             RepositoryKind::Oci => {
                 let (registry, login, deadline) = self.reach(&access, repository, &requester)?;
-                registry.tags(&access.reference, &login, deadline)?
+                let tags = registry.tags(&access.reference, &login, deadline);
+                tags.map_err(|error| access.refused(error))?
             }
             kind => self.list(kind, &access, repository, &requester)?,
         };
-        let count = found.len();
+        let count = listed.len();
         let mut notes = access.registry.notes;
-        if found.too_long() > 0 {
+        if listed.too_long() > 0 {
             notes.push(format!(
                 "ImageRepository {}: {} names are left out, since they are longer than a tag may be",
                 repository.name(),
-                found.too_long()
+                listed.too_long()
             ));
         }
-        let (found, held) = found.into_parts();
-        let tags = exclusions.keep(found)?;
+        let (listed, held) = listed.into_parts();
+        let tags = exclusions.keep(listed)?;
         Ok(Tags {
             image: repository.spec.image.clone(),
             canonical: access.reference.context(),
@@ -155,7 +174,7 @@ impl Scanner {
         let deadline = Deadline::after(repository.timeout());
         let login = self.login(access, requester, deadline)?;
         let ImageRegistry { peer, insecure, .. } = &access.registry;
-        let asked = Asked {
+        let subject = Asked {
             reference: &access.reference,
             peer,
             insecure: *insecure,
@@ -164,8 +183,8 @@ impl Scanner {
             deadline,
         };
         match kind {
-            RepositoryKind::Helm => chart_versions(&asked),
-            _ => git_tags(&asked),
+            RepositoryKind::Helm => chart_versions(&subject),
+            _ => git_tags(&subject),
         }
     }
 

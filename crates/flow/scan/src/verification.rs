@@ -15,7 +15,6 @@ use sha2::{Digest as _, Sha256};
 /// How many verified images are remembered; each takes less than 200 bytes.
 const MOST_REMEMBERED: usize = 4096;
 
-/// Whose signatures count.
 pub(super) struct Settings {
     pub(super) verifier: ImageVerifier,
     /// A digest of all that the verdict depends on.

@@ -34,12 +34,12 @@ const RULES: u64 = 64;
 /// # Errors
 /// One of the files cannot be read.
 pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, ArchiveError> {
-    let mut found = Texts {
+    let mut ignore_files = Texts {
         texts: Vec::new(),
         left: LONGEST_RULES,
     };
-    collect(files, &files.root, &mut Vec::new(), &mut found)?;
-    let texts = found
+    collect(files, &files.root, &mut Vec::new(), &mut ignore_files)?;
+    let texts = ignore_files
         .texts
         .iter()
         .map(|(directory, text)| IgnoreFile { directory, text });

@@ -117,22 +117,22 @@ impl Spool {
         let mut first = Vec::new();
         contents.take(SMALL).read_to_end(&mut first)?;
         let mut taken = self.0.lock();
-        let kept = taken.keeping.keep(&mut first.chain(contents))?;
-        taken.places.push((place.to_owned(), kept));
+        let content = taken.keeping.keep(&mut first.chain(contents))?;
+        taken.places.push((place.to_owned(), content));
         Ok(())
     }
 
     /// All received objects, with the file of ignore rules, which upstream archives too.
     fn files(self, rules: Option<Vec<u8>>) -> io::Result<Files> {
         let SpoolState { keeping, places } = self.0.into_inner();
-        let kept = Spooled::of(keeping.out)?;
+        let spooled = Spooled::of(keeping.out)?;
         let mut root = Directory::default();
         let rules = rules.map(|rules| (IgnoreRules::FILE_NAME.to_owned(), Content::Bytes(rules)));
         for (place, content) in rules.into_iter().chain(places) {
             put(&mut root, &place, content)
                 .ok_or_else(|| io::Error::new(io::ErrorKind::NotADirectory, format!("'{place}' is below a file")))?;
         }
-        Ok(Files::kept_in(root, Arc::new(kept)))
+        Ok(Files::kept_in(root, Arc::new(spooled)))
     }
 }
 

@@ -7,6 +7,7 @@ use super::tree::Files;
 use bumpwright_artifact::Revision;
 use bumpwright_git::{Also, Checkout, Fetched, GitError, Mirror, ObjectId, Objects, RemoteRef, Tip};
 use bumpwright_semver::{Constraint, highest_tags};
+use bumpwright_text::{Cuts, Excerpt};
 
 /// The input of a checkout.
 #[derive(Clone, Debug)]
@@ -58,9 +59,9 @@ impl Commit {
     /// The first fifty characters of its subject, for events.
     #[must_use]
     pub fn short_message(&self) -> String {
-        let subject = self.message.split('\n').next().unwrap_or_default();
-        match subject.char_indices().nth(50) {
-            Some((end, _)) => format!("{}...", subject.get(..end).unwrap_or_default()),
+        let subject = self.message.before('\n');
+        match subject.cut_to(50) {
+            Some(cut) => format!("{}...", cut),
             None => subject.to_owned(),
         }
     }
@@ -227,8 +228,8 @@ impl Clone<'_> {
     }
 
     fn same(&self, reference: &str, listed: &RemoteRef, absolute: bool) -> Option<Seen> {
-        let found = revision(reference, listed.commit?, absolute);
-        (self.wanted.observed == Some(found.to_string().as_str())).then_some(Seen::Same(found))
+        let current = revision(reference, listed.commit?, absolute);
+        (self.wanted.observed == Some(current.to_string().as_str())).then_some(Seen::Same(current))
     }
 
     fn listed(&self, name: &str) -> Result<Option<RemoteRef>, CheckoutError> {

@@ -215,14 +215,14 @@ pub(super) fn add_modules(
     url: &str,
     modules: Modules<'_>,
 ) -> Result<(), SubmodulesError> {
-    let mut all = std::mem::take(&mut files.root);
+    let mut tree = std::mem::take(&mut files.root);
     let mut adding = Adding {
         files,
         modules,
         count: 0,
     };
-    let added = adding.add(&mut all, (objects, root), url, 0);
-    files.root = all;
+    let added = adding.add(&mut tree, (objects, root), url, 0);
+    files.root = tree;
     added
 }
 
@@ -278,8 +278,8 @@ impl Adding<'_> {
         module: &Submodule,
         address: &str,
     ) -> Result<Option<(Fetched, Directory)>, SubmoduleError> {
-        let found = objects.find(root, module.path.as_bytes())?;
-        let Some(found) = found.filter(|found| found.kind == EntryKind::Submodule) else {
+        let entry = objects.find(root, module.path.as_bytes())?;
+        let Some(entry) = entry.filter(|entry| entry.kind == EntryKind::Submodule) else {
             return Ok(None);
         };
         self.count += 1;
@@ -288,7 +288,7 @@ impl Adding<'_> {
         }
         objects.check_time("fetch")?;
         let mirror = (self.modules)(address)?;
-        let id = found.id.to_string();
+        let id = entry.id.to_string();
         let fetched = mirror.fetch(&Checkout::Commit { id, branch: None }, &[])?;
         let inner = directory(self.files, &fetched.objects, fetched.tip.tree, &[])?;
         Ok(Some((fetched, inner)))
@@ -296,7 +296,7 @@ impl Adding<'_> {
 }
 
 fn gitmodules(objects: &Objects, root: ObjectId) -> Result<Option<Vec<u8>>, GitError> {
-    let found = objects.find(root, b".gitmodules")?;
-    let found = found.filter(|found| found.kind.is_file());
-    found.map(|found| objects.blob(found.id, LONGEST_MODULES)).transpose()
+    let entry = objects.find(root, b".gitmodules")?;
+    let entry = entry.filter(|entry| entry.kind.is_file());
+    entry.map(|entry| objects.blob(entry.id, LONGEST_MODULES)).transpose()
 }

@@ -65,7 +65,7 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Reserv
             }
             EntryKind::File { executable, size } => {
                 held.grow(size).map_err(io::Error::other)?;
-                let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+                let mut bytes = Vec::with_capacity(size as usize);
                 entry.read_to_end(&mut bytes)?;
                 Node::File(File {
                     executable,
@@ -85,7 +85,6 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Reserv
     Ok((root, held))
 }
 
-/// An empty set.
 pub(super) fn start(budget: &Budget) -> Result<Reservation, ReadError> {
     budget.memory.reserve(0).map_err(|cause| ReadError::Exceeded {
         name: "the start".to_owned(),

@@ -1,4 +1,5 @@
-//! Git and OCI sources, and Buckets: the revision that a reference has now, and its files as a tree that an archive is written from.
+//! Git and OCI sources, and Buckets: the revision that a reference has now, and its files as a tree that an archive
+//! is written from.
 //!
 //! ```text
 //! reference ─▶ checkout (mirror) ─▶ commit ─▶ git_tree (+ submodules) ─▶ tree ─▶ archive
@@ -6,7 +7,7 @@
 //! OCI reference ─▶ oci_pull (registry) ─▶ oci_evidence, oci_notation (signatures) ─▶ oci_layer ─▶ tree ─▶ archive
 //! ```
 //!
-//! There is no checkout on disk: a tree refers to its files by the ids of their blobs, or by their position in an
+//! Nothing is checked out on disk: a tree refers to its files by the ids of their blobs, or by their position in an
 //! unpacked layer, and the archive reads them one by one. Messages and odd rules are those of source-controller v1.9
 //! and its Git library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
 
@@ -35,7 +36,9 @@ pub use oci_evidence::verify_cosign;
 pub use oci_layer::{Keeping, LayerError, select_layer, unpack_fault, unpack_layer};
 pub use oci_notation::verify_notation;
 pub use oci_pull::{OciRemote, Unresolved};
-pub use oci_reference::{CHART_LAYER, OciPick, OciUrlError, TagError, newest_tag, oci_repository};
+pub use oci_reference::{
+    CHART_LAYER, DigestError, OciPick, OciUrlError, TagError, checked_digest, newest_tag, oci_repository,
+};
 pub use oci_verifier::{ImageUnverified, ImageVerifier};
 pub use reference::Reference;
 pub use refusal::CheckoutError;

@@ -46,7 +46,7 @@ impl Gathering<'_> {
     /// Whether a signature among the manifests that refer to an image matches.
     fn referring(&self) -> Result<bool, CosignError> {
         let mut count = 0;
-        for page in self.remote.referrers(self.digest) {
+        for page in self.remote.referrers(self.digest).map_err(CosignError::Referrers)? {
             let referrers = match cosign::referrers(&page) {
                 Err(CosignError::Manifest(_)) => continue,
                 referrers => referrers?,

@@ -65,14 +65,12 @@ pub fn unpack_fault(error: &ReadError, layer: &Layer, image: &Image) -> String {
 /// The storage of file contents, one after the other.
 #[derive(Debug)]
 pub struct Keeping<W> {
-    /// The writer.
     pub out: W,
     /// Bytes written.
     pub written: u64,
 }
 
 impl<W: Write> Keeping<W> {
-    /// An empty storage.
     pub const fn new(out: W) -> Self {
         Self { out, written: 0 }
     }

@@ -11,7 +11,8 @@ use bumpwright_verify::notation::{
 /// in seconds since 1970.
 ///
 /// # Errors
-/// [`NotationError`]: why the first signature does not count. Those that the registry fails to return are passed over.
+/// [`NotationError`]: why the first signature does not count. Those that the registry lists and fails to return are
+/// passed over.
 pub fn verify_notation(
     remote: &OciRemote,
     digest: &str,
@@ -22,10 +23,19 @@ pub fn verify_notation(
     if trust.skips(&repository)? {
         return Ok(Verdict::Ignored);
     }
-    let pages = remote.referrers(digest);
-    let manifests = pages.iter().flat_map(|index| signatures(index)).take(MAX_REFERRERS);
-    let layers = manifests.filter_map(|manifest| envelope_layer(&remote.manifest(&format!("@{manifest}"))?));
+    let pages = remote.referrers(digest).map_err(NotationError::Referrers)?;
     let mut why = None;
+    let listed = pages.iter().flat_map(|index| match signatures(index) {
+        Ok(listed) => listed,
+        Err(error) => {
+            why = Some(error);
+            Vec::new()
+        }
+    });
+    let manifests: Vec<String> = listed.take(MAX_REFERRERS).collect();
+    let layers = manifests
+        .iter()
+        .filter_map(|manifest| envelope_layer(&remote.manifest(&format!("@{manifest}"))?));
     for layer in layers.take(MAX_SIGNATURES) {
         let Some(envelope) = remote.blob(&layer.digest, layer.size, MAX_ENVELOPE as u64)? else {
             continue;

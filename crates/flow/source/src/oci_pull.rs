@@ -22,7 +22,6 @@ pub(super) struct Kept {
 /// A repository and the client for it. Calls block, and share one deadline: answers of a registry cannot extend it.
 #[derive(Clone, Debug)]
 pub struct OciRemote {
-    /// The client.
     pub registry: Arc<Registry>,
     pub login: Login,
     /// The repository; its tag is not used.
@@ -31,7 +30,7 @@ pub struct OciRemote {
     pub deadline: Deadline,
 }
 
-/// Why there is no revision.
+/// Why a reference cannot be resolved to a revision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
     /// The registry has no such repository, tag or version: it will not have it another time.
@@ -134,8 +133,8 @@ impl OciRemote {
             return Ok(None);
         }
         let held = Job::account().reserve(size * COPIES)?;
-        let kept = |bytes| Kept { bytes, _held: held };
-        Ok(self.bytes_of(digest, size).map(kept))
+        let with_memory = |bytes| Kept { bytes, _held: held };
+        Ok(self.bytes_of(digest, size).map(with_memory))
     }
 
     fn bytes_of(&self, digest: &str, size: u64) -> Option<Vec<u8>> {
@@ -149,12 +148,14 @@ impl OciRemote {
         Some(bytes)
     }
 
-    /// Indexes of the manifests that refer to a digest; none when they cannot be had.
-    pub(super) fn referrers(&self, digest: &str) -> Vec<HeldBody> {
-        let pages = self
-            .registry
-            .referrers(&self.repository, digest, &self.login, self.deadline);
-        pages.unwrap_or_default()
+    /// Indexes of the manifests that refer to a digest.
+    ///
+    /// # Errors
+    /// The words of the registry, or of what is between: a signature may be there for all that is known.
+    pub(super) fn referrers(&self, digest: &str) -> Result<Vec<HeldBody>, String> {
+        let (image, login) = (&self.repository, &self.login);
+        let pages = self.registry.referrers(image, digest, login, self.deadline);
+        pages.map_err(|error| error.to_string())
     }
 
     pub(super) fn reference(&self, chosen: &str) -> Result<Reference, NoReference> {

@@ -89,7 +89,7 @@ pub enum TagError {
 
 /// Why a digest is not one, in go-containerregistry's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum DigestError {
+pub enum DigestError {
     /// It has no algorithm or no digits.
     #[error("cannot parse hash: {}", quote(.0))]
     Form(String),
@@ -179,7 +179,7 @@ fn budget(tags: usize) -> Budget {
 ///
 /// # Errors
 /// Those of `v1.NewHash`.
-pub(super) fn checked_digest(digest: &str) -> Result<&str, DigestError> {
+pub fn checked_digest(digest: &str) -> Result<&str, DigestError> {
     let parts = digest
         .split_once(':')
         .filter(|(name, hex)| !name.is_empty() && !hex.is_empty());

@@ -6,12 +6,10 @@ use super::oci_pull::OciRemote;
 use bumpwright_verify::cosign::{CosignError, Verifier};
 use bumpwright_verify::notation::{NotationError, NotationTrust, Verdict};
 
-/// Whose signatures count.
+/// The trust by which signatures of an artifact are verified.
 #[derive(Clone, Debug)]
 pub enum ImageVerifier {
-    /// Those of cosign.
     Cosign(Verifier),
-    /// Those of Notation.
     Notation(NotationTrust),
 }
 

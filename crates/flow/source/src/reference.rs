@@ -15,7 +15,6 @@ pub enum Reference {
         /// A full name, shown in the revision.
         name: Option<String>,
     },
-    /// A full name.
     Name(String),
     /// A tag, by its short name.
     Tag(String),

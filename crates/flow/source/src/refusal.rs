@@ -16,7 +16,6 @@ pub enum CheckoutError {
         /// As written in the spec.
         path: String,
     },
-    /// Any other failure.
     #[error("failed to checkout and determine revision: {0}")]
     Failed(String),
 }

@@ -37,10 +37,8 @@ pub enum FileError {
     TooLarge {
         /// Its size in bytes.
         size: u64,
-        /// The most.
         limit: u64,
     },
-    /// The storage fails.
     #[error("read what was unpacked: {0}")]
     Kept(#[from] io::Error),
 }
@@ -55,14 +53,13 @@ pub struct Directory {
 /// An entry of a folder.
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// A folder.
     Directory(Directory),
     File(File),
     /// A symbolic link and its target. Archives leave links out; paths follow them.
     Link(Vec<u8>),
 }
 
-/// A file.
+/// A file of a source's tree.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Whether it is executable.
@@ -77,7 +74,6 @@ pub enum Content {
     Blob {
         /// Its index.
         mirror: usize,
-        /// The blob.
         id: ObjectId,
     },
     /// In memory.

@@ -1,6 +1,8 @@
 //! Errors of runs, with the file or reference concerned and a way out.
 
 use super::find::path::PathError;
+use super::folder::git_program::GitProgramError;
+use super::folder::worktree_error::WorktreeError;
 use super::job::destination::DestinationError;
 use bumpwright_api::{InvalidSelector, Reason};
 use bumpwright_edit::SpliceError;
@@ -87,6 +89,9 @@ pub enum RunError {
         target: String,
         source: GitError,
     },
+    /// The folder is in no repository, or git cannot say where it is.
+    #[error("the Git repository of the folder, whose history counts here, cannot be read: {0}")]
+    NoRepository(GitProgramError),
     /// The destination is not valid.
     #[error(transparent)]
     Destination(#[from] DestinationError),
@@ -100,7 +105,7 @@ pub enum RunError {
     },
     /// `update.path` has a link cycle, or cannot be read.
     #[error("update path: {0}")]
-    Path(String),
+    Path(PathError<PathLookup>),
     /// The label selector of the automation.
     #[error("failed to parse policy selector: {0}")]
     Selector(#[from] InvalidSelector),
@@ -148,9 +153,24 @@ pub enum RunError {
         /// The fields that cause it, with their places; empty when that is not known.
         fields: String,
     },
-    /// Any other error, in words for the user.
-    #[error("{0}")]
-    Other(String),
+    /// Git would truncate the message there, and many servers refuse such a commit.
+    #[error("the commit message holds a NUL byte")]
+    NulInMessage,
+    /// The receiver of new commits does not want this one now.
+    #[error(transparent)]
+    Announce(Box<dyn std::error::Error + Send + Sync>),
+    /// The user's git failed.
+    #[error(transparent)]
+    Git(#[from] GitProgramError),
+    /// The files of a folder cannot be committed.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
+    /// A file is not any more what was read.
+    #[error("{path} has changed in the meantime: run again")]
+    Changed { path: String },
+    /// Git ended after it had committed, or somebody else committed.
+    #[error("{0}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`")]
+    HeadMoved(Box<Self>),
 }
 
 /// A failure as a condition shows it (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
@@ -198,9 +218,16 @@ impl RunError {
                 reason: Reason::SourceManagerFailed,
                 message: format!("failed configuring source manager: {self}"),
             },
-            Self::Message(_) | Self::Sign(_) | Self::Other(_) | Self::Interrupted => {
-                git(format!("failed to update source: {self}"))
-            }
+            Self::Message(_)
+            | Self::NulInMessage
+            | Self::Announce(_)
+            | Self::Sign(_)
+            | Self::NoRepository(_)
+            | Self::Git(_)
+            | Self::Worktree(_)
+            | Self::Changed { .. }
+            | Self::HeadMoved(_)
+            | Self::Interrupted => git(format!("failed to update source: {self}")),
             Self::Verify { .. } => Failure {
                 reason: Reason::VerifyFailed,
                 message: format!("failed to verify the update, nothing was pushed: {self}"),
@@ -225,8 +252,25 @@ impl RunError {
     }
 }
 
-impl<E: std::fmt::Display> From<PathError<E>> for RunError {
-    fn from(error: PathError<E>) -> Self {
-        Self::Path(error.to_string())
+/// Why a part of `update.path` could not be looked up.
+#[derive(Debug, thiserror::Error)]
+pub enum PathLookup {
+    /// In a fetched tree.
+    #[error(transparent)]
+    Tree(GitError),
+    /// In a folder.
+    #[error(transparent)]
+    Folder(Box<RunError>),
+}
+
+impl From<PathError<GitError>> for RunError {
+    fn from(error: PathError<GitError>) -> Self {
+        Self::Path(error.map(PathLookup::Tree))
+    }
+}
+
+impl From<PathError<Self>> for RunError {
+    fn from(error: PathError<Self>) -> Self {
+        Self::Path(error.map(|error| PathLookup::Folder(Box::new(error))))
     }
 }

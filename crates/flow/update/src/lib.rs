@@ -17,16 +17,17 @@ mod rollout;
 
 pub use commit::message::identifier;
 pub use commit::message::{CommitMessage, Machine, explained};
-pub use error::{Failure, RunError};
+pub use error::{Failure, PathLookup, RunError};
 pub use find::index::Index;
-pub use find::path::join_by_letters;
+pub use find::path::{PathError, join_by_letters};
 pub use find::ruled::fields;
 pub use folder::ahead::Ahead;
-pub use folder::git_program::git_without_fetches;
+pub use folder::git_program::{GitProgramError, git_without_fetches};
 pub use folder::rewrite::FileChange;
 pub use folder::rewrite::replace_files;
 pub use folder::run::{FolderJob, rules_above, run as run_folder};
 pub use folder::worktree::{WorktreeCommit, WorktreeSigning};
+pub use folder::worktree_error::WorktreeError;
 pub use history::difference::{NoDifference, difference};
 pub use history::past::proven_in;
 pub use history::promotion::Proven;
@@ -36,12 +37,14 @@ pub use job::destination::{
     DestinationError, Destinations, Refspec, Target, Value, destinations, full_branch, is_review,
 };
 pub use job::edits::{Edits, RespectReverts};
+pub use job::hooks::Hooks;
 pub use job::pull_request::{PullRequest, forge_kind};
 pub use job::push::{OtherBranch, PushSettings, Review};
 pub use job::remote_job::{Author, RemoteJob, Start};
 pub use job::settings;
 pub use job::verify::{Base, Proposal, Verify, VerifyError};
 pub use plan::bumps::{Bump, bumps};
+pub use plan::planned::MarkedField;
 pub use policy::known::Unresolved;
 pub use policy::policies::{Policies, Resolve, Wanted};
 pub use policy::terms::NamespaceLabels;
@@ -53,7 +56,7 @@ pub use remote::run::run as run_remote;
 pub use report::impact_section::impact_section;
 pub use report::pull_request::PullRequestReport;
 pub use report::releases::{BumpedImage, ImageRelease, Releases, releases_section};
-pub use report::run::{CommitReport, MarkedField, PushReport, PushStatus, Run};
+pub use report::run::{CommitReport, PushReport, PushStatus, Run};
 pub use rollout::{Commits, Ours, PutBack};
 
 pub use bumpwright_message::{

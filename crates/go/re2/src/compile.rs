@@ -22,7 +22,6 @@ struct Compiler<'t> {
     work: usize,
 }
 
-/// Compiles the tree.
 pub(super) fn compile(tree: &Tree, root: Id) -> Result<Program, ErrorCode> {
     let mut compiler = Compiler {
         tree,

@@ -7,6 +7,7 @@ use super::{
     rune::{self, decode_strict},
     unicode,
 };
+use bumpwright_text::Parts;
 use std::sync::Arc;
 
 /// Go's `\d`, `\s`, `\w` and POSIX' classes: all of them ASCII.
@@ -91,7 +92,7 @@ impl Parser<'_> {
         let Some(length) = memchr::memmem::find(inner, b":]") else {
             return Ok(None);
         };
-        let name = inner.get(..length).unwrap_or_default();
+        let name = inner.part(..length);
         let start = self.at;
         self.at += length + 4;
         let (negated, name) = match name.strip_prefix(b"^") {
@@ -136,16 +137,13 @@ impl Parser<'_> {
         self.at += 2;
         let begin = self.at;
         let rune = self.next_rune()?;
-        let mut name = self.pattern.get(begin..self.at).unwrap_or_default();
+        let mut name = self.pattern.part(begin..self.at);
         if rune == u32::from(b'{') {
             let Some(length) = memchr::memchr(b'}', self.rest()) else {
-                check_utf8(self.pattern.get(start..).unwrap_or_default())?;
-                return Err(Error::new(
-                    ErrorCode::InvalidClassRange,
-                    self.pattern.get(start..).unwrap_or_default(),
-                ));
+                check_utf8(self.pattern.tail(start))?;
+                return Err(Error::new(ErrorCode::InvalidClassRange, self.pattern.tail(start)));
             };
-            name = self.rest().get(..length).unwrap_or_default();
+            name = self.rest().part(..length);
             self.at += length + 1;
             check_utf8(name)?;
         }
@@ -165,7 +163,6 @@ impl Parser<'_> {
         Ok(class)
     }
 
-    /// An escaped rune.
     pub(super) fn escaped_rune(&mut self) -> Result<u32, Error> {
         let start = self.at;
         self.at += 1;
@@ -243,7 +240,7 @@ pub(super) fn check_utf8(mut text: &[u8]) -> Result<(), Error> {
         let Some((_, width)) = decode_strict(text) else {
             return Err(Error::new(ErrorCode::InvalidUtf8, text));
         };
-        text = text.get(width..).unwrap_or_default();
+        text = text.tail(width);
     }
     Ok(())
 }

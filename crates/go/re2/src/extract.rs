@@ -62,7 +62,7 @@ impl Regexp {
         pieces.filter_map(group).collect()
     }
 
-    /// The result of an extraction for this pattern's first match; `None` when there is no match. A single group is
+    /// The result of an extraction for this pattern's first match; `None` without a match. A single group is
     /// returned as a part of the text.
     ///
     /// # Errors
@@ -81,8 +81,8 @@ impl Regexp {
             return found.then(|| extraction.fill(text, positions, budget)).transpose();
         }
         let mut search = self.search(text, slots);
-        let found = search.next(0, budget)?;
-        found.map(|slots| extraction.fill(text, slots, budget)).transpose()
+        let first = search.next(0, budget)?;
+        first.map(|slots| extraction.fill(text, slots, budget)).transpose()
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     rune::decode,
     tree::Assertion,
 };
+use bumpwright_text::Parts;
 
 /// A position that was not reached.
 pub(super) const NOWHERE: usize = usize::MAX;
@@ -17,7 +18,6 @@ const MAX_POSITIONS: usize = 1 << 20;
 /// Positions that are copied in the time of a step.
 const POSITIONS_PER_STEP: u64 = 16;
 
-/// Searches one text.
 #[derive(Debug)]
 pub(super) struct Machine<'r, 't> {
     program: Cow<'r, Program>,
@@ -90,7 +90,7 @@ impl<'r, 't> Machine<'r, 't> {
                 self.current
                     .follow(0, at, &self.program, self.text, &mut self.saved, &mut self.left, budget)?;
             }
-            let rune = decode(self.text.get(at..).unwrap_or_default());
+            let rune = decode(self.text.part(at..));
             matched |= self.step(rune, at, budget)?;
             if matched && self.slots == 0 {
                 break;
@@ -105,7 +105,7 @@ impl<'r, 't> Machine<'r, 't> {
 
     /// The next position where a match can begin.
     fn possible_start(&self, at: usize, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
-        let rest = self.text.get(at..).unwrap_or_default();
+        let rest = self.text.part(at..);
         let skipped = if !self.program.prefix.is_empty() {
             memchr::memmem::find(rest, &self.program.prefix)
         } else if let Some(first) = &self.program.first_bytes {
@@ -123,11 +123,7 @@ impl<'r, 't> Machine<'r, 't> {
     fn step(&mut self, rune: Option<(u32, usize)>, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let (slots, program) = (self.slots, &*self.program);
         for (index, instruction) in self.current.at.iter().enumerate() {
-            let saved = self
-                .current
-                .saved
-                .get(index * slots..(index + 1) * slots)
-                .unwrap_or_default();
+            let saved = self.current.saved.part(index * slots..(index + 1) * slots);
             let code = program.instructions.get(*instruction as usize);
             let taken = match (code, rune) {
                 (Some(Instruction::Match), _) => {

@@ -8,9 +8,9 @@ use super::{
     rune::{REPLACEMENT, decode_strict},
     tree::{Assertion, Id, Node, Tree},
 };
+use bumpwright_text::Parts;
 use std::{collections::HashMap, sync::Arc};
 
-/// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) tree: Tree,
@@ -66,7 +66,6 @@ struct RepeatCounts {
 const HUGE: u32 = 100_000_000;
 const MAX_TIMES: u32 = 1000;
 
-/// Parses a pattern.
 pub(super) fn parse(pattern: &[u8]) -> Result<Parsed, Error> {
     let mut parser = Parser {
         pattern,
@@ -96,15 +95,15 @@ pub(super) fn parse(pattern: &[u8]) -> Result<Parsed, Error> {
 
 impl<'p> Parser<'p> {
     pub(super) fn rest(&self) -> &'p [u8] {
-        self.pattern.get(self.at..).unwrap_or_default()
+        self.pattern.part(self.at..)
     }
 
     pub(super) fn eat(&mut self, text: &[u8]) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
+        let is_next = self.rest().starts_with(text);
+        if is_next {
             self.at += text.len();
         }
-        found
+        is_next
     }
 
     /// At the end of the pattern it is U+FFFD, as in Go.
@@ -121,7 +120,7 @@ impl<'p> Parser<'p> {
 
     /// An error about the text since `start`.
     pub(super) fn error_since(&self, code: ErrorCode, start: usize) -> Error {
-        Error::new(code, self.pattern.get(start..self.at).unwrap_or_default())
+        Error::new(code, self.pattern.part(start..self.at))
     }
 
     fn whole(&self, code: ErrorCode) -> Error {
@@ -205,14 +204,14 @@ impl<'p> Parser<'p> {
         self.at += 2;
         let rest = self.rest();
         let length = memchr::memmem::find(rest, br"\E");
-        let mut text = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();
+        let mut text = rest.part(..length.unwrap_or(rest.len()));
         self.at += text.len() + length.map_or(0, |_| 2);
         while !text.is_empty() {
             let Some((rune, width)) = decode_strict(text) else {
                 return Err(Error::new(ErrorCode::InvalidUtf8, text));
             };
             self.literal(rune)?;
-            text = text.get(width..).unwrap_or_default();
+            text = text.tail(width);
         }
         Ok(())
     }
@@ -320,7 +319,7 @@ impl<'p> Parser<'p> {
         };
         self.at += length + 1;
         let opening = rest.len() - name.len();
-        let name = rest.get(opening..length).unwrap_or_default();
+        let name = rest.part(opening..length);
         check_utf8(name)?;
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         match std::str::from_utf8(name) {
@@ -334,7 +333,7 @@ impl<'p> Parser<'p> {
     fn perl_flags(&mut self, start: usize) -> Result<(), Error> {
         let mut flags = self.flags;
         let mut on = true;
-        let mut seen = false;
+        let mut has_flag = false;
         while !self.rest().is_empty() {
             let rune = self.next_rune()?;
             let flag = match u8::try_from(rune).unwrap_or(u8::MAX) {
@@ -343,10 +342,10 @@ impl<'p> Parser<'p> {
                 b's' => &mut flags.dot_newline,
                 b'U' => &mut flags.lazy,
                 b'-' if on => {
-                    (on, seen) = (false, false);
+                    (on, has_flag) = (false, false);
                     continue;
                 }
-                end @ (b':' | b')') if on || seen => {
+                end @ (b':' | b')') if on || has_flag => {
                     if end == b':' {
                         return self.open_group(None, flags);
                     }
@@ -356,7 +355,7 @@ impl<'p> Parser<'p> {
                 _ => break,
             };
             *flag = on;
-            seen = true;
+            has_flag = true;
         }
         Err(self.error_since(ErrorCode::InvalidPerlOperator, start))
     }
@@ -444,7 +443,7 @@ impl<'p> Parser<'p> {
         Ok(id)
     }
 
-    /// Replaces nodes that `inner` takes apart by their children: there is no sequence of sequences.
+    /// Replaces nodes that `inner` takes apart by their children: a sequence never has sequences as children.
     fn flattened(&mut self, ids: Vec<Id>, inner: fn(&Node) -> Option<&Vec<Id>>) -> Vec<Id> {
         let mut flat = Vec::with_capacity(ids.len());
         for id in ids {

@@ -82,11 +82,11 @@ impl Plain {
         match positions {
             [] => self.engine.is_match(input.clone()),
             [start, end] => {
-                let found = self.engine.find(input.clone());
-                if let Some(found) = &found {
-                    (*start, *end) = (found.start(), found.end());
+                let span = self.engine.find(input.clone());
+                if let Some(span) = &span {
+                    (*start, *end) = (span.start(), span.end());
                 }
-                found.is_some()
+                span.is_some()
             }
             _ => self.search_groups(input, positions),
         }
@@ -102,11 +102,11 @@ impl Plain {
                 &mut many
             }
         };
-        let found: Option<PatternID> = self.engine.search_slots(input, slots);
+        let pattern: Option<PatternID> = self.engine.search_slots(input, slots);
         for (position, slot) in positions.iter_mut().zip(slots) {
             *position = slot.map_or(NOWHERE, NonMaxUsize::get);
         }
-        found.is_some()
+        pattern.is_some()
     }
 }
 

@@ -6,14 +6,12 @@ use std::sync::Arc;
 /// An instruction; all but jumps continue with the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
-    /// Consumes this rune.
     Rune(u32),
     /// Consumes a rune of that class.
     Class(u32),
     Any,
     AnyButNewline,
     Assert(Assertion),
-    /// Saves the position.
     Save(u32),
     /// Continues at both, `first` first.
     Split {
@@ -93,11 +91,11 @@ impl Program {
 
     fn possible_first_bytes(&self) -> Option<Box<[bool; 256]>> {
         let mut bytes = Box::new([false; 256]);
-        let mut seen = vec![false; self.instructions.len()];
+        let mut visited = vec![false; self.instructions.len()];
         let mut left = vec![0_u32];
         while let Some(at) = left.pop() {
             let index = at as usize;
-            if std::mem::replace(seen.get_mut(index)?, true) {
+            if std::mem::replace(visited.get_mut(index)?, true) {
                 continue;
             }
             let (set, rest): (&dyn Fn(u32) -> bool, bool) = match self.instructions.get(index)? {

@@ -12,6 +12,7 @@ use super::{
     rune::decode,
     search::Search,
 };
+use bumpwright_text::Parts;
 use std::{borrow::Cow, ops::Range};
 
 /// A compiled pattern: Go's `*regexp.Regexp`. It takes a little memory for each byte of the pattern, and 3 KiB at
@@ -129,13 +130,13 @@ impl Regexp {
     /// # Errors
     /// As [`Regexp::is_match`].
     pub fn find_all(&self, text: &[u8], limit: i64, budget: &mut Budget) -> Result<Vec<Range<usize>>, Exhausted> {
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         self.each_match(text, limit, WHOLE, budget, |slots, budget| {
             budget.take_bytes(RANGE_BYTES)?;
-            found.extend(whole(slots));
+            matches.extend(whole(slots));
             Ok(())
         })?;
-        Ok(found)
+        Ok(matches)
     }
 
     /// The same with the groups: Go's `FindAllSubmatchIndex`.
@@ -148,13 +149,13 @@ impl Regexp {
         limit: i64,
         budget: &mut Budget,
     ) -> Result<Vec<Captures>, Exhausted> {
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         self.each_match(text, limit, usize::MAX, budget, |slots, budget| {
             budget.take_bytes(self.names.len().saturating_mul(RANGE_BYTES))?;
-            found.push(self.captures(slots));
+            matches.push(self.captures(slots));
             Ok(())
         })?;
-        Ok(found)
+        Ok(matches)
     }
 
     /// The text with all matches replaced, where `$1` and `${name}` stand for groups: Go's `ReplaceAll`.
@@ -288,14 +289,14 @@ impl Regexp {
             let Some(Range { start, end }) = whole(slots) else {
                 break;
             };
-            append(&mut out, text.get(last_end..start).unwrap_or_default(), budget)?;
+            append(&mut out, text.part(last_end..start), budget)?;
             if end > last_end || start == 0 {
                 by(slots, &mut out, budget)?;
             }
             last_end = end;
             at = end.max(at + width(text, at)).max(at + 1);
         }
-        append(&mut out, text.get(last_end..).unwrap_or_default(), budget)?;
+        append(&mut out, text.part(last_end..), budget)?;
         Ok(out)
     }
 

@@ -7,7 +7,6 @@ use super::{
     regexp::Regexp,
 };
 
-/// Searches one text.
 #[derive(Debug)]
 pub(super) struct Search<'r, 't> {
     regexp: &'r Regexp,

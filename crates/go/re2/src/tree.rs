@@ -7,16 +7,16 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id(usize);
 
-/// A node.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// The empty match.
     Empty,
     /// These runes, ignoring case if `fold`.
-    Literal { runes: Vec<u32>, fold: bool },
+    Literal {
+        runes: Vec<u32>,
+        fold: bool,
+    },
     /// One rune of the class.
     Class(Arc<Class>),
-    /// Any rune.
     Any,
     /// Any rune but a newline.
     AnyButNewline,
@@ -31,7 +31,6 @@ pub(super) enum Node {
         greedy: bool,
         inner: Id,
     },
-    /// A sequence.
     Concat(Vec<Id>),
     /// Alternatives, the first match preferred.
     Alternate(Vec<Id>),
@@ -78,7 +77,6 @@ impl Tree {
             .map_or(Node::Empty, |node| std::mem::replace(node, Node::Empty))
     }
 
-    /// Its children.
     pub(super) fn children(&self, id: Id) -> &[Id] {
         match self.get(id) {
             Node::Capture(_, inner) | Node::Repeat { inner, .. } => std::slice::from_ref(inner),

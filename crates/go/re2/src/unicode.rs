@@ -119,9 +119,8 @@ fn canonical(name: &[u8]) -> Option<String> {
     Some(out)
 }
 
-/// A general category.
 fn category(name: &str) -> Class {
-    let known = |name: &str| table(&format!("gc={name}")).and(&ASSIGNED);
+    let assigned = |name: &str| table(&format!("gc={name}")).and(&ASSIGNED);
     match name {
         "Cs" => Class::new(vec![SURROGATES]),
         "Cn" => ASSIGNED.negated(),
@@ -129,13 +128,13 @@ fn category(name: &str) -> Class {
             let parts = ["Cc", "Cf", "Cn", "Co", "Cs"].map(category);
             Class::new(parts.iter().flat_map(|part| part.ranges().to_vec()).collect())
         }
-        "Mc" => known(name).and(&Class::new(vec![MOVED]).negated()),
+        "Mc" => assigned(name).and(&Class::new(vec![MOVED]).negated()),
         "Mn" => {
-            let mut ranges = known(name).ranges().to_vec();
+            let mut ranges = assigned(name).ranges().to_vec();
             ranges.push(MOVED);
             Class::new(ranges)
         }
-        _ => known(name),
+        _ => assigned(name),
     }
 }
 
@@ -152,8 +151,8 @@ fn table(query: &str) -> Class {
     match parsed.map(hir::Hir::into_kind) {
         Ok(HirKind::Class(hir::Class::Unicode(class))) => from_syntax(&class),
         Ok(HirKind::Literal(single)) => {
-            let text = std::str::from_utf8(&single.0).unwrap_or_default();
-            Class::new(text.chars().map(|ch| (u32::from(ch), u32::from(ch))).collect())
+            let characters = single.0.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+            Class::new(characters.map(|ch| (u32::from(ch), u32::from(ch))).collect())
         }
         _ => Class::default(),
     }
@@ -170,8 +169,8 @@ fn from_syntax(class: &ClassUnicode) -> Class {
 
 /// The class extended by runes that differ only in case, by Unicode's simple folding.
 pub(super) fn folded(class: &Class) -> Class {
-    let known = class.and(&ASSIGNED).and(&Class::new(vec![SURROGATES]).negated());
-    let ranges = known
+    let assigned = class.and(&ASSIGNED).and(&Class::new(vec![SURROGATES]).negated());
+    let ranges = assigned
         .ranges()
         .iter()
         .filter_map(|&(low, high)| Some(ClassUnicodeRange::new(char::from_u32(low)?, char::from_u32(high)?)));

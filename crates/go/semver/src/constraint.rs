@@ -84,14 +84,14 @@ impl Constraint {
     /// The reasons, in the order of the range; that prereleases are not considered is reported once.
     pub fn validate(&self, version: &Version) -> Result<(), Vec<String>> {
         let mut reasons = Vec::new();
-        let mut told = false;
+        let mut is_reported = false;
         for group in &self.groups {
             if group.admits(version) {
                 return Ok(());
             }
             if group.ignores(version) {
                 let reason = "is a prerelease version and the constraint is only looking for release versions";
-                if !std::mem::replace(&mut told, true) {
+                if !std::mem::replace(&mut is_reported, true) {
                     reasons.push(format!("\"{version}\" {reason}"));
                 }
                 continue;
@@ -151,15 +151,15 @@ impl Group {
 
 /// The comparators of a group as written, separated by space or one comma; `None` when the form is wrong.
 fn split_group(text: &str) -> Option<Vec<(Operator, Spelling<'_>)>> {
-    let mut found = Vec::new();
+    let mut comparators = Vec::new();
     let mut rest = skip_space(text);
     loop {
         let (operator, after) = Operator::take(rest);
         let (parts, after) = Spelling::take_operand(skip_space(after))?;
-        found.push((operator, parts));
+        comparators.push((operator, parts));
         let next = skip_space(after);
         if next.is_empty() {
-            return Some(found);
+            return Some(comparators);
         }
         rest = match next.strip_prefix(',') {
             Some(next) => skip_space(next),

@@ -6,13 +6,13 @@
 //! Masterminds/semver v3.5.0 (`looseSemVerRegex`, `cvRegex`) find.
 
 use super::identifier::is_identifier_byte;
+use bumpwright_text::Parts;
 
 /// The parts of one version as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spelling<'a> {
     /// All of it, with the `v`.
     pub text: &'a str,
-    /// The first segment.
     pub major: &'a str,
     /// The second segment without its dot.
     pub minor: Option<&'a str>,
@@ -33,7 +33,7 @@ impl<'a> Spelling<'a> {
         let (prerelease, rest) = tail(rest, '-');
         let (metadata, rest) = tail(rest, '+');
         let text = input.get(..input.len() - rest.len())?;
-        let found = Self {
+        let spelling = Self {
             text,
             major,
             minor,
@@ -41,7 +41,7 @@ impl<'a> Spelling<'a> {
             prerelease,
             metadata,
         };
-        Some((found, rest))
+        Some((spelling, rest))
     }
 
     /// The spelling of a whole version: only digits, and nothing left over.
@@ -87,7 +87,7 @@ fn tail(text: &str, mark: char) -> (&str, &str) {
         rest = after;
     }
     let end = identifiers.len() - rest.len();
-    (identifiers.get(..end).unwrap_or_default(), rest)
+    (identifiers.part(..end), rest)
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ pub struct Version {
 }
 
 impl Version {
-    /// The first segment.
     pub fn major(&self) -> u64 {
         self.major
     }
@@ -47,7 +46,6 @@ impl Version {
         &self.metadata
     }
 
-    /// The original text.
     pub fn original(&self) -> &str {
         &self.original
     }

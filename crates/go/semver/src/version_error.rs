@@ -40,7 +40,6 @@ pub enum VersionError {
 /// Why a segment is not a number, in the words of Go's `strconv`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NumberError {
-    /// There are no digits.
     #[error("strconv.ParseUint: parsing \"\": invalid syntax")]
     Empty,
     /// The number does not fit 64 bits.

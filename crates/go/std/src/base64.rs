@@ -1,5 +1,7 @@
 //! Base64, decoded as Go's `encoding/base64` does: line breaks ignored, errors with Go's position.
 
+use bumpwright_text::Parts;
+
 /// One of Go's encodings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base64 {
@@ -27,7 +29,7 @@ pub fn decode_base64(text: &[u8], encoding: Base64, out: &mut Vec<u8>) -> Result
     while let Some(quantum) = reader.quantum()? {
         let [a, b, c, d] = quantum.digits;
         let bytes = [a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d];
-        out.extend_from_slice(bytes.get(..quantum.bytes).unwrap_or_default());
+        out.extend_from_slice(bytes.part(..quantum.bytes));
         if quantum.bytes < 3 {
             break;
         }

@@ -95,22 +95,22 @@ fn part(pattern: &[u8]) -> Option<Option<(Part, &[u8])>> {
         [] => return Some(None),
         [first, rest @ ..] => (first, rest),
     };
-    let one = |text| {
+    let literal = |text| {
         let (rune, width) = first_rune(text)?;
         Some((Part::One(rune), text.get(width..)?))
     };
-    let found = match first {
+    let part = match first {
         b'*' => (Part::Star, rest),
         b'?' => (Part::Any, rest),
-        b'\\' => one(rest)?,
+        b'\\' => literal(rest)?,
         b'[' => {
             let mut ranges = Vec::new();
             let (negated, rest) = class(rest, |low, high| ranges.push((low, high)))?;
             (Part::Class { negated, ranges }, rest)
         }
-        _ => one(pattern)?,
+        _ => literal(pattern)?,
     };
-    Some(Some(found))
+    Some(Some(part))
 }
 
 /// With one place to go back to, behind the last star: the time is at most the product of both lengths.

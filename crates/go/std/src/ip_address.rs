@@ -1,11 +1,12 @@
 //! Checks IP addresses as Go's `netip.ParseAddr` does, with its errors. The address itself is not returned.
 
 use super::quote::quote_bytes;
+use bumpwright_text::{Parts, between};
 use thiserror::Error;
 
 /// Why a text is not an address, as Go's `ParseAddr` reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("ParseAddr({}): {problem}{}", quote_bytes(.text), .at.as_ref().map(|at| format!(" (at {})", quote_bytes(at))).unwrap_or_default())]
+#[error("ParseAddr({}): {problem}{}", quote_bytes(.text), between(" (at ", .at.as_ref().map(|at| quote_bytes(at)), ")"))]
 pub struct AddressError {
     pub text: Vec<u8>,
     /// The rule that it breaks.
@@ -17,7 +18,6 @@ pub struct AddressError {
 /// The version of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpVersion {
-    /// Four numbers.
     V4,
     /// Up to eight groups of hexadecimal digits.
     V6,
@@ -98,7 +98,7 @@ fn check_v6(text: &[u8]) -> Result<(), Fault<'_>> {
     }
     let mut ellipsis = rest.starts_with(b"::");
     if ellipsis {
-        rest = rest.get(2..).unwrap_or_default();
+        rest = rest.tail(2);
         if rest.is_empty() {
             return Ok(());
         }

@@ -6,8 +6,9 @@ use memchr::memmem;
 use zeroize::Zeroizing;
 
 use crate::{Base64, decode_base64};
+use bumpwright_text::Parts;
 
-/// A block.
+/// A decoded PEM block (RFC 7468).
 #[derive(Debug)]
 pub struct Pem<'a> {
     /// The label after `BEGIN`.
@@ -41,7 +42,7 @@ pub fn decode_pem(text: &[u8]) -> Option<Pem<'_>> {
                 let has_room = start == body || start <= end;
                 if has_room
                     && closes(text, trailer, kind)
-                    && let Some(bytes) = decoded(text.get(start..end).unwrap_or_default())
+                    && let Some(bytes) = decoded(text.part(start.min(end)..end))
                 {
                     let kind = String::from_utf8_lossy(kind);
                     return Some(Pem { kind, bytes });
@@ -54,9 +55,9 @@ pub fn decode_pem(text: &[u8]) -> Option<Pem<'_>> {
 
 /// The line that begins here, without trailing blanks, and the start of the next one.
 fn line(text: &[u8], at: usize) -> (&[u8], usize) {
-    let rest = text.get(at..).unwrap_or_default();
+    let rest = text.part(at..);
     let (line, next) = match memchr::memchr(b'\n', rest) {
-        Some(length) => (rest.get(..length).unwrap_or_default(), at + length + 1),
+        Some(length) => (rest.part(..length), at + length + 1),
         None => (rest, text.len()),
     };
     let line = if next == text.len() && !text.ends_with(b"\n") {
@@ -69,7 +70,7 @@ fn line(text: &[u8], at: usize) -> (&[u8], usize) {
         .rev()
         .take_while(|byte| matches!(byte, b' ' | b'\t'))
         .count();
-    (line.get(..line.len() - blanks).unwrap_or_default(), next)
+    (line.part(..line.len() - blanks), next)
 }
 
 /// The start of the first line without a colon; `None` when the text ends before.
@@ -93,10 +94,10 @@ fn closes(text: &[u8], trailer: usize, kind: &[u8]) -> bool {
 
 fn decoded(content: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let digits = content.iter().copied().filter(|byte| !matches!(byte, b' ' | b'\t'));
-    let mut kept = Zeroizing::new(Vec::with_capacity(content.len()));
-    kept.extend(digits);
+    let mut base64 = Zeroizing::new(Vec::with_capacity(content.len()));
+    base64.extend(digits);
     let mut bytes = Zeroizing::new(Vec::new());
-    decode_base64(&kept, Base64::Standard, &mut bytes).ok()?;
+    decode_base64(&base64, Base64::Standard, &mut bytes).ok()?;
     Some(bytes)
 }
 

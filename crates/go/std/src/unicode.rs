@@ -47,7 +47,6 @@ impl Category {
     }
 }
 
-/// `unicode.IsUpper`
 pub fn is_upper(ch: char) -> bool {
     if ch.is_ascii() {
         ch.is_ascii_uppercase()
@@ -56,7 +55,6 @@ pub fn is_upper(ch: char) -> bool {
     }
 }
 
-/// `unicode.IsLower`
 pub fn is_lower(ch: char) -> bool {
     if ch.is_ascii() {
         ch.is_ascii_lowercase()
@@ -65,12 +63,10 @@ pub fn is_lower(ch: char) -> bool {
     }
 }
 
-/// `unicode.IsTitle`
 pub fn is_title(ch: char) -> bool {
     !ch.is_ascii() && TITLE.has(ch)
 }
 
-/// `unicode.IsLetter`
 pub fn is_letter(ch: char) -> bool {
     if ch.is_ascii() {
         ch.is_ascii_alphabetic()
@@ -88,7 +84,6 @@ pub fn is_digit(ch: char) -> bool {
     }
 }
 
-/// `unicode.IsNumber`
 pub fn is_number(ch: char) -> bool {
     if ch.is_ascii() {
         ch.is_ascii_digit()
@@ -97,12 +92,10 @@ pub fn is_number(ch: char) -> bool {
     }
 }
 
-/// `unicode.IsPunct`
 pub fn is_punct(ch: char) -> bool {
     PUNCT.has(ch)
 }
 
-/// `unicode.IsSpace`
 pub fn is_space(ch: char) -> bool {
     ch.is_whitespace()
 }
@@ -116,7 +109,6 @@ pub fn is_print(ch: char) -> bool {
     }
 }
 
-/// `unicode.ToUpper`
 pub fn to_upper(ch: char) -> char {
     if ch.is_ascii() {
         return ch.to_ascii_uppercase();
@@ -135,7 +127,6 @@ pub fn to_upper(ch: char) -> char {
     }
 }
 
-/// `unicode.ToLower`
 pub fn to_lower(ch: char) -> char {
     if ch.is_ascii() {
         return ch.to_ascii_lowercase();
@@ -147,7 +138,6 @@ pub fn to_lower(ch: char) -> char {
     }
 }
 
-/// `unicode.ToTitle`
 pub fn to_title(ch: char) -> char {
     match ch {
         '\u{1c4}'..='\u{1c6}' => '\u{1c5}',

@@ -7,7 +7,6 @@ use super::runes::append_char;
 pub enum Unquoted {
     /// A byte, which need not be UTF-8 together with its neighbours: `\xff`, `\377`.
     Byte(u8),
-    /// A character.
     Char(char),
 }
 

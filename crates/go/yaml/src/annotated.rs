@@ -31,7 +31,6 @@ pub enum AnnotatedValue {
     Scalar(Scalar),
     /// Keys and values. A comment below a value is the `foot` of its key.
     Mapping(Vec<(Annotated, Annotated)>),
-    /// Items.
     Sequence(Vec<Annotated>),
     /// An alias: its target, with the comments there.
     Alias(Box<Annotated>),

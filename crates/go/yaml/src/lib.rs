@@ -8,13 +8,15 @@
 //! |---|---|
 //! | resources and patches, as kyaml's `ByteReader` reads them | [`read_resources`] |
 //! | one document as kyaml reads it (a patch in a kustomization) | [`read_first`] with [`ReadOptions::kyaml`] |
-//! | kustomization files, plugin configurations, JSON patches | [`read_first`] with [`ReadOptions::sigs`] or [`ReadOptions::sigs_strict`] |
+//! | kustomization files, plugin configurations, JSON patches | [`read_first`] with [`ReadOptions::sigs`] |
+//! | the same, with duplicate keys refused | [`read_first`] with [`ReadOptions::sigs_strict`] |
 //! | an object as kustomize prints it | [`write_sigs`] |
 //! | a tree after kyaml's round trips through values | [`reread`], [`revalue`] |
 //! | a node as kyaml prints it: the input of functions, `RNode.String` | [`write_kyaml`] |
 //! | JSON as Go's encoding/json writes it, for hashes | [`write_json`]; for people, [`write_plain_json`] |
 //! | the value that is sent to an API server | [`json_of_node`] |
-//! | documents with comments, anchors, aliases and tags, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
+//! | documents with comments, anchors, aliases and tags | [`read_annotated`] |
+//! | their text in go-yaml's own style | [`write_annotated`] |
 //! | the same for one document in kyaml's style | [`read_first_annotated`], [`write_annotated_kyaml`] |
 //! | the value of a scalar | [`decode`] for a node's scalar, [`resolve`] for plain text |
 //!

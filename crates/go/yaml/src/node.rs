@@ -16,9 +16,7 @@ pub struct Node {
 pub enum Value {
     /// Text with a tag.
     Scalar(Scalar),
-    /// Keys and values.
     Mapping(Mapping),
-    /// Items.
     Sequence(Sequence),
 }
 
@@ -35,17 +33,11 @@ pub struct Scalar {
 /// The tags of YAML 1.1 that Go's libraries resolve to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tag {
-    /// `!!null`
     Null,
-    /// `!!bool`
     Bool,
-    /// `!!int`
     Int,
-    /// `!!float`
     Float,
-    /// `!!timestamp`
     Timestamp,
-    /// `!!str`
     Str,
     /// `!!binary`: base64 of bytes.
     Binary,
@@ -58,7 +50,6 @@ pub enum Tag {
 /// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// Without quotes.
     #[default]
     Plain,
     /// `'…'`
@@ -92,7 +83,7 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// Items.
+/// The items of a sequence, and how it was written.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub items: Vec<Node>,
@@ -144,7 +135,6 @@ impl Node {
         Self::new(Value::Scalar(Scalar::string(text)))
     }
 
-    /// `null`.
     #[must_use]
     pub fn null() -> Self {
         Self::new(Value::Scalar(Scalar {
@@ -199,6 +189,18 @@ impl Node {
             .map(|scalar| scalar.text.as_str())
     }
 
+    /// The text of a scalar, as by [`Self::as_str`]; empty for null and for collections.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.as_str().unwrap_or("")
+    }
+
+    /// The text of a scalar of any tag, null as it is written; empty for collections.
+    #[must_use]
+    pub fn written(&self) -> &str {
+        self.as_scalar().map_or("", |scalar| &scalar.text)
+    }
+
     /// The mapping, if it is one.
     #[must_use]
     pub const fn as_mapping(&self) -> Option<&Mapping> {
@@ -208,11 +210,29 @@ impl Node {
         }
     }
 
+    /// The entries of a mapping; none of anything else.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Mapping(mapping) => &mapping.entries,
+            _ => &[],
+        }
+    }
+
     /// The mapping, if it is one, mutable.
     pub const fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
         match &mut self.value {
             Value::Mapping(mapping) => Some(mapping),
             _ => None,
+        }
+    }
+
+    /// The items of a sequence; none of anything else.
+    #[must_use]
+    pub fn items(&self) -> &[Self] {
+        match &self.value {
+            Value::Sequence(sequence) => &sequence.items,
+            _ => &[],
         }
     }
 
@@ -248,6 +268,24 @@ impl Node {
     #[must_use]
     pub fn lookup(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The string at a path of keys, as by [`Self::as_str`]; empty without one.
+    #[must_use]
+    pub fn text_at(&self, path: &[&str]) -> &str {
+        self.lookup(path).map_or("", Self::text)
+    }
+
+    /// The items of the sequence at a path of keys; none without one.
+    #[must_use]
+    pub fn items_at(&self, path: &[&str]) -> &[Self] {
+        self.lookup(path).map_or(&[], Self::items)
+    }
+
+    /// The entries of the mapping at a path of keys; none without one.
+    #[must_use]
+    pub fn entries_at(&self, path: &[&str]) -> &[Entry] {
+        self.lookup(path).map_or(&[], Self::entries)
     }
 
     /// The value at a path of keys, mutable.
@@ -293,7 +331,7 @@ impl Mapping {
         Some(self.entries.remove(at).value)
     }
 
-    /// The value under `key`, created by `new` where there is none.
+    /// The value under `key`, created by `new` if missing.
     pub fn get_or_insert_with(&mut self, key: &str, new: impl FnOnce() -> Node) -> &mut Node {
         let at = self.entries.iter().position(|entry| entry.key.is(key));
         let at = at.unwrap_or_else(|| {

@@ -13,7 +13,7 @@ const PLACE: u64 = 120;
 
 /// Upper bound of the tree of a text, apart from aliases, which are bounded by themselves. Each entry of a mapping
 /// needs a colon, each item a comma, a dash or a bracket; a mapping in a list is likely to be an object of its own.
-/// Manifests take a dozen times their length, measured; this estimate is no less, and for lists of digits sixty times.
+/// Manifests take a dozen times their length, measured; this estimate is at least that, and for lists of digits sixty.
 #[must_use]
 pub fn of_text(text: &[u8]) -> u64 {
     let mut weight = 2 * text.len() as u64;

@@ -18,7 +18,6 @@ pub struct Endpoints {
     pub google_token: Option<Url>,
     /// Google's Security Token Service, when a credentials file does not name one.
     pub google_sts: Option<Url>,
-    /// Google Cloud Storage.
     pub google_storage: Option<Url>,
     /// Google Kubernetes Engine.
     pub google_container: Option<Url>,

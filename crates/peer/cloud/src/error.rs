@@ -9,7 +9,7 @@ use crate::invalid::{AddressError, IdentityError, Invalid};
 use crate::jwt::KeyError;
 use crate::login::credential::{AnnotationError, InvalidAnnotation};
 
-/// Why there is no login or no token. No variant holds a secret: secrets of a request are removed from
+/// Why a login or a token cannot be obtained. No variant holds a secret: secrets of a request are removed from
 /// the service's answer (`refusal`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloudError {
@@ -35,14 +35,13 @@ pub enum CloudError {
     /// The private key of a GitHub App.
     #[error("could not parse private key: it {0}")]
     PrivateKey(#[from] KeyError),
-    /// There is no identity.
+    /// No identity is configured.
     #[error("no {what}: {}; {way_out}", Listed(tried))]
     Absent {
         /// The missing identity, such as `AWS credentials`.
         what: &'static str,
         /// The sources that were tried, with their results.
         tried: Vec<String>,
-        /// The fix.
         way_out: &'static str,
     },
     /// A variable, a file or an annotation that cannot be used.
@@ -64,19 +63,14 @@ pub enum CloudError {
     /// A service could not be reached.
     #[error("{doing}: {cause}")]
     Net {
-        /// What was attempted.
         doing: String,
         /// The address and what failed.
         cause: NetError,
     },
-    /// A service refused.
     #[error("{doing}: {url} answered {status}{}", Said(code, message))]
     Refused {
-        /// What was attempted.
         doing: String,
-        /// The address.
         url: String,
-        /// The HTTP status.
         status: u16,
         /// The service's own code, or nothing.
         code: String,
@@ -85,13 +79,7 @@ pub enum CloudError {
     },
     /// The answer of a service is not usable.
     #[error("{doing}: the answer of {url} cannot be used: {detail}")]
-    Answer {
-        /// What was attempted.
-        doing: String,
-        /// The address.
-        url: String,
-        detail: String,
-    },
+    Answer { doing: String, url: String, detail: String },
     /// The deadline passed while another caller made the same request.
     #[error("another request for the same token did not end within {limit:?}")]
     Waited {
@@ -100,12 +88,7 @@ pub enum CloudError {
     },
     /// A failed step, with Flux's words for the whole.
     #[error("{doing}: {cause}")]
-    While {
-        /// What was attempted.
-        doing: String,
-        /// What failed.
-        cause: Box<CloudError>,
-    },
+    While { doing: String, cause: Box<CloudError> },
 }
 
 impl CloudError {

@@ -12,7 +12,7 @@ use bumpwright_secret::Secret;
 /// The largest file that is read, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// Reads a file's text; none when there is no such file.
+/// Reads a file's text; `None` when the file does not exist.
 ///
 /// # Errors
 /// [`CloudError::Settings`] when it cannot be read, is larger than 1 MiB, or is not UTF-8.
@@ -27,7 +27,7 @@ pub(super) fn text_if_any(path: &Path) -> Result<Option<Secret>, CloudError> {
 /// Reads the text of a file, which is configured by `named_by`.
 ///
 /// # Errors
-/// As [`text_if_any`], and when there is no such file.
+/// As [`text_if_any`], and when the file does not exist.
 pub(super) fn text(path: &str, named_by: &str) -> Result<Secret, CloudError> {
     let path = Path::new(path);
     bounded(path).map_err(|e| unreadable(path, &e).within(named_by))
@@ -44,7 +44,7 @@ fn unreadable(path: &Path, error: &io::Error) -> CloudError {
 fn bounded(path: &Path) -> io::Result<Secret> {
     // Allocated at full size, so that growing leaves no copy behind.
     let file = File::open(path)?;
-    let size = usize::try_from(file.metadata()?.len().min(LIMIT)).unwrap_or_default();
+    let size = file.metadata()?.len().min(LIMIT) as usize;
     let mut text = Zeroizing::new(String::with_capacity(size + 1));
     file.take(LIMIT + 1).read_to_string(&mut text)?;
     match u64::try_from(text.len()) {

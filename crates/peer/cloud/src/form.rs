@@ -1,7 +1,5 @@
 //! Bodies of HTML forms, the format of all token endpoints.
 
-use zeroize::Zeroizing;
-
 use bumpwright_gostd::query_escape;
 use bumpwright_secret::Secret;
 
@@ -29,8 +27,7 @@ pub(super) fn form(fields: &[(&str, &str)]) -> Secret {
 
 /// Escapes one name or value of a form.
 pub(super) fn escaped(text: &str) -> Secret {
-    let escaped = Zeroizing::new(query_escape(text.as_bytes()));
-    Secret::new(String::from_utf8_lossy(&escaped))
+    Secret::new(query_escape(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ pub enum Invalid {
     /// The program of a profile of AWS.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// A private key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// A file of Google's workload identity federation.
@@ -172,7 +171,7 @@ pub enum TokenRefusal {
          workloadIdentity of the chart"
     )]
     Forbidden(String),
-    /// There is no API server: a command runs outside of a cluster.
+    /// A command runs outside of a cluster, without its API server.
     #[error("only a cluster issues tokens of ServiceAccounts")]
     NoCluster,
     /// The audiences of the API server itself are not known.

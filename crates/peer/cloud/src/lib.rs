@@ -1,13 +1,14 @@
 //! Logins at AWS, Azure and Google, with the identity of this process or a ServiceAccount; and those of GitHub Apps.
 //!
 //! Identity and use are separate. An identity is AWS credentials, an Entra token or a Google access token, and is
-//! resolved as in the vendors' libraries; a use is a login at a registry, a Git server or a cluster. There are no SDKs:
+//! resolved as in the vendors' libraries; a use is a login at a registry, a Git server or a cluster. No SDK is used:
 //! each step is one request.
 //!
 //! ```text
 //! environment, files, metadata ─▶ *_identity, aws_credentials ─┐
-//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry, *_cluster, git_login ─▶ cache ─▶ login
-//! Secret ─▶ github_app ─────────────────────────────────────────────────────────────────▶ cache ─▶ login
+//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry, *_cluster, git_login ─┐
+//! Secret ─▶ github_app ───────────────────────────────────────────────────────────────────────────────────────┤
+//!                                                                                               login ◀─ cache ◀┘
 //! ```
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

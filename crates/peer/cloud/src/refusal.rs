@@ -7,6 +7,7 @@ use url::Url;
 use super::{CloudError, xml};
 use bumpwright_http::{Answer, scrubbed, shown};
 use bumpwright_secret::Secret;
+use bumpwright_text::Cuts;
 
 /// A service's error code and message; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl ErrorDetails {
 /// `secrets` are removed before it is truncated.
 pub(super) fn error_details(answer: &Answer, secrets: &[&Secret]) -> ErrorDetails {
     let body = String::from_utf8_lossy(&answer.body);
-    let found = match serde_json::from_str::<Value>(&body) {
+    let details = match serde_json::from_str::<Value>(&body) {
         Ok(document) => in_json(&document, answer.header("x-amzn-errortype")),
         Err(_) if body.trim_start().starts_with('<') => in_xml(&body),
         Err(_) => ErrorDetails {
@@ -40,8 +41,8 @@ pub(super) fn error_details(answer: &Answer, secrets: &[&Secret]) -> ErrorDetail
         },
     };
     ErrorDetails {
-        code: scrubbed(&found.code, secrets.iter().copied()),
-        message: scrubbed(&found.message, secrets.iter().copied()),
+        code: scrubbed(&details.code, secrets.iter().copied()),
+        message: scrubbed(&details.message, secrets.iter().copied()),
     }
 }
 
@@ -68,9 +69,8 @@ fn in_json(document: &Value, header: Option<&str>) -> ErrorDetails {
         .or_else(|| text(of_list, &["message"]))
         .unwrap_or_default();
     // com.amazonaws.ecr#AccessDeniedException, AccessDeniedException:http://…
-    let bare = code.rsplit('#').next().and_then(|code| code.split(':').next());
     ErrorDetails {
-        code: bare.unwrap_or_default().to_owned(),
+        code: code.behind_last('#').before(':').to_owned(),
         message,
     }
 }
@@ -78,8 +78,8 @@ fn in_json(document: &Value, header: Option<&str>) -> ErrorDetails {
 /// AWS' query protocol; a web page has no details.
 fn in_xml(document: &str) -> ErrorDetails {
     ErrorDetails {
-        code: xml::text(document, &["Error", "Code"]).unwrap_or_default(),
-        message: xml::text(document, &["Error", "Message"]).unwrap_or_default(),
+        code: xml::error_part(document, "Code"),
+        message: xml::error_part(document, "Message"),
     }
 }
 

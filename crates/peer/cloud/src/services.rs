@@ -162,16 +162,15 @@ pub(super) fn address(named_by: &str, value: &str) -> Result<Url, CloudError> {
     url.ok_or_else(|| CloudError::settings(named_by, "is not an address; give https://host or http://host:port"))
 }
 
-/// Resolves an endpoint.
 pub(super) fn addresses(endpoint: &Url) -> io::Result<Vec<SocketAddr>> {
     let port = endpoint.port_or_known_default().unwrap_or(80);
-    let found = match endpoint.host() {
+    let addresses = match endpoint.host() {
         Some(url::Host::Ipv4(ip)) => return Ok(vec![SocketAddr::from((ip, port))]),
         Some(url::Host::Ipv6(ip)) => return Ok(vec![SocketAddr::from((ip, port))]),
         Some(url::Host::Domain(name)) => (name, port).to_socket_addrs()?,
         None => return Ok(Vec::new()),
     };
-    Ok(found.collect())
+    Ok(addresses.collect())
 }
 
 /// The error of a refusal.

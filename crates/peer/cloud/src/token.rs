@@ -10,7 +10,7 @@ use super::services::{json, unusable};
 use bumpwright_http::Answer;
 use bumpwright_secret::Secret;
 
-/// A bearer token.
+/// A bearer token and when it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessToken {
     pub token: Secret,
@@ -32,7 +32,7 @@ struct Body {
 /// Parses the token of an answer to a request that was sent at `start`.
 ///
 /// # Errors
-/// [`CloudError::Answer`] when there is none.
+/// [`CloudError::Answer`] when the answer has no token.
 pub(super) fn access_token(doing: &str, answer: Answer, start: SystemTime) -> Result<AccessToken, CloudError> {
     let url = answer.url.clone();
     let body: Body = json(doing, answer)?;

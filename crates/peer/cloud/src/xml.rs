@@ -1,6 +1,8 @@
 //! A reader for the small XML documents of AWS and other object stores: elements and their texts, without prefixes and
 //! attributes. A document type is skipped and its entities are not expanded, so nothing grows.
 
+use bumpwright_text::Cuts;
+
 /// The deepest nesting of elements.
 const DEPTH: usize = 32;
 
@@ -86,6 +88,12 @@ impl Iterator for Events<'_> {
     }
 }
 
+/// A part of the error that a document is, such as `Code`; empty if it has none.
+#[must_use]
+pub fn error_part(document: &str, name: &str) -> String {
+    text(document, &["Error", name]).unwrap_or_default()
+}
+
 /// The text of the first element with this path at any depth, such as `["Error", "Code"]`. Prefixes
 /// and attributes do not matter. `None` too when the document is not valid up to there.
 pub fn text(document: &str, path: &[&str]) -> Option<String> {
@@ -100,8 +108,8 @@ pub fn text(document: &str, path: &[&str]) -> Option<String> {
 
 /// A tag's name without its prefix.
 fn local(tag: &str) -> &str {
-    let name = tag.split_ascii_whitespace().next().unwrap_or_default();
-    name.rsplit(':').next().unwrap_or(name)
+    let name = tag.split_ascii_whitespace().next();
+    name.map_or("", |name| name.behind_last(':'))
 }
 
 /// Decodes the five entities of XML, and character references.

@@ -1,72 +1,27 @@
-//! Requests to a forge's API, and its answers.
+//! Pull requests at a forge's API.
 
-use std::time::Duration;
-
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use ureq::http::Method;
 use url::Url;
 
-use super::error::{place, refusal};
+use super::calls::Calls;
+use super::error::place;
+use super::login::Login;
 use super::{ForgeApi, ForgeError, Repository};
-use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, basic_header, scrubbed};
-use bumpwright_secret::Secret;
+use bumpwright_http::{Answer, Peer, Request};
+use bumpwright_json::written;
 
 /// Pull requests per page, the most of GitHub's and Gitea's defaults.
 const PAGE: usize = 50;
-/// The longest text of a server in an error, in characters.
-const LONGEST_TEXT: usize = 300;
 /// The most pages of open pull requests.
 const OPEN_PAGES: usize = 200;
-
-/// A login at a forge.
-#[derive(Clone, Debug, Default)]
-pub enum Login {
-    /// None; for previews, which send no requests.
-    #[default]
-    Nobody,
-    /// An access token.
-    Token(Secret),
-    /// A user name with a password or token, as Git uses it.
-    Basic {
-        /// The user name.
-        username: String,
-        /// The password or token.
-        password: Secret,
-    },
-}
-
-impl Login {
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        match self {
-            Self::Nobody => None,
-            Self::Token(secret) | Self::Basic { password: secret, .. } => Some(secret),
-        }
-        .into_iter()
-    }
-
-    /// The `Authorization` header. A password at GitHub is always a token, which its API requires as a bearer token.
-    fn header(&self, kind: ForgeApi) -> Option<Secret> {
-        let scheme = |scheme: &str, token: &Secret| Secret::new(format!("{scheme} {}", token.expose()));
-        Some(match (self, kind) {
-            (Self::Nobody, _) => return None,
-            (Self::Token(token), ForgeApi::GitHub) | (Self::Basic { password: token, .. }, ForgeApi::GitHub) => {
-                scheme("Bearer", token)
-            }
-            (Self::Token(token), ForgeApi::Gitea) => scheme("token", token),
-            (Self::Basic { username, password }, ForgeApi::Gitea) => basic_header(username, password),
-        })
-    }
-}
 
 /// A repository at a forge, with a client of its API. Its calls block.
 #[derive(Debug)]
 pub struct Forge {
     pub(super) kind: ForgeApi,
     pub(super) repository: Repository,
-    login: Login,
-    client: Client,
-    limit: Duration,
+    pub(super) calls: Calls,
 }
 
 /// A pull request in both APIs.
@@ -74,9 +29,13 @@ pub struct Forge {
 pub(super) struct PullRequest {
     pub(super) number: u64,
     pub(super) title: String,
-    #[serde(default)]
-    pub(super) body: Option<String>,
+    /// What its author wrote below the title, perhaps nothing.
+    #[serde(default, rename = "body", deserialize_with = "null_as_empty")]
+    pub(super) description: String,
     pub(super) html_url: String,
+    /// Who opened it; none when the account is gone.
+    #[serde(default)]
+    pub(super) user: Option<Author>,
     /// At GitHub, its name in the GraphQL API.
     #[serde(default)]
     pub(super) node_id: Option<String>,
@@ -95,6 +54,14 @@ pub(super) struct PullRequest {
     pub(super) merge_base: Option<String>,
     pub(super) head: BranchEnd,
     base: BranchEnd,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Author {
+    pub(super) login: String,
+    /// At GitHub, whether it is a `Bot`.
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
 }
 
 /// One end of a pull request.
@@ -117,13 +84,18 @@ struct RepositoryId {
     id: u64,
 }
 
+/// A text or a list of an answer: null is an empty one, like a missing one.
+pub(super) fn null_as_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(value: D) -> Result<T, D::Error> {
+    Option::deserialize(value).map(Option::unwrap_or_default)
+}
+
 impl PullRequest {
     pub(super) fn base_branch(&self) -> &str {
         &self.base.reference
     }
 
-    /// Whether it is from a branch of this repository, which only those have made who may write to it. Whoever may read
-    /// can push to Gitea's `refs/for/…` (AGit), whose heads are not branches.
+    /// Whether it is from a branch of this repository, which only somebody with the right to write can make. With the
+    /// right to read alone one can push to Gitea's `refs/for/…` (AGit), whose heads are not branches.
     pub(super) fn is_of_branch(&self) -> bool {
         let is_here = self.head.repo.is_some() && self.head.repo == self.base.repo;
         is_here && !self.head.reference.starts_with("refs/")
@@ -183,13 +155,10 @@ impl Forge {
         Self {
             kind,
             repository,
-            login,
-            limit: peer.timeout,
-            client: Client::new(peer, RetryPolicy::default()),
+            calls: Calls::new(kind.dialect(), login, peer),
         }
     }
 
-    /// The repository.
     #[must_use]
     pub fn repository(&self) -> &Repository {
         &self.repository
@@ -217,7 +186,7 @@ impl Forge {
 
     /// Gets a page of pull requests, newest first, and whether there may be more. GitHub filters by branches itself.
     pub(super) fn page(&self, attempt: &str, url: Url) -> Result<(Vec<PullRequest>, bool), ForgeError> {
-        let (found, answer): (Vec<PullRequest>, Answer) = self.send_json(attempt, Request::get(url))?;
+        let (found, answer): (Vec<PullRequest>, Answer) = self.calls.send_json(attempt, Request::get(url))?;
         let linked = answer.header("link").is_some_and(|link| link.contains("rel=\"next\""));
         // A server may return smaller pages: `Link` says whether there is a next one, or, where
         // a proxy has removed it, an empty page.
@@ -256,7 +225,7 @@ impl Forge {
         if self.kind == ForgeApi::Gitea && !exists {
             let parts = std::iter::once("branches").chain(base.split('/'));
             let request = Request::get(self.repository.url(&parts.collect::<Vec<_>>()));
-            let _: (serde::de::IgnoredAny, _) = self.send_json(&attempt, request)?;
+            let _: (serde::de::IgnoredAny, _) = self.calls.send_json(&attempt, request)?;
         }
         let new = NewPullRequest {
             title: "Update images",
@@ -265,27 +234,31 @@ impl Forge {
             body: "",
             draft: false,
         };
-        let answer = self.send(
+        let answer = self.calls.send(
             &attempt,
-            Request::post(self.repository.url(&["pulls"]), "application/json", json(&new)),
+            Request::post(self.repository.url(&["pulls"]), "application/json", written(&new)),
         )?;
         let refuses_the_pair = matches!(answer.status.as_u16(), 409 | 422) && !names_base(&answer.body);
         if answer.status.is_success() || refuses_the_pair {
             Ok(())
         } else {
-            Err(refusal(&attempt, &answer, &self.login, self.kind))
+            Err(self.calls.refused(&attempt, &answer))
         }
     }
 
     /// Opens a pull request. It is sent once: after a broken connection the next run checks whether it was opened.
     pub(super) fn open(&self, new: &NewPullRequest<'_>) -> Result<Opened, ForgeError> {
         let attempt = format!("open a pull request from {} to {}", new.head, new.base);
-        let request = Request::post(self.repository.url(&["pulls"]), "application/json", json(new));
-        let answer = self.send(&attempt, request)?;
+        let request = Request::post(self.repository.url(&["pulls"]), "application/json", written(new));
+        let answer = self.calls.send(&attempt, request)?;
         if answer.status.is_success() {
-            return self.read(&attempt, &answer).map(Box::new).map(Opened::PullRequest);
+            return self
+                .calls
+                .read(&attempt, &answer)
+                .map(Box::new)
+                .map(Opened::PullRequest);
         }
-        let refused = refusal(&attempt, &answer, &self.login, self.kind);
+        let refused = self.calls.refused(&attempt, &answer);
         // GitHub: 422 for anything that is not valid; Gitea: 409 only for this.
         let exists = match answer.status.as_u16() {
             409 => true,
@@ -301,15 +274,19 @@ impl Forge {
 
     /// Changes a pull request.
     pub(super) fn edit(&self, number: u64, edit: &PullRequestEdit<'_>) -> Result<Edited, ForgeError> {
-        let request = Request::post(self.request_url(number), "application/json", json(edit))
+        let request = Request::post(self.request_url(number), "application/json", written(edit))
             .method(Method::PATCH)
             .repeatable();
         let attempt = format!("update pull request #{number}");
-        let answer = self.send(&attempt, request)?;
+        let answer = self.calls.send(&attempt, request)?;
         if answer.status.is_success() {
-            return self.read(&attempt, &answer).map(Box::new).map(Edited::PullRequest);
+            return self
+                .calls
+                .read(&attempt, &answer)
+                .map(Box::new)
+                .map(Edited::PullRequest);
         }
-        let refused = refusal(&attempt, &answer, &self.login, self.kind);
+        let refused = self.calls.refused(&attempt, &answer);
         if edit.content_version.is_some() && matches!(answer.status.as_u16(), 400 | 409 | 412) {
             Ok(Edited::Outdated(refused))
         } else {
@@ -329,66 +306,12 @@ impl Forge {
     /// Gets a pull request.
     pub(super) fn request(&self, number: u64) -> Result<PullRequest, ForgeError> {
         let attempt = format!("look at pull request #{number}");
-        let (found, _) = self.send_json(&attempt, Request::get(self.request_url(number)))?;
+        let (found, _) = self.calls.send_json(&attempt, Request::get(self.request_url(number)))?;
         Ok(found)
     }
 
     fn request_url(&self, number: u64) -> Url {
         self.repository.url(&["pulls", &number.to_string()])
-    }
-
-    pub(super) fn send_json<T: DeserializeOwned>(
-        &self,
-        attempt: &str,
-        request: Request,
-    ) -> Result<(T, Answer), ForgeError> {
-        let answer = self.send(attempt, request)?;
-        if !answer.status.is_success() {
-            return Err(refusal(attempt, &answer, &self.login, self.kind));
-        }
-        Ok((self.read(attempt, &answer)?, answer))
-    }
-
-    pub(super) fn read<T: DeserializeOwned>(&self, attempt: &str, answer: &Answer) -> Result<T, ForgeError> {
-        serde_json::from_slice(&answer.body).map_err(|error| ForgeError::Unreadable {
-            attempt: attempt.to_owned(),
-            url: place(&answer.url),
-            detail: format!(
-                "the answer is not as documented: {}",
-                scrubbed(&error.to_string(), self.login.secrets())
-            ),
-            kind: self.kind,
-        })
-    }
-
-    /// The error of an answer that is not a success.
-    pub(super) fn refused(&self, attempt: &str, answer: &Answer) -> ForgeError {
-        refusal(attempt, answer, &self.login, self.kind)
-    }
-
-    /// A text of the server.
-    pub(super) fn without_secrets(&self, text: &str) -> String {
-        scrubbed(
-            &bumpwright_http::server_text(text.as_bytes(), LONGEST_TEXT),
-            self.login.secrets(),
-        )
-    }
-
-    pub(super) fn send(&self, attempt: &str, request: Request) -> Result<Answer, ForgeError> {
-        let mut request = match self.kind {
-            ForgeApi::GitHub => request
-                .header("accept", "application/vnd.github+json")
-                .header("x-github-api-version", "2022-11-28"),
-            ForgeApi::Gitea => request.header("accept", "application/json"),
-        };
-        if let Some(header) = self.login.header(self.kind) {
-            request = request.authorization(header);
-        }
-        let answer = self.client.send(&request, Deadline::after(self.limit));
-        answer.map_err(|source| ForgeError::Net {
-            attempt: attempt.to_owned(),
-            source,
-        })
     }
 }
 
@@ -407,9 +330,4 @@ fn names_base(body: &[u8]) -> bool {
         let mut fields = body.errors.iter().filter_map(|fault| fault.field.as_deref());
         fields.any(|field| field == "base")
     })
-}
-
-/// Serializes texts to a string: this cannot fail, and the server would refuse an empty body.
-fn json(body: &impl Serialize) -> String {
-    serde_json::to_string(body).unwrap_or_default()
 }

@@ -44,7 +44,7 @@ impl Forge {
             let url = self.list("closed", head, base, page);
             let (found, more) = self.page(&attempt, url)?;
             for closed in found.into_iter().filter(|found| found.joins(head, base)) {
-                let same = match content_of(closed.body.as_deref().unwrap_or_default()) {
+                let same = match content_of(&closed.description) {
                     Some(known) => known == *content,
                     None => self.kind == ForgeApi::GitHub && closed.head.sha == commit,
                 };
@@ -87,7 +87,7 @@ impl Forge {
         let attempt = format!("see how pull request #{} was closed", closed.number);
         let mut url = (self.repository).url(&["issues", &closed.number.to_string(), "timeline"]);
         url.query_pairs_mut().append_pair("since", closed_at);
-        let (entries, _): (Vec<TimelineEntry>, _) = self.send_json(&attempt, Request::get(url))?;
+        let (entries, _): (Vec<TimelineEntry>, _) = self.calls.send_json(&attempt, Request::get(url))?;
         let mut deletions = entries.iter().filter(|entry| entry.kind == "delete_branch");
         let deleted = deletions.next().and_then(|entry| seconds(&entry.created_at));
         let closed = seconds(closed_at);

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::WantedPullRequest;
 use super::markdown::{code, fence};
+use bumpwright_text::{Excerpt, Parts, between};
 
 const BEGIN: &str = "<!-- bumpwright:begin ";
 const END: &str = "<!-- bumpwright:end -->";
@@ -28,13 +29,10 @@ const LONGEST_MESSAGE: usize = 8_000;
 /// A changed field, as a row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The file's path.
     pub path: String,
     /// The object of the field; may be empty.
     pub object: String,
-    /// The value before.
     pub old: String,
-    /// The value after.
     pub new: String,
     /// The policy that chose it.
     pub policy: String,
@@ -136,11 +134,7 @@ impl<'a> Description<'a> {
             text += &format!("\n{fence}text\n{message}\n{fence}\n");
         }
         let (title, changes) = (digest(self.title), &self.content.0);
-        let setup = self
-            .setup
-            .as_ref()
-            .map(|setup| format!(" setup={setup}"))
-            .unwrap_or_default();
+        let setup = between(" setup=", self.setup.as_ref(), "");
         format!(
             "{BEGIN}title={title} changes={changes}{setup} -->\n\n{}\n\n{END}\n",
             text.trim()
@@ -178,11 +172,7 @@ fn cell(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    let cut = match text.char_indices().nth(LONGEST_CELL) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    };
-    format!("`{}`", code(&cut))
+    format!("`{}`", code(&text.excerpt(LONGEST_CELL)))
 }
 
 /// The section, if it fits, with lines that look like ours escaped.
@@ -195,10 +185,7 @@ fn section(text: &str, longest: usize) -> String {
 fn rest(message: &str, longest: usize) -> String {
     let message = message.trim_start();
     let text = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
-    let end = (0..=longest.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end));
-    let cut = text.get(..end.unwrap_or_default()).unwrap_or_default();
+    let cut = text.part(..text.floor_char_boundary(longest));
     let clean = cut.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
     let mut out: String = clean.collect();
     out = out.replace("<!-- bumpwright:", "<!-- (bumpwright):");
@@ -246,7 +233,6 @@ fn digest(text: &str) -> String {
     short(Sha256::new_with_prefix(text.trim()))
 }
 
-/// A short digest.
 pub(super) fn short(hash: Sha256) -> String {
     hash.finalize()
         .iter()

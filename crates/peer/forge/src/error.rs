@@ -5,27 +5,20 @@ use std::time::Duration;
 use ureq::http::StatusCode;
 use url::Url;
 
-use super::ForgeApi;
-use super::api::Login;
+use super::dialect::Dialect;
+use super::login::Login;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Answer, NetError, scrubbed, shown};
+use bumpwright_text::between;
 
 /// Why a pull request could not be kept up to date. No variant holds a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForgeError {
-    /// No answer.
     #[error("cannot {attempt}: {source}")]
-    Net {
-        /// The attempted action.
-        attempt: String,
-        source: NetError,
-    },
-    /// The forge refused.
+    Net { attempt: String, source: NetError },
     #[error("cannot {attempt}: {url}: {status}{said}{hint}")]
     Refused {
-        /// The attempted action.
         attempt: String,
-        /// The address.
         url: String,
         status: StatusCode,
         /// The server's text, after a colon; may be empty.
@@ -33,12 +26,9 @@ pub enum ForgeError {
         /// A hint for the user, after a semicolon; may be empty.
         hint: &'static str,
     },
-    /// Too many requests.
     #[error("cannot {attempt}: {url}: the rate limit is used up{until}{said}")]
     Limited {
-        /// The attempted action.
         attempt: String,
-        /// The address.
         url: String,
         /// Until when, after a comma.
         until: String,
@@ -50,40 +40,29 @@ pub enum ForgeError {
     /// The answer does not follow the forge's documentation.
     #[error("cannot {attempt}: {url}: {detail}; is this the address of a {kind} API?")]
     Unreadable {
-        /// The attempted action.
         attempt: String,
-        /// The address.
         url: String,
         /// The defect of the answer.
         detail: String,
         /// The kind of the forge.
-        kind: ForgeApi,
+        kind: &'static str,
     },
     /// The forge has not done all of it.
     #[error("cannot {attempt}: {url}: {detail}")]
     NotGiven {
-        /// The attempted action.
         attempt: String,
-        /// The address.
         url: String,
         /// What is not done, and the way out.
         detail: String,
     },
     /// Too many pull requests.
     #[error("cannot {attempt}: {url}: more than {limit} open ones")]
-    TooMany {
-        /// The attempted action.
-        attempt: String,
-        /// The address.
-        url: String,
-        limit: usize,
-    },
+    TooMany { attempt: String, url: String, limit: usize },
 }
 
 /// When a forge that limits requests is to be asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// After a pause.
     After(Duration),
     /// At a time, in seconds since 1970.
     At(i64),
@@ -110,7 +89,7 @@ impl ForgeError {
 }
 
 /// The error of an answer that is not a success.
-pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: ForgeApi) -> ForgeError {
+pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, dialect: &Dialect) -> ForgeError {
     let said = match said(answer, login) {
         empty if empty.is_empty() => empty,
         said => format!(": {said}"),
@@ -130,7 +109,7 @@ pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: Forge
         url,
         status: answer.status,
         said,
-        hint: hint(answer.status, login, kind),
+        hint: hint(answer.status, login, dialect),
     }
 }
 
@@ -158,17 +137,16 @@ fn limited(answer: &Answer) -> Option<(String, Option<Again>)> {
         });
     }
     let reset = answer.header("x-ratelimit-reset").and_then(|at| at.trim().parse().ok());
-    let until = reset.map(|at| format!(" until {}", Time::unix(at, 0).written(b"2006-01-02 15:04:05 UTC")));
-    Some((until.unwrap_or_default(), reset.map(Again::At)))
+    let time = reset.map(|at| Time::unix(at, 0).written(b"2006-01-02 15:04:05 UTC"));
+    Some((between(" until ", time, "").to_string(), reset.map(Again::At)))
 }
 
-fn hint(status: StatusCode, login: &Login, kind: ForgeApi) -> &'static str {
-    match (status.as_u16(), login, kind) {
-        (401 | 403 | 404, Login::Nobody, _) => "; no token was sent",
-        (401, ..) => "; the token is wrong or has expired",
-        (403, _, ForgeApi::GitHub) => "; the token needs write access to pull requests",
-        (403, _, ForgeApi::Gitea) => "; the token needs the scope write:repository",
-        (404, ..) => {
+fn hint(status: StatusCode, login: &Login, dialect: &Dialect) -> &'static str {
+    match (status.as_u16(), login) {
+        (401 | 403 | 404, Login::Nobody) => "; no token was sent",
+        (401, _) => "; the token is wrong or has expired",
+        (403, _) => dialect.forbidden,
+        (404, _) => {
             "; there is no such repository or branch, its pull requests are switched off, the token may not see it, or the API is \
              elsewhere"
         }
@@ -189,8 +167,7 @@ fn said(answer: &Answer, login: &Login) -> String {
     let text = match serde_json::from_slice::<Body>(&answer.body) {
         Err(_) => answer.words(),
         Ok(body) => {
-            let errors = body.errors.unwrap_or_default();
-            let more = errors.iter().filter_map(detail);
+            let more = body.errors.iter().flatten().filter_map(detail);
             let all: Vec<String> = std::iter::once(body.message).chain(more).collect();
             all.join(": ")
         }

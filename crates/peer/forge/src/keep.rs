@@ -1,4 +1,4 @@
-//! One open pull request for a branch: opened when there is none, updated when its content differs. It is looked for
+//! One open pull request for a branch: opened if missing, updated when its content differs. It is looked for
 //! before anything is pushed.
 
 use super::api::{Edited, NewPullRequest, Opened, PullRequest, PullRequestEdit};
@@ -6,6 +6,7 @@ use super::description::{Content, Description, is_ours, setup_of};
 use super::setup::{self, DRAFT};
 use super::{Forge, ForgeApi, ForgeError, Row};
 use bumpwright_api::PullRequestSetup;
+use bumpwright_text::Excerpt;
 
 /// The longest title at both GitHub (256) and Gitea (255), in characters.
 const LONGEST_TITLE: usize = 255;
@@ -18,7 +19,6 @@ const EDITS: usize = 3;
 pub struct WantedPullRequest<'a> {
     /// The branch with the changes.
     pub head: &'a str,
-    /// The target branch.
     pub base: &'a str,
     /// The commit of `head`, in hexadecimal.
     pub commit: &'a str,
@@ -43,14 +43,12 @@ pub struct Kept {
     pub number: u64,
     /// The address of its web page.
     pub url: String,
-    /// What was done.
     pub state: PullRequestState,
 }
 
 /// What was done with a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestState {
-    /// It was opened.
     Opened,
     /// Title or description were changed.
     Updated,
@@ -168,12 +166,12 @@ impl Forge {
     ) -> Result<Kept, ForgeError> {
         let ours = title(wanted.title);
         let setup = setup::digest(wanted.setup);
-        if setup.is_some() && setup != setup_of(open.body.as_deref().unwrap_or_default()) {
+        if setup.is_some() && setup != setup_of(&open.description) {
             self.equip(&open, wanted.setup, wanted.commit)?;
         }
         let mut tries = 0;
         loop {
-            let old = open.body.as_deref().unwrap_or_default();
+            let old = open.description.as_str();
             let (draft, present) = match open.title.trim().strip_prefix(DRAFT) {
                 Some(rest) if self.kind == ForgeApi::Gitea => (DRAFT, rest.trim()),
                 _ => ("", open.title.trim()),
@@ -225,10 +223,7 @@ fn title(message: &str) -> String {
         .chars()
         .filter(|c| !c.is_control())
         .collect();
-    match clean.char_indices().nth(LONGEST_TITLE) {
-        None => clean,
-        Some(_) => clean.chars().take(LONGEST_TITLE - 1).chain(['…']).collect(),
-    }
+    clean.fitted(LONGEST_TITLE).into_owned()
 }
 
 /// Compares without carriage returns, which web forms add.

@@ -38,8 +38,8 @@ pub fn cell(text: &str) -> String {
 /// A fence for a block of code that nothing in `text` ends.
 #[must_use]
 pub fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    "`".repeat(longest.max(2) + 1)
+    let longest = text.split(|c| c != '`').map(str::len).fold(2, usize::max);
+    "`".repeat(longest + 1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Forge, ForgeError};
 
-/// A pull request.
+/// A pull request that is identified by its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// Its number in the repository.
@@ -20,7 +20,6 @@ pub struct Numbered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Open,
-    /// It was merged.
     Merged,
     /// It was closed without a merge.
     Closed,
@@ -32,17 +31,17 @@ impl Forge {
     /// # Errors
     /// [`ForgeError`] when the forge does not answer or refuses.
     pub fn numbered(&self, number: u64) -> Result<Numbered, ForgeError> {
-        let found = self.request(number)?;
-        let end = match (&found.merged_at, &found.closed_at) {
+        let request = self.request(number)?;
+        let end = match (&request.merged_at, &request.closed_at) {
             (Some(_), _) => End::Merged,
             (None, Some(_)) => End::Closed,
             (None, None) => End::Open,
         };
         Ok(Numbered {
-            number: found.number,
-            base: found.base_branch().to_owned(),
-            url: found.html_url,
-            title: found.title,
+            number: request.number,
+            base: request.base_branch().to_owned(),
+            url: request.html_url,
+            title: request.title,
             end,
         })
     }

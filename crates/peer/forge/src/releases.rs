@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::api::null_as_empty;
 use super::{Forge, ForgeError};
 use bumpwright_http::Request;
 
@@ -13,7 +14,6 @@ const LONGEST: usize = 64 << 10;
 pub struct Release {
     /// Its title; may be empty.
     pub title: String,
-    /// Its page.
     pub url: String,
     /// Its text, in Markdown as its author wrote it.
     pub text: String,
@@ -28,33 +28,30 @@ impl Forge {
         #[derive(Deserialize)]
         struct Answered {
             html_url: String,
-            #[serde(default)]
-            name: Option<String>,
-            #[serde(default)]
-            body: Option<String>,
+            #[serde(default, deserialize_with = "null_as_empty")]
+            name: String,
+            #[serde(default, deserialize_with = "null_as_empty")]
+            body: String,
             #[serde(default)]
             draft: bool,
         }
         let attempt = format!("look at the release {tag}");
         let url = self.repository.url(&["releases", "tags", tag]);
-        let answer = self.send(&attempt, Request::get(url))?;
+        let answer = self.calls.send(&attempt, Request::get(url))?;
         if answer.status.as_u16() == 404 {
             return Ok(None);
         }
         if !answer.status.is_success() {
-            return Err(self.refused(&attempt, &answer));
+            return Err(self.calls.refused(&attempt, &answer));
         }
-        let found: Answered = self.read(&attempt, &answer)?;
+        let found: Answered = self.calls.read(&attempt, &answer)?;
         if found.draft {
             return Ok(None);
         }
-        let mut text = found.body.unwrap_or_default();
-        let end = (0..=LONGEST.min(text.len()))
-            .rev()
-            .find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or_default());
+        let mut text = found.body;
+        text.truncate(text.floor_char_boundary(LONGEST));
         Ok(Some(Release {
-            title: found.name.unwrap_or_default(),
+            title: found.name,
             url: found.html_url,
             text,
         }))

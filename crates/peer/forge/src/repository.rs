@@ -5,7 +5,7 @@ use std::fmt;
 use url::Url;
 
 use super::ForgeApi;
-use bumpwright_http::{decoded, shown};
+use bumpwright_http::{decoded, host_of, shown};
 
 /// The Git address of a repository, without user information.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,30 @@ pub enum GitAddress<'a> {
         /// The path on it.
         path: &'a str,
     },
+}
+
+impl GitAddress<'_> {
+    fn path(&self) -> &str {
+        match self {
+            Self::Web(url) => url.path(),
+            Self::Ssh { path, .. } => path,
+        }
+    }
+
+    /// A part of the path as it is meant.
+    fn host(&self) -> &str {
+        match self {
+            Self::Web(url) => host_of(url),
+            Self::Ssh { host, .. } => host,
+        }
+    }
+
+    fn decoded(&self, part: &str) -> Option<String> {
+        match self {
+            Self::Web(_) => decoded(part),
+            Self::Ssh { .. } => Some(part.to_owned()),
+        }
+    }
 }
 
 /// A repository at a forge.
@@ -41,6 +65,9 @@ pub enum InvalidAddress {
         /// The kind of the forge.
         kind: ForgeApi,
     },
+    /// The path is not that of a project of GitLab.
+    #[error("{path:?} is not the path of a project at GitLab: GROUP/NAME is")]
+    Project { path: String },
     /// The host is not valid in a URL.
     #[error("no API can be derived from the host {host:?}; give its URL")]
     Host { host: String },
@@ -52,10 +79,7 @@ impl Repository {
     /// # Errors
     /// [`InvalidAddress`] when the path is not `OWNER/NAME` (at Gitea in a folder of a web server: `…/OWNER/NAME`).
     pub fn locate(kind: ForgeApi, git: GitAddress<'_>, api: Option<&Url>) -> Result<Self, InvalidAddress> {
-        let path = match git {
-            GitAddress::Web(url) => url.path(),
-            GitAddress::Ssh { path, .. } => path,
-        };
+        let path = git.path();
         let bad = || InvalidAddress::Path {
             path: path.to_owned(),
             kind,
@@ -66,14 +90,10 @@ impl Repository {
             return Err(bad());
         };
         let in_folder = kind == ForgeApi::Gitea && (matches!(git, GitAddress::Web(_)) || api.is_some());
-        let dotted = |part: &str| matches!(part, "" | "." | ".." | "~");
-        if dotted(name) || dotted(owner) || !(parts.is_empty() || in_folder) {
+        if is_dotted(name) || is_dotted(owner) || !(parts.is_empty() || in_folder) {
             return Err(bad());
         }
-        let plain = |part: &str| match git {
-            GitAddress::Web(_) => decoded(part).ok_or_else(bad),
-            GitAddress::Ssh { .. } => Ok(part.to_owned()),
-        };
+        let plain = |part: &str| git.decoded(part).ok_or_else(bad);
         let api = match api {
             Some(api) => without_slash(api),
             None => api_of(kind, git, &parts)?,
@@ -82,6 +102,33 @@ impl Repository {
             api,
             owner: plain(owner)?,
             name: plain(name)?,
+        })
+    }
+
+    /// The project of the address `git` at GitLab, whose owner is a group or a path of groups. Without `api`, the API
+    /// is at `/api/v4` of the host.
+    ///
+    /// # Errors
+    /// [`InvalidAddress`] when the path is not `GROUP/NAME`.
+    pub fn at_gitlab(git: GitAddress<'_>, api: Option<&Url>) -> Result<Self, InvalidAddress> {
+        let path = git.path();
+        let bad = || InvalidAddress::Project { path: path.to_owned() };
+        let project = path.trim_matches('/');
+        let project = project.strip_suffix(".git").unwrap_or(project);
+        let plain = project.split('/').map(|part| {
+            let part = git.decoded(part).filter(|part| !is_dotted(part));
+            part.ok_or_else(bad)
+        });
+        let plain = plain.collect::<Result<Vec<_>, _>>()?.join("/");
+        let (owner, name) = plain.rsplit_once('/').ok_or_else(bad)?;
+        let api = match api {
+            Some(api) => without_slash(api),
+            None => beside(git, &["api", "v4"])?,
+        };
+        Ok(Self {
+            api,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
         })
     }
 
@@ -115,16 +162,13 @@ impl Repository {
     /// have its API at any.
     #[must_use]
     pub fn is_served_by(&self, git: GitAddress<'_>) -> bool {
-        let host = match git {
-            GitAddress::Web(url) => url.host_str().unwrap_or_default(),
-            GitAddress::Ssh { host, .. } => host,
-        };
+        let host = git.host();
         if let GitAddress::Web(url) = git
             && !is_same_port(&self.api, url)
         {
             return false;
         }
-        let api = self.api.host_str().unwrap_or_default();
+        let api = host_of(&self.api);
         let bare = host
             .strip_prefix("ssh.")
             .or_else(|| host.strip_prefix("www."))
@@ -152,10 +196,7 @@ impl fmt::Display for Repository {
 /// The API of a server: github.com has a host for it, GitHub Enterprise Server `/api/v3`, Gitea `/api/v1` below the
 /// folder of its installation.
 fn api_of(kind: ForgeApi, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, InvalidAddress> {
-    let (host, origin) = match git {
-        GitAddress::Web(url) => (url.host_str().unwrap_or_default(), Some(url)),
-        GitAddress::Ssh { host, .. } => (host, None),
-    };
+    let host = git.host();
     let lower = host.to_ascii_lowercase();
     let bad = |_| InvalidAddress::Host { host: host.to_owned() };
     let own = match kind {
@@ -166,17 +207,34 @@ fn api_of(kind: ForgeApi, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, I
     if let Some(own) = own {
         return Url::parse(&own).map_err(bad);
     }
-    let mut api = match origin {
-        Some(url) => url.clone(),
-        None if lower.contains(':') => Url::parse(&format!("https://[{lower}]")).map_err(bad)?,
-        None => Url::parse(&format!("https://{lower}")).map_err(bad)?,
-    };
     let version = match kind {
         ForgeApi::GitHub => "v3",
         ForgeApi::Gitea => "v1",
     };
-    api.set_path(&[folder, &["api", version]].concat().join("/"));
+    beside(git, &[folder, &["api", version]].concat())
+}
+
+/// A path at the server of a Git address.
+fn beside(git: GitAddress<'_>, path: &[&str]) -> Result<Url, InvalidAddress> {
+    let mut api = match git {
+        GitAddress::Web(url) => url.clone(),
+        GitAddress::Ssh { host, .. } => {
+            let lower = host.to_ascii_lowercase();
+            let address = if lower.contains(':') {
+                format!("https://[{lower}]")
+            } else {
+                format!("https://{lower}")
+            };
+            Url::parse(&address).map_err(|_| InvalidAddress::Host { host: host.to_owned() })?
+        }
+    };
+    api.set_path(&path.join("/"));
     Ok(api)
+}
+
+/// Whether a part of a path cannot be in a repository's name.
+fn is_dotted(part: &str) -> bool {
+    matches!(part, "" | "." | ".." | "~")
 }
 
 fn without_slash(api: &Url) -> Url {
@@ -194,6 +252,30 @@ mod tests {
     fn web(kind: ForgeApi, url: &str) -> Result<String, InvalidAddress> {
         let url = Url::parse(url).unwrap();
         Repository::locate(kind, GitAddress::Web(&url), None).map(|found| found.url(&["pulls"]).to_string())
+    }
+
+    #[test]
+    fn a_project_of_gitlab_may_be_in_groups() {
+        let web = |url: &str| Repository::at_gitlab(GitAddress::Web(&Url::parse(url).unwrap()), None);
+        let found = web("https://gitlab.example:8443/a/b%20c/fleet.git").unwrap();
+        assert_eq!(
+            (found.api.as_str(), &*found.owner, &*found.name),
+            ("https://gitlab.example:8443/api/v4", "a/b c", "fleet")
+        );
+        let ssh = GitAddress::Ssh {
+            host: "gitlab.com",
+            path: "a/fleet.git",
+        };
+        let found = Repository::at_gitlab(ssh, None).unwrap();
+        assert_eq!(found.api.as_str(), "https://gitlab.com/api/v4");
+        assert!(found.is_served_by(ssh));
+        for url in [
+            "https://gitlab.com/fleet",
+            "https://gitlab.com/a/%2E%2E/fleet",
+            "https://gitlab.com/a//fleet",
+        ] {
+            assert!(web(url).is_err(), "{url}");
+        }
     }
 
     fn ssh(kind: ForgeApi, host: &str, path: &str) -> Result<String, InvalidAddress> {

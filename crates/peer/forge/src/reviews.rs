@@ -8,10 +8,12 @@ use serde_json::json;
 use ureq::http::Method;
 use url::Url;
 
-use super::api::PullRequest;
+use super::api::{Author, PullRequest, null_as_empty};
+use super::dialect::Dialect;
 use super::error::place;
 use super::{Forge, ForgeApi, ForgeError};
 use bumpwright_http::Request;
+use bumpwright_text::Excerpt;
 
 /// Requests, statuses or comments per page. Anybody may write texts of 65,536 characters: a page of them fits into an
 /// answer.
@@ -24,11 +26,22 @@ const STATUS_PAGES: usize = 4;
 /// is opened.
 const COMMENT_PAGES: usize = 10;
 
+/// The longest title and name of an author, in characters, and the longest link in bytes: anybody may write them.
+const TITLE: usize = 300;
+const NAME: usize = 100;
+const LINK: usize = 500;
+
 /// An open pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
     /// Its number in the repository.
     pub number: u64,
+    /// What its author calls it.
+    pub title: String,
+    /// The name of its author's account; empty if the forge does not say it.
+    pub author: String,
+    /// Its page, as the forge has it.
+    pub link: String,
     /// The branch to merge into.
     pub base: String,
     /// The commit to merge, in hexadecimal; none when it is gone.
@@ -54,9 +67,8 @@ pub struct OpenRequests {
 pub enum Verdict {
     /// Nothing speaks against it.
     Success,
-    /// Something does.
     Failure,
-    /// There is none.
+    /// The check came to no verdict.
     Error,
 }
 
@@ -72,7 +84,7 @@ impl Verdict {
     }
 }
 
-/// A commit status.
+/// The commit status to set for a check.
 #[derive(Clone, Copy, Debug)]
 pub struct CommitStatus<'a> {
     /// Which check it is of.
@@ -84,15 +96,15 @@ pub struct CommitStatus<'a> {
 
 #[derive(Deserialize)]
 struct CombinedStatus {
-    #[serde(default)]
-    statuses: Option<Vec<KnownStatus>>,
+    #[serde(default, deserialize_with = "null_as_empty")]
+    statuses: Vec<KnownStatus>,
 }
 
 #[derive(Deserialize)]
 struct KnownStatus {
     context: String,
-    #[serde(default)]
-    description: Option<String>,
+    #[serde(default, deserialize_with = "null_as_empty")]
+    description: String,
 }
 
 #[derive(Deserialize)]
@@ -119,13 +131,6 @@ struct Comment {
     user: Option<Author>,
 }
 
-#[derive(Deserialize)]
-struct Author {
-    login: String,
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-}
-
 #[derive(Serialize)]
 struct NewStatus<'a> {
     state: &'static str,
@@ -140,7 +145,7 @@ impl Forge {
     /// [`ForgeError`] when the forge does not answer or refuses.
     pub fn open_requests(&self, base: Option<&str>, most: usize) -> Result<OpenRequests, ForgeError> {
         let attempt = "list the open pull requests";
-        let mut found = OpenRequests::default();
+        let mut open = OpenRequests::default();
         for page in 1..=most.div_ceil(PAGE) + 1 {
             let (requests, more) = self.page(attempt, self.open_page(base, page))?;
             // Where a proxy has removed `Link`, an empty page is the last one.
@@ -149,18 +154,18 @@ impl Forge {
                 .into_iter()
                 .filter(|one| base.is_none_or(|base| one.base_branch() == base));
             for one in wanted {
-                if found.requests.len() >= most {
-                    found.has_more = true;
-                    return Ok(found);
+                if open.requests.len() >= most {
+                    open.has_more = true;
+                    return Ok(open);
                 }
-                found.requests.push(open_request(one));
+                open.requests.push(open_request(one));
             }
             if !more {
-                return Ok(found);
+                return Ok(open);
             }
         }
-        found.has_more = true;
-        Ok(found)
+        open.has_more = true;
+        Ok(open)
     }
 
     fn open_page(&self, base: Option<&str>, page: usize) -> Url {
@@ -198,8 +203,8 @@ impl Forge {
         let attempt = format!("look at branch {branch}");
         let parts = ["git", "ref", "heads"].into_iter().chain(branch.split('/'));
         let url = self.repository.url(&parts.collect::<Vec<_>>());
-        let (found, _): (Reference, _) = self.send_json(&attempt, Request::get(url.clone()))?;
-        self.commit(attempt, &url, found.object.sha).map(Some)
+        let (found, _): (Reference, _) = self.calls.send_json(&attempt, Request::get(url.clone()))?;
+        commit_id((attempt, &url), found.object.sha, self.calls.dialect).map(Some)
     }
 
     /// The last commit that two have in common. At GitHub: *Compare two commits*; the second page has no list of files.
@@ -212,20 +217,8 @@ impl Forge {
         url.query_pairs_mut()
             .append_pair("per_page", "1")
             .append_pair("page", "2");
-        let (found, _): (Comparison, _) = self.send_json(&attempt, Request::get(url.clone()))?;
-        self.commit(attempt, &url, found.merge_base_commit.sha)
-    }
-
-    fn commit(&self, attempt: String, url: &Url, sha: String) -> Result<String, ForgeError> {
-        if is_commit(&sha) {
-            return Ok(sha);
-        }
-        Err(ForgeError::Unreadable {
-            attempt,
-            url: place(url),
-            detail: "the answer has no id of a commit".to_owned(),
-            kind: self.kind,
-        })
+        let (found, _): (Comparison, _) = self.calls.send_json(&attempt, Request::get(url.clone()))?;
+        commit_id((attempt, &url), found.merge_base_commit.sha, self.calls.dialect)
     }
 
     /// The description of a commit's newest status of this context; none if it has none.
@@ -243,13 +236,13 @@ impl Forge {
             url.query_pairs_mut()
                 .append_pair(size, &PAGE.to_string())
                 .append_pair("page", &page.to_string());
-            let (found, _): (CombinedStatus, _) = self.send_json(&attempt, Request::get(url))?;
-            let statuses = found.statuses.unwrap_or_default();
-            if statuses.is_empty() {
+            let (found, _): (CombinedStatus, _) = self.calls.send_json(&attempt, Request::get(url))?;
+            if found.statuses.is_empty() {
                 break;
             }
-            if let Some(known) = statuses.into_iter().find(|status| status.context == context) {
-                return Ok(Some(known.description.unwrap_or_default()));
+            let mut statuses = found.statuses.into_iter();
+            if let Some(known) = statuses.find(|status| status.context == context) {
+                return Ok(Some(known.description));
             }
         }
         Ok(None)
@@ -268,7 +261,7 @@ impl Forge {
         };
         let url = self.repository.url(&["statuses", commit]);
         let request = Request::post(url, "application/json", json!(body).to_string());
-        let _: (serde::de::IgnoredAny, _) = self.send_json(&attempt, request)?;
+        let _: (serde::de::IgnoredAny, _) = self.calls.send_json(&attempt, request)?;
         Ok(())
     }
 
@@ -303,7 +296,7 @@ impl Forge {
             ),
         };
         let request = Request::post(url, "application/json", json!({ "body": body }).to_string()).method(method);
-        let (written, _): (Comment, _) = self.send_json(&attempt, request)?;
+        let (written, _): (Comment, _) = self.calls.send_json(&attempt, request)?;
         Ok(Some(written.id))
     }
 
@@ -325,7 +318,7 @@ impl Forge {
             url.query_pairs_mut()
                 .append_pair(size, &PAGE.to_string())
                 .append_pair("page", &page.to_string());
-            let (found, _): (Vec<Comment>, _) = self.send_json(&attempt, Request::get(url))?;
+            let (found, _): (Vec<Comment>, _) = self.calls.send_json(&attempt, Request::get(url))?;
             // Older servers return all comments, on any page.
             let first = found.first().map(|comment| comment.id);
             let is_repeated = first.is_none() || first == last;
@@ -353,20 +346,25 @@ impl Forge {
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push("user");
         }
-        let answer = self.send(attempt, Request::get(url))?;
+        let answer = self.calls.send(attempt, Request::get(url))?;
         if matches!(answer.status.as_u16(), 401 | 403 | 404) {
             return Ok(None);
         }
         if !answer.status.is_success() {
-            return Err(self.refused(attempt, &answer));
+            return Err(self.calls.refused(attempt, &answer));
         }
-        self.read(attempt, &answer).map(|author: Author| Some(author.login))
+        self.calls
+            .read(attempt, &answer)
+            .map(|author: Author| Some(author.login))
     }
 }
 
 fn open_request(request: PullRequest) -> OpenRequest {
     OpenRequest {
         number: request.number,
+        title: title(&request.title),
+        author: author(request.user.as_ref().map_or("", |author| author.login.as_str())),
+        link: link(request.html_url.clone()),
         is_fork: !request.is_of_branch(),
         head: Some(request.head.sha.clone()).filter(|head| is_commit(head)),
         merge_base: request.merge_base.clone().filter(|base| is_commit(base)),
@@ -374,8 +372,38 @@ fn open_request(request: PullRequest) -> OpenRequest {
     }
 }
 
+pub(super) fn title(text: &str) -> String {
+    text.excerpt(TITLE).into_owned()
+}
+
+pub(super) fn author(name: &str) -> String {
+    name.excerpt(NAME).into_owned()
+}
+
+/// A link; none of one that is too long, since a part of it leads elsewhere.
+pub(super) fn link(link: String) -> String {
+    if link.len() <= LINK { link } else { String::new() }
+}
+
+/// The id of a commit, if a text is one.
+pub(super) fn commit_id(
+    (attempt, url): (String, &Url),
+    text: String,
+    dialect: &'static Dialect,
+) -> Result<String, ForgeError> {
+    if is_commit(&text) {
+        return Ok(text);
+    }
+    Err(ForgeError::Unreadable {
+        attempt,
+        url: place(url),
+        detail: "the answer has no id of a commit".to_owned(),
+        kind: dialect.name,
+    })
+}
+
 /// Whether a text is the id of a commit.
-fn is_commit(text: &str) -> bool {
+pub(super) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
@@ -399,7 +427,7 @@ fn is_own(comment: &Comment, own: Option<&str>, kind: ForgeApi) -> bool {
 }
 
 /// Whether two texts differ in line ends alone.
-fn is_same(one: &str, other: &str) -> bool {
+pub(super) fn is_same(one: &str, other: &str) -> bool {
     one.trim_end()
         .lines()
         .map(str::trim_end)
@@ -426,6 +454,27 @@ mod tests {
             let request: PullRequest = serde_json::from_value(request).unwrap();
             assert_eq!(open_request(request).is_fork, is_fork, "{head}");
         }
+    }
+
+    /// Titles, names and links are anybody's.
+    #[test]
+    fn what_a_request_is_called_is_bounded() {
+        let end = json!({"ref": "main", "sha": "", "repo": {"id": 1}});
+        let read = |title: &str, link: &str, user: serde_json::Value| {
+            let request =
+                json!({"number": 7, "title": title, "html_url": link, "user": user, "head": end, "base": end});
+            open_request(serde_json::from_value(request).unwrap())
+        };
+        let one = read("größer", "https://forge/7", json!({"login": "ann"}));
+        assert_eq!(
+            (one.title.as_str(), one.author.as_str(), one.link.as_str()),
+            ("größer", "ann", "https://forge/7")
+        );
+        let long = read(&"ü".repeat(9000), &"x".repeat(9000), json!(null));
+        assert_eq!(
+            (long.title.chars().count(), long.author.as_str(), long.link.as_str()),
+            (301, "", "")
+        );
     }
 
     #[test]

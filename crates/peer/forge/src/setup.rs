@@ -83,8 +83,9 @@ impl Forge {
     fn label(&self, number: u64, labels: &[PullRequestName]) -> Result<(), ForgeError> {
         let attempt = format!("label pull request #{number}");
         let url = self.issue(number, "labels");
-        let (has, _): (Vec<Label>, _) =
-            self.send_json(&attempt, post(url.clone(), &json!({ "labels": texts(labels) })))?;
+        let (has, _): (Vec<Label>, _) = self
+            .calls
+            .send_json(&attempt, post(url.clone(), &json!({ "labels": texts(labels) })))?;
         let has: Vec<&str> = has.iter().map(|label| label.name.as_str()).collect();
         match lacking(labels, &has) {
             None => Ok(()),
@@ -102,14 +103,14 @@ impl Forge {
             }
             ForgeApi::Gitea => {
                 let url = self.repository.url(&["issues", &number.to_string()]);
-                let (before, _): (Assigned, _) = self.send_json(&attempt, Request::get(url.clone()))?;
-                let mut all = before.names();
-                all.extend(texts(wanted));
-                let request = post(url.clone(), &json!({ "assignees": all }));
+                let (before, _): (Assigned, _) = self.calls.send_json(&attempt, Request::get(url.clone()))?;
+                let mut assignees = before.names();
+                assignees.extend(texts(wanted));
+                let request = post(url.clone(), &json!({ "assignees": assignees }));
                 (url, request.method(ureq::http::Method::PATCH))
             }
         };
-        let (has, _): (Assigned, _) = self.send_json(&attempt, request)?;
+        let (has, _): (Assigned, _) = self.calls.send_json(&attempt, request)?;
         match lacking(wanted, &has.names()) {
             None => Ok(()),
             Some(name) => Err(self.missing(attempt, &url, format!("{name:?} cannot be assigned here"))),
@@ -125,7 +126,7 @@ impl Forge {
         let teams: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix(TEAM)).collect();
         let people: Vec<&&str> = names.iter().filter(|name| !name.starts_with(TEAM)).collect();
         let body = json!({ "reviewers": people, "team_reviewers": teams });
-        let _: (serde::de::IgnoredAny, _) = self.send_json(&attempt, post(url, &body))?;
+        let _: (serde::de::IgnoredAny, _) = self.calls.send_json(&attempt, post(url, &body))?;
         Ok(())
     }
 
@@ -134,11 +135,11 @@ impl Forge {
         let attempt = format!("have pull request #{number} merged once its checks succeed");
         let url = self.repository.url(&["pulls", &number.to_string(), "merge"]);
         let body = json!({"Do": method.word(), "merge_when_checks_succeed": true, "head_commit_id": commit});
-        let answer = self.send(&attempt, post(url, &body))?;
+        let answer = self.calls.send(&attempt, post(url, &body))?;
         if answer.status.is_success() || answer.status.as_u16() == 409 {
             Ok(())
         } else {
-            Err(self.refused(&attempt, &answer))
+            Err(self.calls.refused(&attempt, &answer))
         }
     }
 
@@ -151,11 +152,11 @@ impl Forge {
         let method = method.word().to_ascii_uppercase();
         let variables = json!({"id": open.node_id, "method": method});
         let body = json!({"query": mutation, "variables": variables});
-        let (answer, _): (GraphqlAnswer, _) = self.send_json(&attempt, post(url.clone(), &body))?;
+        let (answer, _): (GraphqlAnswer, _) = self.calls.send_json(&attempt, post(url.clone(), &body))?;
         let Some(fault) = answer.errors.first() else {
             return Ok(());
         };
-        let said = self.without_secrets(&fault.message);
+        let said = self.calls.without_secrets(&fault.message);
         let hint = if said.contains("clean status") || said.contains("Protected branch rules not configured") {
             "; the base has no rules that a merge could wait for: protect it, and allow auto-merge in the repository's settings"
         } else {

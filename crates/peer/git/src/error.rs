@@ -32,14 +32,13 @@ pub enum GitError {
     /// The remote has no commit at all.
     #[error("the repository has no commits: push a first commit to it")]
     EmptyRepository,
-    /// A push lost its race: the reference is no longer what the lease says. Fetch again and plan on the new tip.
+    /// A push lost its race: the reference changed since the lease. Fetch again and plan on the new tip.
     #[error("{reference} has moved: expected {}, found {}", absent(.expected), absent(.now))]
     Moved {
         /// The full name of the reference.
         reference: String,
         /// The value of the lease; `None` when the reference should not exist.
         expected: Option<ObjectId>,
-        /// The current value.
         now: Option<ObjectId>,
     },
     /// The server refused an update: a hook, a protection, a quota.
@@ -76,7 +75,6 @@ pub enum GitError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
         source: std::io::Error,
     },
     /// An object is missing from the mirror, or cannot be read. The mirror is rebuilt by the next fetch: try again.
@@ -85,7 +83,6 @@ pub enum GitError {
     /// A blob is larger than the caller's limit.
     #[error("object {id} has {size} bytes, more than the limit of {limit}")]
     TooLarge {
-        /// The blob.
         id: ObjectId,
         /// Its size in bytes.
         size: u64,
@@ -99,7 +96,6 @@ pub enum GitError {
         of: String,
         bound: Exceeded,
     },
-    /// The deadline passed.
     #[error("{0}")]
     Late(String),
     /// The arguments are not valid: a reference name that Git forbids, a path that is not in the tree.
@@ -132,7 +128,8 @@ fn absent(id: &Option<ObjectId>) -> String {
     id.map_or_else(|| "no such reference".to_owned(), |id| id.to_string())
 }
 
-/// What a server said besides its reason; of Gerrit without its progress, and with our way out in the place of its hook.
+/// What a server said besides its reason; of Gerrit without its progress, and with our way out in the place of its
+/// hook.
 fn spoken(reason: &str, said: &str) -> String {
     let is_hook = |line: &&str| line.starts_with("Hint: to automatically insert a Change-Id");
     let is_progress =

@@ -1,7 +1,8 @@
 //! Git without a work tree: mirrors, transports, fetch, trees, commits, packs and push.
 //!
 //! ```text
-//! remote (address, credentials, trust) ─▶ transport (http, ssh, process) ─▶ listing ─▶ transfer ─▶ unpack, delta_tree ─▶ mirror
+//! remote (address, credentials, trust) ─▶ transport (http, ssh, process)
+//!        ─▶ listing ─▶ transfer ─▶ unpack, delta_tree ─▶ mirror
 //! mirror ─▶ objects ─▶ edits (blobs, trees) ─▶ commit ─▶ pack ─▶ push ─▶ report
 //! ```
 

@@ -34,12 +34,7 @@ pub enum Piece {
     /// Bytes of our own.
     Bytes(Bytes),
     /// Bytes of the file.
-    Range {
-        /// Where they begin.
-        start: u64,
-        /// How many.
-        length: u64,
-    },
+    Range { start: u64, length: u64 },
 }
 
 impl<T: Into<Bytes>> From<T> for Body {
@@ -80,7 +75,7 @@ impl Body {
     /// Begins to read the next bytes of the range at the front.
     fn read(&self, start: u64, length: u64) -> io::Result<JoinHandle<io::Result<Vec<u8>>>> {
         let file = Arc::clone(self.file.as_ref().ok_or(io::ErrorKind::NotFound)?);
-        let size = usize::try_from(length.min(CHUNK)).unwrap_or_default();
+        let size = length.min(CHUNK) as usize;
         Ok(spawn_blocking(move || {
             let mut bytes = vec![0; size];
             let number = file.read_at(&mut bytes, start)?;
@@ -124,7 +119,7 @@ impl Body {
 impl Piece {
     fn size(&self) -> u64 {
         match self {
-            Self::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or_default(),
+            Self::Bytes(bytes) => bytes.len() as u64,
             Self::Range { length, .. } => *length,
         }
     }
@@ -155,7 +150,7 @@ impl http_body::Body for Body {
         };
         let bytes = ready!(Pin::new(reading).poll(cx)).map_err(io::Error::other)??;
         body.reading = None;
-        body.advance(u64::try_from(bytes.len()).unwrap_or_default());
+        body.advance(bytes.len() as u64);
         Poll::Ready(Some(Ok(Frame::data(Bytes::from(bytes)))))
     }
 

@@ -107,8 +107,7 @@ impl Open {
             .connections
             .iter()
             .filter_map(|(id, connection)| Some((id, connection.peer, connection.idle?)));
-        let number = |peer: IpAddr| count.get(&peer).copied().unwrap_or_default();
-        let idlest = idle.max_by_key(|(_, peer, since)| (number(*peer), std::cmp::Reverse(*since)))?;
+        let idlest = idle.max_by_key(|(_, peer, since)| (count.get(peer), std::cmp::Reverse(*since)))?;
         Some(*idlest.0)
     }
 

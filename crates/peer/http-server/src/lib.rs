@@ -1,7 +1,8 @@
 //! The HTTP/1 server of this program: artifacts, metrics, probes and webhooks are handlers of it.
 //!
 //! ```text
-//! listen ─▶ serve: accept ─▶ ConnectionLimit ─▶ connection: hyper over TimedStream ─▶ handler: Request ─▶ Response<Body>
+//! listen ─▶ serve: accept ─▶ ConnectionLimit ─▶ connection: hyper over TimedStream
+//!        ─▶ handler: Request ─▶ Response<Body>
 //! ```
 //!
 //! hyper reads and writes HTTP. What it does not have is here, since these servers are open to everybody in the

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tokio::net::TcpListener;
 
 /// Listens at an address. An empty host stands for all addresses of the machine, as Go takes `:PORT`: those of IPv6,
-/// which include those of IPv4, or IPv4 alone where there is no IPv6.
+/// which include those of IPv4, or IPv4 alone on a machine without IPv6.
 ///
 /// # Errors
 /// When the address is taken or not this machine's.

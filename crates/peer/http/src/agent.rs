@@ -252,7 +252,8 @@ impl Network {
             (IpAddr::V6(own), IpAddr::V6(other)) => (self.1, own.to_bits() ^ other.to_bits(), 128),
             _ => return false,
         };
-        bits <= width && differing.checked_shr(width - bits).unwrap_or_default() == 0
+        // By the whole width nothing is left to differ.
+        bits <= width && differing.checked_shr(width - bits).is_none_or(|left| left == 0)
     }
 }
 

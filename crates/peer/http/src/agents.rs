@@ -14,6 +14,7 @@ use url::{Host, Url};
 use super::Deadline;
 use super::agent::{Peer, SettingsError, agent, through_proxy};
 use super::inside::{Networks, network, network_of};
+use super::web::host_of;
 
 /// The agents of one peer. Each keeps its connections.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ struct AgentKey {
     reach: Option<Networks>,
 }
 
-/// Why there is no agent for an address.
+/// Why requests to an address cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// Certificates or the proxy's address are not usable.
@@ -57,7 +58,6 @@ impl Agents {
         }
     }
 
-    /// The settings.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
@@ -86,7 +86,7 @@ impl Agents {
             return self.agent(target, Some(reach));
         }
         match target.host().as_ref().and_then(network_of) {
-            Some(network) if !reach.holds(network) => Err(inside(target.host_str().unwrap_or_default()).into()),
+            Some(network) if !reach.holds(network) => Err(inside(host_of(target)).into()),
             _ => self.to(target),
         }
     }
@@ -103,14 +103,14 @@ impl Agents {
             ..NextTimeout::default()
         };
         let uri = server.as_str().parse::<Uri>().ok();
-        let found = uri.and_then(|uri| {
+        let resolved = uri.and_then(|uri| {
             DefaultResolver::default()
                 .resolve(&uri, &Config::default(), timeout)
                 .ok()
         });
         // A server that cannot be resolved is in no private network.
-        let found = found.iter().flat_map(|found| found.iter());
-        Ok(found.fold(Networks::default(), |networks, address| {
+        let resolved = resolved.iter().flat_map(|resolved| resolved.iter());
+        Ok(resolved.fold(Networks::default(), |networks, address| {
             networks.with(network(address.ip()))
         }))
     }
@@ -125,13 +125,13 @@ impl Agents {
             proxied: self.through_proxy(target)?,
             reach,
         };
-        let mut kept = self.kept.lock();
-        if let Some((_, agent)) = kept.iter().find(|(known, _)| *known == way) {
+        let mut agents = self.kept.lock();
+        if let Some((_, agent)) = agents.iter().find(|(known, _)| *known == way) {
             return Ok(agent.clone());
         }
-        let made = agent(&self.peer, target, GuardedResolver { reach })?;
-        kept.push((way, made.clone()));
-        Ok(made)
+        let new = agent(&self.peer, target, GuardedResolver { reach })?;
+        agents.push((way, new.clone()));
+        Ok(new)
     }
 }
 

@@ -51,7 +51,6 @@ impl Client {
         self.sent.refused();
     }
 
-    /// The settings.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         self.agents.peer()
@@ -62,7 +61,7 @@ impl Client {
     /// demands it or the connection breaks.
     ///
     /// # Errors
-    /// [`NetError`] when there is no answer within the deadline, or one that is too large.
+    /// [`NetError`] when no answer comes within the deadline, or one that is too large.
     pub fn send(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
         let once = || {
             self.follow(request, deadline, Some(self.peer().timeout))?

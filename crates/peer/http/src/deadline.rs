@@ -56,7 +56,6 @@ impl Deadline {
         self.left().is_zero()
     }
 
-    /// Its time limit.
     #[must_use]
     pub fn limit(&self) -> Duration {
         self.limit

@@ -14,15 +14,12 @@ pub enum NetError {
     /// The settings are not valid: certificates, a key or a proxy's address.
     #[error("{url}: {detail}")]
     Config {
-        /// The address.
         url: String,
         /// The mistake and its fix.
         detail: String,
     },
-    /// The deadline passed.
     #[error("{url}: no answer within {limit:?}")]
     Timeout {
-        /// The address.
         url: String,
         /// The time limit: of this request, or of the whole conversation.
         limit: Duration,
@@ -30,9 +27,7 @@ pub enum NetError {
     /// Name resolution, connection, proxy, TLS, or the stream broke.
     #[error("{url}: {detail}")]
     Broken {
-        /// The address.
         url: String,
-        /// What failed.
         detail: String,
         /// Whether an established connection broke, so that a retry may succeed. Unknown names,
         /// closed ports and untrusted certificates are not retried.
@@ -40,23 +35,13 @@ pub enum NetError {
     },
     /// The answer is larger than the limit.
     #[error("{url}: the answer has more than {limit} bytes, which is too many")]
-    TooLarge {
-        /// The address.
-        url: String,
-        limit: usize,
-    },
-    /// There is no memory for the answer on the account of the tenant.
+    TooLarge { url: String, limit: usize },
+    /// The answer does not fit into the memory of the tenant.
     #[error("{url}: no memory for the answer: {exceeded}")]
-    NoMemory {
-        /// The address.
-        url: String,
-        /// The exceeded bound.
-        exceeded: Exceeded,
-    },
+    NoMemory { url: String, exceeded: Exceeded },
     /// A redirect that is not followed.
     #[error("{url}: {detail}")]
     Redirect {
-        /// The address.
         url: String,
         /// Its target and why that is refused.
         detail: String,

@@ -21,7 +21,6 @@ const UNCONNECTED: &str = "the server accepts no connection; is it running, and 
 /// Why a request was not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The deadline passed.
     Timeout,
     /// Name resolution, connection, proxy, TLS, or the stream broke, as a text.
     Broken(String),
@@ -94,10 +93,10 @@ pub fn server_text(bytes: &[u8], limit: usize) -> String {
 /// They are removed before the text is truncated, so that no part of one stays.
 #[must_use]
 pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -> String {
-    let mut seen: Vec<Secret> = Vec::new();
+    let mut hidden: Vec<Secret> = Vec::new();
     for secret in secrets {
         if secret.expose().len() >= SHORTEST_SECRET {
-            seen.extend(
+            hidden.extend(
                 [in_path(secret), in_form(secret), Some(secret.clone())]
                     .into_iter()
                     .flatten(),
@@ -105,8 +104,8 @@ pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -
         }
     }
     // A secret may be part of another one.
-    seen.sort_by_key(|secret| Reverse(secret.expose().len()));
-    let clean = seen
+    hidden.sort_by_key(|secret| Reverse(secret.expose().len()));
+    let clean = hidden
         .iter()
         .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
     server_text(clean.as_bytes(), WORDS)

@@ -11,7 +11,6 @@ pub(super) enum Network {
     Machine,
     /// The link, and metadata endpoints of clouds, which have credentials.
     Link,
-    /// Private networks.
     Private,
     /// Multicast, broadcast and reserved addresses.
     Other,

@@ -46,7 +46,6 @@ impl fmt::Debug for Pointless {
 }
 
 impl Job {
-    /// Creates a job.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -94,6 +93,12 @@ impl Job {
         CURRENT.with_borrow(Clone::clone)
     }
 
+    /// The current job of this thread; a new one if it has none.
+    #[must_use]
+    pub fn current_or_new() -> Self {
+        Self::current().unwrap_or_default()
+    }
+
     /// Runs `work` for this job on this thread.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.with_borrow_mut(|current| current.replace(self.clone()));
@@ -106,7 +111,7 @@ impl Job {
         let end = Some(Deadline::after(limit));
         let job = Self {
             end,
-            ..Self::current().unwrap_or_default()
+            ..Self::current_or_new()
         };
         job.run(work)
     }
@@ -114,7 +119,7 @@ impl Job {
     /// Runs `work`, whose result nobody needs any more once `pointless` says so: it is cancelled then. That is called
     /// about every second while a thread waits, and should be quick.
     pub fn unless<T>(pointless: impl Fn() -> bool + Send + Sync + 'static, work: impl FnOnce() -> T) -> T {
-        let outer = Self::current().unwrap_or_default();
+        let outer = Self::current_or_new();
         let before = outer.clone();
         let either = move || before.is_cancelled() || pointless();
         let job = Self {

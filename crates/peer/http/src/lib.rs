@@ -41,4 +41,4 @@ pub use retry_policy::{RetryPolicy, pause_between};
 pub use sent::Sent;
 pub use streamed::Streamed;
 pub use tls::{Tls, TlsError};
-pub use web::{bare, basic_header, decoded, leads_inside, location, trusted};
+pub use web::{bare, basic_header, decoded, host_of, leads_inside, location, trusted, unescaped};

@@ -54,7 +54,6 @@ pub trait FetchLogin: fmt::Debug + Send + Sync {
 pub struct Fetched(Arc<dyn FetchLogin>);
 
 impl Fetched {
-    /// Shares it.
     #[must_use]
     pub fn new(source: impl FetchLogin + 'static) -> Self {
         Self(Arc::new(source))

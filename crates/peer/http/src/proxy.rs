@@ -9,19 +9,20 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
 
-use super::web::decoded;
+use super::web::{decoded, unescaped};
 use bumpwright_secret::Secret;
+use bumpwright_text::between;
 use thiserror::Error;
 
-/// The address of a proxy has another form, or is none. It is not in the error, as it may hold a password.
+/// The address of a proxy is invalid or has another form. It is not in the error, as it may hold a password.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port{}",
-    .0.map(|why| format!(" ({why})")).unwrap_or_default()
+    between(" (", .0.as_ref(), ")")
 )]
 pub struct InvalidProxy(Option<url::ParseError>);
 
-/// Why there is no tunnel through a proxy.
+/// Why a tunnel through a proxy cannot be opened.
 #[derive(Debug, Error)]
 pub enum TunnelError {
     /// SSH goes through proxies without TLS only.
@@ -122,11 +123,8 @@ impl Proxy {
         };
         let port = url.port().unwrap_or(port);
         let login = match (&self.username, decoded(url.username())) {
-            (Some(name), _) => Some((name.clone(), self.password.clone().unwrap_or_default())),
-            (None, Some(name)) => {
-                let password = url.password().and_then(decoded).unwrap_or_default();
-                Some((name, Secret::new(password)))
-            }
+            (Some(name), _) => Some((name.clone(), self.password.clone().unwrap_or_else(|| Secret::from("")))),
+            (None, Some(name)) => Some((name, Secret::new(unescaped(url.password().unwrap_or(""))))),
             (None, None) => None,
         };
         Ok(ProxyParts {

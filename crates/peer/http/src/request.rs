@@ -8,6 +8,7 @@ use url::Url;
 use super::explain::{WORDS, server_text};
 use bumpwright_budget::Reservation;
 use bumpwright_secret::Secret;
+use bumpwright_text::Cuts;
 
 /// The default limit of an answer, in bytes.
 const LIMIT: usize = 8 << 20;
@@ -78,7 +79,6 @@ impl Request {
         self.named.as_ref().unwrap_or(&self.url)
     }
 
-    /// The address.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
@@ -91,7 +91,6 @@ impl Request {
         self
     }
 
-    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
@@ -180,7 +179,6 @@ impl Deref for HeldBody {
 }
 
 impl Answer {
-    /// The body alone.
     #[must_use]
     pub fn into_body(self) -> HeldBody {
         HeldBody {
@@ -198,8 +196,8 @@ impl Answer {
     /// The media type, in lower case and without parameters; may be empty.
     #[must_use]
     pub fn media_type(&self) -> String {
-        let value = self.header("content-type").unwrap_or_default();
-        value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase()
+        let value = self.header("content-type");
+        value.map_or_else(String::new, |value| value.before(';').trim().to_ascii_lowercase())
     }
 
     /// The server's text, cleaned for a message; empty for a web page.

@@ -60,7 +60,8 @@ pub(super) fn asked(answer: &Answer) -> Option<Duration> {
         return Some(Duration::from_secs(seconds));
     }
     let at = Time::parse(HTTP_DATE, value.as_bytes()).ok()?.system()?;
-    Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+    // A time in the past asks for no pause.
+    at.duration_since(SystemTime::now()).ok().or(Some(Duration::ZERO))
 }
 
 /// A random pause in a range, so that many waiting clients do not retry at once.

@@ -18,13 +18,11 @@ pub enum TlsError {
     /// One of them is not a certificate.
     #[error("the CA bundle has an invalid certificate: {0}")]
     Authority(#[source] rustls::Error),
-    /// There is none.
     #[error("the CA bundle has no certificate; give PEM text (-----BEGIN CERTIFICATE-----)")]
     NoAuthority,
     /// The client certificate is not PEM.
     #[error("the client certificate cannot be read: {0}")]
     Client(#[source] pem::Error),
-    /// There is none.
     #[error("the client certificate is not in PEM")]
     NoClient,
     /// Its key is not PEM.
@@ -38,7 +36,7 @@ pub enum TlsError {
     Pair(#[source] rustls::Error),
 }
 
-/// Trust for HTTPS.
+/// Which certificates are trusted for HTTPS, and which is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// A PEM bundle that replaces the system's roots (as Flux's `ca.crt`).
@@ -80,26 +78,29 @@ pub(super) fn config(settings: &Tls) -> Result<TlsConfig, TlsError> {
 }
 
 fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, TlsError> {
-    let found = certificates(pem).map_err(TlsError::Authorities)?;
+    let ders = certificates(pem).map_err(TlsError::Authorities)?;
     let mut store = rustls::RootCertStore::empty();
-    for certificate in &found {
+    for certificate in &ders {
         store.add(certificate.clone()).map_err(TlsError::Authority)?;
     }
     if store.is_empty() {
         return Err(TlsError::NoAuthority);
     }
-    Ok(found.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
+    Ok(ders.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
 }
 
 /// The system's roots, read once, or the embedded ones where the system has none (a container from scratch).
 fn system_roots() -> RootCerts {
     static FOUND: OnceLock<RootCerts> = OnceLock::new();
     let load = || {
-        let found: Vec<_> = rustls_native_certs::load_native_certs().certs;
-        if found.is_empty() {
+        let certificates: Vec<_> = rustls_native_certs::load_native_certs().certs;
+        if certificates.is_empty() {
             return RootCerts::WebPki;
         }
-        let roots: Vec<_> = found.iter().map(|c| Certificate::from_der(c).to_owned()).collect();
+        let roots: Vec<_> = certificates
+            .iter()
+            .map(|c| Certificate::from_der(c).to_owned())
+            .collect();
         RootCerts::new_with_certs(&roots)
     };
     FOUND.get_or_init(load).clone()

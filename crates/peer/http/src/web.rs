@@ -57,15 +57,21 @@ pub fn basic_header(username: &str, password: &Secret) -> Secret {
     Secret::new(format!("Basic {}", STANDARD.encode(pair.expose())))
 }
 
+/// The host of an address as it is written, without its port; empty for an address that leads to no server.
+#[must_use]
+pub fn host_of(url: &Url) -> &str {
+    url.host_str().unwrap_or("")
+}
+
 /// Percent-decodes; none when empty.
 #[must_use]
 pub fn decoded(text: &str) -> Option<String> {
-    let bytes: Vec<u8> = percent_encoded_bytes(text);
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    (!text.is_empty()).then_some(text)
+    Some(unescaped(text)).filter(|text| !text.is_empty())
 }
 
-fn percent_encoded_bytes(text: &str) -> Vec<u8> {
+/// Percent-decodes; what is not UTF-8 then is replaced.
+#[must_use]
+pub fn unescaped(text: &str) -> String {
     let hex = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -79,7 +85,7 @@ fn percent_encoded_bytes(text: &str) -> Vec<u8> {
             _ => out.push(byte),
         }
     }
-    out
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

@@ -13,9 +13,8 @@ const FIRST: usize = 8 << 10;
 /// Why a body was not read.
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// The stream broke.
     Broken(io::Error),
-    /// There is no memory for it.
+    /// The body does not fit into memory.
     NoMemory(Exceeded),
 }
 

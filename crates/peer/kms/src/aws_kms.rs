@@ -76,14 +76,14 @@ impl KeyRequest<'_> {
 
     /// The Secret's credentials, else those of the ServiceAccount or of this process.
     fn aws_credentials(&self, region: &str) -> Result<AwsCredentials, AwsRefusal> {
-        let found = match &self.given.aws {
+        let credentials = match &self.given.aws {
             Some(keys) if keys.access_key_id.is_empty() || keys.secret_access_key.is_empty() => {
                 return Err(AwsRefusal::EmptyCredentials);
             }
             Some(keys) => return Ok(keys.clone()),
             None => self.account(),
         };
-        found
+        credentials
             .and_then(|account| self.cloud.aws_credentials(region, account, self.deadline))
             .map_err(AwsRefusal::NoCredentials)
     }
@@ -92,10 +92,10 @@ impl KeyRequest<'_> {
 /// The region of a key; none for a text that is not an ARN of a key.
 fn region(arn: &str) -> Option<String> {
     let pattern = Regexp::new(ARN).ok()?;
-    let found = pattern
+    let matches = pattern
         .find_all_submatches(arn.as_bytes(), 1, &mut Budget::new(1 << 24, 1 << 24))
         .ok()?;
-    let region = found.first()?.get(1)?;
+    let region = matches.first()?.get(1)?;
     arn.get(region).map(str::to_owned)
 }
 

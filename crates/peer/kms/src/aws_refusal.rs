@@ -27,7 +27,7 @@ pub(super) enum AwsRefusal {
     /// The credentials of a Secret are not whole.
     #[error("get identity: get credentials: failed to refresh cached credentials, static credentials are empty")]
     EmptyCredentials,
-    /// There are no credentials.
+    /// No credentials were found.
     #[error("get identity: get credentials: failed to refresh cached credentials, {0}")]
     NoCredentials(#[source] CloudError),
     /// It refuses, or does not answer.

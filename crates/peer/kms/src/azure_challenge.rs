@@ -4,6 +4,7 @@
 use url::Url;
 
 use bumpwright_gostd::{Url as GoUrl, UrlError, quote};
+use bumpwright_http::host_of;
 use thiserror::Error;
 
 /// Why a challenge is not met, in the SDK's words: otherwise a vault could get a token for another vault.
@@ -78,7 +79,7 @@ impl Challenge {
 
 /// Whether a vault's host is a subdomain of a resource's.
 fn is_above(resource: &GoUrl, vault: &Url) -> bool {
-    let host = vault.host_str().unwrap_or_default();
+    let host = host_of(vault);
     let host = vault
         .port()
         .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));

@@ -8,7 +8,6 @@ use thiserror::Error;
 /// The default authority. The environment does not count, as in Flux.
 const AUTHORITY: &str = "https://login.microsoftonline.com/";
 
-/// The text fields.
 const TEXTS: [&str; 9] = [
     "tenantId",
     "clientId",

@@ -45,7 +45,7 @@ pub(super) enum VaultRefusal {
         quote(.tenant)
     )]
     Tenant { credential: &'static str, tenant: String },
-    /// There is no token.
+    /// No token was issued.
     #[error(transparent)]
     Token(#[from] CloudError),
     /// It refuses; its answer, without secrets.

@@ -22,16 +22,16 @@ const VERSION: &str = "2025-07-01";
 
 impl Challenges {
     fn get(&self, vault: &Url) -> Option<Challenge> {
-        let known = self.0.lock();
-        known.get(&vault.origin().ascii_serialization()).cloned()
+        let challenges = self.0.lock();
+        challenges.get(&vault.origin().ascii_serialization()).cloned()
     }
 
     fn put(&self, vault: &Url, challenge: Option<&Challenge>) {
-        let mut known = self.0.lock();
+        let mut challenges = self.0.lock();
         let origin = vault.origin().ascii_serialization();
         match challenge {
-            Some(challenge) => drop(known.insert(origin, challenge.clone())),
-            None => drop(known.remove(&origin)),
+            Some(challenge) => drop(challenges.insert(origin, challenge.clone())),
+            None => drop(challenges.remove(&origin)),
         }
     }
 }
@@ -64,9 +64,9 @@ impl KeyRequest<'_> {
 
     fn decrypted(&self, key: AzureKey<'_>, blob: &[u8]) -> Result<Plaintext, VaultRefusal> {
         let url = address(key)?;
-        let known = self.challenges.get(&url);
-        let challenge = match &known {
-            Some(known) => known.clone(),
+        let cached = self.challenges.get(&url);
+        let challenge = match &cached {
+            Some(cached) => cached.clone(),
             None => self.challenged(&url)?,
         };
         let token = self.entra_token(&challenge)?;
@@ -74,7 +74,7 @@ impl KeyRequest<'_> {
         if answer.status == StatusCode::UNAUTHORIZED {
             // The challenge may have changed.
             self.challenges.put(&url, None);
-            if known.is_some() {
+            if cached.is_some() {
                 return self.decrypted(key, blob);
             }
         }

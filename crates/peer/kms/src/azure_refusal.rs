@@ -2,16 +2,17 @@
 
 use serde_json::Value;
 
-use bumpwright_http::{Answer, scrubbed};
+use bumpwright_http::{Answer, host_of, scrubbed};
 use bumpwright_secret::Secret;
+use bumpwright_text::between;
 
 const LINE: &str = "--------------------------------------------------------------------------------";
 
 /// The text of a vault's error. `secrets` are those of the request.
 pub(super) fn refused(answer: &Answer, secrets: &[&Secret]) -> String {
     let (status, url) = (answer.status, &answer.url);
-    let host = url.host_str().unwrap_or_default();
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let host = host_of(url);
+    let port = between(":", url.port(), "");
     let code = match code(answer) {
         Some(code) => format!("ERROR CODE: {code}"),
         None => "ERROR CODE UNAVAILABLE".to_owned(),

@@ -114,7 +114,7 @@ impl Fields {
             _ => Err(self.unfit(name, value, "bool")),
         };
         let read = self.values(name).map(read).collect::<Result<Vec<_>, _>>()?;
-        Ok(read.last().copied().unwrap_or_default())
+        Ok(read.last() == Some(&true))
     }
 
     fn unfit(&self, name: &str, value: &Value, wanted: &'static str) -> FieldsError {

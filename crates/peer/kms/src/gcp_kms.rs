@@ -24,7 +24,7 @@ pub(super) enum GcpError {
     Service(#[source] CloudError),
     #[error(transparent)]
     Encoding(#[from] CorruptInput),
-    /// There is no token.
+    /// No token was issued.
     #[error(
         "failed to decrypt sops data key with GCP KMS key: rpc error: code = Unauthenticated desc = transport: per-RPC creds failed \
          due to error: {0}"

@@ -42,7 +42,7 @@ pub struct Services {
 
 impl Services {
     /// `cloud` has the environment of the process, the connection settings, and cached tokens. `account` is the
-    /// ServiceAccount of the object, or why there is none ([`bumpwright_cloud::ServiceAccounts::identity`]), an error
+    /// ServiceAccount of the object, or why it has none ([`bumpwright_cloud::ServiceAccounts::identity`]), an error
     /// only where it would be used. No request outlasts `deadline`; a single master key takes a minute at most.
     #[must_use]
     pub fn new(

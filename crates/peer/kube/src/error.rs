@@ -26,7 +26,6 @@ pub enum ClusterError {
         /// The kind's name in paths, or the caller's name for it.
         plural: String,
         group: String,
-        /// The object's name.
         name: String,
     },
     /// A concurrent write was first.
@@ -42,13 +41,11 @@ pub enum ClusterError {
     /// The API server refuses.
     #[error("{message}")]
     Refused {
-        /// HTTP status.
         code: u16,
         /// `metav1.StatusReason`; may be empty.
         reason: String,
         message: String,
     },
-    /// The lease expired.
     #[error("the lease {0} expired; no further requests are sent")]
     Deposed(ObjectName),
     /// The server does not answer.
@@ -56,18 +53,12 @@ pub enum ClusterError {
     Unreachable(String),
     /// An answer exceeds the memory budget.
     #[error("{what}: {cause}")]
-    TooMuch {
-        /// The answer.
-        what: String,
-        /// The bound.
-        cause: Exceeded,
-    },
+    TooMuch { what: String, cause: Exceeded },
     /// The object does not match its kind.
     #[error("{kind} {name}: {error}")]
     Unreadable {
         kind: &'static str,
         name: ObjectName,
-        /// The mismatch.
         error: String,
     },
 }
@@ -97,7 +88,6 @@ pub enum RemoteError {
     /// The current context does not exist.
     #[error("invalid configuration: [context was not found for specified context: {0}, cluster has no server defined]")]
     NoContext(String),
-    /// It says nothing.
     #[error(
         "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable"
     )]
@@ -114,7 +104,7 @@ pub enum RemoteError {
     /// Certificate authorities are not text.
     #[error("its certificate-authority-data is not Base64")]
     NotBase64,
-    /// There are no certificate authorities.
+    /// The authorities have no certificate.
     #[error("unable to load root certificates: unable to parse bytes as PEM block")]
     NoAuthorities,
     /// An address is not one.
@@ -124,7 +114,7 @@ pub enum RemoteError {
         /// What is wrong with it.
         error: http::uri::InvalidUri,
     },
-    /// There are no settings of a client in it.
+    /// The settings of the kubeconfig do not make a client.
     #[error("{0}")]
     Client(#[from] KubeconfigError),
 }
@@ -219,8 +209,8 @@ impl ClusterError {
         )
     }
 
-    /// Whether the answer to a list says that there is none to be had: it is not allowed, not served, or too much.
-    /// Otherwise there was no answer, or the server could not give one now, and the next may be another.
+    /// Whether the answer to a list says that it cannot be had: it is not allowed, not served, or too much. Otherwise
+    /// no answer came, or the server could not give one now, and the next may be another.
     #[must_use]
     pub fn is_unlistable(&self) -> bool {
         match self {
@@ -255,7 +245,7 @@ impl ClusterError {
         matches!(self, Self::Refused { code: 403, message, .. } if message.contains("cannot impersonate"))
     }
 
-    /// Whether the account lacks the right, in the words of the authorization; admission control forbids in others.
+    /// Whether the account has no right, in the words of the authorization; admission control forbids in others.
     #[must_use]
     pub fn lacks_right(&self) -> bool {
         let says = |message: &str| message.contains("\" cannot ") && message.contains(" resource \"");

@@ -29,27 +29,16 @@ const SOURCE: &str = "source.toolkit.fluxcd.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CORE: &str = "";
 
-/// `ImageRepository`
 pub const IMAGE_REPOSITORY: Kind = v1(IMAGE, "ImageRepository", "imagerepositories");
-/// `ImagePolicy`
 pub const IMAGE_POLICY: Kind = v1(IMAGE, "ImagePolicy", "imagepolicies");
-/// `ImageUpdateAutomation`
 pub const IMAGE_UPDATE_AUTOMATION: Kind = v1(IMAGE, "ImageUpdateAutomation", "imageupdateautomations");
-/// `GitRepository`
 pub const GIT_REPOSITORY: Kind = v1(SOURCE, "GitRepository", "gitrepositories");
-/// `OCIRepository`
 pub const OCI_REPOSITORY: Kind = v1(SOURCE, "OCIRepository", "ocirepositories");
-/// `Bucket`
 pub const BUCKET: Kind = v1(SOURCE, "Bucket", "buckets");
-/// `ExternalArtifact`
 pub const EXTERNAL_ARTIFACT: Kind = v1(SOURCE, "ExternalArtifact", "externalartifacts");
-/// `HelmRepository`
 pub const HELM_REPOSITORY: Kind = v1(SOURCE, "HelmRepository", "helmrepositories");
-/// `HelmChart`
 pub const HELM_CHART: Kind = v1(SOURCE, "HelmChart", "helmcharts");
-/// `HelmRelease`
 pub const HELM_RELEASE: Kind = v1("helm.toolkit.fluxcd.io", "HelmRelease", "helmreleases").at("v2");
-/// `Kustomization`
 pub const KUSTOMIZATION: Kind = v1("kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
 
 /// Older versions of Flux's kinds, the only ones that its installations of before serve.
@@ -75,47 +64,28 @@ static OLDER: [Kind; 19] = [
     KUSTOMIZATION.at("v1beta1"),
 ];
 
-/// `Secret`
 pub const SECRET: Kind = v1(CORE, "Secret", "secrets");
-/// `ConfigMap`
 pub const CONFIG_MAP: Kind = v1(CORE, "ConfigMap", "configmaps");
-/// `ServiceAccount`
 pub const SERVICE_ACCOUNT: Kind = v1(CORE, "ServiceAccount", "serviceaccounts");
-/// `Namespace`
 pub const NAMESPACE: Kind = v1(CORE, "Namespace", "namespaces");
-/// `Event`
 pub const EVENT: Kind = v1(CORE, "Event", "events");
-/// `CustomResourceDefinition`
 pub const CUSTOM_RESOURCE_DEFINITION: Kind = v1(
     "apiextensions.k8s.io",
     "CustomResourceDefinition",
     "customresourcedefinitions",
 );
-/// `ClusterRole`
 pub const CLUSTER_ROLE: Kind = v1(RBAC, "ClusterRole", "clusterroles");
-/// `ClusterRoleBinding`
 pub const CLUSTER_ROLE_BINDING: Kind = v1(RBAC, "ClusterRoleBinding", "clusterrolebindings");
-/// `Role`
 pub const ROLE: Kind = v1(RBAC, "Role", "roles");
-/// `RoleBinding`
 pub const ROLE_BINDING: Kind = v1(RBAC, "RoleBinding", "rolebindings");
-/// `Deployment`
 pub const DEPLOYMENT: Kind = v1("apps", "Deployment", "deployments");
-/// `StatefulSet`
 pub const STATEFUL_SET: Kind = v1("apps", "StatefulSet", "statefulsets");
-/// `DaemonSet`
 pub const DAEMON_SET: Kind = v1("apps", "DaemonSet", "daemonsets");
-/// `ReplicaSet`
 pub const REPLICA_SET: Kind = v1("apps", "ReplicaSet", "replicasets");
-/// `Pod`
 pub const POD: Kind = v1(CORE, "Pod", "pods");
-/// `PersistentVolumeClaim`
 pub const PERSISTENT_VOLUME_CLAIM: Kind = v1(CORE, "PersistentVolumeClaim", "persistentvolumeclaims");
-/// `Service`
 pub const SERVICE: Kind = v1(CORE, "Service", "services");
-/// `NetworkPolicy`
 pub const NETWORK_POLICY: Kind = v1("networking.k8s.io", "NetworkPolicy", "networkpolicies");
-/// `Lease`
 pub const LEASE: Kind = v1("coordination.k8s.io", "Lease", "leases");
 
 const fn v1(group: &'static str, kind: &'static str, plural: &'static str) -> Kind {

@@ -12,11 +12,12 @@ use super::kind::LEASE;
 use super::object::Object;
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
+use bumpwright_json::Texts;
 
 /// The most attempts to release a lease.
 const RELEASES: u32 = 5;
 
-/// A lease.
+/// A Lease that one process at a time holds, as in client-go's leader election.
 #[derive(Clone, Debug)]
 pub struct Lease {
     /// Its namespace and name.
@@ -59,12 +60,12 @@ fn held<T>(written: Result<T, ClusterError>) -> Result<Holder, ClusterError> {
 }
 
 impl Lease {
-    /// Waits until the lease is acquired. `waits` is told the identity of the holder at each attempt.
+    /// Waits until the lease is acquired. `waits` gets the identity of the holder at each attempt.
     pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str), waits: impl Fn(&str)) {
-        let mut seen = SeenLease::default();
+        let mut observed = SeenLease::default();
         loop {
             let began = Instant::now();
-            match self.attempt(cluster, &mut seen).await {
+            match self.attempt(cluster, &mut observed).await {
                 Ok(Holder::Ours) => return cluster.fence.hold(&self.name, began + self.duration),
                 Ok(Holder::Others(holder)) => waits(&holder),
                 Ok(Holder::Contested) => {}
@@ -76,7 +77,7 @@ impl Lease {
 
     /// Renews the lease until that fails for too long, or another process holds it.
     pub async fn keep(&self, cluster: &Cluster, failed: impl Fn(&str)) {
-        let mut seen = SeenLease::default();
+        let mut observed = SeenLease::default();
         let mut renewed = Instant::now();
         while renewed.elapsed() < self.renew_deadline {
             tokio::time::sleep(self.retry).await;
@@ -85,7 +86,7 @@ impl Lease {
             let left = self.renew_deadline.saturating_sub(renewed.elapsed());
             // A dead connection must not take all the time.
             let timeout = left.min((self.renew_deadline / 3).max(self.retry));
-            match tokio::time::timeout(timeout, self.attempt(cluster, &mut seen)).await {
+            match tokio::time::timeout(timeout, self.attempt(cluster, &mut observed)).await {
                 Ok(Ok(Holder::Ours)) => {
                     renewed = began;
                     cluster.fence.hold(&self.name, began + self.duration);
@@ -168,7 +169,6 @@ impl Lease {
         held(written)
     }
 
-    /// Creates the lease.
     pub(super) async fn make(&self, cluster: &Cluster) -> Result<(), ClusterError> {
         let spec = self.fresh();
         let lease = json!({
@@ -256,7 +256,7 @@ pub fn duration(lease: &Object) -> Option<Duration> {
 
 fn text(object: &Object, field: &str) -> String {
     let spec = object.field("spec");
-    spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    spec.text_of(field).to_owned()
 }
 
 /// `metav1.MicroTime`

@@ -1,7 +1,9 @@
 //! An object of the API server.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
+use kube::ResourceExt as _;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Map, Value, json};
@@ -18,17 +20,12 @@ use bumpwright_api::ObjectName;
 pub struct Object {
     /// Namespace (empty for objects of the cluster) and name.
     pub name: ObjectName,
-    /// `metadata.uid`
     pub uid: String,
-    /// `metadata.resourceVersion`
     pub resource_version: String,
     /// `metadata.generation`; 0 for kinds without one.
     pub generation: i64,
-    /// `metadata.labels`
     pub labels: BTreeMap<String, String>,
-    /// `metadata.annotations`
     pub annotations: BTreeMap<String, String>,
-    /// `metadata.finalizers`
     pub finalizers: Vec<String>,
     /// Whether it is being deleted.
     pub deleting: bool,
@@ -38,7 +35,7 @@ pub struct Object {
     too_large: Option<TooLarge>,
 }
 
-/// The most bytes of labels, and of annotations, of an object that there is no memory to keep.
+/// The most bytes of labels, and of annotations, of an object that does not fit into memory.
 const FEW: usize = 2 << 10;
 
 fn weight_of(entries: &BTreeMap<String, String>) -> usize {
@@ -59,8 +56,11 @@ impl Object {
         ObjectName::new(text(&metadata.namespace), text(&metadata.name))
     }
 
-    pub(super) fn of(object: Received) -> Self {
+    pub(super) fn of(mut object: Received) -> Self {
         let name = Self::name_of(&object);
+        let labels = take(object.labels_mut());
+        let annotations = take(object.annotations_mut());
+        let finalizers = take(object.finalizers_mut());
         let metadata = object.metadata;
         let is_whole = object.too_large.is_none();
         let status = object.status.as_ref().filter(|one| too_large::status(one).is_none());
@@ -69,9 +69,9 @@ impl Object {
             uid: metadata.uid.unwrap_or_default(),
             resource_version: metadata.resource_version.unwrap_or_default(),
             generation: metadata.generation.unwrap_or_default(),
-            labels: metadata.labels.unwrap_or_default(),
-            annotations: metadata.annotations.unwrap_or_default(),
-            finalizers: metadata.finalizers.unwrap_or_default(),
+            labels,
+            annotations,
+            finalizers,
             deleting: metadata.deletion_timestamp.is_some(),
             fields: Packed::of(object.fields.text().filter(|_| is_whole)),
             status: Packed::of(status.and_then(JsonText::text)),
@@ -79,7 +79,7 @@ impl Object {
         }
     }
 
-    /// What is kept of it where there is no memory for it: what identifies it, and a few labels and annotations, by
+    /// What is kept of it if it does not fit into memory: what identifies it, and a few labels and annotations, by
     /// which it is asked for.
     pub(super) fn left_out(&self) -> Self {
         let few = |entries: &BTreeMap<String, String>| {
@@ -104,7 +104,7 @@ impl Object {
         }
     }
 
-    /// Whether there is no memory to keep it. It can be read from the server.
+    /// Whether it did not fit into memory. It can be read from the server.
     #[must_use]
     pub fn is_left_out(&self) -> bool {
         self.too_large == Some(TooLarge::Namespace)
@@ -132,7 +132,7 @@ impl Object {
         fields.remove(name).unwrap_or_default()
     }
 
-    /// Parses the spec into `T`, which is cheaper than a tree; none when there is no spec or it does not match.
+    /// Parses the spec into `T`, which is cheaper than a tree; `None` when the spec is missing or does not match.
     #[must_use]
     pub fn spec<T: DeserializeOwned>(&self) -> Option<T> {
         #[derive(Deserialize)]
@@ -218,8 +218,10 @@ impl Object {
         });
         let mut text = serde_json::to_string(&head)?;
         text.pop();
-        let fields = self.fields.text().unwrap_or_default();
-        let inside = fields.strip_prefix('{').and_then(|fields| fields.strip_suffix('}'));
+        let fields = self.fields.text();
+        let inside = fields
+            .as_deref()
+            .and_then(|fields| fields.strip_prefix('{')?.strip_suffix('}'));
         if let Some(inside) = inside.filter(|inside| !inside.is_empty()) {
             text.push(',');
             text.push_str(inside);

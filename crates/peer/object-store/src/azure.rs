@@ -13,6 +13,7 @@ use bumpwright_cloud::xml;
 use bumpwright_gostd::{HTTP_DATE, Time};
 use bumpwright_http::{Answer, Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
+use bumpwright_text::Excerpt;
 
 /// The API version: names with characters that XML cannot have are escaped since an older one.
 const VERSION: &str = "2023-11-03";
@@ -24,7 +25,6 @@ const PAGE: usize = 48 << 20;
 const PERHAPS: &str = "the specified bucket name may be incorrect, nonexistent, or the caller might lack sufficient permissions \
     to access it";
 
-/// A container.
 #[derive(Debug)]
 pub(super) struct Azure {
     client: Client,
@@ -101,7 +101,10 @@ impl Azure {
             ObjectError::Refused { code, text, .. } if code == "BlobNotFound" => ObjectError::Missing(text),
             other => other,
         })?;
-        let etag = body.header("etag").unwrap_or_default().to_owned();
+        // Without one, a change of the object would not change the revision.
+        let etag = body.header("etag").filter(|etag| !etag.is_empty());
+        let etag = etag.ok_or_else(|| ObjectError::Unfit(format!("the answer for {:?} has no ETag", object.key)))?;
+        let etag = etag.to_owned();
         Ok(Contents::new(object, etag, true, body))
     }
 
@@ -194,12 +197,12 @@ fn now() -> String {
 
 fn refused(answer: &Answer, secrets: &[Secret]) -> ObjectError {
     let body = String::from_utf8_lossy(&answer.body);
-    let inside = |name: &str| xml::text(&body, &["Error", name]);
+    let inside = |name: &str| xml::error_part(&body, name);
     let code = answer.header("x-ms-error-code").map(str::to_owned);
-    let code = code.or_else(|| inside("Code")).unwrap_or_default();
-    let words = inside("Message").unwrap_or_default();
+    let code = code.unwrap_or_else(|| inside("Code"));
+    let words = inside("Message");
     let place = shown(&answer.url);
-    let text = match (code.as_str(), words.lines().next().unwrap_or_default()) {
+    let text = match (code.as_str(), words.first_line()) {
         ("", "") => format!("GET {place} answered {}", answer.status),
         (code, "") => format!("GET {place} answered {}: {code}", answer.status),
         (code, words) => format!("GET {place} answered {}: {code}: {words}", answer.status),

@@ -2,7 +2,7 @@
 
 use super::object::{Object, PAGE_OBJECTS, Page};
 use bumpwright_cloud::xml::{Event, Events};
-use bumpwright_http::decoded;
+use bumpwright_http::unescaped;
 
 /// Parses a page.
 ///
@@ -19,11 +19,7 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
             // Names with characters that XML does not have.
             (Event::Begin, [ROOT, "Blobs", "Blob", "Name"]) => escaped = events.tag().contains("Encoded=\"true\""),
             (Event::End(text), [ROOT, "Blobs", "Blob", "Name"]) => {
-                object.key = if escaped {
-                    decoded(&text).unwrap_or_default()
-                } else {
-                    text
-                };
+                object.key = if escaped { unescaped(&text) } else { text };
             }
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Etag"]) => object.etag = quoted(text),
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Content-Length"]) => {

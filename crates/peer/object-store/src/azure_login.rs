@@ -6,7 +6,7 @@ use url::{Url, form_urlencoded};
 use super::shared_key::SharedKey;
 use super::{AccountError, BucketError, Keys, ObjectError, Settings};
 use bumpwright_cloud::{AzureCloud, Cloud, EntraClient, EntraProof, WorkloadIdentity};
-use bumpwright_http::Deadline;
+use bumpwright_http::{Deadline, host_of};
 use bumpwright_secret::Secret;
 
 /// The scope of tokens.
@@ -22,7 +22,6 @@ const STORAGE: [&str; 5] = [
     ".core.cloudapi.de",
 ];
 
-/// A login.
 #[derive(Debug)]
 pub(super) enum Login {
     Key(SharedKey),
@@ -88,7 +87,7 @@ impl Login {
             Self::Client { client, .. } => client.proof == EntraProof::ManagedIdentity,
             Self::Ambient { .. } => true,
         };
-        let host = server.host_str().unwrap_or_default();
+        let host = host_of(server);
         let is_azure = server.port().is_none() && STORAGE.iter().any(|domain| host.ends_with(domain));
         if is_own && server.scheme() == "https" && !is_azure {
             Err(ObjectError::Unfit(format!(
@@ -139,7 +138,7 @@ fn client(secret: &Keys) -> Option<EntraClient> {
 
 /// The account is the first part of the endpoint's host. Without one, the host is the error.
 fn account(endpoint: &Url) -> Result<String, &str> {
-    let host = endpoint.host_str().unwrap_or_default();
+    let host = host_of(endpoint);
     let labels: Vec<&str> = host.split('.').collect();
     match labels.as_slice() {
         [account, _, _, ..] => Ok((*account).to_owned()),

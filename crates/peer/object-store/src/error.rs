@@ -21,7 +21,7 @@ pub enum BucketError {
     /// The key of an account at Azure is not usable.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// There is no identity at AWS.
+    /// No identity at AWS was found.
     #[error("AWS authentication failed: {0}")]
     Identity(CloudError),
     /// `spec.sts` does not match `spec.provider`.
@@ -33,7 +33,7 @@ pub enum BucketError {
     /// The existence of the bucket could not be confirmed.
     #[error("failed to confirm existence of '{bucket}' bucket: {cause}")]
     Unconfirmed { bucket: String, cause: Box<ObjectError> },
-    /// There is no such bucket.
+    /// The bucket does not exist.
     #[error("bucket '{bucket}' not found")]
     NotFound { bucket: String },
     /// The file of ignore rules exists and cannot be read.
@@ -48,7 +48,6 @@ pub enum BucketError {
     #[error("fetch from bucket '{bucket}' failed: failed to get '{key}' object: {cause}")]
     Object {
         bucket: String,
-        /// The object's key.
         key: String,
         cause: Box<ObjectError>,
     },
@@ -66,11 +65,7 @@ pub enum BucketError {
     #[error(
         "fetch from bucket '{bucket}' failed: {detail}; exclude objects with spec.ignore or a .sourceignore file, or name a spec.prefix"
     )]
-    TooMuch {
-        bucket: String,
-        /// The limit.
-        detail: String,
-    },
+    TooMuch { bucket: String, detail: String },
 }
 
 impl BucketError {
@@ -97,7 +92,6 @@ impl BucketError {
 /// An endpoint is not one of S3, in the words of minio-go.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// There is none.
     #[error("Endpoint url cannot be empty.")]
     Empty,
     /// It has a path, or a scheme.
@@ -134,7 +128,6 @@ pub enum ObjectError {
     /// The object store refused; the text is the one of the provider's library for Go.
     #[error("{text}")]
     Refused {
-        /// The HTTP status.
         status: u16,
         /// The store's error code, such as `NoSuchKey`; may be empty.
         code: String,
@@ -144,19 +137,14 @@ pub enum ObjectError {
     /// The object does not exist.
     #[error("{0}")]
     Missing(String),
-    /// No answer.
     #[error("{0}")]
     Net(#[from] NetError),
-    /// There is no identity.
+    /// No identity was found.
     #[error("{0}")]
     Identity(#[from] CloudError),
     /// The answer is not usable.
     #[error("the answer of {place} cannot be used: {detail}")]
-    Answer {
-        /// The address.
-        place: String,
-        detail: String,
-    },
+    Answer { place: String, detail: String },
     /// The bucket's name, the region or the endpoint is not usable.
     #[error("{0}")]
     Unfit(String),

@@ -56,7 +56,7 @@ pub fn fetch(
         failed: Mutex::default(),
         outcomes: Mutex::default(),
     };
-    let job = Job::current().unwrap_or_default();
+    let job = Job::current_or_new();
     thread::scope(|scope| {
         for _ in 0..CONCURRENT.min(index.len()) {
             scope.spawn(|| job.run(|| fetching.run()));

@@ -53,7 +53,7 @@ pub struct Index {
     held: Reservation,
 }
 
-/// An object that is ordered and found by its key, of which there is no copy.
+/// An object that is ordered and found by its key, without a copy of it.
 #[derive(Debug)]
 struct ByKey(Object);
 
@@ -184,7 +184,6 @@ impl Index {
         self.objects.len()
     }
 
-    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()

@@ -1,7 +1,7 @@
 //! Objects of S3, Google Cloud Storage and Azure Blob Storage, for Bucket sources (source-controller,
 //! `internal/bucket/{minio,gcp,azure}`).
 //!
-//! A [`Bucket`] checks its existence, lists its objects page by page, and returns one as a stream. There are no SDKs:
+//! A [`Bucket`] checks its existence, lists its objects page by page, and returns one as a stream. No SDK is used:
 //! each step is one request. [`Index`] has the keys and etags of a bucket, whose digest is the revision; [`fetch`] gets
 //! all of its objects. The caller stores them and decides which are ignored.
 //!

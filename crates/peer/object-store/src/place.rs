@@ -32,7 +32,8 @@ pub enum Misplaced {
 /// The path of a key, without empty parts (`securejoin.SecureJoin` and `filepath.Clean` in Go).
 ///
 /// # Errors
-/// What is wrong with it. source-controller resolves `..` within its folder, and one object may overwrite another there.
+/// What is wrong with it. source-controller resolves `..` within its folder, and one object may overwrite another
+/// there.
 pub(super) fn place(key: &str) -> Result<String, Misplaced> {
     if key.contains('\0') {
         return Err(Misplaced::Nul);

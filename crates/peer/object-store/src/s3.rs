@@ -17,7 +17,6 @@ use bumpwright_cloud::{AwsCredentials, xml};
 use bumpwright_http::{Answer, Client, Deadline, NetError, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// The default region.
 const USUAL_REGION: &str = "us-east-1";
 
 /// The largest page of a list, in bytes: 1000 keys of 1 KiB, escaped, with their properties.
@@ -115,11 +114,11 @@ impl S3 {
             limit,
         };
         let body = self.with_region(call, deadline, |ready| self.client.stream(&ready.request, deadline))?;
-        let etag = unquoted(body.header("etag").unwrap_or_default()).to_owned();
-        if etag.is_empty() {
-            // In minio-go's words. Without one, a change of the object would not change the revision.
-            return Err(ObjectError::Unfit("ETag cannot be empty.".to_owned()));
-        }
+        let etag = body.header("etag").map(unquoted).filter(|etag| !etag.is_empty());
+        // In minio-go's words. Without one, a change of the object would not change the revision.
+        let etag = etag
+            .ok_or_else(|| ObjectError::Unfit("ETag cannot be empty.".to_owned()))?
+            .to_owned();
         Ok(Contents::new(object, etag, true, body))
     }
 
@@ -169,12 +168,12 @@ impl S3 {
             return Ok(USUAL_REGION.to_owned());
         }
         // The lock is held meanwhile: other callers wait for this answer.
-        let mut found = self.found.lock();
-        if let Some(region) = &*found {
+        let mut cached = self.found.lock();
+        if let Some(region) = &*cached {
             return Ok(region.clone());
         }
         let region = self.ask_region(credentials, deadline)?;
-        *found = Some(region.clone());
+        *cached = Some(region.clone());
         Ok(region)
     }
 

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::{EndpointError, ObjectError};
 use bumpwright_cloud::aws_sigv4::escaped;
+use bumpwright_http::host_of;
 
 /// A server with the S3 API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl Endpoint {
         }
         let standards = || EndpointError::Standards(text.to_owned());
         let url = Url::parse(&format!("{scheme}://{authority}/")).map_err(|_| standards())?;
-        let host = url.host_str().unwrap_or_default().to_owned();
+        let host = host_of(&url).to_owned();
         let plain = url.username().is_empty() && url.password().is_none() && url.path() == "/";
         let is_bare = plain && url.query().is_none() && url.fragment().is_none();
         if !is_bare || !(is_address(&host) || is_domain(&host)) {
@@ -92,7 +93,7 @@ impl Endpoint {
         key: Option<&str>,
         query: &[(&str, &str)],
     ) -> Result<Url, ObjectError> {
-        let path = escaped(key.unwrap_or_default(), true);
+        let path = key.map_or_else(String::new, |key| escaped(key, true));
         let text = if self.has_hosts_of_buckets(bucket) {
             format!("{}://{bucket}.{authority}/{path}", self.scheme)
         } else {

@@ -2,7 +2,6 @@
 
 use super::object::{Object, PAGE_OBJECTS, Page};
 use bumpwright_cloud::xml::{Event, Events};
-use bumpwright_http::decoded;
 
 /// The version of the list request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,15 +53,15 @@ struct ListParser {
 /// A text.
 pub(super) fn page(version: ListVersion, document: &str) -> Result<Page, &'static str> {
     let mut events = Events::new(document);
-    let mut found = ListParser::default();
+    let mut parser = ListParser::default();
     while let Some(event) = events.next() {
         match (event, events.path()) {
-            (Event::Begin, ["ListBucketResult", "Contents"]) => found.object = Object::default(),
-            (Event::End(text), ["ListBucketResult", path @ ..]) => take(&mut found, path, text)?,
+            (Event::Begin, ["ListBucketResult", "Contents"]) => parser.object = Object::default(),
+            (Event::End(text), ["ListBucketResult", path @ ..]) => take(&mut parser, path, text)?,
             _ => {}
         }
     }
-    if !found.complete {
+    if !parser.complete {
         return Err("it is not a complete list of objects");
     }
     let ListParser {
@@ -72,7 +71,7 @@ pub(super) fn page(version: ListVersion, document: &str) -> Result<Page, &'stati
         token,
         marker,
         ..
-    } = found;
+    } = parser;
     if escaped {
         for object in &mut objects {
             object.key = unescaped(&object.key);
@@ -109,7 +108,7 @@ fn take(found: &mut ListParser, path: &[&str], text: String) -> Result<(), &'sta
 
 /// As Go's `url.QueryUnescape`: a plus sign is a blank.
 fn unescaped(key: &str) -> String {
-    decoded(&key.replace('+', " ")).unwrap_or_default()
+    bumpwright_http::unescaped(&key.replace('+', " "))
 }
 
 /// Removes the quotes of an etag, which belong to HTTP.

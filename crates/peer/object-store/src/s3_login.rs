@@ -14,7 +14,6 @@ use bumpwright_gostd::{RFC_3339, Time, query_escape};
 use bumpwright_http::{Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// A login.
 #[derive(Debug)]
 pub(super) enum Login {
     Nobody,
@@ -106,38 +105,36 @@ impl Ldap {
             endpoint: sts.endpoint.clone(),
             detail: e.to_string(),
         })?;
-        let value = |key| {
-            let secret = sts.secret.as_ref()?;
-            secret.get(key).cloned()
+        // Without a Secret, or a key of it, the server refuses the empty login.
+        let value = |key| match sts.secret.as_ref().and_then(|secret| secret.get(key)) {
+            Some(value) => value.clone(),
+            None => Secret::from(""),
         };
         Ok(Self {
             endpoint,
             client: Client::new(sts.peer.clone(), RetryPolicy::default()),
-            username: value("username").unwrap_or_default(),
-            password: value("password").unwrap_or_default(),
+            username: value("username"),
+            password: value("password"),
             kept: Mutex::default(),
         })
     }
 
     fn credentials(&self, deadline: Deadline) -> Result<AwsCredentials, ObjectError> {
         // The lock is held meanwhile: other callers wait for this answer.
-        let mut kept = self.kept.lock();
+        let mut cached = self.kept.lock();
         let soon = SystemTime::now().checked_add(MARGIN);
         let alive =
             |credentials: &&AwsCredentials| credentials.expires.is_none_or(|end| soon.is_some_and(|at| at < end));
-        if let Some(credentials) = kept.as_ref().filter(alive) {
+        if let Some(credentials) = cached.as_ref().filter(alive) {
             return Ok(credentials.clone());
         }
         let credentials = self.request_credentials(deadline)?;
-        *kept = Some(credentials.clone());
+        *cached = Some(credentials.clone());
         Ok(credentials)
     }
 
     fn request_credentials(&self, deadline: Deadline) -> Result<AwsCredentials, ObjectError> {
-        let escaped = |text: &Secret| {
-            let bytes = Zeroizing::new(query_escape(text.expose().as_bytes()));
-            Secret::new(String::from_utf8_lossy(&bytes))
-        };
+        let escaped = |text: &Secret| Secret::new(query_escape(text.expose().as_bytes()));
         let form = Secret::new(format!(
             "Action=AssumeRoleWithLDAPIdentity&LDAPPassword={}&LDAPUsername={}&Version=2011-06-15",
             escaped(&self.password).expose(),

@@ -52,7 +52,7 @@ impl S3Error {
         let body = String::from_utf8_lossy(&answer.body);
         let inside = |name: &str| xml::text(&body, &["Error", name]);
         let (mut code, mut message) = match inside("Code") {
-            Some(code) => (code, inside("Message").unwrap_or_default()),
+            Some(code) => (code, xml::error_part(&body, "Message")),
             None => of_status(answer, for_object, &body),
         };
         let header = |name| answer.header(name).filter(|value| !value.is_empty());

@@ -52,7 +52,6 @@ impl fmt::Display for BucketProvider {
 /// The data of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// The Secret's name.
     pub name: String,
     pub data: BTreeMap<String, Secret>,
 }
@@ -71,7 +70,6 @@ impl Keys {
 /// A value of `spec.sts.provider`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StsProvider {
-    /// `aws`
     Aws,
     /// `ldap`: `AssumeRoleWithLDAPIdentity` of MinIO.
     Ldap,
@@ -90,13 +88,11 @@ impl fmt::Display for StsProvider {
 #[derive(Clone, Debug)]
 pub struct Sts {
     pub provider: StsProvider,
-    /// Its address.
     pub endpoint: String,
     /// `spec.sts.secretRef`
     pub secret: Option<Keys>,
     /// Whether `spec.sts.certSecretRef` is set; its content is in `peer`.
     pub has_certificates: bool,
-    /// Its connection settings.
     pub peer: Peer,
 }
 

@@ -1,5 +1,7 @@
 //! Azure Storage's signature of requests with an account's key (Azure Storage, *Authorize with Shared Key*).
 
+use std::fmt;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,23 +13,31 @@ use super::AccountError;
 use bumpwright_secret::Secret;
 
 /// An account and its key.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct SharedKey {
     account: String,
     key: Secret,
+    mac: Hmac<Sha256>,
+}
+
+impl fmt::Debug for SharedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the key of {}", self.account)
+    }
 }
 
 impl SharedKey {
     /// # Errors
     /// [`AccountError::Encoding`]
     pub(super) fn new(account: String, key: &Secret) -> Result<Self, AccountError> {
-        match STANDARD.decode(key.expose()).map(Zeroizing::new) {
-            Ok(_) => Ok(Self {
-                account,
-                key: key.clone(),
-            }),
-            Err(_) => Err(AccountError::Encoding),
-        }
+        let bytes = STANDARD.decode(key.expose()).map(Zeroizing::new);
+        // A key may have any length (RFC 2104, *Keys*).
+        let mac = bytes.ok().and_then(|bytes| Hmac::new_from_slice(&bytes).ok());
+        Ok(Self {
+            account,
+            key: key.clone(),
+            mac: mac.ok_or(AccountError::Encoding)?,
+        })
     }
 
     /// The key, which errors must not contain.
@@ -45,12 +55,8 @@ impl SharedKey {
         // Verb, then the eleven headers that are not sent: encoding, language, length, MD5, type,
         // date, the conditions, range.
         let text = format!("GET{}{headers}{}", "\n".repeat(12), self.resource(url));
-        let key = Zeroizing::new(STANDARD.decode(self.key.expose()).unwrap_or_default());
-        // A key may have any length (RFC 2104, *Keys*): the error does not happen.
-        let signature = Hmac::<Sha256>::new_from_slice(&key)
-            .map(|mac| STANDARD.encode(mac.chain_update(text).finalize().into_bytes()))
-            .unwrap_or_default();
-        Secret::new(format!("SharedKey {}:{signature}", self.account))
+        let signature = self.mac.clone().chain_update(text).finalize().into_bytes();
+        Secret::new(format!("SharedKey {}:{}", self.account, STANDARD.encode(signature)))
     }
 
     /// The canonical resource: account and path as sent, and the decoded parameters by name.

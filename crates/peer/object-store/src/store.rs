@@ -41,7 +41,6 @@ impl Bucket {
         })
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -93,7 +92,7 @@ impl Bucket {
     }
 }
 
-/// The objects of a bucket. After an error there are no more.
+/// The objects of a bucket. None follow an error.
 #[derive(Debug)]
 pub struct Objects<'b> {
     bucket: &'b Bucket,

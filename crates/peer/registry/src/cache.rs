@@ -13,7 +13,6 @@ use super::RegistryError;
 /// How long a thread waits for another one to fetch.
 const FETCH_LIMIT: Duration = Duration::from_secs(5);
 
-/// Values by key.
 #[derive(Debug)]
 pub(super) struct Cache<K, T> {
     values: Mutex<HashMap<K, T>>,
@@ -67,12 +66,10 @@ impl<K: Clone + Eq + Hash, T: Clone> Cache<K, T> {
         }
     }
 
-    /// Replaces a value.
     pub(super) fn put(&self, key: K, value: T) {
         self.values.lock().insert(key, value);
     }
 
-    /// Drops a value.
     pub(super) fn remove(&self, key: &K) {
         self.values.lock().remove(key);
     }

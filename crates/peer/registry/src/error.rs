@@ -8,7 +8,6 @@ use bumpwright_http::NetError;
 /// Texts are those of go-containerregistry where it has the same error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// No answer.
     #[error(transparent)]
     Net(#[from] NetError),
     /// A local registry answers neither over TLS nor over plain HTTP.
@@ -48,7 +47,6 @@ pub enum RegistryError {
     TooMuch {
         /// Method and address.
         request: String,
-        /// The exceeded limit.
         detail: String,
     },
     /// The content does not match its digest.
@@ -58,7 +56,6 @@ pub enum RegistryError {
         what: &'static str,
         /// The digest of the content.
         found: String,
-        /// The requested digest.
         wanted: String,
         image: String,
     },

@@ -1,7 +1,8 @@
 //! A client of OCI registries: tags of a repository, digests, ages and layers of its images; and logins.
 //!
-//! [`Registry`] is the client. Requests go through a `request/session`, which authenticates as the registry demands: `request/ping` ▶
-//! `auth/challenge` ▶ `auth/realm` ▶ `auth/token`. Threads that need the same answer wait for one fetch (`cache`).
+//! [`Registry`] is the client. Requests go through a `request/session`, which authenticates as the registry demands:
+//! `request/ping` ▶ `auth/challenge` ▶ `auth/realm` ▶ `auth/token`. Threads that need the same answer wait for one
+//! fetch (`cache`).
 //!
 //! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of
 //! image-reflector-controller; [`UserKeychain`] holds the user's own from docker's and podman's files
@@ -19,7 +20,7 @@ mod request;
 pub use auth::config_fault::{AuthFault, ConfigFault};
 pub use auth::credential_helper::{CredentialHelpers, HelperError, HelperLogin};
 pub use auth::docker_config::DockerConfig;
-pub use auth::keychain::{Keychain, UnusedSecret};
+pub use auth::keychain::{Keychain, NoLogin, UnusedSecret};
 pub use auth::login::Login;
 pub use auth::login_error::LoginError;
 pub use auth::pull_secret::{PullSecret, SecretError};

@@ -12,6 +12,7 @@ use super::detail::printed;
 use super::request::address::shown;
 use bumpwright_http::{self as net, Answer, NetError, scrubbed};
 use bumpwright_secret::Secret;
+use bumpwright_text::between;
 
 /// Bytes of a body that are parsed.
 const BODY: usize = 64 << 10;
@@ -104,11 +105,7 @@ impl Diagnostic {
     }
 
     fn text(&self) -> String {
-        let detail = self
-            .detail
-            .as_ref()
-            .map(|detail| format!("; {detail}"))
-            .unwrap_or_default();
+        let detail = between("; ", self.detail.as_ref(), "");
         format!("{}: {}{detail}", self.code, self.message)
     }
 }
@@ -116,8 +113,9 @@ impl Diagnostic {
 /// Parses the errors of a body; empty when it is not JSON, or has none.
 fn diagnostics(body: &[u8]) -> Vec<Diagnostic> {
     let text = String::from_utf8_lossy(body);
-    let value: Value = serde_json::from_str(&text).unwrap_or_default();
-    let errors = field(value.as_object(), "errors").and_then(Value::as_array);
+    let value: Option<Value> = serde_json::from_str(&text).ok();
+    let fields = value.as_ref().and_then(Value::as_object);
+    let errors = field(fields, "errors").and_then(Value::as_array);
     let errors: Vec<Diagnostic> = errors.into_iter().flatten().map(Diagnostic::of).collect();
     let telling = |error: &Diagnostic| !error.code.is_empty() || !error.message.is_empty() || error.detail.is_some();
     if errors.iter().any(telling) { errors } else { Vec::new() }

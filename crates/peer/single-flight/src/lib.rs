@@ -91,8 +91,8 @@ impl<K: Clone + Eq + Hash, R: Clone> SingleFlight<K, R> {
     /// The attempt of this key that is worth waiting for, or else the leader of a new one.
     fn enter(&self, key: &K) -> Result<Arc<Attempt<R>>, Leader<'_, K, R>> {
         let mut attempts = self.attempts.lock();
-        let known = attempts.get(key);
-        if let Some(attempt) = known.filter(|attempt| attempt.began.elapsed() < self.limit) {
+        let current = attempts.get(key);
+        if let Some(attempt) = current.filter(|attempt| attempt.began.elapsed() < self.limit) {
             return Ok(Arc::clone(attempt));
         }
         let attempt = Arc::new(Attempt {

@@ -81,8 +81,8 @@ impl Storage {
         let path = ArtifactPath::parse(&artifact.path)?;
         self.in_folder(path.folder(), |folder| {
             let mut collected = Collected::default();
-            let found = walk(folder)?;
-            for one in found
+            let entries = walk(folder)?;
+            for one in entries
                 .iter()
                 .filter(|one| one.is_file && one.path != Path::new(path.file()))
             {
@@ -186,7 +186,7 @@ impl Storage {
     }
 }
 
-/// The names of the folders in a folder; none if there is no such folder. Links are not followed.
+/// The names of the folders in a folder; none if the folder does not exist. Links are not followed.
 fn folders(folder: &Path) -> Result<Vec<String>, StorageError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

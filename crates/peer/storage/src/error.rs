@@ -16,11 +16,7 @@ pub type FillError = Box<dyn std::error::Error + Send + Sync>;
 pub enum StorageError {
     /// Its folder cannot be used; nothing can be served.
     #[error("cannot keep artifacts in {path}: {cause}; give another folder with --storage-path")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        cause: io::Error,
-    },
+    Folder { path: PathBuf, cause: io::Error },
     /// A name is not valid for an artifact.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -72,11 +68,10 @@ pub enum StorageError {
     /// A file is not the requested one, but may be valid: it stays.
     #[error(
         "the file {path} is not the artifact that was asked for: its digest is {found}, not {wanted}; the source may have \
-         written it anew, so look at its status again"
+         written it again, so look at its status again"
     )]
     Replaced {
         path: PathBuf,
-        /// The requested digest.
         wanted: Digest,
         /// The digest of the file.
         found: Digest,

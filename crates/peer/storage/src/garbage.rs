@@ -32,7 +32,6 @@ impl Default for Retention {
 pub struct FolderEntry {
     /// Relative to that folder.
     pub path: PathBuf,
-    /// Its modification time.
     pub modified: SystemTime,
     /// Neither a folder nor a link.
     pub is_file: bool,

@@ -134,7 +134,6 @@ impl ArtifactPath {
         &self.folder
     }
 
-    /// The file's name.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file

@@ -17,7 +17,7 @@ impl Storage {
     /// the end is verified: [`VerifiedReader::finish`].
     ///
     /// # Errors
-    /// [`StorageError::Digest`] when the artifact has no digest; [`StorageError::File`] when there is no such file, see
+    /// [`StorageError::Digest`] when the artifact has no digest; [`StorageError::File`] when the file is missing, see
     /// [`StorageError::is_absent`].
     pub fn open(&self, artifact: &Artifact) -> Result<VerifiedReader, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
@@ -68,14 +68,14 @@ impl VerifiedReader {
     }
 
     fn end(&mut self, hasher: Digester) -> io::Result<()> {
-        let found = hasher.finish();
-        if found == self.expected {
+        let digest = hasher.finish();
+        if digest == self.expected {
             return Ok(());
         }
         let metadata = self.file.metadata()?;
         let damaged = self
             .storage
-            .discard(&self.path, &Identity::of(&metadata), &self.expected, found);
+            .discard(&self.path, &Identity::of(&metadata), &self.expected, digest);
         Err(io::Error::new(io::ErrorKind::InvalidData, damaged))
     }
 }

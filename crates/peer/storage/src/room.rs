@@ -101,9 +101,9 @@ impl Quota {
     pub(crate) fn neighbours(&self, excess: Excess, folder: &Folder) -> Vec<Folder> {
         let namespace = namespace(folder.as_str());
         let folders = self.folders.lock();
-        let known = folders.values().filter_map(|held| held.current.as_ref());
-        let known = known.map(|(path, _)| path.folder());
-        let counting = known.filter(|other| {
+        let current = folders.values().filter_map(|held| held.current.as_ref());
+        let current = current.map(|(path, _)| path.folder());
+        let counting = current.filter(|other| {
             *other != folder && (excess == Excess::All || self::namespace(other.as_str()) == namespace)
         });
         counting.cloned().collect()

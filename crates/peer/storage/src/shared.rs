@@ -1,7 +1,7 @@
 //! Artifacts that are unpacked once, for all readers in this process.
 //!
 //! Many Kustomizations build from one artifact. The first of them unpacks it while the others wait; the most recently
-//! used results are kept within a bound. A result that is no longer kept but still in use is shared as well.
+//! used results are kept within a bound. A result that was dropped but is still in use is shared as well.
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
@@ -14,7 +14,7 @@ use bumpwright_single_flight::{Joined, SingleFlight};
 use parking_lot::Mutex;
 use thiserror::Error;
 
-/// Why there is no value.
+/// Why a value cannot be had.
 #[derive(Debug, Error)]
 pub enum SharedError<E> {
     /// The artifact could not be opened, or not be unpacked, as the caller's closures say.
@@ -72,7 +72,7 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
         }
     }
 
-    /// The value of the artifact of this key. If there is none yet, `open` and then `unpack` are called, by one caller
+    /// The value of the artifact of this key. If it is missing, `open` and then `unpack` are called, by one caller
     /// at a time for each key; what `unpack` leaves unread is read, so that a reader that checks the digest at the end
     /// gets there before any caller gets the value. A failure is not kept: the next caller tries again.
     ///
@@ -90,8 +90,8 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
             }
             match self.attempts.join(key, || Duration::MAX) {
                 Joined::Leader(leader) => {
-                    let found = self.values.lock().find(key);
-                    let outcome = match found {
+                    let slot = self.values.lock().find(key);
+                    let outcome = match slot {
                         Some(value) => Ok(value),
                         None => self.unpacked(key, open, unpack).map_err(Arc::new),
                     };
@@ -165,11 +165,11 @@ impl<K: Clone + Eq + Hash, T> Values<K, T> {
 
     /// Drops the least recently used value; false when none is kept.
     fn drop_one(&mut self) -> bool {
-        let kept = self.slots.values_mut().filter_map(|slot| match slot {
+        let candidates = self.slots.values_mut().filter_map(|slot| match slot {
             Slot::Kept { used, .. } => Some((*used, slot)),
             Slot::Dropped(_) => None,
         });
-        let Some((_, slot)) = kept.min_by_key(|(used, _)| *used) else {
+        let Some((_, slot)) = candidates.min_by_key(|(used, _)| *used) else {
             return false;
         };
         if let Slot::Kept { value, weight, .. } = slot {

@@ -177,12 +177,12 @@ impl Storage {
         while let Some((folder, depth)) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_folder && depth == 2 {
-                    let path = entry.path();
-                    let names = path
-                        .strip_prefix(&self.inner.settings.path)
-                        .map(|names| names.to_string_lossy());
-                    self.inner.room.measure(&names.unwrap_or_default(), &path);
+                let path = entry.path();
+                if let Ok(names) = path.strip_prefix(&self.inner.settings.path)
+                    && is_folder
+                    && depth == 2
+                {
+                    self.inner.room.measure(&names.to_string_lossy(), &path);
                 }
                 if is_folder && depth < 3 {
                     folders.push((entry.path(), depth + 1));

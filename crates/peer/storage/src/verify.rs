@@ -13,8 +13,8 @@ use crate::read::open_regular;
 use crate::storage::{KnownFile, Storage};
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
+use bumpwright_text::Parts;
 
-/// A verified file.
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) file: File,
@@ -80,13 +80,13 @@ impl Storage {
     /// The file, if it is unchanged since its last read.
     fn remembered(&self, path: &ArtifactPath) -> Result<Option<Served>, StorageError> {
         let (file, identity) = self.opened(path)?;
-        let known = self.known().get(path).cloned().unwrap_or_default();
-        Ok(match known.seen {
-            Some((seen, digest)) if seen == identity && known.expected.is_none_or(|expected| expected == digest) => {
-                Some(Served { file, identity, digest })
-            }
-            _ => None,
-        })
+        let known = self.known().get(path).cloned();
+        let unchanged = known.and_then(|known| {
+            let (seen, digest) = known.seen?;
+            let is_expected = known.expected.is_none_or(|expected| expected == digest);
+            (seen == identity && is_expected).then_some(digest)
+        });
+        Ok(unchanged.map(|digest| Served { file, identity, digest }))
     }
 
     /// Reads the file, and compares its digest with the expected one.
@@ -103,10 +103,10 @@ impl Storage {
         // Not a file that changed while it was read, or that could change unnoticed.
         let after = file.metadata().map_err(StorageError::file("read", &name))?;
         if Identity::of(&after) == identity && identity.is_settled(SystemTime::now()) {
-            let mut known = self.known();
-            let known: &mut KnownFile = known.entry(path.clone()).or_default();
-            known.expected.get_or_insert_with(|| digest.clone());
-            known.seen = Some((identity, digest.clone()));
+            let mut files = self.known();
+            let files: &mut KnownFile = files.entry(path.clone()).or_default();
+            files.expected.get_or_insert_with(|| digest.clone());
+            files.seen = Some((identity, digest.clone()));
         }
         Ok(Served { file, identity, digest })
     }
@@ -138,9 +138,9 @@ impl Storage {
         let name = path.below(&self.inner.settings.path);
         let removed = self.inner.changing.hold(path.folder().as_str(), || {
             let expected = self.known().get(path).and_then(|known| known.expected.clone());
-            let there = fs::symlink_metadata(&name).map(|metadata| Identity::of(&metadata));
-            match (expected, there) {
-                (Some(expected), Ok(there)) if expected != found && there.is_same_file(examined) => {
+            let current = fs::symlink_metadata(&name).map(|metadata| Identity::of(&metadata));
+            match (expected, current) {
+                (Some(expected), Ok(current)) if expected != found && current.is_same_file(examined) => {
                     self.forget(path);
                     fs::remove_file(&name).map(|()| Some(expected))
                 }
@@ -170,8 +170,8 @@ fn digest_of(file: &File, algorithm: Algorithm) -> io::Result<Digest> {
         match file.read_at(&mut bytes, offset) {
             Ok(0) => return Ok(hasher.finish()),
             Ok(number) => {
-                hasher.update(bytes.get(..number).unwrap_or_default());
-                offset += u64::try_from(number).unwrap_or_default();
+                hasher.update(bytes.part(..number));
+                offset += number as u64;
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),

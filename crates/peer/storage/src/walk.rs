@@ -11,7 +11,7 @@ use crate::storage::is_partial;
 /// Lists everything below a folder but unfinished files; nothing when it does not exist. Links are not followed.
 /// Entries that disappear meanwhile are skipped.
 pub(crate) fn walk(folder: &Path) -> Result<Vec<FolderEntry>, StorageError> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     // Open folders, each with its remaining entries, last first.
     let mut left = vec![names(folder, Path::new(""))?];
     while let Some(names_left) = left.last_mut() {
@@ -28,13 +28,13 @@ pub(crate) fn walk(folder: &Path) -> Result<Vec<FolderEntry>, StorageError> {
         if metadata.is_dir() {
             left.push(names(folder, &path)?);
         }
-        found.push(FolderEntry {
+        entries.push(FolderEntry {
             path,
             modified: metadata.modified().map_err(StorageError::file("look at", whole))?,
             is_file: !metadata.is_dir() && !metadata.is_symlink(),
         });
     }
-    Ok(found)
+    Ok(entries)
 }
 
 /// The entries of a folder as paths below `root`, last name first.

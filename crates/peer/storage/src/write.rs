@@ -1,4 +1,4 @@
-//! Atomic writes of artifacts: at any moment, also after a crash, the old or the new file is there as a whole.
+//! Atomic writes of artifacts: at any moment, also after a crash, the old or the new file exists as a whole.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -121,11 +121,11 @@ impl Storage {
             self.known().insert(path.clone(), before);
         }
         renamed?;
-        let known = KnownFile {
+        let file = KnownFile {
             expected: Some(written.digest.clone()),
             seen: None,
         };
-        self.known().insert(path.clone(), known);
+        self.known().insert(path.clone(), file);
         self.step_at(Step::SyncFolder, "sync the folder", &folder, || sync_folder(&folder))?;
         Ok(written)
     }
@@ -259,7 +259,7 @@ impl Write for Sink {
         match self.file.write(bytes) {
             Ok(number) => {
                 self.hasher.update(bytes.get(..number).unwrap_or(bytes));
-                self.size += u64::try_from(number).unwrap_or_default();
+                self.size += number as u64;
                 Ok(number)
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(e),

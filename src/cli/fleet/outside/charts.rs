@@ -4,19 +4,19 @@
 //! A version of a chart never changes: one that is kept is not asked for again.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bumpwright_chart::{PullError, Repository, read_chart};
+use bumpwright_chart::{PullError, PulledChart, Repository, read_chart};
 use bumpwright_fleet::{ChartError, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
+use bumpwright_json::Texts;
 use bumpwright_secret::Secret;
 use bumpwright_semver::{Constraint, Version};
+use bumpwright_source::CHART_LAYER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -47,29 +47,70 @@ impl Charts {
         if let Some(found) = self.given(wanted) {
             return read_given(&found);
         }
-        let object = wanted.repository.object.as_ref();
-        let spec = object
-            .and_then(|object| object.get("spec"))
-            .cloned()
-            .unwrap_or_default();
-        let url = text(&spec, "url");
-        let kept = Kept::of(url, &wanted.name);
+        let object = wanted.repository.object.as_ref().unwrap_or(&Value::Null);
+        let spec = object.value_at("/spec");
+        let url = spec.text_of("url");
+        let is_oci = spec.text_of("type") == "oci" || url.starts_with("oci://");
+        self.kept(url, wanted, || {
+            if is_oci {
+                from_registry(wanted, spec, objects, network).map_err(not_pulled)
+            } else {
+                self.archive(wanted, spec, objects)
+            }
+        })
+    }
+
+    /// The chart that an OCIRepository has; none where its files have to be read for it, since it names no version, or
+    /// no layer of a chart.
+    pub(super) fn of_image(
+        &self,
+        source: &SourceObject,
+        objects: &[Value],
+        network: &Network,
+    ) -> Option<Result<Chart, ChartError>> {
+        let wanted = image_of(source)?;
+        let object = source.object.as_ref()?;
+        let spec = |pointer: &str| object.text_at(pointer);
+        let is_ranged = !spec("/spec/ref/semver").is_empty() && spec("/spec/ref/semverFilter").is_empty();
+        let is_tagged = spec("/spec/ref/semver").is_empty() && Version::parse_strict(&wanted.version).is_ok();
+        let is_chart = spec("/spec/layerSelector/mediaType") == CHART_LAYER && spec("/spec/ref/digest").is_empty();
+        if !is_chart || !(is_ranged || is_tagged) {
+            return None;
+        }
+        let (above, _) = spec("/spec/url").trim_end_matches('/').rsplit_once('/')?;
+        let pull = || {
+            let pulled = network.oci_chart(object, objects, &wanted.version);
+            pulled.map_err(|error| match not_pulled(error) {
+                ChartError::Broken(error) => ChartError::Broken(format!("{}: {error}", source.shown())),
+                ChartError::Unavailable(error) => ChartError::Unavailable(format!("{}: {error}", source.shown())),
+            })
+        };
+        Some(self.kept(above, &wanted, pull))
+    }
+
+    /// The chart that is kept, else the one that is pulled, which is kept then. A range is asked for each time while
+    /// there is a network.
+    fn kept(
+        &self,
+        url: &str,
+        wanted: &RepositoryChart,
+        pull: impl FnOnce() -> Result<PulledChart, ChartError>,
+    ) -> Result<Chart, ChartError> {
+        let cache = Kept::of(url, &wanted.name);
         let is_exact = Version::parse_strict(&wanted.version).is_ok();
-        if let Some(path) = kept.find(&wanted.version).filter(|_| is_exact || self.offline) {
+        if let Some(path) = cache.find(&wanted.version).filter(|_| is_exact || self.offline) {
             return read_given(&path);
         }
         if self.offline {
             let unknown = format!("it is not kept on this machine ({url}, offline)");
             return Err(ChartError::Unavailable(unknown));
         }
-        let is_oci = text(&spec, "type") == "oci" || url.starts_with("oci://");
-        let archive = if is_oci {
-            from_registry(wanted, &spec, objects, network).map_err(not_pulled)
-        } else {
-            self.archive(wanted, &spec, objects)
-        }?;
-        let chart = Chart::from_archive(&archive).map_err(|error| ChartError::Broken(error.to_string()))?;
-        kept.put(&chart.metadata.version, &archive);
+        let pulled = pull()?;
+        let chart = Chart::from_archive(&pulled.archive).map_err(|error| ChartError::Broken(error.to_string()))?;
+        // By what the repository calls it, which is what is asked for next time.
+        if let Some(version) = &pulled.version {
+            cache.put(version, &pulled.archive);
+        }
         Ok(chart)
     }
 
@@ -78,8 +119,8 @@ impl Charts {
         given(self.given.as_deref()?, wanted)
     }
 
-    fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<Vec<u8>, ChartError> {
-        let address = text(spec, "url");
+    fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<PulledChart, ChartError> {
+        let address = spec.text_of("url");
         let parsed = Url::parse(address).at(format_args!("{address:?} is not a URL"));
         let url = parsed.map_err(|error| ChartError::Broken(error.to_string()))?;
         if !matches!(url.scheme(), "https" | "http") {
@@ -101,7 +142,7 @@ impl Charts {
         let repository = Repository {
             url,
             authorization,
-            pass_credentials: spec.get("passCredentials").and_then(Value::as_bool).unwrap_or_default(),
+            pass_credentials: *spec.value_at("/passCredentials") == true,
             client: Client::new(
                 peer,
                 RetryPolicy {
@@ -119,7 +160,11 @@ impl Charts {
             .located(chosen)
             .map_err(|error| ChartError::Broken(error.to_string()))?;
         let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
-        repository.archive(&located.ok_or_else(nowhere)?).map_err(not_pulled)
+        let archive = repository.archive(&located.ok_or_else(nowhere)?);
+        Ok(PulledChart {
+            version: Some(chosen.version.to_string()),
+            archive: archive.map_err(not_pulled)?,
+        })
     }
 }
 
@@ -141,27 +186,27 @@ fn not_pulled(error: PullError) -> ChartError {
 }
 
 /// The chart that an OCIRepository has: its name is the end of the address, its version the tag or the range.
-pub(super) fn of_image(source: &SourceObject) -> Option<RepositoryChart> {
+pub(super) fn image_of(source: &SourceObject) -> Option<RepositoryChart> {
     let spec = source.object.as_ref()?.get("spec")?;
     let reference = spec.get("ref").unwrap_or(&Value::Null);
-    let mut versions = ["semver", "tag"].map(|field| text(reference, field)).into_iter();
+    let mut versions = ["semver", "tag"].map(|field| reference.text_of(field)).into_iter();
     let version = versions.find(|version| !version.is_empty());
     Some(RepositoryChart {
         repository: source.clone(),
-        name: text(spec, "url").trim_end_matches('/').rsplit('/').next()?.to_owned(),
+        name: spec.text_of("url").trim_end_matches('/').rsplit('/').next()?.to_owned(),
         // A tag has no `+` (Helm, *OCI registries*).
         version: version.map_or_else(String::new, |version| version.replace('_', "+")),
     })
 }
 
-/// The archive of a chart of a registry: logins, trust and bounds are those of an OCIRepository.
+/// A chart of a registry: logins, trust and bounds are those of an OCIRepository.
 fn from_registry(
     wanted: &RepositoryChart,
     spec: &Value,
     objects: &[Value],
     network: &Network,
-) -> Result<Vec<u8>, PullError> {
-    let url = format!("{}/{}", text(spec, "url").trim_end_matches('/'), wanted.name);
+) -> Result<PulledChart, PullError> {
+    let url = format!("{}/{}", spec.text_of("url").trim_end_matches('/'), wanted.name);
     let mut own = json!({"interval": "1h", "url": url});
     if let (Some(own), Some(spec)) = (own.as_object_mut(), spec.as_object()) {
         for field in ["secretRef", "certSecretRef", "insecure", "provider", "timeout"] {
@@ -176,14 +221,10 @@ fn from_registry(
     network.oci_chart(&object, objects, &wanted.version)
 }
 
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// A value of the Secret that a field names.
 fn secret(objects: &[Value], spec: &Value, field: &str, key: &str) -> Option<Vec<u8>> {
     let name = spec.get(field)?.get("name")?;
-    let is_it = |object: &&Value| text(object, "kind") == "Secret" && object.pointer("/metadata/name") == Some(name);
+    let is_it = |object: &&Value| object.text_of("kind") == "Secret" && object.pointer("/metadata/name") == Some(name);
     let object = objects.iter().find(is_it)?;
     if let Some(plain) = object.get("stringData").and_then(|data| data.get(key)?.as_str()) {
         return Some(plain.as_bytes().to_vec());
@@ -246,17 +287,9 @@ impl Kept {
     /// Keeps an archive. Without a place for it, it is fetched again next time.
     fn put(&self, version: &str, archive: &[u8]) {
         let is_name = !version.is_empty() && !version.contains(['/', '\\']) && !version.starts_with('.');
-        let (Some(folder), true) = (&self.0, is_name) else {
-            return;
-        };
-        let kept = || -> std::io::Result<()> {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(archive)?;
-            file.persist(folder.join(format!("{version}.tgz")))?;
-            Ok(())
-        };
-        drop(kept());
+        if let (Some(folder), true) = (&self.0, is_name) {
+            places::keep(&folder.join(format!("{version}.tgz")), archive);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -26,6 +27,8 @@ pub(in crate::cli::fleet) struct UserRegistries {
     logins: OnceLock<Result<UserKeychain, LoginError>>,
     /// Images that are not known, by their registry, and why the first one is not.
     unknown: Mutex<BTreeMap<String, (usize, String)>>,
+    /// How many were not asked for.
+    left_out: AtomicUsize,
     limit: Duration,
 }
 
@@ -36,12 +39,18 @@ impl UserRegistries {
             registries: Registries::new(TokenCache::default(), Sent::default()),
             logins: OnceLock::new(),
             unknown: Mutex::default(),
+            left_out: AtomicUsize::default(),
             limit: limit.map_or(LIMIT, |limit| limit.as_std().min(LIMIT)),
         }
     }
 
     /// Reports which images are not known.
     pub(in crate::cli::fleet) fn report(&self) {
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        if left_out > 0 {
+            let text = format!("the change brings too many images: registries were not asked for {left_out} of them");
+            say("note", &text);
+        }
         for (registry, (count, why)) in std::mem::take(&mut *self.unknown.lock()) {
             let images = if count == 1 {
                 "1 image is"
@@ -66,10 +75,10 @@ impl UserRegistries {
             ..Peer::default()
         };
         let registry = self.registries.of(image, &peer, false);
-        let asked = Job::within(self.limit, || {
+        let answer = Job::within(self.limit, || {
             registry.digest(image, &login, Deadline::after(self.limit))
         });
-        match asked {
+        match answer {
             Ok(_) => Ok(true),
             Err(error) if error.status() == Some(404) => Ok(false),
             Err(error) => Err(error.into()),
@@ -90,5 +99,9 @@ impl ImageRegistries for UserRegistries {
                 None
             }
         }
+    }
+
+    fn left_out(&self, count: usize) {
+        self.left_out.fetch_add(count, Ordering::Relaxed);
     }
 }

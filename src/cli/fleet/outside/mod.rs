@@ -6,6 +6,7 @@ mod images;
 mod network;
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -16,7 +17,7 @@ use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::process::progress::Line;
 use crate::cli::render::building;
 use bumpwright_fleet::{
-    ChartError, Identity, Outside, Repository, RepositoryChart, SourceError, SourceFiles, SourceObject,
+    ChartError, Identity, MissingSource, Outside, Repository, RepositoryChart, SourceError, SourceFiles, SourceObject,
 };
 use bumpwright_helm::Chart;
 use bumpwright_kustomize::tree::{Sealed, World};
@@ -29,6 +30,7 @@ pub(super) use network::Network;
 /// A source that was fetched, or is being fetched.
 type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, Arc<SourceError>>>>;
 type SharedChart = Arc<OnceLock<Result<Arc<Chart>, ChartError>>>;
+type SharedImage = Arc<OnceLock<Option<Result<Arc<Chart>, ChartError>>>>;
 
 /// The user's network, or none, and the local clone.
 pub(super) struct UserOutside {
@@ -42,8 +44,8 @@ pub(super) struct UserOutside {
     fetched: Mutex<HashMap<String, Shared>>,
     /// The same for charts.
     pulled: Mutex<HashMap<String, SharedChart>>,
-    /// Images that their registries do not have, and why.
-    absent: Mutex<HashMap<String, String>>,
+    /// The same for OCIRepositories; none where the files of one are read.
+    images: Mutex<HashMap<String, SharedImage>>,
 }
 
 impl UserOutside {
@@ -67,43 +69,38 @@ impl UserOutside {
             identity,
             fetched: Mutex::default(),
             pulled: Mutex::default(),
-            absent: Mutex::default(),
+            images: Mutex::default(),
         }
     }
 
-    fn fetch(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, CliError> {
+    fn fetch(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, SourceError> {
         let shown = source.shown();
         let object = source.object.as_ref();
-        let object = object.ok_or_else(|| CliError::new(format!("{shown} is not in the fleet")))?;
+        let object = object.ok_or_else(|| MissingSource::Absent(shown.clone()))?;
         if let Some(files) = self.of_clone(source) {
-            let files = files.at(shown)?;
-            return Ok(Arc::new(files));
+            return Ok(Arc::new(files.at(shown).map_err(failed)?));
         }
-        if self.offline {
-            return Err(CliError::new(format!("{shown} is unknown (offline)")));
+        if self.offline && source.kind != "OCIRepository" {
+            return Err(failed(format_args!("{shown} is unknown (offline)")));
         }
-        let _line = Line::spinner(Some(format!("fetching {shown} …")));
+        let _line = Line::spinner(Some(format!("fetching {shown} …")).filter(|_| !self.offline));
         let files = match source.kind.as_str() {
             "GitRepository" => self.network.git(object, objects),
-            "OCIRepository" => {
-                let files = self.network.oci(object, objects);
-                if let Err(Unresolved::Absent(error)) = &files {
-                    let mut absent = self.absent.lock();
-                    absent.insert(key_of(source), format!("{shown}: {error}"));
-                }
-                files.map_err(CliError::from)
-            }
+            "OCIRepository" => match self.network.oci(object, objects, self.offline) {
+                Err(Unresolved::Absent(error)) => return Err(SourceError::Absent(format!("{shown}: {error}"))),
+                files => files.map_err(CliError::from),
+            },
             "Bucket" => self.network.bucket(object, objects),
             _ => Err(CliError::new(format!(
                 "the files of this kind are not fetched; give them with --source {shown}=DIR"
             ))),
         };
-        Ok(Arc::new(files.at(shown)?))
+        Ok(Arc::new(files.at(shown).map_err(failed)?))
     }
 
     /// A chart of `--charts`, which sources share.
     fn given(&self, source: &SourceObject) -> Option<Result<Arc<Chart>, ChartError>> {
-        let path = self.charts.given(&charts::of_image(source)?)?;
+        let path = self.charts.given(&charts::image_of(source)?)?;
         let slot = {
             let mut pulled = self.pulled.lock();
             Arc::clone(pulled.entry(path.display().to_string()).or_default())
@@ -120,10 +117,10 @@ impl UserOutside {
         let reference = source.reference();
         let revisions = revisions(clone, &Reference::of(reference.as_ref()));
         let folder = clone.to_str()?;
-        let mut found = revisions
+        let mut urls = revisions
             .iter()
             .filter_map(|revision| building::of_folder(folder, revision).ok());
-        let url = found.next()?;
+        let url = urls.next()?;
         let ignore = source
             .object
             .as_ref()
@@ -133,8 +130,8 @@ impl UserOutside {
     }
 }
 
-fn key_of(source: &SourceObject) -> String {
-    format!("{} {:?}", source.shown(), source.object)
+fn failed(error: impl Display) -> SourceError {
+    SourceError::Fetch(error.to_string().into())
 }
 
 /// The names by which a clone may have a reference of its remote.
@@ -165,9 +162,12 @@ fn revisions(clone: &Path, reference: &Reference) -> Vec<String> {
 }
 
 fn remotes(clone: &Path) -> Vec<String> {
-    let output = git_without_fetches(clone).arg("remote").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    text.unwrap_or_default().lines().map(str::to_owned).collect()
+    // Git is not needed: without it, the clone has its own branches only.
+    let Ok(output) = git_without_fetches(clone).arg("remote").output() else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(str::to_owned).collect()
 }
 
 impl Outside for UserOutside {
@@ -189,10 +189,7 @@ impl Outside for UserOutside {
             let mut fetched = self.fetched.lock();
             Arc::clone(fetched.entry(key).or_default())
         };
-        let fetch = || {
-            let fetched = self.fetch(source, objects);
-            fetched.map_err(|error| Arc::new(SourceError::Fetch(error.to_string().into())))
-        };
+        let fetch = || self.fetch(source, objects).map_err(Arc::new);
         slot.get_or_init(fetch).clone()
     }
 
@@ -219,12 +216,25 @@ impl Outside for UserOutside {
         slot.get_or_init(pull).clone()
     }
 
-    /// A chart of `--charts`, or the error of a registry that does not have it; the others are read from the files of their source.
-    fn image(&self, source: &SourceObject, _until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
-        let absent = || {
-            let absent = self.absent.lock();
-            Some(Err(ChartError::Broken(absent.get(&key_of(source))?.clone())))
+    /// A chart of `--charts`, or a version that is kept; the others are read from the files of their source.
+    fn image(
+        &self,
+        source: &SourceObject,
+        objects: &[serde_json::Value],
+        _until: Option<Instant>,
+    ) -> Option<Result<Arc<Chart>, ChartError>> {
+        if let Some(given) = self.given(source) {
+            return Some(given);
+        }
+        let slot = {
+            let mut images = self.images.lock();
+            Arc::clone(images.entry(format!("{source:?} {objects:?}")).or_default())
         };
-        self.given(source).or_else(absent)
+        let pull = || {
+            let _line = Line::spinner(Some(format!("fetching {} …", source.shown())).filter(|_| !self.offline));
+            let chart = self.charts.of_image(source, objects, &self.network)?;
+            Some(chart.map(Arc::new))
+        };
+        slot.get_or_init(pull).clone()
     }
 }

@@ -13,11 +13,11 @@ use super::super::kustomization;
 use crate::cli::console::{cannot_print, end, print, say};
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_apply::{Desired, as_applied};
+use bumpwright_json::Texts;
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_sops::MASK;
 use bumpwright_yaml::{node_of_json, write_sigs};
 
-/// Runs the command.
 pub(in crate::cli) fn run(args: &Build) -> ExitCode {
     end(build(args))
 }
@@ -48,10 +48,10 @@ fn printed(object: &Value) -> Result<BuiltObject, CliError> {
     let mut text = String::new();
     write_sigs(&node_of_json(object), &mut text).map_err(|error| error.go().to_owned())?;
     let gvk = GroupVersionKind::of(object);
-    let metadata = |field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str);
-    let (namespace, name) = (metadata("namespace"), metadata("name").unwrap_or_default());
+    let metadata = object.value_at("/metadata");
+    let (namespace, name) = (metadata.value_at("/namespace").as_str(), metadata.text_of("name"));
     Ok(BuiltObject {
-        title: files::title(&gvk.kind, namespace.unwrap_or_default(), name),
+        title: files::title(&gvk.kind, metadata.text_of("namespace"), name),
         group: gvk.group,
         version: gvk.version,
         kind: gvk.kind,

@@ -25,16 +25,16 @@ pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, CliError> {
         say("warning", warning);
     }
     let runtime = cluster::runtime().at("cannot start asking the cluster")?;
-    let seen = runtime.block_on(asked(args, built))?;
+    let preview = runtime.block_on(asked(args, built))?;
     let text = match args.output {
-        DiffOutput::Text => to_text(&seen.differences),
-        DiffOutput::Json => format!("{}\n", to_json(&seen.differences)),
+        DiffOutput::Text => to_text(&preview.differences),
+        DiffOutput::Json => format!("{}\n", to_json(&preview.differences)),
     };
     print(text.as_bytes()).map_err(cannot_print)?;
-    if seen.refused.is_empty() {
-        Ok(!seen.differences.is_empty())
+    if preview.refused.is_empty() {
+        Ok(!preview.differences.is_empty())
     } else {
-        let lines = seen.refused.into_iter().map(|refusal| match refusal.origin {
+        let lines = preview.refused.into_iter().map(|refusal| match refusal.origin {
             Some(origin) => format!("{origin}: {}", refusal.message),
             None => refusal.message,
         });
@@ -51,8 +51,8 @@ async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, CliErr
     inventory.entries.retain(|entry| !may_be_left_out(&entry.id));
     let (prunes, settings) = (built.kustomization.spec.prune, built.settings());
     let objects = built.into_desired().collect();
-    let seen = preview(&cluster, objects, &settings, &inventory, prunes).await;
-    seen.map_err(CliError::from)
+    let preview = preview(&cluster, objects, &settings, &inventory, prunes).await;
+    preview.map_err(CliError::from)
 }
 
 /// The Kustomization's inventory in the cluster, if it exists there.

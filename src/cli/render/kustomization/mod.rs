@@ -15,6 +15,7 @@ use bumpwright_build::{
     self as pipeline, Decryption, FindError, FolderTree, Redaction, Referred, SubstituteFromError, Substitution,
 };
 use bumpwright_diff::SecretMask;
+use bumpwright_json::Texts as _;
 use bumpwright_kube::ClusterError;
 use bumpwright_overlay::{self as overlay, Built, Decrypt, Stages, Substitute};
 use bumpwright_sops::{LocalKeys, read_secret};
@@ -104,7 +105,7 @@ fn variables(
 fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -> Result<Referred, FindError> {
     Ok(match configs.get(&reference.kind, name) {
         Some(secret) if reference.kind == "Secret" => Referred::Secret(serde_json::from_value(secret.clone())?),
-        Some(map) => Referred::ConfigMap(map.get("data").cloned().unwrap_or_default()),
+        Some(map) => Referred::ConfigMap(map.value_at("/data").clone()),
         None => {
             let missing = ClusterError::NotFound {
                 plural: format!("{}s", reference.kind.to_lowercase()),

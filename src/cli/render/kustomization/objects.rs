@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::load;
 use bumpwright_api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
+use bumpwright_json::Texts;
 use bumpwright_yaml::{FileId, json_of_node, read_resources};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
@@ -34,8 +35,8 @@ pub(super) fn kustomization(
     let mut all = Vec::new();
     for object in documents(&bytes).at(&shown)? {
         all.push(title(&object));
-        let is_ours = group(&object) == GROUP && text(&object, "/kind") == "Kustomization";
-        let is_wanted = || wanted(text(&object, "/metadata/namespace"), text(&object, "/metadata/name"));
+        let is_ours = group(&object) == GROUP && object.text_at("/kind") == "Kustomization";
+        let is_wanted = || wanted(object.text_at("/metadata/namespace"), object.text_at("/metadata/name"));
         let fits = is_ours && is_wanted();
         found.extend(fits.then_some(object));
     }
@@ -55,13 +56,13 @@ pub(super) fn kustomization(
 
 /// The error for a file without the requested Kustomization.
 fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> CliError {
-    let there = match all {
+    let names = match all {
         [] => "nothing".to_owned(),
         all => all.join(", "),
     };
     match name {
-        Some(name) => CliError::new(format!("expected one Kustomization {name} of {GROUP}, found {there}")),
-        None => CliError::new(format!("expected one Kustomization of {GROUP}, found {there}"))
+        Some(name) => CliError::new(format!("expected one Kustomization {name} of {GROUP}, found {names}")),
+        None => CliError::new(format!("expected one Kustomization of {GROUP}, found {names}"))
             .hint("--name takes one of several"),
     }
     .at(shown)
@@ -103,17 +104,17 @@ impl Configs {
     }
 
     fn add(&mut self, object: Value, file: &Path) -> Result<(), CliError> {
-        let kind = text(&object, "/kind");
-        if text(&object, "/apiVersion") != "v1" || !matches!(kind, "ConfigMap" | "Secret") {
+        let kind = object.text_at("/kind");
+        if object.text_at("/apiVersion") != "v1" || !matches!(kind, "ConfigMap" | "Secret") {
             return Ok(());
         }
-        let namespace = match text(&object, "/metadata/namespace") {
+        let namespace = match object.text_at("/metadata/namespace") {
             "" => "default",
             namespace => namespace,
         };
         let key = (
             kind.to_owned(),
-            ObjectName::new(namespace, text(&object, "/metadata/name")),
+            ObjectName::new(namespace, object.text_at("/metadata/name")),
         );
         match self.0.get(&key) {
             Some(known) if *known != object => {
@@ -163,20 +164,17 @@ fn documents(bytes: &[u8]) -> Result<Vec<Value>, CliError> {
     Ok(objects)
 }
 
-fn text<'o>(object: &'o Value, pointer: &str) -> &'o str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn group(object: &Value) -> &str {
-    text(object, "/apiVersion")
+    object
+        .text_at("/apiVersion")
         .split_once('/')
         .map_or("", |(group, _)| group)
 }
 
 /// `Kind.group namespace/name`
 fn title(object: &Value) -> String {
-    let kind = [text(object, "/kind"), group(object)].join(".");
-    let name = [text(object, "/metadata/namespace"), text(object, "/metadata/name")].join("/");
+    let kind = [object.text_at("/kind"), group(object)].join(".");
+    let name = [object.text_at("/metadata/namespace"), object.text_at("/metadata/name")].join("/");
     let title = format!("{} {}", kind.trim_end_matches('.'), name.trim_start_matches('/'));
     match title.trim() {
         "" => "a document that is not an object".to_owned(),

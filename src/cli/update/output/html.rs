@@ -6,6 +6,7 @@ use crate::cli::update::output::markdown;
 use crate::cli::words;
 use bumpwright_edit::{Skip, unified};
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
+use bumpwright_text::between;
 use bumpwright_update::{ChangedWorkload, CommitReport, ImageRelease, Impact, PullRequestReport, Run, bumps};
 
 /// The page of these runs.
@@ -155,7 +156,7 @@ fn workload(one: &ChangedWorkload) -> Vec<Vec<Cell>> {
 fn commit(commit: &CommitReport, links: &Links) -> Block {
     let id = commit.id.as_deref().filter(|id| !id.is_empty());
     let branch = commit.branch.as_deref().filter(|branch| !branch.is_empty());
-    let branch = branch.map(|branch| format!(" on {branch}")).unwrap_or_default();
+    let branch = between(" on ", branch, "");
     let signed = if commit.signed { ", signed" } else { "" };
     let text = format!(
         "{}{branch} by {}{signed}\n\n{}",
@@ -171,13 +172,13 @@ fn commit(commit: &CommitReport, links: &Links) -> Block {
 }
 
 fn request(request: &PullRequestReport) -> Block {
-    let kept = request.kept.as_ref();
-    let text = match kept {
-        Some(kept) => format!("pull request #{}", kept.number),
+    let pull_request = request.kept.as_ref();
+    let text = match pull_request {
+        Some(pull_request) => format!("pull request #{}", pull_request.number),
         None => format!("pull request from {} to {}", request.head, request.base),
     };
     let cell = Cell::text(text).badge(request.word(), Tone::Busy);
-    Block::Text(cell.linked(kept.map(|kept| kept.url.clone())))
+    Block::Text(cell.linked(pull_request.map(|pull_request| pull_request.url.clone())))
 }
 
 fn skip(skip: &Skip) -> Vec<Cell> {

@@ -99,9 +99,9 @@ fn commit(commit: &CommitReport, links: &Links) -> String {
 }
 
 fn request(request: &PullRequestReport) -> String {
-    let kept = request.kept.as_ref();
+    let pull_request = request.kept.as_ref();
     // A URL that is not valid, or would end the link, is left out.
-    let name = match kept.map(|kept| (kept.number, &kept.url)) {
+    let name = match pull_request.map(|pull_request| (pull_request.number, &pull_request.url)) {
         Some((number, url)) if linkable(url) => format!("[#{number}]({url})"),
         Some((number, _)) => format!("#{number}"),
         None => format!("from `{}` to `{}`", code(&request.head), code(&request.base)),

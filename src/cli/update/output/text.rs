@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use crate::cli::update::output::impact;
 use crate::cli::words;
 use bumpwright_edit::Change;
+use bumpwright_text::between;
 use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, Run};
 
 const BOLD: Style = Style::new().bold();
@@ -57,7 +58,7 @@ pub fn render(runs: &[Run]) -> String {
     out
 }
 
-/// Whether all fields were looked at, and none is to change.
+/// Whether all fields were read, and none is to change.
 fn is_in_place(run: &Run) -> bool {
     let has_looked = !run.suspended && (run.outside.is_none() || run.dry_run);
     run.changes.is_empty() && run.error.is_none() && has_looked
@@ -128,11 +129,7 @@ fn changes(out: &mut String, changes: &[Change]) {
 }
 
 fn commit_line(commit: &CommitReport, run: &Run) -> String {
-    let on = commit
-        .branch
-        .as_ref()
-        .map(|branch| format!(" on {branch}"))
-        .unwrap_or_default();
+    let on = between(" on ", commit.branch.as_ref(), "");
     let subject = words::subject(&commit.message);
     let signed = if commit.signed { ", signed" } else { "" };
     match &commit.id {

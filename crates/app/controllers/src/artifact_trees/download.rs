@@ -48,8 +48,8 @@ impl<R: Read> Read for Download<R> {
         match (count, buffer.get(..count)) {
             (1.., Some(read)) => self.digester.iter_mut().for_each(|digester| digester.update(read)),
             _ => {
-                let found = self.digester.take().map(Digester::finish);
-                if found.is_some_and(|found| found != self.expected) {
+                let digest = self.digester.take().map(Digester::finish);
+                if digest.is_some_and(|digest| digest != self.expected) {
                     return Err(io::Error::other(OtherBytes));
                 }
             }

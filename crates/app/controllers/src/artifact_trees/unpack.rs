@@ -22,7 +22,7 @@ pub(super) fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(Memory
             EntryKind::File { size, .. } => {
                 let size = *size;
                 held.grow(size).map_err(io::Error::other)?;
-                let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+                let mut content = Vec::with_capacity(usize::try_from(size).map_err(io::Error::other)?);
                 entry.read_to_end(&mut content)?;
                 tree.add_file(&path, content);
             }

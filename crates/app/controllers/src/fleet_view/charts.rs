@@ -2,9 +2,9 @@
 //! and nothing else.
 //!
 //! What a commit says is a tenant's. So a chart comes from the address that the object in the API server has, and with
-//! its logins, as its own controller fetches it; a commit chooses the chart and its version. Files of another source are
-//! those of its artifact, if the commit leaves the source as it is. Logins are used of objects in the tenant's namespace
-//! only, and so are artifacts that took one.
+//! its logins, as its own controller fetches it; a commit chooses the chart and its version. Files of another source
+//! are those of its artifact, if the commit leaves the source as it is. Logins are used of objects in the tenant's
+//! namespace only, and so are artifacts that took one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -33,6 +33,7 @@ use bumpwright_kube::{
 };
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_scan::Scanner;
+use bumpwright_text::between;
 
 /// The longest time that one chart takes.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -150,7 +151,7 @@ impl Elsewhere {
         if source.name.namespace.is_empty() {
             return Err(unavailable(format!(
                 "charts that a chart of the repository needs are not fetched here: {}",
-                source.url().unwrap_or_default()
+                between("", source.url(), "")
             )));
         }
         if !self.may_name(&source.name) {
@@ -213,8 +214,8 @@ impl Elsewhere {
     }
 
     fn secrets(&self, object: &impl ConnectionSpec) -> Result<Objects, ChartError> {
-        let found = self.runtime.block_on(dereference::of(&self.of.shared, object));
-        found.map_err(|error| unavailable(error.to_string()))
+        let secrets = self.runtime.block_on(dereference::of(&self.of.shared, object));
+        secrets.map_err(|error| unavailable(error.to_string()))
     }
 
     /// Runs a fetch on the account of the namespace, for half of the time that is left at most: a slow server does not
@@ -359,7 +360,12 @@ impl Outside for Elsewhere {
         self.once(format!("{chart:?}"), || self.of_repository(chart, until))
     }
 
-    fn image(&self, source: &SourceObject, until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
+    fn image(
+        &self,
+        source: &SourceObject,
+        _: &[Value],
+        until: Option<Instant>,
+    ) -> Option<Result<Arc<Chart>, ChartError>> {
         Some(self.once(format!("{source:?}"), || self.of_image(source, until)))
     }
 }

@@ -5,7 +5,6 @@ use bumpwright_kustomize::tree::Tree;
 
 use crate::artifact_trees::Unpacked;
 
-/// An artifact, unpacked.
 pub(super) struct ArtifactFiles(pub(super) Unpacked);
 
 impl Repository for ArtifactFiles {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::parts::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_fleet::{ClusterObjects, FleetObject};
+use bumpwright_json::Texts;
 use bumpwright_kube::{CONFIG_MAP, ClusterError, KUSTOMIZATION, Kind, SECRET};
 use bumpwright_sops::MASK;
 pub(crate) use charts::{Elsewhere, Providers};
@@ -41,7 +42,6 @@ pub(crate) enum Secrets {
     Read,
     /// Their keys are read, so that these variables exist, and no value: expressions stay as they are written.
     Masked,
-    /// None is read.
     Unread,
 }
 
@@ -61,6 +61,17 @@ pub(crate) async fn seen(
     own: &str,
     secrets: Secrets,
 ) -> Result<Seen, ClusterError> {
+    seen_of(context, source, own, secrets, |_| true).await
+}
+
+/// As [`seen`], of some of the Kustomizations alone.
+pub(crate) async fn seen_of(
+    context: &Context,
+    source: ObjectName,
+    own: &str,
+    secrets: Secrets,
+    is_wanted: impl Fn(&ObjectName) -> bool,
+) -> Result<Seen, ClusterError> {
     let settings = &context.settings;
     let namespace = if settings.no_cross_namespace_refs || settings.scope.namespace.is_some() {
         own
@@ -71,39 +82,52 @@ pub(crate) async fn seen(
         kustomization.spec.source_ref.kind == "GitRepository" && kustomization.source() == source
     };
     let mut all: Vec<(Kustomization, Value)> = Vec::new();
-    for object in kustomizations(context, namespace).await? {
+    let mut others = BTreeSet::new();
+    for object in all_of(context, &KUSTOMIZATION, namespace).await? {
         if let Ok(kustomization) = serde_json::from_value::<Kustomization>(object.clone())
             && syncs(&kustomization)
         {
-            all.push((kustomization, object));
+            let name = kustomization.metadata.object_name();
+            if is_wanted(&name) {
+                all.push((kustomization, object));
+            } else {
+                others.insert(name);
+            }
         }
     }
     let names: BTreeSet<ObjectName> = all.iter().map(|(one, _)| one.metadata.object_name()).collect();
     let mut objects = references(context, &all, own, secrets).await?;
     // One that another of them applies comes out of its build, as the commit would have it.
     let is_applied = |object: &Value, name: &ObjectName| {
-        let [namespace, owner] =
-            OWNER.map(|pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
+        let [namespace, owner] = OWNER.map(|pointer| object.text_at(pointer));
         let owner = ObjectName::new(namespace, owner);
         owner != *name && names.contains(&owner)
     };
-    let mut seen = Vec::with_capacity(all.len());
+    let mut permitted = Vec::with_capacity(all.len());
     for (one, value) in all {
         if !is_applied(&value, &one.metadata.object_name()) {
             objects.push(FleetObject { value, origin: None });
         }
-        seen.push(one);
+        permitted.push(one);
     }
     Ok(Seen {
-        cluster: ClusterObjects { source, objects },
-        all: seen,
+        cluster: ClusterObjects {
+            source,
+            objects,
+            others,
+        },
+        all: permitted,
     })
 }
 
-/// The Kustomizations of a namespace, or of all; none in a cluster that does not have the kind.
-async fn kustomizations(context: &Context, namespace: &str) -> Result<Vec<Value>, ClusterError> {
+/// The objects of a kind in a namespace, or in all; none in a cluster that does not have the kind.
+pub(crate) async fn all_of(
+    context: &Context,
+    kind: &'static Kind,
+    namespace: &str,
+) -> Result<Vec<Value>, ClusterError> {
     let cluster = &context.cluster;
-    let listed = match cluster.resource(&KUSTOMIZATION.gvk()).await {
+    let listed = match cluster.resource(&kind.gvk()).await {
         Ok(resource) => cluster.list(&resource, namespace, "").await,
         Err(error) => Err(error),
     };
@@ -133,7 +157,7 @@ async fn references(
             }
         }
     }
-    let mut found = Vec::new();
+    let mut objects = Vec::new();
     for (is_secret, name) in wanted.iter().take(REFERENCES) {
         let kind: &'static Kind = if *is_secret { &SECRET } else { &CONFIG_MAP };
         match context.cluster.get(kind, name).await {
@@ -142,13 +166,13 @@ async fn references(
                 if *is_secret && secrets == Secrets::Masked {
                     mask(&mut value);
                 }
-                found.push(FleetObject { value, origin: None });
+                objects.push(FleetObject { value, origin: None });
             }
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(found)
+    Ok(objects)
 }
 
 /// Leaves a Secret without values.

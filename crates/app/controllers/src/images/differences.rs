@@ -19,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) fn differences(mirrors: Arc<Mirrors>) -> Differences {
     Box::new(move |automation: &ObjectName, commits: &[String]| {
         let owner = Owner::new(IMAGE_UPDATE_AUTOMATION.kind, automation.clone());
-        let found = mirrors.look(&owner, Deadline::after(PATIENCE));
-        commits.iter().map(|commit| of_any(&found, commit)).collect()
+        let mirrors = mirrors.look(&owner, Deadline::after(PATIENCE));
+        commits.iter().map(|commit| of_any(&mirrors, commit)).collect()
     })
 }
 

@@ -48,14 +48,14 @@ impl FieldBook {
 
     /// All fields, by policy.
     pub(crate) fn by_policy(&self) -> BTreeMap<ObjectName, Vec<FieldPlace>> {
-        let mut found = BTreeMap::<ObjectName, Vec<FieldPlace>>::new();
+        let mut by_policy = BTreeMap::<ObjectName, Vec<FieldPlace>>::new();
         for (policy, place) in self.0.lock().values().flatten() {
-            found.entry(policy.clone()).or_default().push(place.clone());
+            by_policy.entry(policy.clone()).or_default().push(place.clone());
         }
-        for places in found.values_mut() {
+        for places in by_policy.values_mut() {
             places.sort();
             places.dedup();
         }
-        found
+        by_policy
     }
 }

@@ -32,7 +32,6 @@ impl Readers {
         is_new
     }
 
-    /// Drops an automation.
     pub(crate) fn forget(&self, automation: &ObjectName) {
         self.0.lock().remove(automation);
     }

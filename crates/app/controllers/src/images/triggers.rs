@@ -160,7 +160,7 @@ pub(crate) fn rollouts_of_source(sources: &Cache, automations: &Arc<Cache>, queu
     });
 }
 
-/// Changes of several objects within this time are looked at together.
+/// Changes of several objects within this time are handled together.
 const TOGETHER: Duration = Duration::from_millis(500);
 
 /// The record of an open rollout. It is not parsed, since each change of a Kustomization asks all automations.

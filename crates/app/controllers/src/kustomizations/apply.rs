@@ -11,6 +11,7 @@ use bumpwright_api::{Kustomization, Reason};
 use bumpwright_apply::{self as flow, Applied, ChangeSet, Desired, Dropped, Failed, InventoryStore, Memory, Settings};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{Action, ReconcileRequest};
+use bumpwright_text::between;
 
 /// The settings by which the objects of a Kustomization are applied and deleted.
 pub(crate) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {
@@ -77,7 +78,7 @@ fn warn_of_dropped(request: &ReconcileRequest<'_>, dropped: &[Dropped]) {
         fields.entry(object).or_default().push(&one.path);
     }
     let lines = fields.into_iter().map(|((subject, origin), paths)| {
-        let origin = origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
+        let origin = between(" (", origin, ")");
         format!("{subject}{origin}: unknown fields {}", paths.join(", "))
     });
     let lines: Vec<String> = lines.collect();

@@ -48,18 +48,18 @@ pub(crate) async fn check(
             )));
         }
         // The watch may lag behind writes to it, so the API server is asked.
-        let found = context.cluster.get(&KUSTOMIZATION, &name).await;
-        let found = found.map_err(|cause| {
+        let fetched = context.cluster.get(&KUSTOMIZATION, &name).await;
+        let fetched = fetched.map_err(|cause| {
             let cause = cause.into();
             not_ready(NotReady::Missing { name, cause })
         })?;
         if let Some(expression) = expression {
-            by_expression(expression, dependency, object, &found)?.map_err(not_ready)?;
+            by_expression(expression, dependency, object, &fetched)?.map_err(not_ready)?;
             if !context.settings.gates.additive_dependency_check {
                 continue;
             }
         }
-        by_status(&found, kustomization, source).map_err(not_ready)?;
+        by_status(&fetched, kustomization, source).map_err(not_ready)?;
     }
     Ok(())
 }

@@ -26,7 +26,6 @@ pub(super) struct Deployment {
     /// Objects that lost their names by substitution.
     pub(super) left_out: Vec<LeftOut>,
     pub(super) target: Target,
-    /// The previous inventory.
     pub(super) before: Inventory,
     /// Values that are never printed.
     pub(super) mask: SecretMask,
@@ -144,7 +143,8 @@ impl Reconciliation<'_> {
     }
 
     async fn prune(&mut self, deployment: &Deployment) -> Result<(), Error> {
-        let mut now = self.progress.inventory();
+        let now = self.progress.inventory();
+        let mut now = now.map_err(|error| Error::PruneFailed(error.to_string()))?;
         let stale = deployment.before.without(&now);
         let (held, stale): (Vec<_>, Vec<_>) = stale.into_iter().partition(|entry| deployment.may_lack(entry));
         if now.merge(held) {
@@ -155,9 +155,9 @@ impl Reconciliation<'_> {
         }
         // They stay in the inventory until they are gone: the status may be written meanwhile, and
         // this process may end.
-        let mut known = now.clone();
-        known.merge(stale.iter().cloned());
-        self.progress.set_inventory(&known);
+        let mut inventory = now.clone();
+        inventory.merge(stale.iter().cloned());
+        self.progress.set_inventory(&inventory);
         let (count, before) = (stale.len(), deployment.before.entries.len());
         let revision = &self.progress.revision().revision;
         if let Some(message) = self.annotations.refuses_prune(count, before, revision) {

@@ -18,7 +18,6 @@ use bumpwright_kube::{KUSTOMIZATION, Kind, Object};
 pub(crate) struct Source {
     pub(crate) object: Arc<Object>,
     pub(crate) kind: &'static Kind,
-    /// Its archive.
     pub(crate) artifact: Artifact,
     /// The revision of the archive.
     pub(crate) revision: Revision,
@@ -76,7 +75,7 @@ pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kust
     })
 }
 
-/// The pause between two looks at whether a source was reconciled.
+/// The pause between two checks whether a source was reconciled.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The pause of a Kustomization whose source this process serves and has not reconciled yet: its status says where

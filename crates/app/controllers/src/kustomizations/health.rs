@@ -11,6 +11,7 @@ use bumpwright_api::{HealthExpressions, Kustomization, KustomizationSpec, Object
 use bumpwright_apply::{Action, ChangeSet};
 use bumpwright_cel::{CompileError, Health, HealthChecks};
 use bumpwright_health::{HealthError, Observed, Progress, Status, Wait, assess, pod_owner};
+use bumpwright_json::{TextFields as _, Texts};
 use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind, POD};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{ReconcileRequest, clock};
@@ -55,7 +56,7 @@ fn group_kind(id: &ObjectId) -> String {
 /// Why the status of an object is unknown.
 #[derive(Debug, thiserror::Error)]
 enum Unassessed {
-    /// Its pods cannot be told.
+    /// Its pods cannot be determined.
     #[error("no selector found")]
     NoSelector,
     #[error(transparent)]
@@ -96,7 +97,7 @@ impl Checked {
 pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Result<Vec<Checked>, ReferenceError> {
     let own = kustomization.metadata.object_name();
     let applied = changes.changes.iter().filter(|change| change.action != Action::Skipped);
-    let all: Vec<Checked> = if kustomization.spec.wait {
+    let checks: Vec<Checked> = if kustomization.spec.wait {
         applied
             .map(|change| Checked {
                 id: change.id.clone(),
@@ -108,7 +109,7 @@ pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Res
         named.collect::<Result<_, _>>()?
     };
     let is_own = |id: &ObjectId| id.kind == "Kustomization" && id.name == own;
-    Ok(all.into_iter().filter(|checked| !is_own(&checked.id)).collect())
+    Ok(checks.into_iter().filter(|checked| !is_own(&checked.id)).collect())
 }
 
 /// The object of a reference, which in v1beta1 needed no `apiVersion`
@@ -227,8 +228,8 @@ async fn look(
         .collect();
     let mut looks = stream::iter(looks).buffer_unordered(LOOKS);
     loop {
-        let seen = tokio::time::timeout_at(end, looks.next()).await;
-        let Ok(Some((id, observed))) = seen else {
+        let look = tokio::time::timeout_at(end, looks.next()).await;
+        let Ok(Some((id, observed))) = look else {
             return wait.progress();
         };
         match wait.observe(id, observed) {
@@ -269,28 +270,21 @@ async fn state(cluster: &Cluster, checked: &Checked, checks: &HealthChecks) -> O
 }
 
 async fn assessed(cluster: &Cluster, object: &Value, now: &bumpwright_gostd::Time) -> Result<Status, Unassessed> {
-    let pods = match pod_owner(object) {
+    let health = match pod_owner(object) {
         Some(owner) => {
             let selector = owner.selector.ok_or(Unassessed::NoSelector)?;
-            Some(pods(cluster, owner.namespace, selector).await?)
+            assess(object, &pods(cluster, owner.namespace, selector).await?, now)
         }
-        None => None,
+        None => assess(object, &[], now),
     };
-    let pods = pods.as_ref().map(|pods| pods.as_slice()).unwrap_or_default();
-    let health = assess(object, pods, now)?;
-    Ok(health.status)
+    Ok(health?.status)
 }
 
 /// The pods that a selector chooses, by name.
 async fn pods(cluster: &Cluster, namespace: &str, selector: &Value) -> Result<Answered<Vec<Value>>, ClusterError> {
     let resource = cluster.resource(&POD.gvk()).await?;
     let mut pods = cluster.list(&resource, namespace, &selector_text(selector)).await?;
-    let name = |pod: &Value| {
-        pod.pointer("/metadata/name")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let name = |pod: &Value| pod.text_at("/metadata/name").to_owned();
     pods.sort_by_key(name);
     Ok(pods)
 }
@@ -299,19 +293,19 @@ async fn pods(cluster: &Cluster, namespace: &str, selector: &Value) -> Result<An
 pub(crate) fn selector_text(selector: &Value) -> String {
     let mut parts = Vec::new();
     let labels = selector.get("matchLabels").and_then(Value::as_object);
-    for (key, value) in labels.into_iter().flatten() {
-        parts.push(format!("{key}={}", value.as_str().unwrap_or_default()));
+    if let Some(labels) = labels {
+        parts.extend(labels.keys().map(|key| format!("{key}={}", labels.text_of(key))));
     }
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     for expression in expressions.into_iter().flatten() {
-        let key = expression["key"].as_str().unwrap_or_default();
+        let key = expression.text_of("key");
         let values = expression["values"].as_array().into_iter().flatten();
         let values: Vec<&str> = values.filter_map(Value::as_str).collect();
         let values = values.join(",");
-        parts.push(match expression["operator"].as_str() {
-            Some("In") => format!("{key} in ({values})"),
-            Some("NotIn") => format!("{key} notin ({values})"),
-            Some("DoesNotExist") => format!("!{key}"),
+        parts.push(match expression.text_of("operator") {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
             _ => key.to_owned(),
         });
     }

@@ -75,9 +75,9 @@ impl Memories {
             }
             Err(_) => Memory::default(),
         };
-        let mut known = self.known.lock();
+        let mut memories = self.known.lock();
         let memory = || Arc::new(Mutex::new(memory));
-        Arc::clone(known.entry(object.name.clone()).or_insert_with(memory))
+        Arc::clone(memories.entry(object.name.clone()).or_insert_with(memory))
     }
 
     /// Drops the memory of a Kustomization that another process owns. What is on the disk stays for a while: it is as
@@ -90,8 +90,8 @@ impl Memories {
     pub(crate) async fn keep(&self, object: &Object, memory: &Arc<Mutex<Memory>>, log: &Log) {
         let mut memory = Arc::clone(memory).lock_owned().await;
         let (folder, owner) = (Arc::clone(&self.folder), owner(object));
-        let kept = blocking::run(move || folder.write(&owner, &mut memory)).await;
-        if let Ok(Err(error)) = kept {
+        let written = blocking::run(move || folder.write(&owner, &mut memory)).await;
+        if let Ok(Err(error)) = written {
             log.error(
                 &error,
                 "what was applied is not kept on the disk: a restart compares all objects",

@@ -205,7 +205,6 @@ fn resting(request: &ReconcileRequest<'_>, status: &Status) -> Option<Conditions
 }
 
 impl Reconciliation<'_> {
-    /// All steps.
     async fn run(&mut self) -> Result<Outcome, Error> {
         let (context, shared, kustomization) = (self.context, self.shared, self.kustomization);
         let checks = health::checks(&kustomization.spec);
@@ -247,7 +246,7 @@ impl Reconciliation<'_> {
         let fetching = artifact_trees::fetch(&self.context.trees, self.kustomization, &source.artifact, is_replaced);
         let fetched = self.progress.shown(fetching).await;
         if let Err(error) = &fetched {
-            // Whoever reports an artifact of the same revision from now on shall not count on this reconciliation.
+            // A report of an artifact of the same revision from now on must not count on this reconciliation.
             self.request.unset_revision();
             if dereference::is_replaced(self.context, source) {
                 self.request.again();
@@ -298,7 +297,6 @@ impl Reconciliation<'_> {
         built
     }
 
-    /// The previous inventory.
     async fn applied_before(&mut self, target: &Target) -> Result<Inventory, Error> {
         let before = self.progress.before();
         let before = before.map_err(|error| Error::ReconciliationFailed(error.to_string()))?;

@@ -24,7 +24,6 @@ const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 /// The field of v1beta1 controllers in place of an inventory.
 const SNAPSHOT: &str = "snapshot";
 
-/// Ends the reconciliation.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
     match outcome {
         Outcome::Ready { message, .. } => {
@@ -81,8 +80,8 @@ impl Revision {
 
     fn annotations(&self) -> BTreeMap<String, String> {
         let named = [("revision", &self.revision), ("originRevision", &self.origin)];
-        let there = named.into_iter().filter(|(_, value)| !value.is_empty());
-        there
+        let annotations = named.into_iter().filter(|(_, value)| !value.is_empty());
+        annotations
             .map(|(key, value)| (format!("{GROUP}/{key}"), value.clone()))
             .collect()
     }
@@ -115,7 +114,6 @@ pub(crate) fn event(
     request.event(action, event_type, reason, message, revision.annotations());
 }
 
-/// Records success.
 pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, interval: Duration, revision: &Revision) {
     let (took, interval) = (clock::duration(took), clock::duration(interval));
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
@@ -150,10 +148,10 @@ fn remember(status: &mut Status, now: &str, digest: &str, took: Duration, reason
     entry.last_reconciled_duration = clock::duration(took).to_string();
     entry.total_reconciliations += 1;
     let named = [("revision", &revision.revision), ("originRevision", &revision.origin)];
-    let there = named
+    let values = named
         .into_iter()
         .filter(|(key, value)| *key == "revision" || !value.is_empty());
-    entry.metadata = there.map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    entry.metadata = values.map(|(key, value)| (key.to_owned(), value.clone())).collect();
     history.insert(0, entry);
     history.truncate(HISTORY);
     status.fields.insert("history".to_owned(), json!(history));
@@ -179,7 +177,6 @@ pub(crate) enum Before {
     Inventory(Inventory),
     /// A snapshot of an older controller.
     Snapshot(Snapshot),
-    /// None.
     Nothing,
 }
 
@@ -248,12 +245,10 @@ impl<'a> Progress<'a> {
         &self.revision
     }
 
-    /// Records the source.
     pub(crate) fn set_revision(&mut self, revision: &Revision) {
         self.revision = revision.clone();
     }
 
-    /// Begins a stage.
     pub(crate) fn begin(&mut self, doing: &str) {
         let message = self.message(doing);
         let status = self.status.get_mut();
@@ -285,12 +280,10 @@ impl<'a> Progress<'a> {
         done
     }
 
-    /// The current conditions.
     pub(crate) fn conditions(&mut self) -> Conditions {
         self.status.get_mut().conditions.clone()
     }
 
-    /// Removes a stage.
     pub(crate) fn restore(&mut self, conditions: Conditions) {
         self.status.get_mut().conditions = conditions;
     }
@@ -308,13 +301,12 @@ impl<'a> Progress<'a> {
         Before::of(self.status.get_mut())
     }
 
-    /// Sets the inventory.
-    pub(crate) fn inventory(&mut self) -> Inventory {
-        let known = inventory(self.status.get_mut());
-        known.ok().flatten().unwrap_or_default()
+    /// # Errors
+    /// As [`inventory`].
+    pub(crate) fn inventory(&mut self) -> Result<Inventory, InvalidId> {
+        Ok(inventory(self.status.get_mut())?.unwrap_or_default())
     }
 
-    /// Records applied objects.
     pub(crate) fn set_inventory(&mut self, inventory: &Inventory) {
         set_inventory(self.status.get_mut(), inventory);
     }
@@ -324,7 +316,7 @@ impl<'a> Progress<'a> {
         self.status.get_mut().fields.remove(SNAPSHOT);
     }
 
-    /// Records that there are no objects to wait for.
+    /// Removes the condition: no object has to become healthy.
     pub(crate) fn skip_health_checks(&mut self) {
         self.status.get_mut().conditions.remove(HEALTHY);
     }
@@ -380,7 +372,6 @@ impl<'a> Progress<'a> {
         remember(self.status.get_mut(), now, digest, took, reason, &self.revision);
     }
 
-    /// Records an event.
     pub(crate) fn record(&self, action: Action, message: String) {
         event(
             self.request,

@@ -70,7 +70,7 @@ fn wake(all: &Referring, name: &ObjectName, queue: &Queue) {
     queue.wake(|| dependents(all, name, |_| true));
 }
 
-/// What a `readyExpr` looks at may be anything, also of one that is not ready.
+/// A `readyExpr` may read anything, also of an object that is not ready.
 fn wake_by_expression(all: &Referring, name: &ObjectName, queue: &Queue) {
     let by_expression = |dependency: &Dependency| dependency.ready_expr.as_deref().is_some_and(|text| !text.is_empty());
     let waiting = || dependents(all, name, by_expression);
@@ -211,12 +211,11 @@ fn is_ready(one: &Object) -> bool {
 }
 
 /// The state that dependents wait for.
-fn state(one: &Object) -> (bool, i64, Option<Value>) {
+fn state(one: &Object) -> (bool, Option<i64>, Option<Value>) {
     let status = one.status();
-    let observed = status.get("observedGeneration").and_then(Value::as_i64);
     (
         is_ready(one),
-        observed.unwrap_or_default(),
+        status.get("observedGeneration").and_then(Value::as_i64),
         status.get("lastAppliedRevision").cloned(),
     )
 }

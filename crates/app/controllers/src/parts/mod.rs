@@ -1,5 +1,5 @@
-//! The parts of a process, from which kinds build their contexts, and what a kind registers. The table of kinds is above all of
-//! them (`kinds.rs`).
+//! The parts of a process, from which kinds build their contexts, and what a kind registers. The table of kinds is
+//! above all of them (`kinds.rs`).
 
 pub(crate) mod context;
 pub(crate) mod registered;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::artifact_trees::ArtifactTrees;
 use crate::images::fields::FieldBook;
 use crate::mirrors::Mirrors;
+use crate::reviews::book::RequestBook;
 use bumpwright_scan::{Scanner, TagStore};
 use bumpwright_storage::Storage;
 use context::Context;
@@ -25,8 +26,10 @@ pub(crate) struct Parts {
     pub(crate) mirrors: Arc<Mirrors>,
     /// The files of artifacts, for builds of all kinds.
     pub(crate) trees: Arc<ArtifactTrees>,
-    /// Where marked fields were; none when nobody looks at them.
+    /// Where marked fields were; none if pages are not served.
     pub(crate) fields: Option<Arc<FieldBook>>,
+    /// The requests that are reviewed; none if pages are not served, or reviews are off.
+    pub(crate) requests: Option<Arc<RequestBook>>,
     /// Storage of artifacts; none when no source is reconciled.
     pub(crate) storage: Option<Storage>,
 }

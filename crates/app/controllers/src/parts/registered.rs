@@ -10,7 +10,6 @@ use crate::settings::{Kinds, Settings};
 use bumpwright_kube::Kind;
 use bumpwright_runtime::{Driver, Queue, Reconcile, Services};
 
-/// A kind.
 pub(crate) trait Registered: Reconcile + Sized {
     /// Whether this process reconciles it.
     fn is_enabled(kinds: Kinds) -> bool;
@@ -62,7 +61,6 @@ pub(crate) struct Workers {
     pub(crate) start: Box<Start>,
 }
 
-/// Starts workers.
 type Start = dyn FnOnce(&mut JoinSet<()>) + Send;
 
 fn workers<R: Registered>(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Option<Workers> {

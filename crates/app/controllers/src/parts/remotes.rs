@@ -42,7 +42,6 @@ impl Hasher for Hashing {
     }
 }
 
-/// What takes memory.
 pub(crate) trait Weight {
     /// About how many bytes.
     fn weight(&self) -> u64;
@@ -76,26 +75,26 @@ impl<C> Default for Remotes<C> {
 impl<C: Clone + Weight> Remotes<C> {
     /// Returns the cluster, which is used now.
     pub(crate) fn get(&self, key: RemoteKey, now: Instant) -> Option<C> {
-        let mut known = self.0.lock();
-        let remote = known.get_mut(&key)?;
+        let mut remotes = self.0.lock();
+        let remote = remotes.get_mut(&key)?;
         remote.used = now;
         let cluster = remote.cluster.clone();
         // What is kept of clusters has grown meanwhile.
-        make_room(&mut known);
+        make_room(&mut remotes);
         Some(cluster)
     }
 
     /// Keeps a cluster that a namespace has connected.
     pub(crate) fn put(&self, key: RemoteKey, namespace: &str, cluster: &C, now: Instant) {
-        let mut known = self.0.lock();
-        known.retain(|_, remote| now.saturating_duration_since(remote.used) < UNUSED);
+        let mut remotes = self.0.lock();
+        remotes.retain(|_, remote| now.saturating_duration_since(remote.used) < UNUSED);
         let remote = Remote {
             cluster: cluster.clone(),
             namespace: namespace.to_owned(),
             used: now,
         };
-        known.insert(key, remote);
-        make_room(&mut known);
+        remotes.insert(key, remote);
+        make_room(&mut remotes);
     }
 }
 

@@ -72,7 +72,6 @@ impl Watch {
     }
 }
 
-/// The caches.
 pub(crate) struct Caches {
     /// The kinds that are reconciled.
     reconciled: Vec<&'static Kind>,
@@ -115,8 +114,8 @@ impl Caches {
 
     /// The cache of a watch; always empty when no enabled kind has that watch.
     pub(crate) fn of(&self, watch: Watch) -> Arc<Cache> {
-        let found = self.find(self.resolved(watch));
-        found.map_or_else(|| Arc::new(watch.cache(&self.memory)), Arc::clone)
+        let cache = self.find(self.resolved(watch));
+        cache.map_or_else(|| Arc::new(watch.cache(&self.memory)), Arc::clone)
     }
 
     /// The caches with all objects of their kinds that this process has anyway.

@@ -4,9 +4,9 @@
 use super::error::ConnectionError;
 use crate::parts::context::Context;
 use crate::tokens;
-use bumpwright_api::{GitRepository, ObjectName, Objects, ReviewAnnotations};
+use bumpwright_api::{ForgeKind, GitRepository, ObjectName, Objects, ReviewAnnotations, ReviewForge};
 use bumpwright_connect::{self as connect, git, requester};
-use bumpwright_forge::{Forge, ForgeApi, GitAddress, Repository};
+use bumpwright_forge::{ForgeApi, GitAddress, GitLab, Repository, ReviewServer};
 use bumpwright_git::Remote;
 use bumpwright_kube::GIT_REPOSITORY;
 use bumpwright_update::forge_kind;
@@ -14,7 +14,7 @@ use bumpwright_update::forge_kind;
 /// The servers of a repository.
 pub(super) struct Connection {
     pub(super) remote: Remote,
-    pub(super) forge: Forge,
+    pub(super) forge: ReviewServer,
 }
 
 /// The Secret with a token, in the namespace of the GitRepository.
@@ -37,21 +37,39 @@ pub(super) fn connect(
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached)?;
     let address = connect::git_address(&remote)?;
-    let kind = match wanted.kind {
-        Some(kind) => forge_kind(kind),
-        None => of_host(address).ok_or(ConnectionError::UnknownForge)?,
-    };
-    let place = Repository::locate(kind, address, wanted.api.as_ref())?;
+    let kind = wanted.kind.or_else(|| of_host(address));
     let secret = secret(repository, wanted);
     let named = ("bumpwright.dev/review-secret", secret.as_ref());
-    let login = connect::pull_request_login(named, objects, (&remote, &place))?;
-    let forge = connect::forge(kind, place, login, &remote)?;
+    let login = |place: &Repository| connect::pull_request_login(named, objects, (&remote, place));
+    let forge = match kind.ok_or(ConnectionError::UnknownForge)? {
+        ReviewForge::PullRequests(kind) => {
+            let kind = forge_kind(kind);
+            let place = Repository::locate(kind, address, wanted.api.as_ref())?;
+            let login = login(&place)?;
+            ReviewServer::Forge(connect::forge(kind, place, login, &remote)?)
+        }
+        ReviewForge::GitLab if wanted.forks => return Err(ConnectionError::Forks),
+        ReviewForge::GitLab => {
+            let place = Repository::at_gitlab(address, wanted.api.as_ref())?;
+            let login = login(&place)?;
+            ReviewServer::GitLab(connect::gitlab(place, login, &remote)?)
+        }
+    };
     Ok(Connection { remote, forge })
 }
 
-fn of_host(address: GitAddress<'_>) -> Option<ForgeApi> {
-    ForgeApi::of_host(match address {
+/// The API of a host whose name says it.
+fn of_host(address: GitAddress<'_>) -> Option<ReviewForge> {
+    let host = match address {
         GitAddress::Web(url) => url.host_str()?,
         GitAddress::Ssh { host, .. } => host,
-    })
+    };
+    if GitLab::is_at(host) {
+        return Some(ReviewForge::GitLab);
+    }
+    let kind = match ForgeApi::of_host(host)? {
+        ForgeApi::GitHub => ForgeKind::GitHub,
+        ForgeApi::Gitea => ForgeKind::Gitea,
+    };
+    Some(ReviewForge::PullRequests(kind))
 }

@@ -26,12 +26,18 @@ pub(super) enum ConnectionError {
     #[error(transparent)]
     Forge(#[from] InvalidAddress),
     #[error(
-        "the forge does not follow from the URL of the repository: name it by the annotation bumpwright.dev/review: github or gitea"
+        "the forge does not follow from the URL of the repository: name it by the annotation bumpwright.dev/review: github, gitea or \
+         gitlab"
     )]
     UnknownForge,
+    /// A status needs a branch of the project.
+    #[error(
+        "bumpwright.dev/review-forks: merge requests of forks are not reviewed at GitLab, where their commits take no status"
+    )]
+    Forks,
 }
 
-/// Why a request has no review.
+/// Why a change has no review.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReviewError {
     #[error(transparent)]

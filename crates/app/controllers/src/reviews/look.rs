@@ -1,4 +1,4 @@
-//! The review of one request: both commits are fetched, the Kustomizations of the cluster built with either, and the
+//! The review of one change: both commits are fetched, the Kustomizations of the cluster built with either, and the
 //! two compared.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::OWNER;
-use super::known::Pair;
+use super::known::{Pair, Pushed};
 use crate::fleet_view::{KUSTOMIZATIONS, OBJECTS};
 use crate::mirror_uses::Owner;
 use crate::mirrors::{MirrorError, Mirrors};
@@ -23,11 +23,15 @@ use bumpwright_http::{Deadline, Job};
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_schemas::Schemas;
 use bumpwright_source::{ArchiveError, of_commit};
+use bumpwright_text::Excerpt;
+
+/// The longest title of a push, in characters.
+const TITLE: usize = 200;
 
 /// The time for the builds of a review.
 pub(super) const LIMIT: Duration = Duration::from_secs(120);
 
-/// Why a request is not reviewed.
+/// Why a change is not reviewed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LookError {
     #[error(transparent)]
@@ -47,14 +51,26 @@ pub(super) enum CommitError {
     Ignore(#[from] ArchiveError),
 }
 
+impl LookError {
+    /// Whether the repository does not have a commit any more: no later try finds it.
+    pub(super) fn is_gone(&self) -> bool {
+        let Self::Commit { cause, .. } = self else {
+            return false;
+        };
+        matches!(&**cause, CommitError::Git(GitError::CommitNotFound { .. }))
+    }
+}
+
 /// What a review is made from.
 pub(super) struct Look {
     pub(super) name: ObjectName,
     pub(super) repository: GitRepository,
     pub(super) remote: Remote,
     pub(super) mirrors: Arc<Mirrors>,
-    /// The branch to merge into.
-    pub(super) branch: String,
+    /// The branch that has the earlier commit; none if that is not known.
+    pub(super) branch: Option<String>,
+    /// Whether the later one is on it, too.
+    pub(super) is_on_branch: bool,
     pub(super) pair: Pair,
     pub(super) cluster: ClusterObjects,
     pub(super) outside: Box<dyn Outside + Send>,
@@ -109,8 +125,9 @@ impl Look {
         let owner = Owner::new(OWNER, self.name.clone());
         let mirror = self.mirrors.mirror(&self.remote, &owner)?;
         let mirror = mirror.part_of(&Arc::new(mirror.budget().job()), Some(until));
-        let before = self.files_of(&mirror, &self.pair.base, Some(&self.branch))?;
-        let after = self.files_of(&mirror, &self.pair.head, None)?;
+        let branch = self.branch.as_deref();
+        let before = self.files_of(&mirror, &self.pair.base, branch)?;
+        let after = self.files_of(&mirror, &self.pair.head, branch.filter(|_| self.is_on_branch))?;
         Ok((before, after))
     }
 
@@ -131,6 +148,47 @@ impl Look {
     }
 }
 
+/// A commit that an automation pushed to a branch.
+pub(super) struct PushedCommit {
+    pub(super) remote: Remote,
+    pub(super) mirrors: Arc<Mirrors>,
+    /// The GitRepository.
+    pub(super) name: ObjectName,
+    pub(super) commit: String,
+    pub(super) branch: String,
+}
+
+impl PushedCommit {
+    /// What it is. Blocks.
+    ///
+    /// # Errors
+    /// [`LookError`]
+    pub(super) fn read(self) -> Result<Pushed, LookError> {
+        let owner = Owner::new(OWNER, self.name);
+        let mirror = self.mirrors.mirror(&self.remote, &owner)?;
+        let checkout = Checkout::Commit {
+            id: self.commit.clone(),
+            branch: Some(self.branch),
+        };
+        let fetched = mirror.fetch(&checkout, &[]);
+        let info = fetched.and_then(|fetched| fetched.objects.commit(fetched.tip.commit));
+        let info = info.map_err(|error| LookError::Commit {
+            commit: self.commit,
+            cause: Box::new(error.into()),
+        });
+        let info = match info {
+            Err(error) if error.is_gone() => return Ok(Pushed::Gone(error.to_string())),
+            other => other?,
+        };
+        let message = String::from_utf8_lossy(&info.message);
+        let line = message.trim_start().first_line();
+        Ok(Pushed::Found {
+            parent: info.parents.first().map(ToString::to_string),
+            title: line.cut_to(TITLE).unwrap_or(line).to_owned(),
+        })
+    }
+}
+
 /// What a fork has: the files of its commit. Nothing that it says reaches a server.
 pub(super) struct Nothing;
 
@@ -143,7 +201,7 @@ impl Outside for Nothing {
         Err(Arc::new(SourceError::Fork(source.shown())))
     }
 
-    fn image(&self, source: &SourceObject, _: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
+    fn image(&self, source: &SourceObject, _: &[Value], _: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
         let text = format!("{}: nothing is fetched for a fork", source.shown());
         Some(Err(ChartError::Unavailable(text)))
     }

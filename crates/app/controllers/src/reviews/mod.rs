@@ -5,14 +5,20 @@
 //! round: list ─▶ (merge base, head) ─▶ done before? ─▶ look: fetch, build, compare ─▶ post: comment, then status
 //! ```
 //!
+//! For pages, what the cluster has not applied and what automations pushed is reviewed as well, and nothing posted.
+//!
 //! Who writes a pull request need not be trusted with the cluster: values of Secrets are not read at all, and what a
 //! fork says reaches no server.
 
+pub(crate) mod book;
 mod connection;
 mod error;
 mod known;
 mod look;
+mod not_applied;
+mod own;
 mod post;
+mod pushes;
 mod round;
 
 use std::collections::HashMap;
@@ -32,8 +38,9 @@ use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::registered::{Registration, Workers};
 use crate::parts::watching::{Caches, Watch};
+use book::RequestBook;
 use bumpwright_api::{GitRepository, ObjectName, Reason, ReviewAnnotations};
-use bumpwright_kube::{Cache, GIT_REPOSITORY, Object};
+use bumpwright_kube::{Cache, GIT_REPOSITORY, KUSTOMIZATION, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Action, EventType, Finish, Log, Queue, Services, Working, events};
 use bumpwright_schemas::{Schemas, UnknownMinor};
@@ -54,7 +61,7 @@ const OWNER: &str = "GitRepository under review";
 /// memory.
 const AT_ONCE: usize = 2;
 
-/// When an object is looked at again that another process is still at.
+/// When an object is checked again that another process still works at.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// The longest pause that a forge may ask for.
@@ -72,7 +79,7 @@ pub(super) const REGISTRATION: Registration = Registration {
 };
 
 fn watches(_: &Settings) -> Vec<Watch> {
-    vec![Watch::ours(&GIT_REPOSITORY)]
+    vec![Watch::ours(&GIT_REPOSITORY), Watch::when_needed(&KUSTOMIZATION)]
 }
 
 fn triggers(caches: &Caches, queue: &Arc<Queue>) {
@@ -85,10 +92,12 @@ fn workers(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Optio
         providers: Providers::of(parts),
         mirrors: Arc::clone(&parts.mirrors),
         cache: parts.caches.of(Watch::ours(&GIT_REPOSITORY)),
+        kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         services: Arc::clone(services),
         queue: Arc::clone(queue),
         schemas: OnceLock::new(),
         known: Mutex::default(),
+        book: parts.requests.clone(),
     });
     Some(Workers {
         queue: Arc::clone(queue),
@@ -104,12 +113,16 @@ struct Reviews {
     providers: Providers,
     mirrors: Arc<Mirrors>,
     cache: Arc<Cache>,
+    /// Empty as long as nobody looks at pages.
+    kustomizations: Arc<Cache>,
     services: Arc<Services>,
     queue: Arc<Queue>,
     /// The kinds of Kubernetes, read with the first review.
     schemas: OnceLock<Result<Schemas, UnknownMinor>>,
     /// What earlier rounds have found out.
     known: Mutex<HashMap<ObjectName, Known>>,
+    /// The requests, for pages; none if pages are not served.
+    book: Option<Arc<RequestBook>>,
 }
 
 impl Reviews {
@@ -188,7 +201,7 @@ impl Reviews {
             Ok(Some(again)) => {
                 self.queue.succeeded(name);
                 let pause = self.services.jittered(again);
-                self.queue.come_back(name, pause, Duration::ZERO);
+                self.queue.come_back(name, pause, None);
                 Finish::RequeueAfter
             }
             Ok(None) => {
@@ -206,7 +219,7 @@ impl Reviews {
         }
     }
 
-    /// A round of requests. Returns when to look again; none for a suspended object.
+    /// A round of changes. Returns when to look again; none for a suspended object.
     async fn round(&self, object: &Arc<Object>, wanted: ReviewAnnotations) -> Result<Option<Duration>, Failed> {
         let name = &object.name;
         let whole = if object.is_left_out() {
@@ -222,7 +235,7 @@ impl Reviews {
             self.drop(name).await;
             return Ok(None);
         }
-        let known = self.known.lock().remove(name).unwrap_or_default();
+        let known = std::mem::take(self.known.lock().entry(name.clone()).or_default());
         let mut round = Round::new(self, Arc::clone(object), repository, wanted, known);
         let done = round.run().await;
         let known = round.end();
@@ -249,6 +262,9 @@ impl Reviews {
     /// Drops what is kept for an object that is not reviewed here.
     async fn drop(&self, name: &ObjectName) {
         self.queue.forget(name);
+        if let Some(book) = &self.book {
+            book.forget(name);
+        }
         let was_known = self.known.lock().remove(name).is_some();
         if was_known {
             self.mirrors.forget(OWNER, name).await;
@@ -266,8 +282,8 @@ impl Reviews {
     /// Tells of what keeps requests from being reviewed: once, until something else does.
     fn warn(&self, object: &Object, reason: Reason, message: String) {
         let is_new = {
-            let mut known = self.known.lock();
-            known.entry(object.name.clone()).or_default().warns(&message)
+            let mut reviewed = self.known.lock();
+            reviewed.entry(object.name.clone()).or_default().warns(&message)
         };
         if is_new {
             self.log(&object.name).error(&reason, &message);

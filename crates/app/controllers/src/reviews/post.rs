@@ -1,11 +1,15 @@
 //! What is posted about a review: a comment, and a commit status after it, which says that all is done.
 
+use std::sync::Arc;
+
 use super::known::Pair;
 use super::look::LIMIT;
 use bumpwright_api::{GoDuration, ReviewAnnotations};
 use bumpwright_findings::Severity;
 use bumpwright_fleet::Review;
-use bumpwright_forge::{CommitStatus, Forge, ForgeError, Verdict};
+use bumpwright_forge::{CommitStatus, ForgeError, ReviewServer, Verdict};
+use bumpwright_pages::request;
+use bumpwright_text::Excerpt;
 
 /// Which check a status is of.
 const CONTEXT: &str = "bumpwright/review";
@@ -23,6 +27,8 @@ pub(super) struct Posting {
     pub(super) description: String,
     /// The comment, and whether there is anything in it that anybody has to know.
     comment: Option<(String, bool)>,
+    /// The review for its page, with its bytes; none if it is not finished, or pages are not served.
+    pub(super) page: Option<(Arc<request::Review>, u64)>,
 }
 
 /// The context of the statuses of a repository.
@@ -49,7 +55,7 @@ pub(super) fn short(commit: &str) -> &str {
 
 impl Posting {
     /// Of a review; none if it was not finished in time.
-    pub(super) fn of(review: Option<&Review>, pair: &Pair, wanted: &ReviewAnnotations) -> Self {
+    pub(super) fn of(review: Option<&Review>, pair: &Pair, wanted: &ReviewAnnotations, has_pages: bool) -> Self {
         let ending = ending(pair);
         let Some(review) = review else {
             let limit = GoDuration::from(LIMIT);
@@ -57,6 +63,7 @@ impl Posting {
                 verdict: Verdict::Error,
                 description: format!("not everything could be built within {limit}{ending}"),
                 comment: None,
+                page: None,
             };
         };
         let errors = review.report.open().any(|finding| finding.severity == Severity::Error);
@@ -69,8 +76,9 @@ impl Posting {
         );
         Self {
             verdict: if errors { Verdict::Failure } else { Verdict::Success },
-            description: format!("{}{ending}", cut(&text, LONGEST - ending.chars().count())),
+            description: format!("{}{ending}", text.fitted(LONGEST - ending.chars().count())),
             comment: wanted.comments.then(|| (comment, !review.is_empty())),
+            page: has_pages.then(|| review.page()),
         }
     }
 
@@ -80,7 +88,7 @@ impl Posting {
     /// [`ForgeError`]
     pub(super) fn post(
         &self,
-        forge: &Forge,
+        forge: &ReviewServer,
         (number, pair): (u64, &Pair),
         wanted: &ReviewAnnotations,
     ) -> Result<(), ForgeError> {
@@ -93,12 +101,5 @@ impl Posting {
             description: &self.description,
         };
         forge.set_status(&pair.head, status)
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
     }
 }

@@ -9,6 +9,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::lease::{duration, holder};
 use bumpwright_kube::{GroupLease, Lease, Object};
 use bumpwright_shards::{Ack, Deal, SeenDeal, SeenMember, Snapshot};
+use bumpwright_text::between;
 
 /// The label of all Leases of a group.
 const GROUP: &str = "bumpwright.dev/shards";
@@ -33,7 +34,7 @@ impl Group {
     pub(super) fn of(election: &Election, controllers: &[&str], member: String) -> Self {
         let mut controllers = controllers.to_vec();
         controllers.sort_unstable();
-        let labels = election.labels.as_deref().unwrap_or_default();
+        let labels = between("", election.labels.as_deref(), "");
         let digest = Sha256::digest(format!("{}\n{labels}", controllers.join(",")));
         Self {
             election: election.clone(),

@@ -172,8 +172,8 @@ impl Process {
         match self.member.join(snapshot, self.start.elapsed()) {
             Joining::Create => {
                 let lease = self.group.own(&self.member.ack(BTreeSet::new()));
-                let made = self.in_time("create the member's lease", lease.write(&self.context.cluster, None));
-                match made.await {
+                let creation = self.in_time("create the member's lease", lease.write(&self.context.cluster, None));
+                match creation.await {
                     Some(()) => Again::AtOnce,
                     None => Again::Later,
                 }
@@ -251,18 +251,18 @@ impl Process {
         let (epoch, new) = (view.epoch, view.clone());
         let old = self.shards.put(view);
         let metrics = &self.context.metrics;
-        let mut all = Moved::default();
+        let mut total = Moved::default();
         for one in &self.kinds {
             let moved = one.moved(&old, &new);
             metrics.shard_objects(one.kind.kind, moved.kept + moved.gained);
-            all.gained += moved.gained;
-            all.lost += moved.lost;
-            all.kept += moved.kept;
+            total.gained += moved.gained;
+            total.lost += moved.lost;
+            total.kept += moved.kept;
         }
         metrics.shard_epoch(epoch);
         if epoch != old.epoch {
             let members = self.member.deal().map_or(0, |deal| deal.members().len());
-            let Moved { gained, lost, kept } = all;
+            let Moved { gained, lost, kept } = total;
             self.log.info(&format!(
                 "epoch {epoch} with {members} members: {gained} objects gained, {lost} lost, {kept} kept"
             ));
@@ -296,10 +296,10 @@ impl Process {
     async fn keep_controllers(&mut self, leases: &[Object]) -> Result<(), Lost> {
         let mut due = Vec::new();
         for one in &mut self.controllers {
-            let seen = leases.iter().find(|lease| lease.name == one.lease.name);
-            let is_due = one.look(seen, self.listed, self.election.retry);
+            let lease = leases.iter().find(|lease| lease.name == one.lease.name);
+            let is_due = one.look(lease, self.listed, self.election.retry);
             if is_due.map_err(|Taken| Lost(one.lease.name.to_string()))? {
-                due.push((one.lease.clone(), seen));
+                due.push((one.lease.clone(), lease));
             }
         }
         for (lease, seen) in due {
@@ -359,10 +359,10 @@ impl Process {
         let mut done = true;
         for one in self.controllers.iter().filter(|one| one.until().is_some()) {
             let name = &one.lease.name;
-            let seen = leases.iter().find(|lease| lease.name == *name);
+            let held = leases.iter().find(|lease| lease.name == *name);
             // Who joins writes the lease before it works, so then this version is gone.
-            if let Some(seen) = seen.filter(|seen| is_last && holder(seen) == one.lease.identity) {
-                let give_back = one.lease.give_back(cluster, seen);
+            if let Some(held) = held.filter(|held| is_last && holder(held) == one.lease.identity) {
+                let give_back = one.lease.give_back(cluster, held);
                 done &= self.in_time("release a controller's lease", give_back).await.is_some();
             }
             cluster.act_without(name);

@@ -112,8 +112,8 @@ impl Shards {
             Change::Updated(_, object) => (object, false),
         };
         let key = Place::of(kind, object).key;
-        let known = followed.get(&(kind.kind, object.name.clone()));
-        if known.is_some_and(|known| known.key == key && known.uid == object.uid) {
+        let entry = followed.get(&(kind.kind, object.name.clone()));
+        if entry.is_some_and(|entry| entry.key == key && entry.uid == object.uid) {
             return;
         }
         let learned = (!is_first).then_some(round);
@@ -124,10 +124,10 @@ impl Shards {
     /// Whether the place of an object has settled.
     fn is_settled(&self, kind: &'static Kind, object: &Object, key: &str, view: &View) -> bool {
         let followed = self.followed.lock();
-        let known = followed.get(&(kind.kind, object.name.clone()));
-        known.is_some_and(|known| {
-            let is_it = known.key == key && known.uid == object.uid;
-            is_it && known.learned.is_none_or(|learned| view.settled(learned))
+        let entry = followed.get(&(kind.kind, object.name.clone()));
+        entry.is_some_and(|entry| {
+            let is_it = entry.key == key && entry.uid == object.uid;
+            is_it && entry.learned.is_none_or(|learned| view.settled(learned))
         })
     }
 

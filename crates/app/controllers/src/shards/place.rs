@@ -8,7 +8,6 @@ use bumpwright_kube::{GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDA
 pub(super) struct Place {
     /// What its bucket follows from.
     pub(super) key: String,
-    /// Its own number.
     pub(super) id: u64,
 }
 

@@ -11,7 +11,6 @@ use bumpwright_kube::Kind;
 use bumpwright_source::{self as source, Files};
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
-/// Writes one artifact.
 pub(crate) struct ArtifactWriter<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) kind: &'static Kind,

@@ -34,6 +34,11 @@ pub(crate) fn current(status: &Status) -> Option<Artifact> {
     read(status.fields.get("artifact")?)
 }
 
+/// The revision of the artifact in a status; empty without one.
+pub(crate) fn revision(status: &Status) -> String {
+    current(status).map_or_else(String::new, |artifact| artifact.revision)
+}
+
 /// Parses an artifact of a status, with its revision in today's form (C04); none for an invalid one.
 pub(crate) fn read(value: &Value) -> Option<Artifact> {
     let artifact: Artifact = serde_json::from_value(value.clone()).ok()?;
@@ -160,8 +165,8 @@ pub(crate) fn annotations(artifact: &Artifact) -> BTreeMap<String, String> {
         ("digest", Some(&artifact.digest)),
         ("originRevision", artifact.metadata.get(ORIGIN_REVISION)),
     ];
-    let there = named.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    there
+    let annotations = named.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    annotations
         .map(|(key, value)| (format!("{GROUP}/{key}"), value.clone()))
         .collect()
 }

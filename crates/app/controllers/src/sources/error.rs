@@ -37,7 +37,6 @@ enum Retry {
 }
 
 impl Failure {
-    /// The fetch failed.
     pub(crate) const fn fetch(reason: Reason) -> Self {
         Self::new(Some((FETCH_FAILED, ConditionStatus::True)), reason)
     }

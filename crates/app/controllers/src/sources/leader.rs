@@ -7,7 +7,7 @@ use crate::parts::context::Context;
 use bumpwright_kube::LEASE;
 use bumpwright_kube::lease::{holder, renewed};
 
-/// The pause between two looks at the lease.
+/// The pause between two reads of the lease.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Waits until it is known who serves the sources that Kustomizations use: this process, or another one, which is seen
@@ -23,20 +23,20 @@ pub(crate) async fn known(context: &Context) {
         let mut first = None;
         loop {
             if let Ok(lease) = context.cluster.get(&LEASE, &name).await {
-                let seen = (holder(&lease), renewed(&lease));
-                let is_renewed = first.get_or_insert_with(|| seen.clone()).1 != seen.1;
-                if is_renewed && !seen.0.is_empty() && seen.0 != election.identity {
+                let leader = (holder(&lease), renewed(&lease));
+                let is_renewed = first.get_or_insert_with(|| leader.clone()).1 != leader.1;
+                if is_renewed && !leader.0.is_empty() && leader.0 != election.identity {
                     return;
                 }
             }
             tokio::time::sleep(LOOK).await;
         }
     };
-    let known = async {
+    let leadership = async {
         tokio::select! {
             () = context.serving.begun() => {}
             () = others => {}
         }
     };
-    let _ = tokio::time::timeout(election.duration, known).await;
+    let _ = tokio::time::timeout(election.duration, leadership).await;
 }

@@ -38,7 +38,6 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     const LINK: Option<&'static str>;
     /// The input of the artifact as recorded in the status.
     type Observed: DeserializeOwned + Serialize + Default + Send + Sync;
-    /// Errors of steps.
     type Error: SourceError;
 
     /// Whether this process reconciles it.

@@ -47,7 +47,6 @@ pub(crate) fn has_failed(status: &Status) -> bool {
     FAILURES.iter().any(|kind| status.conditions.get(kind).is_some())
 }
 
-/// Begins a reconciliation.
 pub(crate) fn begin(status: &mut Status) {
     status.conditions.remove(STORAGE_FAILED);
 }
@@ -68,7 +67,6 @@ pub(crate) fn begin_verification(status: &mut Status) {
     }
 }
 
-/// Sets the artifact.
 pub(crate) fn set_artifact(status: &mut Status, artifact: &Artifact) {
     status.fields.insert("artifact".to_owned(), json!(artifact));
 }
@@ -80,7 +78,7 @@ pub(crate) fn lose_artifact(status: &mut Status) {
     status.conditions.remove(IN_STORAGE);
 }
 
-/// Records that there is no artifact yet.
+/// Records that the first artifact is being built.
 pub(crate) fn build_first_artifact(status: &mut Status) {
     set_building(status, "building artifact");
     status.conditions.remove(IN_STORAGE);
@@ -134,8 +132,8 @@ pub(crate) fn failed(status: &mut Status, error: &impl SourceError) -> Outcome {
     error.failure().outcome(error.to_string())
 }
 
-/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure; that of
-/// a success is recorded already. that of a success is recorded already.
+/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure; a
+/// success has recorded its own already.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
     status.mark_handled();
     if !matches!(outcome, Outcome::Ready { .. }) {

@@ -14,7 +14,8 @@ use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::watching::Watch;
 use bumpwright_api::{
-    GitRepository, HelmChart, HelmRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret,
+    GitRepository, HelmChart, HelmRepository, ImageRepository, Metadata, ObjectName, OciRepository, ReviewAnnotations,
+    Secret,
 };
 use bumpwright_kube::{
     Cache, ClusterError, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY,
@@ -89,8 +90,8 @@ impl Webhooks {
     }
 
     async fn tokens(&self) -> Result<Arc<Tokens>, ClusterError> {
-        let known = self.tokens.read().clone();
-        if let Some((read, tokens)) = known
+        let cached = self.tokens.read().clone();
+        if let Some((read, tokens)) = cached
             && read.elapsed() < TOKENS_KEPT
         {
             return Ok(tokens);
@@ -254,10 +255,16 @@ fn object<'a>(metadata: &'a Metadata, suspended: bool, target: Target<'a>) -> we
 }
 
 fn git_reference(repository: &GitRepository) -> GitReference<'_> {
+    let reviewed = ReviewAnnotations::read(&repository.metadata.annotations);
+    let is_reviewed = reviewed.is_ok_and(|reviewed| reviewed.is_on);
     let Some(reference) = &repository.spec.reference else {
-        return GitReference::default();
+        return GitReference {
+            is_reviewed,
+            ..GitReference::default()
+        };
     };
     GitReference {
+        is_reviewed,
         branch: reference.branch.as_deref(),
         tag: reference.tag.as_deref(),
         semver: reference.semver.as_deref(),

@@ -31,20 +31,13 @@ const QUIET: i64 = 600 * 1_000_000_000;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correlated {
     /// `POST` this Event to the namespace.
-    Create {
-        /// Where it lives.
-        namespace: String,
-        event: Value,
-    },
+    Create { namespace: String, event: Value },
     /// `PATCH` the Event of that name (as `application/strategic-merge-patch+json` in client-go); on 404, after the
     /// Event has expired, `POST` `event` instead.
     Patch {
-        /// Where it lives.
         namespace: String,
         name: String,
-        /// The changes.
         patch: Value,
-        /// The whole Event.
         event: Value,
     },
     /// Nothing: the rate limit of the object is exhausted.

@@ -1,5 +1,6 @@
-//! Events, as client-go's and Flux's recorders send them: [`Recorder`]; `cluster_event` and `correlator` for the Kubernetes
-//! API, `sink` for the notification-controller. All texts go through one [`Redaction`](crate::Redaction) before they leave.
+//! Events, as client-go's and Flux's recorders send them: [`Recorder`]; `cluster_event` and `correlator` for the
+//! Kubernetes API, `sink` for the notification-controller. All texts go through one [`Redaction`](crate::Redaction)
+//! before they leave.
 
 pub(crate) mod action;
 pub(crate) mod cluster_event;

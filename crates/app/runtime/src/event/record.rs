@@ -23,10 +23,8 @@ pub struct ObjectReference {
     pub name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// Group and version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
-    /// Its observed version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
 }
@@ -56,9 +54,7 @@ impl ObjectReference {
 /// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// A change.
     Normal,
-    /// A failure.
     Warning,
     /// Nothing to do. Normal in the cluster; not sent to the notification-controller.
     Trace,
@@ -83,7 +79,6 @@ pub struct Event {
     pub related: Option<ObjectReference>,
     /// What was done, or failed.
     pub action: Action,
-    /// The severity.
     pub event_type: EventType,
     /// The reason, in one word.
     pub reason: String,

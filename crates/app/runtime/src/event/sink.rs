@@ -38,7 +38,6 @@ pub enum SinkError {
     Address {
         /// The given text, without a password.
         given: String,
-        /// The mistake.
         detail: String,
     },
     /// No thread could be started.
@@ -49,7 +48,6 @@ pub enum SinkError {
 /// The retries of an event, with pauses that double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// The most attempts.
     pub tries: u32,
     /// The first pause.
     pub first: Duration,
@@ -299,11 +297,11 @@ impl Sender {
             200..=299 => self.sent.increment(),
             429 => self.duplicate.increment(),
             code if code >= 500 && code != 501 => {
-                let asked = answer.header("retry-after").filter(|_| code == 503);
-                let asked = asked
+                let pause = answer.header("retry-after").filter(|_| code == 503);
+                let pause = pause
                     .and_then(|seconds| seconds.trim().parse().ok())
                     .map(Duration::from_secs);
-                return Attempt::Again(format!("unexpected HTTP status {}", answer.status), asked);
+                return Attempt::Again(format!("unexpected HTTP status {}", answer.status), pause);
             }
             // Flux ignores these.
             _ => {

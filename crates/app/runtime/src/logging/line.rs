@@ -14,7 +14,6 @@ use bumpwright_gostd::format_float;
 pub(crate) struct Entry<'e> {
     pub level: Level,
     pub at: SystemTime,
-    /// `logger`.
     pub name: Option<&'e str>,
     pub message: &'e str,
     /// Encoded by [`append_field`].

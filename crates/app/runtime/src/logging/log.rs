@@ -20,7 +20,6 @@ use crate::event::random_id::random_id;
 /// The level of an entry. Each includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Failures.
     Error,
     /// Actions.
     #[default]
@@ -140,7 +139,7 @@ impl Log {
     }
 
     /// Creates a log with another output: one call of `write_all` for each line, one at a time. Failed writes are
-    /// ignored, since there is no place left to report them.
+    /// ignored, since they cannot be reported.
     ///
     /// # Errors
     /// When the system has no thread left.
@@ -219,7 +218,6 @@ impl Log {
         level <= self.shared.options.level
     }
 
-    /// Logs an action.
     pub fn info(&self, message: &str) {
         self.write(Level::Info, message, None);
     }

@@ -1,5 +1,6 @@
-//! Logs, as zap with controller-runtime writes them, since `flux logs` and others read them: [`Log`]; `line` is the form of a
-//! line, `writer` the thread that writes, `tracing_bridge` other crates' warnings. All texts go through one [`Redaction`].
+//! Logs, as zap with controller-runtime writes them, since `flux logs` and others read them: [`Log`]; `line` is the
+//! form of a line, `writer` the thread that writes, `tracing_bridge` other crates' warnings. All texts go through one
+//! [`Redaction`].
 
 pub(crate) mod line;
 pub(crate) mod log;

@@ -26,7 +26,6 @@ impl Redaction {
         Self(Some(Arc::new(function)))
     }
 
-    /// Redacts a text.
     #[must_use]
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.0 {

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bumpwright_gostd::{RFC_3339, Time};
+use bumpwright_gostd::{Duration, RFC_3339, Time};
 
 /// Nanoseconds since 1970, as Go's `UnixNano`; negative before, saturating.
 pub(crate) fn unix_nanos(at: SystemTime) -> i64 {
@@ -14,9 +14,7 @@ pub(crate) fn unix_nanos(at: SystemTime) -> i64 {
 
 /// `2026-11-22T01:02:03Z`, as `metav1.Time` (apimachinery, `meta/v1/time.go`).
 pub(crate) fn kubernetes_time(nanos: i64) -> String {
-    let second = 1_000_000_000;
-    let part = u32::try_from(nanos.rem_euclid(second)).unwrap_or_default();
-    Time::unix(nanos.div_euclid(second), part).written(RFC_3339)
+    Time::unix(0, 0).add(Duration(nanos)).written(RFC_3339)
 }
 
 /// `2026-11-22T01:02:03.004Z`, as by zap's ISO8601TimeEncoder.

@@ -99,7 +99,7 @@ impl WriterState {
 impl Queue {
     fn write_all(&self, mut output: impl Write, lost: &dyn Fn(u64) -> String) {
         while let Some(line) = self.next(lost) {
-            // There is no place to report a failure.
+            // A failure cannot be reported.
             let _ = output.write_all(line.as_bytes()).and_then(|()| output.flush());
         }
     }

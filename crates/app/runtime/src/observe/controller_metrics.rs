@@ -126,11 +126,6 @@ impl ControllerMetrics {
         }
     }
 
-    /// An object left the queue without a reconciliation, as when it is gone.
-    pub fn withdrawn(&self) {
-        self.0.depth.add(-1.0);
-    }
-
     /// A reconciliation was cancelled by its timeout.
     pub fn timed_out(&self) {
         self.0.timeouts.increment();
@@ -181,7 +176,6 @@ pub struct Working {
 }
 
 impl Working {
-    /// Counts its result.
     pub fn finish(mut self, finish: Finish) {
         self.finish = Some(finish);
     }

@@ -11,17 +11,14 @@ use parking_lot::RwLock;
 pub struct Counter(Arc<AtomicU64>);
 
 impl Counter {
-    /// Adds one.
     pub fn increment(&self) {
         self.add(1);
     }
 
-    /// Adds so many.
     pub fn add(&self, by: u64) {
         self.0.fetch_add(by, Ordering::Relaxed);
     }
 
-    /// The count.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -33,7 +30,6 @@ impl Counter {
 pub struct Gauge(Arc<AtomicU64>);
 
 impl Gauge {
-    /// Replaces the number.
     pub fn set(&self, to: f64) {
         self.0.store(to.to_bits(), Ordering::Relaxed);
     }
@@ -43,7 +39,6 @@ impl Gauge {
         add_float(&self.0, by);
     }
 
-    /// The number.
     #[must_use]
     pub fn value(&self) -> f64 {
         f64::from_bits(self.0.load(Ordering::Relaxed))
@@ -119,7 +114,6 @@ pub(super) struct Family<C> {
     cells: RwLock<Vec<(Labels, C)>>,
 }
 
-/// Values of labels.
 pub(super) type Labels = Box<[Box<str>]>;
 
 impl<C: Clone> Family<C> {

@@ -186,9 +186,9 @@ impl Families {
     }
 
     fn all(&self) -> Vec<&dyn Exposed> {
-        let mut all = Vec::from(self.reconcile.all());
-        all.extend(self.queue.all());
-        all.extend([
+        let mut families = Vec::from(self.reconcile.all());
+        families.extend(self.queue.all());
+        families.extend([
             &self.object_duration as &dyn Exposed,
             &self.token_events,
             &self.token_items,
@@ -211,7 +211,7 @@ impl Families {
             &self.rollout_leads,
             &self.events,
         ]);
-        all
+        families
     }
 }
 
@@ -247,9 +247,9 @@ impl Metrics {
         if let Some((_, known)) = controllers.iter().find(|(known, _)| &**known == name) {
             return known.clone();
         }
-        let made = ControllerMetrics::new(&self.0.families, name, workers);
-        controllers.push((name.into(), made.clone()));
-        made
+        let metrics = ControllerMetrics::new(&self.0.families, name, workers);
+        controllers.push((name.into(), metrics.clone()));
+        metrics
     }
 
     /// Observes the duration of a reconciliation of an object: `gotk_reconcile_duration_seconds`.
@@ -264,12 +264,12 @@ impl Metrics {
     /// Sets how the last reconciliation left an object, and the reason of its Ready condition, in place of
     /// what earlier ones did.
     pub fn object_status(&self, kind: &str, namespace: &str, name: &str, status: ObjectStatus, reason: &str) {
-        let all = &self.0.families.object_status;
+        let statuses = &self.0.families.object_status;
         let now = [kind, name, namespace, reason, status.as_str()];
         // In this order: a scrape between the two sees the object.
-        all.with(&now).set(1.0);
+        statuses.with(&now).set(1.0);
         let is_now = |values: &[Box<str>]| values.iter().map(AsRef::as_ref).eq(now);
-        all.remove(|values| is_object(values, kind, name, namespace) && !is_now(values));
+        statuses.remove(|values| is_object(values, kind, name, namespace) && !is_now(values));
     }
 
     /// `bumpwright_drift_corrections_total` of an object.
@@ -402,9 +402,9 @@ impl Metrics {
     pub fn describe(&self) -> Vec<MetricDescription> {
         let process = process::Measures::read();
         let families = self.0.families.all().into_iter().map(Exposed::describe);
-        let mut all: Vec<_> = families.chain(process.iter().map(Exposed::describe)).collect();
-        all.sort_by_key(|metric| metric.name);
-        all
+        let mut described: Vec<_> = families.chain(process.iter().map(Exposed::describe)).collect();
+        described.sort_by_key(|metric| metric.name);
+        described
     }
 
     /// All metrics as text, for `/metrics`.
@@ -435,7 +435,6 @@ impl Default for Metrics {
 /// How a reconciliation left an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectStatus {
-    /// Ready is True.
     Ready,
     /// It failed, or waits for another object; there will be a retry.
     Failing,
@@ -458,7 +457,6 @@ impl ObjectStatus {
 /// Servers that want a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginServer {
-    /// A Git server.
     Git,
     /// A registry, or its token server.
     Registry,

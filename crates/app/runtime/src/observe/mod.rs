@@ -1,11 +1,12 @@
 //! Metrics, probes, and the server for them.
 //!
-//! All names and texts are those of Flux's controllers, since dashboards and alerts read them: metrics with the names of
-//! controller-runtime and `fluxcd/pkg/runtime`.
+//! All names and texts are those of Flux's controllers, since dashboards and alerts read them: metrics with the names
+//! of controller-runtime and `fluxcd/pkg/runtime`.
 //!
 //! | part | files |
 //! |---|---|
-//! | metrics | [`Metrics`]; `metric` has the kinds of metrics, `exposition` their text, `controller_metrics` a controller and its queue, `process` this process |
+//! | metrics | [`Metrics`]; `metric` has the kinds of metrics, `exposition` their text |
+//! | metrics of this program | `controller_metrics` a controller and its queue, `process` this process |
 //! | probes | [`Checks`], [`Server`]; `listen_address` is Go's syntax |
 
 mod controller_families;

@@ -62,7 +62,9 @@ impl Checks {
     /// Answers requests at `--health-addr`.
     #[must_use]
     pub fn page(&self, request: &PageRequest) -> Page {
-        let path = request.path.strip_prefix('/').unwrap_or_default();
+        let Some(path) = request.path.strip_prefix('/') else {
+            return Page::not_found();
+        };
         let (which, name) = path.split_once('/').unwrap_or((path, ""));
         let checks = {
             let all = self.0.read();
@@ -81,11 +83,11 @@ impl Checks {
 
 impl fmt::Debug for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.0.read();
+        let probes = self.0.read();
         let names = |checks: &[(String, Arc<Check>)]| checks.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         f.debug_struct("Checks")
-            .field("health", &names(&all.health))
-            .field("readiness", &names(&all.readiness))
+            .field("health", &names(&probes.health))
+            .field("readiness", &names(&probes.readiness))
             .finish()
     }
 }
@@ -110,8 +112,8 @@ fn one(checks: &[(String, Arc<Check>)], name: &str) -> Page {
 /// `ok`, or a line for each check after a failure or with `?verbose`. The error is not shown, since the page is
 /// public; `?exclude=NAME` leaves a check out.
 fn summary(checks: &[(String, Arc<Check>)], request: &PageRequest) -> Page {
-    let asked = |key: &'static str| request.query.iter().filter(move |(name, _)| name == key);
-    let mut excluded: Vec<&str> = asked("exclude").map(|(_, name)| name.as_str()).collect();
+    let parameters = |key: &'static str| request.query.iter().filter(move |(name, _)| name == key);
+    let mut excluded: Vec<&str> = parameters("exclude").map(|(_, name)| name.as_str()).collect();
     let (mut lines, mut failed) = (String::new(), false);
     for (name, check) in checks {
         let result = match excluded.iter().position(|excluded| excluded == name) {
@@ -139,7 +141,7 @@ fn summary(checks: &[(String, Arc<Check>)], request: &PageRequest) -> Page {
             names.join(",")
         );
     }
-    match (failed, asked("verbose").next()) {
+    match (failed, parameters("verbose").next()) {
         (true, _) => Page::text(500, format!("{lines}healthz check failed\n")),
         (false, Some(_)) => Page::text(200, format!("{lines}healthz check passed\n")),
         (false, None) => Page::text(200, "ok"),

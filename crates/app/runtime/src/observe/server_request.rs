@@ -29,7 +29,8 @@ impl PageRequest {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return None;
         }
-        let query = request.uri().query().unwrap_or_default().split('&');
+        let query = request.uri().query().into_iter();
+        let query = query.flat_map(|query| query.split('&'));
         let query = query.filter(|pair| !pair.is_empty());
         let query = query.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
         let encodings = request.headers().get_all(ACCEPT_ENCODING).iter();
@@ -48,7 +49,6 @@ impl PageRequest {
 /// A page, or an error in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The status code.
     pub status: u16,
     /// The body's media type.
     pub media_type: &'static str,

@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use bumpwright_gostd::{self as gostd, RFC_3339, RFC_3339_NANO};
 
-/// The current time.
 pub fn now() -> gostd::Time {
     gostd::Time::from(SystemTime::now())
 }

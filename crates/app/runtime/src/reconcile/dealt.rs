@@ -10,7 +10,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::{Kind, Object};
 use bumpwright_shards::Verdict;
 
-/// When an object is looked at again that another process is still at.
+/// When an object is checked again that another process still works at.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Which objects are this process' own.

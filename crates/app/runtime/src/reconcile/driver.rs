@@ -296,7 +296,6 @@ pub struct Driver<R> {
     pub(super) services: Arc<Services>,
     /// The objects of the kind.
     pub(super) cache: Arc<Cache>,
-    /// The work queue.
     pub(super) queue: Arc<Queue>,
     pub(super) statuses: Statuses,
 }
@@ -342,7 +341,7 @@ impl<R: Reconcile> Driver<R> {
 
     /// Reconciles one object under a permit.
     async fn take(&self, name: &ObjectName, working: Working, permit: Arc<WorkerPermit>, log: &Log) {
-        // Whoever gives objects away sees this one in work by now, or the verdict is the new one already.
+        // A handover of objects sees this one in work by now, or the verdict is already the new one.
         if let Some(dealt) = &self.services.dealt
             && !self.may_begin(&**dealt, name).await
         {
@@ -432,7 +431,7 @@ impl<R: Reconcile> Driver<R> {
                 let earlier = R::TOGETHER
                     .filter(|_| again.is_interval)
                     .and_then(|part| pause.checked_div(part));
-                self.queue.come_back(name, pause, earlier.unwrap_or_default());
+                self.queue.come_back(name, pause, earlier);
                 Finish::RequeueAfter
             }
             Err(error) => {
@@ -548,7 +547,7 @@ impl<R: Reconcile> Driver<R> {
         self.record(object, event, log);
     }
 
-    /// The object with all its fields: from the server where there is no memory to keep it. None when it is gone.
+    /// The object with all its fields, read from the server if memory holds only its name. None if it was deleted.
     async fn whole(&self, object: &Arc<Object>) -> Result<Option<Arc<Object>>, ClusterError> {
         if !object.is_left_out() {
             return Ok(Some(Arc::clone(object)));

@@ -3,7 +3,7 @@
 use bumpwright_api::ObjectName;
 use bumpwright_kube::ClusterError;
 
-/// Why what an object has made cannot be taken back, as its reconciler says.
+/// Why the results of an object cannot be removed, as its reconciler says.
 pub type FinalizeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a reconciliation is tried again.

@@ -38,7 +38,6 @@ impl<R: Reconcile> Driver<R> {
             .map(drop)
     }
 
-    /// Adds the finalizer.
     pub(super) async fn add_finalizer(&self, object: &Arc<Object>) -> Result<Arc<Object>, ReconcileError> {
         let added = self.patch_finalizers(object, |finalizers| {
             if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
@@ -51,7 +50,6 @@ impl<R: Reconcile> Driver<R> {
         })
     }
 
-    /// Removes the finalizer.
     pub(super) async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<(), ReconcileError> {
         self.queue.forget(&object.name);
         let left = self.patch_finalizers(object, |finalizers| {

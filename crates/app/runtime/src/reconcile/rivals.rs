@@ -33,8 +33,8 @@ impl Statuses {
 
     /// Takes note of an object whose status needed no write, unless there is one of ours.
     pub(super) fn kept(&self, object: &Object) {
-        let known = || hash_of(&object.status());
-        self.written.lock().entry(hash(&object.name)).or_insert_with(known);
+        let written = || hash_of(&object.status());
+        self.written.lock().entry(hash(&object.name)).or_insert_with(written);
     }
 
     /// Forgets an object that is gone, or another process' own.
@@ -44,8 +44,8 @@ impl Statuses {
 
     /// Whether a status is not the one that this process wrote last, and nobody was named for that yet.
     pub(super) fn is_changed(&self, name: &ObjectName, status: &Value) -> bool {
-        let known = self.written.lock().get(&hash(name)).copied();
-        !self.told.load(Ordering::Relaxed) && known.is_some_and(|known| known != hash_of(status))
+        let written = self.written.lock().get(&hash(name)).copied();
+        !self.told.load(Ordering::Relaxed) && written.is_some_and(|written| written != hash_of(status))
     }
 
     /// The rival that wrote a changed status, in words; once in the life of this process. `is_alone` is whether no

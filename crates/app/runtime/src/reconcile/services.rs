@@ -15,7 +15,6 @@ use bumpwright_kube::Cluster;
 /// Shared by the drivers of one process.
 #[derive(Debug)]
 pub struct Services {
-    /// The API server.
     pub cluster: Cluster,
     /// The recorder of events.
     pub recorder: Recorder,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::event::record::EventType;
 use crate::observe::metrics::ObjectStatus;
 use bumpwright_api::{ConditionStatus, Conditions, READY, RECONCILING, Reason, STALLED};
+use bumpwright_json::{TextFields, Texts as _};
 use bumpwright_kube::Object;
 
 /// The annotation that requests a reconciliation.
@@ -13,7 +14,6 @@ pub const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
 /// The outcome of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Success.
     Ready {
         /// The message of Ready.
         message: String,
@@ -55,7 +55,6 @@ impl Outcome {
         }
     }
 
-    /// Creates [`Outcome::Backoff`].
     pub fn backoff(reason: Reason, message: &str) -> Self {
         Self::Backoff {
             reason,
@@ -121,14 +120,13 @@ impl Status {
     /// A text of the status; empty when missing.
     #[must_use]
     pub fn text(&self, field: &str) -> &str {
-        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+        self.fields.text_of(field)
     }
 
     /// A text inside an object of the status; empty when missing.
     #[must_use]
     pub fn text_at(&self, object: &str, field: &str) -> &str {
-        let found = self.fields.get(object).and_then(|object| object.get(field));
-        found.and_then(Value::as_str).unwrap_or_default()
+        self.fields.get(object).map_or("", |object| object.text_of(field))
     }
 
     /// Sets Ready to unknown.

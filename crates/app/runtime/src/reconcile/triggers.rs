@@ -35,8 +35,9 @@ pub fn cancel(object: &Object, queue: &Queue) {
 pub fn concerns(old: &Object, new: &Object) -> bool {
     let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
     let ours = |object: &Object| -> Vec<(String, String)> {
-        let all = object.annotations.iter();
-        all.filter(|(key, _)| key.starts_with(ANNOTATION_PREFIX))
+        let annotations = object.annotations.iter();
+        annotations
+            .filter(|(key, _)| key.starts_with(ANNOTATION_PREFIX))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     };

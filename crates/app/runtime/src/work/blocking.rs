@@ -37,9 +37,9 @@ pub async fn at<T>(permit: Arc<WorkerPermit>, request: impl Future<Output = T>) 
 /// # Errors
 /// When it panics: the object is retried, and the process continues.
 pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Interrupted> {
-    let kept = PERMIT.try_with(WorkerPermit::keep).ok();
+    let permit = PERMIT.try_with(WorkerPermit::keep).ok();
     let keeping = move || {
-        let _kept = kept;
+        let _kept = permit;
         work()
     };
     on_a_thread(keeping).await

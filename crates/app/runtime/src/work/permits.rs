@@ -20,7 +20,7 @@ const PARK_AFTER: Duration = Duration::from_secs(3);
 /// The interval of attempts while too many are parked.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The interval of looks at threads.
+/// The interval of checks of threads.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long a reconciliation may go on after its object was deleted.

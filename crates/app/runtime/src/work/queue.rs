@@ -90,7 +90,6 @@ struct QueueState {
 }
 
 impl Queue {
-    /// An empty queue.
     #[must_use]
     pub fn new(backoff: Backoff, share: Share, metrics: ControllerMetrics) -> Self {
         Self {
@@ -104,7 +103,6 @@ impl Queue {
         }
     }
 
-    /// Queues an object.
     pub fn add(&self, name: ObjectName) {
         let mut state = self.state.lock();
         if state.want(name, Instant::now()) && state.is_led {
@@ -216,11 +214,11 @@ impl Queue {
     /// Requeues the object after a pause, unless a change during its reconciliation has set a time. It may come so
     /// much earlier, together with another object of its namespace that may, too: what several of them need of a
     /// server is asked for once.
-    pub fn come_back(&self, name: &ObjectName, pause: Duration, earlier: Duration) {
+    pub fn come_back(&self, name: &ObjectName, pause: Duration, earlier: Option<Duration>) {
         let mut state = self.state.lock();
         if state.timers.of(name).is_none() {
             let at = Instant::now() + pause;
-            let early = (!earlier.is_zero()).then(|| at - earlier.min(pause));
+            let early = earlier.map(|earlier| at - earlier.min(pause));
             state.timers.set(name.clone(), at, early);
         }
         drop(state);
@@ -394,8 +392,8 @@ impl QueueState {
 
     /// The latest counts: those who asked earlier get what is newer.
     fn ask(&mut self, name: ObjectName, at: Instant) {
-        let asked = self.asked.entry(name).or_insert(at);
-        *asked = at.max(*asked);
+        let requested = self.asked.entry(name).or_insert(at);
+        *requested = at.max(*requested);
     }
 
     /// Takes the next object and drops its timer: the reconciliation sets a new one.
@@ -523,7 +521,7 @@ mod tests {
             assert_eq!(next(&queue).await, Some(name("a")));
             queue.add_after(name("a"), Duration::from_millis(5));
             match ends {
-                Ok(interval) => queue.come_back(&name("a"), interval, Duration::ZERO),
+                Ok(interval) => queue.come_back(&name("a"), interval, None),
                 Err(()) => drop(queue.failed(&name("a"))),
             }
             queue.done(&name("a"));

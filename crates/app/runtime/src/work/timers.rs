@@ -60,7 +60,6 @@ impl Timers {
         self.due.get(name).map(|due| due.time.0)
     }
 
-    /// The next time.
     pub(super) fn first(&self) -> Option<Instant> {
         self.times.keys().next().map(|(at, _)| *at)
     }

@@ -73,14 +73,26 @@ impl Reviews {
         })
     }
 
-    fn rev(&self, revision: &str) -> Option<String> {
+    pub(super) fn add_comment(&mut self, number: usize, author: &str, body: &str) -> Comment {
+        let comment = Comment {
+            id: self.comments.len() + 1,
+            number,
+            author: author.to_owned(),
+            body: body.to_owned(),
+            edits: 0,
+        };
+        self.comments.push(comment.clone());
+        comment
+    }
+
+    pub(super) fn rev(&self, revision: &str) -> Option<String> {
         Repo {
             dir: self.repository.clone(),
         }
         .rev(revision)
     }
 
-    fn merge_base(&self, base: &str, head: &str) -> Option<String> {
+    pub(super) fn merge_base(&self, base: &str, head: &str) -> Option<String> {
         let repo = Repo {
             dir: self.repository.clone(),
         };
@@ -124,7 +136,7 @@ impl Reviews {
         let head = head.or_else(|| self.rev(&format!("refs/heads/{}", pull.head)));
         let repository = |id: u64| json!({"id": id});
         let mut shown = json!({
-            "number": pull.number, "title": pull.title, "body": pull.body, "html_url": "https://forge.example/",
+            "number": pull.number, "title": pull.title, "body": pull.body, "html_url": "https://forge.example/", "user": {"login": "ada"},
             "head": {"ref": pull.head, "sha": head.clone().unwrap_or_default(), "repo": repository(pull.head_repository)},
             "base": {"ref": pull.base, "sha": "", "repo": repository(1)},
         });
@@ -183,14 +195,7 @@ impl Reviews {
     }
 
     fn comment(&mut self, number: usize, request: &Request) -> Reply {
-        let comment = Comment {
-            id: self.comments.len() + 1,
-            number,
-            author: ACCOUNT.to_owned(),
-            body: body_of(request),
-            edits: 0,
-        };
-        self.comments.push(comment.clone());
+        let comment = self.add_comment(number, ACCOUNT, &body_of(request));
         said(201, &shown(&comment))
     }
 

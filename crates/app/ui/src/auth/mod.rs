@@ -31,7 +31,6 @@ pub enum Auth {
     None,
 }
 
-/// Who looks.
 #[derive(Clone, Debug)]
 pub(super) struct Person {
     /// The user of the cluster; none where nobody is asked who it is.
@@ -43,7 +42,7 @@ pub(super) struct Person {
 impl Person {
     /// The name; empty where everybody may look.
     pub(super) fn name(&self) -> &str {
-        self.user.as_ref().map(|user| user.name.as_str()).unwrap_or_default()
+        self.user.as_ref().map_or("", |user| &user.name)
     }
 
     /// What counts as one person where something is bounded.

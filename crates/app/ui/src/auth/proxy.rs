@@ -87,8 +87,8 @@ impl Proxy {
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
-        let mut known = self.secret.lock();
-        if let Some((read, secret)) = *known
+        let mut cached = self.secret.lock();
+        if let Some((read, secret)) = *cached
             && read.elapsed() < KEPT
         {
             return Some(secret);
@@ -96,8 +96,8 @@ impl Proxy {
         let text = std::fs::read(&self.settings.secret_file).ok()?;
         let text = text.trim_ascii();
         let secret: [u8; 32] = Sha256::digest(text).into();
-        *known = (text.len() >= SHORTEST).then(|| (Instant::now(), secret));
-        known.map(|(_, secret)| secret)
+        *cached = (text.len() >= SHORTEST).then(|| (Instant::now(), secret));
+        cached.map(|(_, secret)| secret)
     }
 }
 
@@ -158,7 +158,7 @@ fn named(prefix: &str, text: &[u8]) -> Option<String> {
     (is_one && !name.starts_with(OWN)).then_some(name)
 }
 
-/// The value of a header that is there once.
+/// The value of a header that is given once.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use bumpwright_secret::Secret;
+use bumpwright_text::Parts;
 
 /// How long a session lasts.
 pub(crate) const LASTS: Duration = Duration::from_secs(8 * 3600);
@@ -24,7 +25,6 @@ const OF_ONE: usize = 16;
 const ID: usize = 16;
 const KEY: usize = 32;
 
-/// The sessions.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<BTreeMap<[u8; 32], Session>>);
 
@@ -57,7 +57,7 @@ impl Cookie {
 
     /// XOR with a keystream. Each key is random and used for one text.
     fn crypt(&self, text: &[u8]) -> Zeroizing<Vec<u8>> {
-        let key = self.0.get(ID..).unwrap_or_default();
+        let key = self.0.part(ID..);
         let blocks = text.chunks(32).zip(0_u64..);
         let crypted = blocks.flat_map(|(block, number)| {
             let stream = Sha256::new()
@@ -106,7 +106,6 @@ impl Sessions {
         Some(Secret::new(std::str::from_utf8(&token).ok()?))
     }
 
-    /// Ends a session.
     pub(crate) fn end(&self, session: &[u8; 32]) {
         self.0.lock().remove(session);
     }

@@ -38,7 +38,6 @@ pub(crate) enum Unknown {
     Proxy,
 }
 
-/// Reviews of tokens.
 pub(crate) struct Tokens {
     cluster: Cluster,
     people: Mutex<HashMap<[u8; 32], (Instant, User)>>,
@@ -102,7 +101,7 @@ impl Tokens {
     }
 }
 
-/// Adds an answer; the oldest goes where there is no room.
+/// Adds an answer; if the table is full, the oldest answer goes.
 fn put<T>(answers: &mut HashMap<[u8; 32], T>, id: [u8; 32], answer: T, at: impl Fn(&T) -> Instant) {
     if answers.len() >= ANSWERS {
         let oldest = answers.iter().min_by_key(|(_, answer)| at(answer)).map(|(id, _)| *id);

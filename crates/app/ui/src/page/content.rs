@@ -8,6 +8,7 @@ use bumpwright_pages::{Inventory, Listing, ObjectPage, Page, Route, TagRow, sear
 
 use crate::page::history::History;
 use crate::page::object::Seen;
+use crate::page::requests;
 use crate::view::View;
 
 /// What a page needs that the model does not have.
@@ -76,17 +77,21 @@ pub(crate) fn page<T>(
         }
         Route::Sources => show(&Page::Sources(&all.sources, listing)),
         Route::Source(id) => source(view, id, show)?,
+        Route::Reviews if view.has_requests => requests::list(view, listing, show),
+        Route::Review(name, subject) => requests::one(view, (name, subject), listing, show)?,
         Route::Timeline => show(&Page::Timeline(&all.changes, listing)),
         Route::Object(_) => object(view, extra, show)?,
         Route::Search => show(&Page::Search(&search(world, &listing.words), listing)),
-        Route::SignIn | Route::SignOut | Route::Act | Route::Events | Route::Style | Route::Script => return None,
+        Route::Reviews | Route::SignIn | Route::SignOut | Route::Act | Route::Events | Route::Style | Route::Script => {
+            return None;
+        }
     })
 }
 
 fn automation<T>(view: &View, name: &ObjectName, history: &History, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
-    let all = &view.overview;
-    let automation = all.automations.iter().find(|one| one.id.name == *name)?;
-    let images: Vec<&Image> = all
+    let overview = &view.overview;
+    let automation = overview.automations.iter().find(|one| one.id.name == *name)?;
+    let images: Vec<&Image> = overview
         .images
         .iter()
         .filter(|image| image.automations.contains(&automation.id))
@@ -100,10 +105,10 @@ fn automation<T>(view: &View, name: &ObjectName, history: &History, show: impl F
 }
 
 fn source<T>(view: &View, id: &Id, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
-    let all = &view.overview;
-    let source = all.sources.iter().find(|one| one.id == *id)?;
-    let automations: Vec<_> = all.automations.iter().filter(|one| one.source == *id).collect();
-    let changes: Vec<&Change> = of(&all.changes, id).collect();
+    let overview = &view.overview;
+    let source = overview.sources.iter().find(|one| one.id == *id)?;
+    let automations: Vec<_> = overview.automations.iter().filter(|one| one.source == *id).collect();
+    let changes: Vec<&Change> = of(&overview.changes, id).collect();
     Some(show(&Page::Source {
         source,
         automations: &automations,
@@ -126,7 +131,7 @@ fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> O
     Some(show(&Page::Object(&ObjectPage {
         object,
         readiness: readiness.as_ref(),
-        // What stands by its conditions tells more.
+        // The conditions say more.
         health: seen.health.as_ref().filter(|_| readiness.is_none()),
         elsewhere: seen.elsewhere,
         conditions: &seen.conditions,

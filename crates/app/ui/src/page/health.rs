@@ -30,14 +30,14 @@ use bumpwright_pages::{Health, Inventory};
 /// How long what was found out is shown again.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// How long a page waits for it; what was not looked at by then is left out.
+/// How long a page waits for it; objects that were not read by then are left out.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The most objects that are looked at for a page, and those at once.
+/// The most objects that are read for a page, and those at once.
 const MOST: usize = 200;
 const AT_ONCE: usize = 16;
 
-/// The most pages that objects are looked at for at once, and those of one person.
+/// The most pages for which objects are read at once, and those of one person.
 const LOOKS: usize = 4;
 const OF_ONE: usize = 2;
 
@@ -56,7 +56,6 @@ type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Arc<Inventory>)>>>;
 /// A kind in a namespace, or why nobody may look there.
 type Place = OnceCell<Result<Arc<Resource>, Health>>;
 
-/// Looks at objects.
 pub(crate) struct Healths {
     cluster: Cluster,
     rights: Arc<Rights>,
@@ -82,10 +81,15 @@ impl Healths {
         // Not cut off with the page that waits for it: a page that is loaded again gets what the first
         // one has asked for.
         let looking = tokio::spawn(async move { all.kept(&slot, &person, &world, &id).await });
-        looking.await.unwrap_or_default()
+        looking.await.unwrap_or_else(|error| {
+            let note = format!("The objects could not be looked at ({error}): load this page again.");
+            Arc::new(Inventory {
+                note,
+                ..Inventory::default()
+            })
+        })
     }
 
-    /// Forgets everything.
     pub(crate) fn forget(&self) {
         self.slots.lock().clear();
     }
@@ -107,8 +111,8 @@ impl Healths {
     }
 
     async fn kept(&self, slot: &Slot, person: &Person, world: &World, id: &Id) -> Arc<Inventory> {
-        let mut kept = slot.lock().await;
-        if let Some((_, seen)) = kept.as_ref().filter(|(until, _)| *until > Instant::now()) {
+        let mut cached = slot.lock().await;
+        if let Some((_, seen)) = cached.as_ref().filter(|(until, _)| *until > Instant::now()) {
             return Arc::clone(seen);
         }
         let Some(_share) = self.shares.take(person.party()) else {
@@ -118,14 +122,15 @@ impl Healths {
                 ..Inventory::default()
             });
         };
-        let seen = Arc::new(self.look(person.user.as_ref(), world, id).await);
-        *kept = Some((Instant::now() + KEPT, Arc::clone(&seen)));
-        seen
+        let health = Arc::new(self.look(person.user.as_ref(), world, id).await);
+        *cached = Some((Instant::now() + KEPT, Arc::clone(&health)));
+        health
     }
 
     async fn look(&self, user: Option<&User>, world: &World, id: &Id) -> Inventory {
-        let objects = world.tree(id).map(|tree| world.silent(&tree)).unwrap_or_default();
-        let objects: Vec<_> = objects.into_iter().take(MOST).collect();
+        let tree = world.tree(id);
+        let objects = tree.iter().flat_map(|tree| world.silent(tree));
+        let objects: Vec<_> = objects.take(MOST).collect();
         let places = objects.iter().map(|(object, _)| (place(object), OnceCell::new()));
         let places: BTreeMap<_, Place> = places.collect();
         let end = Instant::now() + PATIENCE;

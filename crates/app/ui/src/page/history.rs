@@ -11,7 +11,7 @@ use crate::view::View;
 /// The most commits of a page whose differences are made.
 const COMMITS: usize = 10;
 
-/// Makes the differences of commits of an automation, or says for each why there is none. Blocks, for a short time.
+/// Makes the differences of an automation's commits, or says for each why it cannot be shown. Blocks, for a short time.
 pub type Differences = Box<dyn Fn(&ObjectName, &[String]) -> Vec<Result<String, NoDifference>> + Send + Sync>;
 
 /// Why a commit has no difference.
@@ -56,8 +56,8 @@ impl History {
             return Self::of(changes, &BTreeMap::new(), note);
         }
         commits.truncate(COMMITS);
-        let made = differences(name, &commits);
-        Self::of(changes, &commits.into_iter().zip(made).collect(), "")
+        let diffs = differences(name, &commits);
+        Self::of(changes, &commits.into_iter().zip(diffs).collect(), "")
     }
 
     fn of(changes: Vec<Change>, made: &BTreeMap<String, Result<String, NoDifference>>, note: &str) -> Self {

@@ -5,6 +5,7 @@ pub(crate) mod content;
 pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod object;
+pub(crate) mod requests;
 pub(crate) mod tags;
 
 use std::sync::Arc;
@@ -47,14 +48,14 @@ impl Ui {
         let Ok(Ok(_turn)) = timeout(PATIENCE, self.turns.acquire()).await else {
             return reply::text(StatusCode::SERVICE_UNAVAILABLE, "too many pages are made at once");
         };
-        let made = tokio::task::spawn_blocking({
+        let rendered = tokio::task::spawn_blocking({
             let ui = Arc::clone(&self);
             move || {
                 let html = ui.html(&call, &person, &view, extra);
                 (call, person, html)
             }
         });
-        match made.await {
+        match rendered.await {
             Ok((call, _, Some(Ok(html)))) => reply::page(&call, 200, html),
             Ok((call, person, None)) => self.missing(&call, &person).await,
             Ok((_, _, Some(Err(error)))) => self.broken(&error.to_string()),
@@ -99,9 +100,8 @@ impl Ui {
             let image = images.find(|image| image.policy.name == *name);
             // Tags belong to the repository.
             let image = image.filter(|image| view.world.readiness(&image.repository).is_some());
-            extra.tags = image
-                .map(|image| self.tags.rows(&self.watches, image))
-                .unwrap_or_default();
+            let image = image.into_iter();
+            extra.tags = image.flat_map(|image| self.tags.rows(&self.watches, image)).collect();
         }
         if let Route::Automation(name) = route {
             extra.history = History::read(view, name, self.differences.as_ref());
@@ -135,6 +135,7 @@ impl Ui {
             cluster: &self.settings.cluster,
             csrf: None,
             has_actions: self.settings.actions,
+            has_reviews: self.snapshots.has_requests(),
             live: None,
             path: &call.target,
             attention: 0,

@@ -18,6 +18,7 @@ use crate::rights::Rights;
 use crate::snapshot::now;
 use crate::watches::Watches;
 use bumpwright_kube::User;
+use bumpwright_text::Parts;
 
 /// Annotations with the object as it was applied, whatever it had.
 const LAST_APPLIED: &str = "last-applied";
@@ -126,12 +127,16 @@ impl Reader<'_> {
 }
 
 fn seen(mut object: Value, checks: &HealthChecks) -> Seen {
-    let conditions = object.pointer("/status/conditions").cloned().unwrap_or_default();
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let conditions = conditions.into_iter().flatten();
+    // Those of other shapes, which kinds of others have, are in the YAML.
+    let conditions = conditions.filter_map(|condition| serde_json::from_value(condition.clone()).ok());
+    let conditions = conditions.collect();
     let kind = GroupVersionKind::of(&object);
     let check = checks.find(&kind.api_version(), &kind.kind);
     let health = status_in(&object, check, &Time::unix(now(), 0));
-    let metadata = object.get("metadata").cloned().unwrap_or_default();
-    let metadata = serde_json::from_value(metadata).ok();
+    let metadata = object.get("metadata").cloned();
+    let metadata = metadata.and_then(|metadata| serde_json::from_value(metadata).ok());
     clear(&mut object);
     let mut yaml = String::new();
     let written = write_sigs(&node_of_json(&object), &mut yaml);
@@ -146,7 +151,7 @@ fn seen(mut object: Value, checks: &HealthChecks) -> Seen {
         }),
         elsewhere: false,
         metadata,
-        conditions: serde_json::from_value(conditions).unwrap_or_default(),
+        conditions,
         yaml: written.is_ok().then_some(yaml),
     }
 }
@@ -195,7 +200,7 @@ pub(crate) fn clear_text(text: &mut String) {
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find("://")) {
         let start = from + found + 3;
-        let authority = text.get(start..).unwrap_or_default();
+        let authority = text.tail(start);
         let end = authority
             .find(|c: char| c.is_whitespace() || "/?#'\"".contains(c))
             .unwrap_or(authority.len());
@@ -211,6 +216,15 @@ pub(crate) fn clear_text(text: &mut String) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn conditions_of_other_shapes_hide_no_others() {
+        let ready = json!({"type": "Ready", "status": "True", "message": "all is well"});
+        let object = json!({"kind": "Thing", "status": {"conditions": ["Ready", {"name": "odd"}, ready]}});
+        let seen = seen(object, &HealthChecks::default());
+        let messages: Vec<&str> = seen.conditions.iter().map(|condition| &*condition.message).collect();
+        assert_eq!(messages, ["all is well"]);
+    }
 
     #[test]
     fn what_may_be_secret_is_cleared_and_the_rest_stays() {

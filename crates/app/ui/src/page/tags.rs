@@ -31,16 +31,18 @@ impl TagReader {
         let tags = repository.and_then(|(_, repository)| self.scanned(&repository));
         let tags = tags.unwrap_or_else(|| image.tags.clone());
         let policy = policy.and_then(|(kind, policy)| policy.read::<ImagePolicy>(kind).ok());
-        let facts = policy
-            .as_ref()
-            .map(|policy| self.facts(policy, image))
-            .unwrap_or_default();
+        let facts = policy.iter().flat_map(|policy| self.facts(policy, image));
+        let facts: BTreeMap<String, Facts> = facts.collect();
+        let unknown = Facts::default();
         let survey = policy.and_then(|policy| policy.chooser().ok()?.survey(&tags).ok());
         let chosen = image.chosen.as_ref().map(|chosen| chosen.tag.as_str());
-        let row = |tag: &str, why: String| TagRow {
-            made: facts.get(tag).and_then(|facts| facts.made),
-            signature: facts.get(tag).map(|facts| facts.signature.clone()).unwrap_or_default(),
-            ..row(tag, chosen, why, &image.failed)
+        let row = |tag: &str, why: String| {
+            let facts = facts.get(tag).unwrap_or(&unknown);
+            TagRow {
+                made: facts.made,
+                signature: facts.signature.clone(),
+                ..row(tag, chosen, why, &image.failed)
+            }
         };
         match survey {
             Some(survey) => ranked(&survey).map(|one| row(&one.tag, why(one))).collect(),
@@ -69,7 +71,7 @@ impl TagReader {
             .scans
             .as_ref()
             .map(|(_, scanner)| scanner.known(&image.policy.name, &image.image));
-        let known = known.unwrap_or_default().into_iter();
+        let known = known.into_iter().flatten();
         let mut facts: BTreeMap<String, Facts> = known.map(|(tag, known)| (tag, Facts::of(known, verified))).collect();
         if verified.is_some() {
             for (tag, why) in refused(&image.readiness.message, &image.image) {

@@ -135,13 +135,13 @@ impl<'n> Application<'n> {
 
     pub(super) fn sources(&self) -> Vec<Source<'n>> {
         let Some(spec) = self.spec else { return Vec::new() };
-        let many = spec.field("sources").map(Node::items).unwrap_or_default();
+        let many = spec.items_of("sources");
         if !many.is_empty() {
             return many.iter().map(|node| Source { node }).collect();
         }
         let dry = below(spec, &["sourceHydrator", "drySource"]);
-        let one = dry.or_else(|| spec.field("source"));
-        one.map(|node| Source { node }).into_iter().collect()
+        let source = dry.or_else(|| spec.field("source"));
+        source.map(|node| Source { node }).into_iter().collect()
     }
 
     /// The source that images are written for: of this kind if there are several.
@@ -154,12 +154,12 @@ impl<'n> Application<'n> {
         let wanted = |source: &&Source<'_>| Some(source.kind(files, root)) == kind;
         let says = |source: &&Source<'_>| source.says().is_some() && source.says() == kind;
         let any = |source: &&Source<'_>| source.says().is_some();
-        let found = sources
+        let source = sources
             .iter()
             .find(says)
             .or_else(|| sources.iter().find(wanted))
             .or_else(|| sources.iter().find(any));
-        found.or(sources.first()).copied()
+        source.or(sources.first()).copied()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Fields that are written for several: what stays with argocd-image-updater gets no marker, whoever else
-//! would have one there.
+//! Fields that are written for several Applications: a field that stays with argocd-image-updater gets no marker,
+//! not even of an Application that is adopted.
 
 use std::collections::BTreeMap;
 
@@ -45,18 +45,18 @@ pub(super) fn find(units: &[Unit<'_>], groups: &Groups) -> Vec<(usize, usize, St
     }
     claims.retain(|_, claims| claims.len() > 1);
     let mut stays: Vec<bool> = units.iter().map(|unit| unit.stays).collect();
-    let mut told = Vec::new();
+    let mut conflicts = Vec::new();
     loop {
-        let before = told.len();
+        let before = conflicts.len();
         for claims in claims.values() {
             for (n, one) in claims.iter().enumerate() {
                 for other in claims.iter().skip(n + 1) {
-                    judge(units, groups, (*one, *other), &mut stays, &mut told);
+                    judge(units, groups, (*one, *other), &mut stays, &mut conflicts);
                 }
             }
         }
-        if told.len() == before {
-            return told;
+        if conflicts.len() == before {
+            return conflicts;
         }
     }
 }

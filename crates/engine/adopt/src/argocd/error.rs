@@ -1,6 +1,7 @@
 //! Why an image of argocd-image-updater is not taken over, with the way out.
 
 use bumpwright_policy::PolicyName;
+use bumpwright_text::between;
 use thiserror::Error;
 
 use crate::error::NotMarked;
@@ -35,13 +36,11 @@ pub(super) enum NoMarkers {
 #[error(
     "{place}: ImageUpdateAutomation {name} looks at ./{path}, and would commit it, too: give it a policySelector{}, then run \
      again",
-    .label.as_ref().map(|(key, value)| format!(" that leaves {key}: {value} out")).unwrap_or_default()
+    between(" that leaves ", .label.as_ref().map(|(key, value)| format!("{key}: {value}")), " out")
 )]
 pub(super) struct Intruder {
     pub(super) place: String,
-    /// The automation.
     pub(super) name: PolicyName,
-    /// Its folder.
     pub(super) path: String,
     /// The label of the policies, if they have one.
     pub(super) label: Option<(String, String)>,
@@ -124,7 +123,7 @@ pub(super) enum NoTarget {
     /// No manifest of a folder has the image.
     #[error(
         "no field below {folder} holds a version of {image}{}: write one, then run again",
-        .entry.as_ref().map(|entry| format!(", nor has images of its kustomization an entry {entry:?}")).unwrap_or_default()
+        between(", nor has images of its kustomization an entry ", .entry.as_ref().map(|entry| format!("{entry:?}")), "")
     )]
     NoManifest {
         folder: String,

@@ -14,23 +14,23 @@ use crate::objects::repository_name;
 /// The label by which an automation knows its policies.
 const LABEL: &str = "automation";
 
-/// Those that are committed alike.
+/// Applications that are committed alike.
 pub(super) struct Group {
     pub(super) namespace: String,
-    /// As it was told, by which groups are told apart.
+    /// The settings as written for argocd-image-updater, which identify the group.
     told: Commit,
-    /// As it becomes.
+    /// The settings of the automation.
     commit: Commit,
-    /// Of its policies.
+    /// The labels of its policies.
     pub(super) labels: BTreeMap<String, String>,
-    /// The automation that is there already.
+    /// The existing automation that is used for it.
     standing: Option<usize>,
     folders: Option<BTreeSet<String>>,
-    /// That its branch is another one than it was told.
+    /// A note that its branch differs from the configured one.
     pub(super) note: Option<String>,
 }
 
-/// All groups, and the automations that are there.
+/// All groups, and the existing automations.
 pub(super) struct Groups {
     all: Vec<Group>,
     standing: Vec<Standing>,
@@ -42,17 +42,17 @@ type Space = (String, String);
 impl Group {
     /// Whether an automation commits so, but for its Secret.
     fn is_committed_by(&self, one: &Standing) -> bool {
-        let told = &self.told;
-        let pushes_so = match (&told.push, &one.push) {
+        let settings = &self.told;
+        let pushes_so = match (&settings.push, &one.push) {
             (None, None) => true,
-            (Some(told), Some(own)) => own == told || own.starts_with(&format!("{told}-{}", self.branch())),
+            (Some(branch), Some(own)) => own == branch || own.starts_with(&format!("{branch}-{}", self.branch())),
             _ => false,
         };
         pushes_so
             && one.name.namespace == self.namespace
-            && one.url.as_ref() == Some(&told.git.url)
-            && one.branch.as_ref() == Some(&told.git.branch)
-            && told
+            && one.url.as_ref() == Some(&settings.git.url)
+            && one.branch.as_ref() == Some(&settings.git.branch)
+            && settings
                 .annotations
                 .iter()
                 .all(|(key, value)| one.annotations.get(key) == Some(value))
@@ -96,7 +96,7 @@ impl Groups {
         self.all.get(group)
     }
 
-    /// Whether two groups write to different branches or repositories, so that a field of one is none of the other.
+    /// Whether two groups write to different branches or repositories, so that they share no field.
     pub(super) fn are_apart(&self, one: usize, other: usize) -> bool {
         let space = |group: usize| self.get(group).map(Group::space);
         space(one) != space(other)
@@ -157,7 +157,7 @@ impl Groups {
         }
     }
 
-    /// The automation that is there and commits as a group does. A Secret may have been named since; one for another
+    /// The existing automation that commits as a group does. A Secret may have been named since; one for another
     /// group has its own.
     fn standing_of(&self, n: usize, draft: &Draft<'_>) -> Option<usize> {
         let group = self.get(n)?;
@@ -167,14 +167,14 @@ impl Groups {
             let mut others = self.all.iter().filter(|other| !std::ptr::eq(*other, group));
             others.any(|other| secret(other, one) && other.is_committed_by(one))
         };
-        let mut all = self.standing.iter().enumerate();
-        let found = all.find(|(found, one)| {
+        let mut standing = self.standing.iter().enumerate();
+        let automation = standing.find(|(found, one)| {
             let is_its = secret(group, one) || (group.told.git.secret.is_none() && !is_others(one));
             let fits =
                 own_labels(one).is_some_and(|labels| one.path.is_empty() || (one.is_ours(draft) && !labels.is_empty()));
             is_its && fits && group.is_committed_by(one) && is_free(*found)
         });
-        found.map(|(found, _)| found)
+        automation.map(|(automation, _)| automation)
     }
 
     /// Another automation that would write a field of a group in this file, too.
@@ -203,7 +203,7 @@ impl Groups {
         }
     }
 
-    /// Makes the automations, or widens those that are there.
+    /// Makes the automations, or widens existing ones.
     pub(super) fn finish(self, draft: &mut Draft<'_>) {
         for group in self.all {
             let Some(folders) = group.folders else { continue };

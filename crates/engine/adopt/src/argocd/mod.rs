@@ -94,7 +94,7 @@ fn config(draft: &mut Draft<'_>, objects: &[(usize, &bumpwright_api::tree::Node)
             continue;
         };
         for entry in data.entries() {
-            let value = entry.node.text().unwrap_or_default().to_owned();
+            let value = entry.node.scalar_text().to_owned();
             let instead = match entry.name() {
                 "git.user" => {
                     author.0 = value;
@@ -266,7 +266,7 @@ impl<'n> Adopter<'_, 'n> {
             told: Vec::new(),
         };
         let commit = context.commit(&write_back);
-        let told = context.told;
+        let settings = context.told;
         let group = commit.map(|commit| self.groups.add(&namespace, commit));
         self.jobs.push(Job {
             unit,
@@ -278,7 +278,7 @@ impl<'n> Adopter<'_, 'n> {
             subject: application.subject(),
             at: application.at(),
             group,
-            told,
+            told: settings,
         });
     }
 
@@ -316,7 +316,7 @@ impl<'n> Adopter<'_, 'n> {
                 .repository
                 .is_some()
                 .then(|| context.commit(&rule.write_back));
-            let told = context.told;
+            let settings = context.told;
             let group = commit.unwrap_or(Err(NoCommit::NoApplication));
             let group = group.map(|commit| self.groups.add(&namespace, commit));
             self.units.push(Unit {
@@ -337,7 +337,7 @@ impl<'n> Adopter<'_, 'n> {
                 subject: updater.subject(),
                 at,
                 group,
-                told,
+                told: settings,
             });
         }
     }
@@ -354,7 +354,9 @@ impl<'n> Adopter<'_, 'n> {
             .iter()
             .map(|image| {
                 let mut wanted = wanted(draft, image, job)?;
-                wanted.labels = labels.clone().unwrap_or_default();
+                if let Some(labels) = &labels {
+                    wanted.labels.clone_from(labels);
+                }
                 Some(wanted)
             })
             .collect();
@@ -421,19 +423,19 @@ impl<'n> Adopter<'_, 'n> {
             policy: &named,
             digest: wish.choice.as_ref().is_some_and(|wanted| wanted.digest),
         };
-        let found = target.find(draft);
-        let result = match (found, &wish.policy) {
+        let target_fields = target.find(draft);
+        let result = match (target_fields, &wish.policy) {
             (Err(why), _) => Err(why.into()),
             // It stays, and is written where it was.
-            (Ok(found), None) => {
-                wish.fields = found
+            (Ok(target_fields), None) => {
+                wish.fields = target_fields
                     .spots
                     .iter()
                     .flat_map(|spot| fields(draft, spot, &spot.fields))
                     .collect();
                 return (wish, false);
             }
-            (Ok(found), Some(_)) => self.fields(draft, &target, found, (n, job, choices), &mut wish),
+            (Ok(target_fields), Some(_)) => self.fields(draft, &target, target_fields, (n, job, choices), &mut wish),
         };
         if let (Err(why), Some(policy)) = (&result, &wish.policy) {
             let text = format!(
@@ -478,8 +480,7 @@ impl<'n> Adopter<'_, 'n> {
         let chosen = match choose(&found.spots, &own, &rivals) {
             Ok(chosen) => chosen,
             Err((spot, problem)) => {
-                let place = spot.fields.first().map(|(node, _)| draft.place(spot.file, node));
-                let place = place.unwrap_or_default();
+                let place = spot.place(draft);
                 wish.fields = claimed(&found.spots);
                 return Err(NotMarked { place, problem }.into());
             }
@@ -510,12 +511,8 @@ impl<'n> Adopter<'_, 'n> {
         }
         if rivals.is_empty() {
             for spot in &chosen.others {
-                let place = spot.fields.first().map(|(node, _)| draft.place(spot.file, node));
-                let text = format!(
-                    "{} holds {:?}, which is not one of its tags, and gets no marker",
-                    place.unwrap_or_default(),
-                    spot.tag().unwrap_or_default()
-                );
+                let (place, tag) = (spot.place(draft), spot.tag().unwrap_or_default());
+                let text = format!("{place} holds {tag:?}, which is not one of its tags, and gets no marker");
                 wish.notes.push((wish.at, text));
             }
         }
@@ -575,8 +572,8 @@ impl<'n> Adopter<'_, 'n> {
                 let (Some(group), Some(policy)) = (wish.group, &wish.policy) else {
                     continue;
                 };
-                let own = wish.application.map(Application::sources).unwrap_or_default();
-                let paths = own.into_iter().filter_map(|source| source.path());
+                let own = wish.application.into_iter().flat_map(Application::sources);
+                let paths = own.filter_map(|source| source.path());
                 if wish.folders.is_empty() || unit.stays {
                     self.groups.extend(group, paths.filter(|path| !is_template(path)))
                 } else {
@@ -644,19 +641,19 @@ impl<'n> Adopter<'_, 'n> {
 
 /// What is chosen of an image; none if it is left.
 fn wanted(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>) -> Option<Wanted> {
-    let told = &image.name;
-    if is_template(&told.value) {
+    let name = &image.name;
+    if is_template(&name.value) {
         let text = format!(
             "{:?} depends on the generator of the ApplicationSet: write a policy for each image",
-            told.value
+            name.value
         );
-        draft.tell(Weight::Left, told.at, &job.subject, text);
+        draft.tell(Weight::Left, name.at, &job.subject, text);
         return None;
     }
     match tags::wanted(draft, image, &job.namespace, &job.subject) {
         Ok(wanted) => Some(wanted),
         Err(refusal) => {
-            let text = format!("{} has no policy: {}", told.value, refusal.why);
+            let text = format!("{} has no policy: {}", name.value, refusal.why);
             draft.tell(Weight::Left, refusal.at, &job.subject, text);
             None
         }

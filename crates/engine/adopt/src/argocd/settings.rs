@@ -1,4 +1,4 @@
-//! What argocd-image-updater was told of an image: by annotations of an Application, or by fields of an `ImageUpdater`.
+//! The settings of argocd-image-updater for an image, in annotations of an Application or fields of an `ImageUpdater`.
 
 use std::collections::BTreeSet;
 
@@ -120,10 +120,10 @@ pub(super) struct Annotations<'n> {
 
 impl<'n> Annotations<'n> {
     pub(super) fn of(application: &Application<'n>) -> Self {
-        let all = application.annotations().map(Node::entries).unwrap_or_default();
+        let entries = application.annotations().into_iter().flat_map(Node::entries);
         Self {
             file: application.file,
-            entries: all.iter().filter(|entry| entry.name().starts_with(PREFIX)).collect(),
+            entries: entries.filter(|entry| entry.name().starts_with(PREFIX)).collect(),
         }
     }
 
@@ -153,12 +153,12 @@ impl<'n> Annotations<'n> {
     }
 
     fn list(&self, key: &str) -> Option<Told<Vec<String>>> {
-        let told = self.get(key)?;
-        let parts = told.value.split(',').map(|part| part.trim().to_owned());
+        let setting = self.get(key)?;
+        let parts = setting.value.split(',').map(|part| part.trim().to_owned());
         Some(Told {
             value: parts.filter(|part| !part.is_empty()).collect(),
-            at: told.at,
-            name: told.name,
+            at: setting.at,
+            name: setting.name,
         })
     }
 
@@ -187,17 +187,17 @@ impl<'n> Annotations<'n> {
         let Some(list) = self.get("image-list") else {
             return Vec::new();
         };
-        let all = self.settings("");
+        let settings = self.settings("");
         let parts = list.value.split(',').map(str::trim).filter(|part| !part.is_empty());
         let image = |part: &str| {
             let (alias, name) = part.split_once('=').unwrap_or(("", part));
             let (alias, name) = (alias.trim(), name.trim());
-            let told = Told {
+            let setting = Told {
                 value: name.to_owned(),
                 at: list.at,
                 name: list.name.clone(),
             };
-            self.image(alias, told, &all)
+            self.image(alias, setting, &settings)
         };
         parts.map(image).collect()
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::adopted::Rule;
+use crate::draft::Draft;
 use crate::error::Obstacle;
 use crate::objects::Wanted;
 use bumpwright_api::tree::Node;
@@ -47,6 +48,12 @@ impl<'f> Spot<'f> {
         Self { file, fields, tag, pin }
     }
 
+    /// Where its first field is, in words.
+    pub(super) fn place(&self, draft: &Draft<'_>) -> String {
+        let first = self.fields.first();
+        first.map_or_else(String::new, |(node, _)| draft.place(self.file, node))
+    }
+
     /// The tag in use, without a digest; none where none is written.
     pub(super) fn tag(&self) -> Option<&'f str> {
         let text = self.tag?.text()?;
@@ -59,7 +66,7 @@ impl<'f> Spot<'f> {
         tag.filter(|tag| !tag.is_empty())
     }
 
-    /// Whether the digest is behind the tag, in one field that is none for the whole image.
+    /// Whether a digest follows the tag in its field, and no field has the whole image.
     fn is_pinned(&self) -> bool {
         let whole = self.fields.iter().any(|(_, part)| *part == Part::Reference);
         !whole && self.tag.and_then(Node::text).is_some_and(|text| text.contains('@'))
@@ -104,7 +111,7 @@ impl<'f> Spot<'f> {
 /// All spots of an image in a document.
 pub(super) fn of_document<'f>(file: usize, document: &'f Node, image: &str) -> Vec<Spot<'f>> {
     let mut spots: Vec<Spot<'f>> = Vec::new();
-    let mut seen: BTreeSet<usize> = BTreeSet::new();
+    let mut starts: BTreeSet<usize> = BTreeSet::new();
     for (node, key) in with_keys(document) {
         let scalar = |key: &str| {
             let at = node.entries().iter().position(|entry| entry.is(key))?;
@@ -130,7 +137,7 @@ pub(super) fn of_document<'f>(file: usize, document: &'f Node, image: &str) -> V
     }
     // What aliases stand for is one field, and a reference has its own tag.
     spots.sort_by_key(|spot| spot.fields.iter().all(|(_, part)| *part != Part::Reference));
-    spots.retain(|spot| spot.fields.iter().all(|(node, _)| seen.insert(node.span.start)));
+    spots.retain(|spot| spot.fields.iter().all(|(node, _)| starts.insert(node.span.start)));
     spots.sort_by_key(|spot| spot.fields.iter().map(|(node, _)| node.span.start).min());
     spots
 }
@@ -147,11 +154,11 @@ fn with_keys(document: &Node) -> Vec<(&Node, &str)> {
 }
 
 fn nodes<'f>(mapping: &'f Node, fields: &[ImageField]) -> Vec<(&'f Node, Part)> {
-    let found = fields.iter().filter_map(|field| {
+    let nodes = fields.iter().filter_map(|field| {
         let entry = mapping.entries().get(field.number)?;
         Some((&*entry.node, field.part))
     });
-    found.collect()
+    nodes.collect()
 }
 
 fn is_reference(node: &Node, image: &str) -> bool {

@@ -165,8 +165,8 @@ fn one_tag(image: &Image, named: &Named) -> Refused<String> {
     if let (Some(pattern), Some(told)) = (allowed(&image.settings)?, &image.settings.allow) {
         let mut budget = Budget::new(SEARCH_STEPS, 1 << 20);
         let fits = Regexp::new(&pattern).ok().is_some_and(|regexp| {
-            let found = regexp.is_match(tag.as_bytes(), &mut budget);
-            found.is_ok_and(|found| found)
+            let is_match = regexp.is_match(tag.as_bytes(), &mut budget);
+            is_match.is_ok_and(|is_match| is_match)
         });
         if !fits {
             let why = format!(

@@ -6,6 +6,7 @@
 use bumpwright_api::tree::{self, Node};
 use bumpwright_edit::{FileKind, Part, file_kind, is_same_image};
 use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_text::Cuts;
 
 use super::application::{Application, Kind, Source, is_template};
 use super::error::NoTarget;
@@ -145,14 +146,14 @@ impl<'n> Target<'_, 'n> {
     }
 
     fn helm(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, NoTarget> {
-        let told = |told: &Option<Told<String>>| told.as_ref().map(|told| told.value.clone());
-        if let Some(spec) = told(&self.image.helm_spec) {
+        let value_of = |told: &Option<Told<String>>| told.as_ref().map(|told| told.value.clone());
+        if let Some(spec) = value_of(&self.image.helm_spec) {
             let found = self.value(draft, source, &spec)?;
             let field = found.ok_or_else(|| self.missing(draft, source, &spec))?;
             return Ok(Found::one(Spot::whole(field.0, field.1)));
         }
-        let tag = told(&self.image.helm_tag).unwrap_or_else(|| "image.tag".to_owned());
-        let name = told(&self.image.helm_name).unwrap_or_else(|| "image.name".to_owned());
+        let tag = value_of(&self.image.helm_tag).unwrap_or_else(|| "image.tag".to_owned());
+        let name = value_of(&self.image.helm_name).unwrap_or_else(|| "image.name".to_owned());
         let found = self.value(draft, source, &tag)?;
         let field = found.ok_or_else(|| self.missing(draft, source, &tag))?;
         let mut parts = vec![(field.1, self.part_of_tag())];
@@ -186,7 +187,7 @@ impl<'n> Target<'_, 'n> {
 
     /// Whether a field for the name holds the whole name of the image.
     fn takes_name(&self, draft: &Draft<'_>, (file, node): At<'_>, key: &str) -> Result<bool, NoTarget> {
-        let (value, image) = (node.text().unwrap_or_default(), self.name());
+        let (value, image) = (node.scalar_text(), self.name());
         if is_same_image(value, &image) {
             return Ok(true);
         }
@@ -216,8 +217,8 @@ impl<'n> Target<'_, 'n> {
                 .map(|node| (file, node)));
         }
         let of_parameters = |file: usize, node: &'n Node, path: &[&str]| {
-            let found = below(node, path).and_then(|list| parameter(list, key));
-            found.map(|node| (file, node))
+            let field = below(node, path).and_then(|list| parameter(list, key));
+            field.map(|node| (file, node))
         };
         let overrides = self.overrides(draft, source).and_then(|file| {
             let root = files.root(file)?;
@@ -228,13 +229,13 @@ impl<'n> Target<'_, 'n> {
             let node = below(source.node, &["helm", "valuesObject"])?;
             dotted(node, key).map(|node| (own, node))
         };
-        let found = overrides
+        let value = overrides
             .or_else(|| of_parameters(own, source.node, &["helm", "parameters"]))
             .or_else(values);
-        if found.is_none() {
+        if value.is_none() {
             self.no_text_values(draft, source, key)?;
         }
-        Ok(found.or_else(|| self.in_values_files(draft, source, key)))
+        Ok(value.or_else(|| self.in_values_files(draft, source, key)))
     }
 
     /// Values as a text inside of the Application cannot have markers.
@@ -242,7 +243,7 @@ impl<'n> Target<'_, 'n> {
         let Some(values) = below(source.node, &["helm", "values"]) else {
             return Ok(());
         };
-        let (documents, _) = tree::parse(values.text().unwrap_or_default());
+        let (documents, _) = tree::parse(values.scalar_text());
         match documents.first().and_then(|root| dotted(root, key)) {
             Some(_) => Err(NoTarget::TextValues {
                 place: draft.place(self.application.file, values),
@@ -269,9 +270,9 @@ impl<'n> Target<'_, 'n> {
         let folder = folder.as_deref();
         let mut paths: Vec<String> = folder.map(|folder| join(folder, "values.yaml")).into_iter().collect();
         let named = below(source.node, &["helm", "valueFiles"])
-            .map(Node::items)
-            .unwrap_or_default();
-        for name in named.iter().filter_map(|item| item.text()) {
+            .into_iter()
+            .flat_map(Node::items);
+        for name in named.filter_map(|item| item.text()) {
             let referred = name.strip_prefix('$').and_then(|name| name.split_once('/'));
             match (referred, name.strip_prefix('/')) {
                 // From the root of the repository that another source refers to, whatever its path is.
@@ -313,13 +314,13 @@ impl<'n> Target<'_, 'n> {
             (_, Some(path)) => self.unknown_file(path),
             (None, None) => NoTarget::NoValues {
                 key: key.to_owned(),
-                marker: marker(self.policy),
+                marker: self.policy.marker(),
             },
         }
     }
 
     fn unknown_file(&self, path: &str) -> NoTarget {
-        let (image, marker) = (self.name(), marker(self.policy));
+        let (image, marker) = (self.name(), self.policy.marker());
         let path = path.to_owned();
         if is_template(&path) {
             NoTarget::Generated { path, image, marker }
@@ -370,7 +371,7 @@ impl<'n> Target<'_, 'n> {
     /// that they result in.
     fn items(&self, draft: &Draft<'n>, file: usize) -> Vec<&'n Node> {
         let images = draft.files.root(file).and_then(|node| node.field("images"));
-        let items = images.map(Node::items).unwrap_or_default();
+        let items = images.map_or(&[][..], Node::items);
         let with = |key: &str, wanted: &str| -> Vec<&'n Node> {
             let is_it = |item: &&Node| item.field_text(key).is_some_and(|name| is_same_image(name, wanted));
             items.iter().map(|item| &**item).filter(is_it).collect()
@@ -392,7 +393,7 @@ impl<'n> Target<'_, 'n> {
     /// The entry of a list `NAME:TAG` or `OLD=NAME:TAG` of Argo CD.
     fn entry<'f>(&self, draft: &Draft<'f>, file: usize, list: &'f Node) -> Result<Option<At<'f>>, NoTarget> {
         for item in list.items() {
-            let text = item.text().unwrap_or_default();
+            let text = item.scalar_text();
             let (old, image) = text
                 .split_once('=')
                 .map_or((None, text), |(old, image)| (Some(old), image));
@@ -417,7 +418,7 @@ impl<'n> Target<'_, 'n> {
         let image = self.name();
         let mut parts = Vec::new();
         match item.field("newName") {
-            Some(name) if is_same_image(name.text().unwrap_or_default(), &image) => parts.push((name, Part::Name)),
+            Some(name) if is_same_image(name.scalar_text(), &image) => parts.push((name, Part::Name)),
             Some(name) => {
                 let place = draft.place(file, name);
                 return Err(NoTarget::NewName { place, image });
@@ -429,7 +430,7 @@ impl<'n> Target<'_, 'n> {
         }
         parts.extend(
             item.field("newTag")
-                .map(|node| (node, Part::of_tag(node.text().unwrap_or_default()))),
+                .map(|node| (node, Part::of_tag(node.scalar_text()))),
         );
         parts.extend(item.field("digest").map(|node| (node, Part::Digest)));
         if parts.iter().any(|(_, part)| *part != Part::Name) {
@@ -450,32 +451,32 @@ impl<'n> Target<'_, 'n> {
         let own = below(source.node, &["plugin", "env"]).map(|list| (self.application.file, list));
         let lists: Vec<(usize, &'n Node)> = first.into_iter().chain(own).collect();
         let find = |name: &Told<String>| {
-            let found = lists
+            let variable = lists
                 .iter()
                 .find_map(|(file, list)| Some((*file, parameter(list, &name.value)?)));
-            found.ok_or_else(|| NoTarget::NoVariable(name.value.clone()))
+            variable.ok_or_else(|| NoTarget::NoVariable(name.value.clone()))
         };
         let image = self.image;
         if let Some(spec) = &image.plugin_spec {
             let (file, node) = find(spec)?;
             return Ok(Found::one(Spot::whole(file, node)));
         }
-        let mut found = Found::default();
+        let mut target = Found::default();
         if let Some(name) = &image.plugin_name {
             let field = find(name)?;
             if self.takes_name(draft, field, &name.value)? {
-                found.spots.push(Spot::of(field.0, vec![(field.1, Part::Name)]));
+                target.spots.push(Spot::of(field.0, vec![(field.1, Part::Name)]));
             }
         }
         if let Some(tag) = &image.plugin_tag {
             let (file, node) = find(tag)?;
-            found.spots.push(Spot::of(file, vec![(node, self.part_of_tag())]));
+            target.spots.push(Spot::of(file, vec![(node, self.part_of_tag())]));
         }
-        let has_tag = found.spots.iter().any(|spot| spot.tag.is_some());
-        if found.spots.is_empty() || (self.digest && !has_tag) {
+        let has_tag = target.spots.iter().any(|spot| spot.tag.is_some());
+        if target.spots.is_empty() || (self.digest && !has_tag) {
             Err(NoTarget::NoPluginField)
         } else {
-            Ok(found)
+            Ok(target)
         }
     }
 
@@ -496,7 +497,7 @@ impl<'n> Target<'_, 'n> {
         kustomized: bool,
     ) -> Result<Found<'n>, NoTarget> {
         let image = self.name();
-        let short = image.rsplit('/').next().unwrap_or_default();
+        let short = image.behind_last('/');
         let mut found = Found::default();
         for file in draft.files.below(root, folder) {
             // Templates do not parse, and are not manifests.
@@ -505,10 +506,8 @@ impl<'n> Target<'_, 'n> {
                     && parsed.text.contains(short)
                     && parsed.error.is_none()
             });
-            let documents = parsed.map(|parsed| parsed.documents.as_slice()).unwrap_or_default();
-            let of_documents = documents
-                .iter()
-                .flat_map(|document| of_document(file, document, &image));
+            let documents = parsed.into_iter().flat_map(|parsed| &parsed.documents);
+            let of_documents = documents.flat_map(|document| of_document(file, document, &image));
             found.spots.extend(of_documents);
         }
         if found.spots.is_empty() {
@@ -557,8 +556,4 @@ fn is_overrides(path: &str) -> bool {
     path.rsplit('/')
         .next()
         .is_some_and(|name| name.starts_with(".argocd-source-"))
-}
-
-fn marker(policy: &PolicyName) -> String {
-    format!("{}:{}", policy.namespace, policy.name)
 }

@@ -7,11 +7,11 @@ use crate::remarks::Weight;
 
 /// Without a list of images nothing of an Application is updated: its annotations say something else than was meant.
 pub(super) fn tell_unlisted(draft: &mut Draft<'_>, application: &Application<'_>, annotations: &Annotations<'_>) {
-    let all = annotations.all();
-    let misspelt = all
+    let settings = annotations.all();
+    let misspelt = settings
         .iter()
         .find(|told| Annotations::meant(&told.name).as_deref() == Some("image-list"));
-    if let Some(told) = misspelt.or(all.first()) {
+    if let Some(told) = misspelt.or(settings.first()) {
         let text = format!(
             "{} has no effect: there is no image-list, so argocd-image-updater does nothing here{}",
             told.name,

@@ -44,7 +44,7 @@ impl<'n> Updater<'n> {
         }
         let spec = node.field("spec")?;
         let reader = Reader { file };
-        let rules = spec.field("applicationRefs").map(Node::items).unwrap_or_default();
+        let rules = spec.items_of("applicationRefs");
         let mut rules: Vec<ApplicationRule<'n>> = rules.iter().filter_map(|rule| reader.rule(spec, rule)).collect();
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.specificity()));
         Some(Self {
@@ -123,8 +123,8 @@ impl ApplicationRule<'_> {
         let Some(labels) = self.node.field("labelSelectors") else {
             return true;
         };
-        let equal = labels.field("matchLabels").map(Node::entries).unwrap_or_default();
-        let terms = labels.field("matchExpressions").map(Node::items).unwrap_or_default();
+        let equal = labels.entries_of("matchLabels");
+        let terms = labels.items_of("matchExpressions");
         equal
             .iter()
             .all(|entry| application.label(entry.name()) == entry.node.text())
@@ -133,8 +133,8 @@ impl ApplicationRule<'_> {
 }
 
 fn meets(application: &Application<'_>, term: &Node) -> bool {
-    let label = application.label(term.field_text("key").unwrap_or_default());
-    let values = term.field("values").map(Node::items).unwrap_or_default();
+    let label = application.label(term.text_of("key"));
+    let values = term.items_of("values");
     let among = values.iter().any(|value| label.is_some() && value.text() == label);
     match term.field_text("operator") {
         Some("In") => among,
@@ -159,20 +159,20 @@ impl Reader {
     }
 
     fn told(&self, node: &Node, path: &[&str]) -> Option<Told<String>> {
-        let found = below(node, path)?;
+        let (found, name) = (below(node, path)?, *path.last()?);
         let value = found.text()?.trim();
         (!value.is_empty()).then(|| Told {
             value: value.to_owned(),
             at: self.at(found),
-            name: path.last().map(|key| (*key).to_owned()).unwrap_or_default(),
+            name: name.to_owned(),
         })
     }
 
     fn list(&self, node: &Node, key: &str) -> Option<Told<Vec<String>>> {
-        let found = node.field(key)?;
-        let items = found.items().iter().filter_map(|item| item.text());
+        let list = node.field(key)?;
+        let items = list.items().iter().filter_map(|item| item.text());
         let value: Vec<String> = items.map(str::to_owned).filter(|item| !item.is_empty()).collect();
-        let (at, name) = (self.at(found), key.to_owned());
+        let (at, name) = (self.at(list), key.to_owned());
         Some(Told { value, at, name })
     }
 
@@ -222,7 +222,7 @@ impl Reader {
             return None;
         }
         let key = blocks().find_map(|block| block.field("cosignKey"))?;
-        let text = |field| key.field_text(field).unwrap_or_default().to_owned();
+        let text = |field| key.text_of(field).to_owned();
         Some(Told {
             value: (text("secretName"), text("key")),
             at: self.at(key),
@@ -232,7 +232,7 @@ impl Reader {
 
     fn rule<'n>(&self, spec: &'n Node, rule: &'n Node) -> Option<ApplicationRule<'n>> {
         let settings = self.settings(rule).or(&self.settings(spec));
-        let images = rule.field("images").map(Node::items).unwrap_or_default();
+        let images = rule.items_of("images");
         let images = images
             .iter()
             .filter_map(|image| self.image(spec, rule, image, &settings));
@@ -251,7 +251,7 @@ impl Reader {
     fn image(&self, spec: &Node, rule: &Node, image: &Node, settings: &Settings) -> Option<Image> {
         let target = |path: [&str; 2]| self.told(image, &["manifestTargets", path[0], path[1]]);
         Some(Image {
-            alias: image.field_text("alias").unwrap_or_default().to_owned(),
+            alias: image.text_of("alias").to_owned(),
             name: self.told(image, &["imageName"])?,
             settings: self.settings(image).or(settings),
             helm_name: target(["helm", "name"]),

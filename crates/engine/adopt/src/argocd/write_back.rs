@@ -9,6 +9,7 @@ use crate::adopted::{Git, WriteBack as Commit};
 use crate::files::Files;
 use crate::remarks::{At, Told, Weight};
 use bumpwright_policy::ANNOTATION_PREFIX;
+use bumpwright_text::Cuts;
 
 /// The branch for requests, where argocd-image-updater makes one for each change.
 const REQUESTS: &str = "image-updater";
@@ -78,8 +79,8 @@ impl Context<'_> {
         let source = application.and_then(|application| application.source(Some(kind), self.files));
         // Beside a chart: the repository that has its values.
         let beside = || {
-            let sources = application.map(Application::sources).unwrap_or_default();
-            sources.into_iter().find(|source| !source.has("chart"))
+            let mut sources = application.into_iter().flat_map(Application::sources);
+            sources.find(|source| !source.has("chart"))
         };
         let own = source
             .filter(|source| source.path().is_some())
@@ -134,7 +135,7 @@ impl Context<'_> {
 
     /// The branch that the Application follows.
     fn revision(&mut self, url: &str) -> String {
-        let sources = self.application.map(Application::sources).unwrap_or_default();
+        let sources: Vec<_> = self.application.into_iter().flat_map(Application::sources).collect();
         let same = sources.iter().find(|source| source.text("repoURL") == Some(url));
         let source = same.or_else(|| sources.iter().find(|source| source.path().is_some()));
         match source.and_then(|source| source.text("targetRevision")) {
@@ -236,7 +237,7 @@ fn is_fetched(url: &str) -> bool {
 
 /// The text of a template before its first action, as a name of a branch.
 fn fixed_part(template: &str) -> String {
-    let before = template.split("{{").next().unwrap_or_default();
+    let before = template.before("{{");
     match before.trim_end_matches(['-', '/', '.', '_', ':']) {
         "" => REQUESTS.to_owned(),
         fixed => fixed.to_owned(),

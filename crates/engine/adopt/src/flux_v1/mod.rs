@@ -17,6 +17,7 @@ use super::remarks::{At, Weight};
 use crate::adopted::Rule;
 use bumpwright_edit::Setter;
 use bumpwright_policy::ANNOTATION_PREFIX;
+use bumpwright_text::between;
 
 const MADE_BY: &str = "bumpwright migrate --from flux-v1";
 
@@ -98,7 +99,7 @@ impl Adopter {
                 None => left = true,
             }
         }
-        // The daemon goes on to write all of them, or none.
+        // The daemon either continues to write all of them, or writes none.
         if left {
             let text = "its annotations stay and none of its fields is marked, since not all of them could be adopted: until they are, the objects made for it change nothing";
             draft.tell(Weight::Note, workload.at(), &subject, text);
@@ -217,8 +218,11 @@ fn hold(workload: &Workload<'_>) -> BTreeMap<String, String> {
     if !workload.is("locked") {
         return BTreeMap::new();
     }
-    let by = workload.get("locked_user").map(|(user, _)| format!(" by {user}"));
-    let why = workload.get("locked_msg").map(|(message, _)| format!(": {message}"));
-    let reason = format!("locked{}{}", by.unwrap_or_default(), why.unwrap_or_default());
+    let text = |key| workload.get(key).map(|(text, _)| text);
+    let (by, why) = (
+        between(" by ", text("locked_user"), ""),
+        between(": ", text("locked_msg"), ""),
+    );
+    let reason = format!("locked{by}{why}");
     BTreeMap::from([(format!("{ANNOTATION_PREFIX}hold"), reason)])
 }

@@ -52,9 +52,9 @@ impl<'n> Workload<'n> {
     /// An object with such annotations.
     pub(super) fn read(file: usize, node: &'n Node) -> Option<Self> {
         let metadata = node.field("metadata")?;
-        let all = metadata.field("annotations")?.entries();
+        let annotations = metadata.field("annotations")?.entries();
         let is_mapped = |name: &str| MAPPED.iter().any(|prefix| name.starts_with(prefix));
-        let entries: Vec<&Entry> = all
+        let entries: Vec<&Entry> = annotations
             .iter()
             .filter(|entry| own_key(entry.name()).is_some() || is_mapped(entry.name()))
             .collect();
@@ -72,11 +72,11 @@ impl<'n> Workload<'n> {
     }
 
     pub(super) fn name(&self) -> &'n str {
-        self.metadata.field_text("name").unwrap_or_default()
+        self.metadata.text_of("name")
     }
 
     pub(super) fn subject(&self) -> String {
-        let kind = self.node.field_text("kind").unwrap_or_default();
+        let kind = self.node.text_of("kind");
         match self.metadata.field_text("namespace") {
             Some(namespace) => format!("{kind} {namespace}/{}", self.name()),
             None => format!("{kind} {}", self.name()),
@@ -133,7 +133,7 @@ impl<'n> Workload<'n> {
                 let field = container.field("image")?;
                 let (image, ..) = LatestRef::split(field.text()?);
                 Some(Container {
-                    name: container.field_text("name").unwrap_or_default().to_owned(),
+                    name: container.text_of("name").to_owned(),
                     image: image.to_owned(),
                     fields: Ok(vec![(field, Part::Reference)]),
                     node: field,
@@ -154,11 +154,11 @@ impl<'n> Workload<'n> {
             .entries()
             .iter()
             .filter_map(|entry| in_values(entry.name(), &entry.node));
-        let found = top.into_iter().chain(below);
+        let images = top.into_iter().chain(below);
         let is_mapped = |container: &Container<'_>| mapped.iter().any(|other| other.name == container.name);
-        let mut all: Vec<Container<'n>> = found.filter(|container| !is_mapped(container)).collect();
-        all.extend(mapped);
-        all
+        let mut containers: Vec<Container<'n>> = images.filter(|container| !is_mapped(container)).collect();
+        containers.extend(mapped);
+        containers
     }
 
     /// Containers whose fields are named by annotations.
@@ -200,7 +200,7 @@ fn in_values<'n>(name: &str, values: &'n Node) -> Option<Container<'n>> {
 
 fn of_fields<'n>(container: &str, name: &'n Node, registry: Option<&'n Node>, tag: Option<&'n Node>) -> Container<'n> {
     let text = |node: Option<&'n Node>| node.and_then(Node::text);
-    let (image, written, _) = LatestRef::split(name.text().unwrap_or_default());
+    let (image, written, _) = LatestRef::split(name.scalar_text());
     let full = match text(registry) {
         Some(registry) => format!("{registry}/{image}"),
         None => image.to_owned(),

@@ -28,7 +28,7 @@ pub struct AutomationAnnotations {
     pub push_on_timeout: bool,
     /// `window`: when it pushes; always without.
     pub windows: Option<Windows>,
-    /// `respect-reverts`: how many commits are looked at for reverts.
+    /// `respect-reverts`: how many commits are searched for reverts.
     pub respect_reverts: Option<u32>,
     /// `formats`: those beside YAML that are edited.
     pub formats: Formats,
@@ -36,7 +36,7 @@ pub struct AutomationAnnotations {
     pub rules: Option<String>,
 }
 
-/// How many commits are looked at for reverts when no number is given.
+/// How many commits are searched for reverts when no number is given.
 pub const REVERTS_AMONG: u32 = 500;
 
 /// The most that can be given.
@@ -45,9 +45,7 @@ pub const REVERTS_AMONG_AT_MOST: u32 = 10_000;
 /// How pushed commits are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Follow {
-    /// `on-failure`
     pub on_failure: OnFailure,
-    /// `failure-after`
     pub failure_after: Duration,
     /// `revert: bisect`: only the images of workloads that are not healthy.
     pub bisect: bool,
@@ -58,7 +56,6 @@ pub struct Follow {
 /// What is done about a Kustomization that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnFailure {
-    /// It is reported.
     #[default]
     Report,
     /// The images are not written again.
@@ -73,7 +70,6 @@ const FAILURE_AFTER: Duration = Duration::from_secs(600);
 /// What has to succeed before a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerifyLevel {
-    /// Nothing.
     #[default]
     None,
     Build,
@@ -175,7 +171,6 @@ impl AutomationAnnotations {
     }
 }
 
-/// `formats`
 fn formats(value: Option<&String>) -> Result<Formats, InvalidAnnotation> {
     let Some(value) = value else {
         return Ok(Formats::default());
@@ -187,7 +182,6 @@ fn formats(value: Option<&String>) -> Result<Formats, InvalidAnnotation> {
     })
 }
 
-/// `rules`
 fn rules(value: Option<&String>) -> Result<Option<String>, InvalidAnnotation> {
     let Some(value) = value else { return Ok(None) };
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
@@ -202,7 +196,6 @@ fn rules(value: Option<&String>) -> Result<Option<String>, InvalidAnnotation> {
     }
 }
 
-/// `respect-reverts`
 fn reverts_among(value: Option<&String>) -> Result<Option<u32>, InvalidAnnotation> {
     match value.map(String::as_str) {
         None | Some("false") => Ok(None),

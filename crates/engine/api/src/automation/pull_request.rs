@@ -48,7 +48,6 @@ pub enum MergeKind {
 }
 
 impl MergeKind {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Merge, Self::Squash, Self::Rebase];
 
     /// The word for it, also at the forges.
@@ -73,7 +72,6 @@ impl MergeKind {
 pub struct PullRequestName(String);
 
 impl PullRequestName {
-    /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -105,13 +103,10 @@ impl fmt::Display for PullRequestName {
 /// What a pull request is given when it is opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PullRequestSetup {
-    /// `pull-request-labels`
     pub labels: Vec<PullRequestName>,
     /// `pull-request-reviewers`: users, and teams as `team:NAME`.
     pub reviewers: Vec<PullRequestName>,
-    /// `pull-request-assignees`
     pub assignees: Vec<PullRequestName>,
-    /// `pull-request-draft`
     pub draft: bool,
     /// `pull-request-automerge`: whether the forge merges it once its rules are met, and how.
     pub merge: Option<MergeKind>,
@@ -141,37 +136,39 @@ impl ImageUpdateAutomation {
     /// [`InvalidAnnotation`] for the first one, in the order of the keys, that does not parse: the automation is not to
     /// be acted upon then (docs/cli.md, *Annotations*).
     pub fn pull_request(&self) -> Result<PullRequestAnnotations, InvalidAnnotation> {
-        let mut found = PullRequestAnnotations::default();
+        let mut annotations = PullRequestAnnotations::default();
         for (key, value) in &self.metadata.annotations {
             match key.strip_prefix(ANNOTATION_PREFIX) {
-                Some("pull-request") => found.kind = Some(read("pull-request", value, KINDS, kind)?),
-                Some("pull-request-api") => found.api = Some(read("pull-request-api", value, API_URL, api_url)?),
+                Some("pull-request") => annotations.kind = Some(read("pull-request", value, KINDS, kind)?),
+                Some("pull-request-api") => annotations.api = Some(read("pull-request-api", value, API_URL, api_url)?),
                 Some("pull-request-assignees") => {
-                    found.setup.assignees = read("pull-request-assignees", value, NAMES, names)?;
+                    annotations.setup.assignees = read("pull-request-assignees", value, NAMES, names)?;
                 }
                 Some("pull-request-automerge") => {
-                    found.setup.merge = Some(read("pull-request-automerge", value, MERGES, MergeKind::of_word)?);
+                    annotations.setup.merge = Some(read("pull-request-automerge", value, MERGES, MergeKind::of_word)?);
                 }
-                Some("pull-request-base") => found.base = Some(read("pull-request-base", value, BRANCH, branch_name)?),
+                Some("pull-request-base") => {
+                    annotations.base = Some(read("pull-request-base", value, BRANCH, branch_name)?)
+                }
                 Some("pull-request-draft") => {
-                    found.setup.draft = read("pull-request-draft", value, SWITCH, |text| text.parse().ok())?;
+                    annotations.setup.draft = read("pull-request-draft", value, SWITCH, |text| text.parse().ok())?;
                 }
                 Some("pull-request-labels") => {
-                    found.setup.labels = read("pull-request-labels", value, NAMES, names)?;
+                    annotations.setup.labels = read("pull-request-labels", value, NAMES, names)?;
                 }
                 Some("pull-request-overwrite") => {
-                    found.overwrite = read("pull-request-overwrite", value, SWITCH, |text| text.parse().ok())?;
+                    annotations.overwrite = read("pull-request-overwrite", value, SWITCH, |text| text.parse().ok())?;
                 }
                 Some("pull-request-reviewers") => {
-                    found.setup.reviewers = read("pull-request-reviewers", value, NAMES, names)?;
+                    annotations.setup.reviewers = read("pull-request-reviewers", value, NAMES, names)?;
                 }
                 Some("pull-request-secret") => {
-                    found.secret = Some(read("pull-request-secret", value, NAME, secret_name)?);
+                    annotations.secret = Some(read("pull-request-secret", value, NAME, secret_name)?);
                 }
                 _ => {}
             }
         }
-        Ok(found)
+        Ok(annotations)
     }
 }
 

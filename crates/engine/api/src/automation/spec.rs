@@ -18,7 +18,6 @@ pub struct ImageUpdateAutomation {
     pub api_version: String,
     /// Name, namespace, labels, annotations.
     pub metadata: Metadata,
-    /// What to do.
     pub spec: AutomationSpec,
 }
 
@@ -26,7 +25,6 @@ pub struct ImageUpdateAutomation {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AutomationSpec {
-    /// The repository (IUA-009).
     pub source_ref: SourceRef,
     /// Checkout, commit, push; optional in the schema (IUA-010).
     pub git: Option<GitSpec>,
@@ -53,7 +51,6 @@ pub struct SourceRef {
     /// Only `GitRepository` is supported (IUA-017).
     #[serde(default)]
     pub kind: SourceKind,
-    /// Its name (IUA-018).
     pub name: String,
     /// Its namespace; the automation's when absent (IUA-019).
     pub namespace: Option<String>,
@@ -81,7 +78,6 @@ pub struct GitSpec {
 /// The reference that a run starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Checkout {
-    /// The reference (IUA-030).
     #[serde(rename = "ref")]
     pub reference: GitRef,
 }
@@ -101,7 +97,7 @@ pub struct Commit {
     pub message_template_values: BTreeMap<String, String>,
 }
 
-/// Author and committer.
+/// The author and committer of commits.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct CommitUser {
     /// Name; may be empty (IUA-036).
@@ -132,7 +128,7 @@ pub enum SigningKeyType {
     Ssh,
 }
 
-/// Where to push.
+/// `spec.git.push`: where commits are pushed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Push {
     /// A branch (IUA-069).
@@ -163,6 +159,11 @@ pub enum Strategy {
 }
 
 impl ImageUpdateAutomation {
+    /// `spec.update.path`; empty for all of the repository.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.spec.update.path.as_deref().unwrap_or("")
+    }
     /// `spec.interval`; a minute when a manifest has none, which an API server rejects.
     #[must_use]
     pub fn interval(&self) -> Duration {

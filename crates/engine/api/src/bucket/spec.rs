@@ -9,9 +9,7 @@ use crate::object::meta::{LocalRef, Metadata};
 /// A bucket of an object store.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Bucket {
-    /// Name and namespace.
     pub metadata: Metadata,
-    /// Location and settings.
     pub spec: BucketSpec,
 }
 
@@ -74,7 +72,6 @@ pub struct BucketSts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BucketStatus {
-    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// `spec.ignore` that the artifact was made with.

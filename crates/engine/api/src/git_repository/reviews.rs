@@ -9,12 +9,21 @@ use crate::automation::pull_request::{self, API_URL, ForgeKind, api_url, secret_
 use crate::object::annotations::ours;
 use bumpwright_policy::InvalidAnnotation;
 
-const REVIEW: &str = "\"true\", \"false\", github or gitea";
+const REVIEW: &str = "\"true\", \"false\", github, gitea or gitlab";
 const SWITCH: &str = "\"true\" or \"false\"";
 const SECRET: &str = "the name of a Secret";
 const NAME: &str = "1 to 40 letters, digits, '.', '_' and '-'";
 /// The longest name of a review, in characters: it is a part of the context of a status.
 const LONGEST_NAME: usize = 40;
+
+/// The API of a forge whose requests are reviewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewForge {
+    /// One that has pull requests.
+    PullRequests(ForgeKind),
+    /// Merge requests.
+    GitLab,
+}
 
 /// How the pull requests of a GitRepository are reviewed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +31,7 @@ pub struct ReviewAnnotations {
     /// `review`: whether they are.
     pub is_on: bool,
     /// `review`: the API of the forge, where it does not follow from the host.
-    pub kind: Option<ForgeKind>,
+    pub kind: Option<ReviewForge>,
     /// `review-api`: the URL of the API.
     pub api: Option<Url>,
     /// `review-secret`: a Secret with `token`, in the namespace of the GitRepository.
@@ -68,11 +77,12 @@ fn read<T>(
 }
 
 /// Whether there are reviews, and the API of the forge.
-fn review(text: &str) -> Option<(bool, Option<ForgeKind>)> {
+fn review(text: &str) -> Option<(bool, Option<ReviewForge>)> {
     match text {
         "false" => Some((false, None)),
         "true" => Some((true, None)),
-        forge => pull_request::kind(forge).map(|kind| (true, Some(kind))),
+        "gitlab" => Some((true, Some(ReviewForge::GitLab))),
+        forge => pull_request::kind(forge).map(|kind| (true, Some(ReviewForge::PullRequests(kind)))),
     }
 }
 
@@ -101,7 +111,11 @@ mod tests {
             ("review-comment", "true"),
         ])
         .unwrap();
-        assert_eq!((gitea.is_on, gitea.kind), (true, Some(ForgeKind::Gitea)));
+        assert_eq!(
+            (gitea.is_on, gitea.kind),
+            (true, Some(ReviewForge::PullRequests(ForgeKind::Gitea)))
+        );
+        assert_eq!(read(&[("review", "gitlab")]).unwrap().kind, Some(ReviewForge::GitLab));
         assert!(gitea.comments && !gitea.forks);
         for (key, value) in [
             ("review", "yes"),

@@ -58,8 +58,8 @@ fn spec() -> Schema {
         .field("sparseCheckout", list(&string()).about("Folders to check out; all when absent"))
         .field("suspend", suspend())
         .field("accessFrom", access_from())
-        // The betas have go-git as default. With one schema it would be written into v1 objects, too; and it has
-        // no effect, so there is no default.
+        // The betas have go-git as default. With one schema it would be written into v1 objects, too; since it has
+        // no effect, it is left out.
         .field(
             "gitImplementation",
             one_of(&["go-git", "libgit2"]).about("Accepted without effect (v1beta1, v1beta2)"),

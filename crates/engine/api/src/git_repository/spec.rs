@@ -10,9 +10,7 @@ use crate::object::meta::{LocalRef, Metadata};
 /// A Git repository and its connection settings (docs/decisions.md C33).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GitRepository {
-    /// Name and namespace.
     pub metadata: Metadata,
-    /// Location and settings.
     pub spec: GitRepositorySpec,
 }
 
@@ -36,9 +34,11 @@ pub struct GitRepositorySpec {
     /// How often an artifact is made.
     pub interval: Option<GoDuration>,
     /// `generic`, `aws`, `azure`, `github`; here also `gcp`.
-    pub provider: Option<String>,
+    #[serde(default)]
+    pub provider: String,
     /// Service account for the provider's workload identity.
-    pub service_account_name: Option<String>,
+    #[serde(default)]
+    pub service_account_name: String,
     /// Whether no artifacts are made.
     #[serde(default)]
     pub suspend: bool,
@@ -67,7 +67,6 @@ pub struct GitRef {
     pub semver: Option<String>,
     /// A full reference name.
     pub name: Option<String>,
-    /// A commit id.
     pub commit: Option<String>,
 }
 
@@ -122,7 +121,6 @@ impl GitInclude {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GitRepositoryStatus {
-    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// The artifacts of the repositories that were included.

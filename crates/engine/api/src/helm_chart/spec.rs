@@ -7,10 +7,9 @@ use crate::object::duration::GoDuration;
 use crate::object::meta::Metadata;
 use crate::oci_repository::spec::OciVerification;
 
-/// A chart.
+/// `HelmChart` of `source.toolkit.fluxcd.io`: a chart of a source, as an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct HelmChart {
-    /// Name and namespace.
     pub metadata: Metadata,
     /// Which chart, and what is changed in it.
     pub spec: HelmChartSpec,

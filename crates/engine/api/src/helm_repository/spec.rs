@@ -10,9 +10,7 @@ use crate::object::meta::{LocalRef, Metadata};
 /// A repository of Helm charts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct HelmRepository {
-    /// Name and namespace.
     pub metadata: Metadata,
-    /// Location and settings.
     pub spec: HelmRepositorySpec,
 }
 
@@ -61,7 +59,6 @@ impl HelmRepository {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HelmRepositoryStatus {
-    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
 }

@@ -41,7 +41,7 @@ fn spec() -> Schema {
             "digestReflectionPolicy",
             one_of(&["Always", "IfNotPresent", "Never"])
                 .default("Never".into())
-                .about("Whether status.latestRef has the digest, and whether it is looked up anew"),
+                .about("Whether status.latestRef has the digest, and whether it is looked up again"),
         )
         .field(
             "interval",

@@ -25,17 +25,52 @@ pub struct ImagePolicy {
     /// The image that was chosen.
     #[serde(default)]
     pub status: Option<ImagePolicyStatus>,
+    /// Where its manifest has the fields of the choice, if it was read from one.
+    #[serde(skip)]
+    pub places: FieldPlaces,
 }
+
+/// The places of the fields of the choice, `path:line:column`, which is compiled only once it chooses. Policies are the
+/// same wherever they are written.
+#[derive(Clone, Debug, Default)]
+pub struct FieldPlaces(Vec<(&'static str, Box<str>)>);
+
+impl FieldPlaces {
+    /// The places as `place` has them for JSON pointers.
+    pub(crate) fn new(place: impl Fn(&str) -> String) -> Self {
+        let fields = [CHOICE, RANGE, PATTERN, EXTRACT];
+        Self(fields.map(|field| (field, place(field).into())).to_vec())
+    }
+
+    /// The place of a field.
+    fn of(&self, pointer: &str) -> Option<&str> {
+        let mut places = self.0.iter();
+        places.find(|(field, _)| *field == pointer).map(|(_, place)| &**place)
+    }
+}
+
+impl PartialEq for FieldPlaces {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for FieldPlaces {}
+
+/// The fields that a choice is compiled from, as JSON pointers.
+const CHOICE: &str = "/spec/policy";
+const RANGE: &str = "/spec/policy/semver/range";
+const PATTERN: &str = "/spec/filterTags/pattern";
+const EXTRACT: &str = "/spec/filterTags/extract";
 
 /// The rules of the choice, with the fields of all versions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImagePolicySpec {
-    /// The repository whose tags are looked at.
+    /// The repository whose tags are compared.
     pub image_repository_ref: Option<ImageRepositoryRef>,
-    /// The rule.
     pub policy: Option<ImagePolicyChoice>,
-    /// Which tags are looked at.
+    /// Which tags are compared.
     pub filter_tags: Option<FilterTags>,
     /// `Never` (default), `IfNotPresent` or `Always`.
     pub digest_reflection_policy: Option<String>,
@@ -57,36 +92,33 @@ pub struct ImageRepositoryRef {
 /// The rule: one of the three.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ImagePolicyChoice {
-    /// By semantic version.
     pub semver: Option<SemverPolicy>,
-    /// By the alphabet.
     pub alphabetical: Option<AlphabeticalPolicy>,
-    /// By number.
     pub numerical: Option<NumericalPolicy>,
 }
 
-/// By semantic version.
+/// `spec.policy.semver`: the highest version in a range.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SemverPolicy {
     /// Masterminds' range of versions.
     pub range: String,
 }
 
-/// By the alphabet.
+/// `spec.policy.alphabetical`: the first or the last in the alphabet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct AlphabeticalPolicy {
     /// `asc` (default) takes the last in order, `desc` the first.
     pub order: Option<String>,
 }
 
-/// By number.
+/// `spec.policy.numerical`: the lowest or the highest number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct NumericalPolicy {
     /// `asc` (default) takes the largest, `desc` the smallest.
     pub order: Option<String>,
 }
 
-/// Which tags are looked at.
+/// Which tags are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct FilterTags {
     /// RE2 pattern that a tag must match.
@@ -130,7 +162,7 @@ impl ImagePolicy {
         PolicyName::new(self.metadata.namespace_or_default(), &self.metadata.name)
     }
 
-    /// The image repository whose tags it looks at; `None` in a manifest that only carries a status.
+    /// The image repository whose tags it compares; `None` in a manifest that only carries a status.
     #[must_use]
     pub fn repository(&self) -> Option<ObjectName> {
         let reference = self.spec.as_ref()?.image_repository_ref.as_ref()?;
@@ -149,6 +181,29 @@ impl ImagePolicy {
         let filter = spec.and_then(|spec| spec.filter_tags.as_ref()).map(FilterSpec::from);
         let policy = bumpwright_policy::ImagePolicy::new(&rule.unwrap_or_default(), filter.as_ref())?;
         policy.or_charts().checked()
+    }
+
+    /// Why [`ImagePolicy::chooser`] has none, and the JSON pointer of the field that is not valid.
+    #[must_use]
+    pub fn invalid(&self) -> Option<(&'static str, InvalidPolicy)> {
+        let error = self.chooser().err()?;
+        Some((self.field_of(&error), error))
+    }
+
+    /// The place of the field that an error of [`ImagePolicy::chooser`] is about, if the policy was read from a manifest.
+    #[must_use]
+    pub fn place_of(&self, error: &InvalidPolicy) -> Option<&str> {
+        self.places.of(self.field_of(error))
+    }
+
+    fn field_of(&self, error: &InvalidPolicy) -> &'static str {
+        let choice = self.spec.as_ref().and_then(|spec| spec.policy.as_ref());
+        match error {
+            InvalidPolicy::Rule(_) if choice.is_some_and(|choice| choice.semver.is_some()) => RANGE,
+            InvalidPolicy::Rule(_) => CHOICE,
+            InvalidPolicy::Filter(_) => PATTERN,
+            InvalidPolicy::Extract(_) => EXTRACT,
+        }
     }
 
     /// Whether the digest is reflected in the status, and how often it is looked up again.
@@ -205,16 +260,11 @@ impl ImagePolicy {
 
 impl From<&ImagePolicyChoice> for RuleSpec {
     fn from(choice: &ImagePolicyChoice) -> Self {
+        let order = |order: &Option<String>| order.clone().unwrap_or_default();
         Self {
             semver: choice.semver.as_ref().map(|rule| rule.range.clone()),
-            alphabetical: choice
-                .alphabetical
-                .as_ref()
-                .map(|rule| rule.order.clone().unwrap_or_default()),
-            numerical: choice
-                .numerical
-                .as_ref()
-                .map(|rule| rule.order.clone().unwrap_or_default()),
+            alphabetical: choice.alphabetical.as_ref().map(|rule| order(&rule.order)),
+            numerical: choice.numerical.as_ref().map(|rule| order(&rule.order)),
         }
     }
 }

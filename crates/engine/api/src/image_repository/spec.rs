@@ -17,7 +17,6 @@ const DEFAULT_EXCLUSIONS: &[&str] = &[r"^.*\.sig$"];
 /// An image repository to scan.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ImageRepository {
-    /// Name, namespace, annotations.
     pub metadata: Metadata,
     /// The image and its connection settings.
     pub spec: ImageRepositorySpec,
@@ -140,7 +139,6 @@ impl ImageRepository {
         }
     }
 
-    /// Namespace and name.
     #[must_use]
     pub fn name(&self) -> ObjectName {
         self.metadata.object_name()

@@ -17,9 +17,7 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// A folder of a source whose objects are kept applied in a cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Kustomization {
-    /// Name and namespace.
     pub metadata: Metadata,
-    /// Desired state.
     pub spec: KustomizationSpec,
 }
 
@@ -149,9 +147,7 @@ pub struct SubstituteReference {
 pub struct ImageOverride {
     /// The image as manifests name it, without a tag.
     pub name: String,
-    /// Another name.
     pub new_name: String,
-    /// Another tag.
     pub new_tag: String,
     /// A digest, which takes precedence over the tag.
     pub digest: String,
@@ -167,7 +163,7 @@ pub struct KustomizePatch {
     pub target: Option<ObjectSelector>,
 }
 
-/// A JSON patch.
+/// A JSON patch of `spec.patchesJson6902` (RFC 6902).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Json6902Patch {
@@ -215,9 +211,7 @@ pub struct IgnoreRule {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectSelector {
-    /// API group.
     pub group: String,
-    /// API version.
     pub version: String,
     pub kind: String,
     pub name: String,
@@ -300,11 +294,9 @@ pub struct SecretKeyRef {
 pub enum DeletionPolicy {
     /// As `prune` says.
     MirrorPrune,
-    /// They are deleted.
     Delete,
     /// They are deleted, and the controller waits until they are gone.
     WaitForTermination,
-    /// They stay.
     Orphan,
 }
 
@@ -373,7 +365,6 @@ pub struct HistoryEntry {
     pub last_reconciled_duration: String,
     /// The reason of Ready.
     pub last_reconciled_status: String,
-    /// Number of reconciliations.
     pub total_reconciliations: i64,
     /// Revision of the source and the like.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -34,9 +34,7 @@ const COMMAND_LINE_ONLY: [(&str, &str, &str); 2] = [
 /// Treatment of fields that the schema of a kind does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownFields {
-    /// They are errors.
     Refuse,
-    /// They are ignored.
     Allow,
 }
 
@@ -217,7 +215,7 @@ impl Check {
         let annotations = node
             .field("metadata")
             .and_then(|metadata| metadata.field("annotations"));
-        for entry in annotations.map(Node::entries).unwrap_or_default() {
+        for entry in annotations.into_iter().flat_map(Node::entries) {
             let ours = entry.name().strip_prefix(ANNOTATION_PREFIX);
             if let Some(hint) = ours.and_then(|key| annotation_hint(self.kind, key)) {
                 self.add_unknown(
@@ -316,7 +314,7 @@ fn json(node: &Node, schema: &Schema) -> Json {
         Value::Alias { .. } => Json::Null,
         Value::Scalar { .. } if node.is_null() => Json::Null,
         Value::Scalar { text, .. } => match schema.text_of("type") {
-            Some("boolean") => Json::Bool(is_true(text).unwrap_or_default()),
+            Some("boolean") => is_true(text).map_or(Json::Null, Json::Bool),
             Some("integer") => text.parse::<i64>().map_or(Json::Null, Json::from),
             _ => Json::String(text.to_string()),
         },

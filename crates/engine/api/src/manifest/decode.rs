@@ -15,7 +15,7 @@ use crate::tree::{Entry, Node, Value};
 pub(crate) struct DecodeError {
     /// The path of the field, innermost part first.
     path: Vec<PathSegment>,
-    /// Place of the field, or of the object that lacks it.
+    /// Place of the field or, if it is missing, of its object.
     pub(crate) place: Option<Place>,
     /// The fault, worded to follow the field.
     message: String,

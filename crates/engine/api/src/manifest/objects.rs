@@ -18,7 +18,6 @@ use crate::tree::Place;
 #[error("{kind} {name} stands twice and differs: {first} and {second}; leave one of them out")]
 pub struct Conflict {
     pub kind: &'static str,
-    /// Namespace and name.
     pub name: ObjectName,
     /// `path:line` of the first.
     pub first: String,
@@ -62,9 +61,9 @@ impl Objects {
 
     fn add_namespace(&mut self, metadata: Metadata) {
         let labels = Some(metadata.labels);
-        let known = self.namespaces.entry(metadata.name).or_insert_with(|| labels.clone());
-        if *known != labels {
-            *known = None;
+        let entry = self.namespaces.entry(metadata.name).or_insert_with(|| labels.clone());
+        if *entry != labels {
+            *entry = None;
         }
     }
 
@@ -141,7 +140,6 @@ impl Objects {
         self.documents.values()
     }
 
-    /// All image policies.
     pub fn image_policies(&self) -> impl Iterator<Item = &ImagePolicy> {
         self.documents().filter_map(|document| match &document.object {
             Object::ImagePolicy(object) => Some(object),
@@ -149,7 +147,6 @@ impl Objects {
         })
     }
 
-    /// All image repositories.
     pub fn image_repositories(&self) -> impl Iterator<Item = &ImageRepository> {
         self.documents().filter_map(|document| match &document.object {
             Object::ImageRepository(object) => Some(object),
@@ -157,7 +154,6 @@ impl Objects {
         })
     }
 
-    /// All automations.
     pub fn automations(&self) -> impl Iterator<Item = &ImageUpdateAutomation> {
         self.documents().filter_map(|document| match &document.object {
             Object::ImageUpdateAutomation(object) => Some(object),
@@ -219,7 +215,6 @@ impl Objects {
         }
     }
 
-    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()

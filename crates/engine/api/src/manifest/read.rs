@@ -10,7 +10,7 @@ use super::check::{Definition, Strictness, UnknownFields, Violation, definition_
 use super::decode::{DecodeError, decode};
 use crate::automation::spec::ImageUpdateAutomation;
 use crate::git_repository::spec::GitRepository;
-use crate::image_policy::spec::ImagePolicy;
+use crate::image_policy::spec::{FieldPlaces, ImagePolicy};
 use crate::image_repository::spec::ImageRepository;
 use crate::object::config_map::{ConfigMap, TRUSTED_ROOT};
 use crate::object::meta::Metadata;
@@ -21,6 +21,7 @@ use crate::tree::Place;
 use crate::tree::{Node, SyntaxError, parse};
 use bumpwright_edit::{RULE_FILE, has_in_utf16};
 use bumpwright_nearest::distance;
+use bumpwright_text::Parts;
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
@@ -31,25 +32,18 @@ const MAX_LIST_DEPTH: usize = 8;
 /// An object of one of our kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Object {
-    /// `image.toolkit.fluxcd.io` `ImagePolicy`.
     ImagePolicy(ImagePolicy),
-    /// `image.toolkit.fluxcd.io` `ImageRepository`.
     ImageRepository(ImageRepository),
-    /// `image.toolkit.fluxcd.io` `ImageUpdateAutomation`.
     ImageUpdateAutomation(ImageUpdateAutomation),
-    /// `source.toolkit.fluxcd.io` `GitRepository`.
     GitRepository(GitRepository),
-    /// Core `Secret`.
     Secret(Secret),
-    /// Core `ServiceAccount`.
     ServiceAccount(ServiceAccount),
-    /// Core `ConfigMap`.
     ConfigMap(ConfigMap),
     /// Core `Namespace`, as far as its labels matter.
     Namespace(Namespace),
 }
 
-/// A namespace.
+/// A core `Namespace`, of which only the metadata is read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Namespace {
     /// Its name and labels.
@@ -57,7 +51,6 @@ pub struct Namespace {
 }
 
 impl Object {
-    /// The object's kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -72,7 +65,6 @@ impl Object {
         }
     }
 
-    /// The object's metadata.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         match self {
@@ -122,7 +114,6 @@ pub enum Cause {
         kind: String,
         /// The version as written.
         api_version: String,
-        /// What to do.
         way_out: String,
     },
     /// An object of one of our groups whose kind the group does not have, but nearly.
@@ -136,7 +127,6 @@ pub enum Cause {
     /// An object of ours that does not fit its schema.
     #[error("{object}: {field}")]
     Field {
-        /// Kind and name.
         object: String,
         /// The field and its fault.
         field: String,
@@ -162,7 +152,6 @@ impl std::error::Error for ManifestErrors {}
 /// The valid objects of a file, and the faults of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lenient {
-    /// The valid objects.
     pub documents: Vec<Document>,
     /// The faults of the others, unknown fields of these, and the file's syntax error if it has one.
     pub problems: Vec<ManifestError>,
@@ -240,7 +229,7 @@ pub fn check_kustomizations(
     );
     walk(&documents, 0, &mut |node| {
         let is_of_kind = node.field_text("kind") == Some(definition.resource.kind)
-            && group_version(node.field_text("apiVersion").unwrap_or_default()).0 == definition.resource.group;
+            && group_version(node.text_of("apiVersion")).0 == definition.resource.group;
         let name = |field| node.field("metadata").and_then(|metadata| metadata.field_text(field));
         if is_of_kind && wanted(name("namespace"), name("name").unwrap_or_default()) {
             faults.extend(faults_of(path, node, definition, strictness));
@@ -266,7 +255,7 @@ pub fn check_all(path: &str, text: &str, complete: bool) -> Vec<ManifestError> {
     });
     let mut faults: Vec<ManifestError> = syntax.into_iter().collect();
     walk(&documents, 0, &mut |node| {
-        let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
+        let (group, _) = group_version(node.text_of("apiVersion"));
         let definition = node.field_text("kind").and_then(|kind| definition_of(group, kind));
         faults.extend(definition.map_or_else(Vec::new, |definition| faults_of(path, node, definition, strictness)));
         definition.is_some()
@@ -333,8 +322,8 @@ fn kind_of(node: &Node) -> Option<ReadKind> {
         // Others are for workloads.
         ("", "ConfigMap") => {
             let data = node.field("data")?;
-            let found = data.field(TRUSTED_ROOT).or_else(|| data.field(RULE_FILE));
-            found.map(|_| ReadKind::ConfigMap)
+            let entry = data.field(TRUSTED_ROOT).or_else(|| data.field(RULE_FILE));
+            entry.map(|_| ReadKind::ConfigMap)
         }
         _ => None,
     }
@@ -346,7 +335,7 @@ const SLIP: usize = 2;
 /// An object whose kind is nearly one of its group.
 fn misspelt(path: &str, node: &Node) -> Option<ManifestError> {
     let (group, _) = group_version(node.field_text("apiVersion")?);
-    let known: &[&'static str] = match group {
+    let kinds: &[&'static str] = match group {
         IMAGE_GROUP => &["ImagePolicy", "ImageRepository", "ImageUpdateAutomation"],
         SOURCE_GROUP => &[
             "GitRepository",
@@ -360,11 +349,11 @@ fn misspelt(path: &str, node: &Node) -> Option<ManifestError> {
     };
     let field = node.field("kind")?;
     let kind = field.text()?;
-    // A list of them is none of its own.
-    let is_known = known
+    // A list of objects of a known kind is known, too.
+    let is_known = kinds
         .iter()
         .any(|known| kind.strip_suffix("List").unwrap_or(kind) == *known);
-    let near = known
+    let near = kinds
         .iter()
         .find(|known| distance(kind, known) <= SLIP)
         .filter(|_| !is_known)?;
@@ -377,6 +366,17 @@ fn misspelt(path: &str, node: &Node) -> Option<ManifestError> {
             near,
         },
     })
+}
+
+/// The place of the field of a JSON pointer, or of the innermost one of those around it that are there.
+fn place_at(node: &Node, pointer: &str) -> Place {
+    let mut place = node.place;
+    let mut at = Some(node);
+    for name in pointer.split('/').skip(1) {
+        at = at.and_then(|node| node.field(name));
+        place = at.map_or(place, |field| field.place);
+    }
+    place
 }
 
 fn group_version(api_version: &str) -> (&str, &str) {
@@ -423,7 +423,7 @@ fn walk(nodes: &[Rc<Node>], depth: usize, take: &mut impl FnMut(&Node) -> bool) 
         if take(node) || depth >= MAX_LIST_DEPTH || !is_list {
             continue;
         }
-        let items = node.field("items").map(Node::items).unwrap_or_default();
+        let items = node.items_of("items");
         walk(items, depth + 1, take);
     }
 }
@@ -448,8 +448,8 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
 
     /// Violations of the schema of the object's kind, if there is one.
     fn faults(&self, node: &Node) -> Vec<ManifestError> {
-        let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
-        let definition = definition_of(group, node.field_text("kind").unwrap_or_default());
+        let (group, _) = group_version(node.text_of("apiVersion"));
+        let definition = definition_of(group, node.text_of("kind"));
         match (self.strict, definition) {
             (Some(strictness), Some(definition)) => faults_of(self.path, node, definition, strictness),
             _ => Vec::new(),
@@ -458,8 +458,8 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
 
     /// Fields that the schema does not have, where that is not enforced: the object does not say what its author meant.
     fn unknown(&self, node: &Node) -> Vec<ManifestError> {
-        let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
-        let definition = definition_of(group, node.field_text("kind").unwrap_or_default());
+        let (group, _) = group_version(node.text_of("apiVersion"));
+        let definition = definition_of(group, node.text_of("kind"));
         let Some(definition) = definition.filter(|_| self.strict.is_none()) else {
             return Vec::new();
         };
@@ -472,13 +472,22 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
         unknown.map(|violation| fault(self.path, node, violation)).collect()
     }
 
+    /// A policy, with the places of its fields: an error of a run can name the one that is not valid.
+    fn placed(&self, mut policy: ImagePolicy, node: &Node) -> ImagePolicy {
+        policy.places = FieldPlaces::new(|pointer| {
+            let Place { line, column } = place_at(node, pointer);
+            format!("{}:{line}:{column}", self.path)
+        });
+        policy
+    }
+
     fn object(&mut self, node: &Node, kind: ReadKind) {
         if let Some(cause) = version_fault(node, kind) {
             return self.problem(node.place, cause);
         }
         let object = match kind {
             ReadKind::Namespace => return self.namespace(node),
-            ReadKind::ImagePolicy => decode(node).map(Object::ImagePolicy),
+            ReadKind::ImagePolicy => decode(node).map(|policy| Object::ImagePolicy(self.placed(policy, node))),
             ReadKind::ImageRepository => decode(node).map(Object::ImageRepository),
             ReadKind::ImageUpdateAutomation => decode(node).map(Object::ImageUpdateAutomation),
             ReadKind::GitRepository => decode(node).map(Object::GitRepository),
@@ -548,7 +557,7 @@ fn named(object: Object) -> Result<Object, DecodeError> {
 
 /// A version that an API server does not serve.
 fn unserved(node: &Node, definition: &CustomResource) -> Option<Cause> {
-    let api_version = node.field_text("apiVersion").unwrap_or_default();
+    let api_version = node.text_of("apiVersion");
     let (_, version) = group_version(api_version);
     let served: Vec<&str> = definition.versions().collect();
     let way_out = if version.starts_with("v1alpha") {
@@ -563,15 +572,15 @@ fn unserved(node: &Node, definition: &CustomResource) -> Option<Cause> {
     })
 }
 
-/// Hint for versions that are no longer served.
+/// Hint for removed versions.
 const MIGRATE: &str = "`bumpwright migrate` rewrites it as v1";
 
 /// The fault of a version that is not read. All versions that share the schema are (IUA-006: `v1alpha2` of the image
 /// kinds is `v1beta1` by another name).
 fn version_fault(node: &Node, kind: ReadKind) -> Option<Cause> {
-    let api_version = node.field_text("apiVersion").unwrap_or_default();
+    let api_version = node.text_of("apiVersion");
     let (_, version) = group_version(api_version);
-    let known: &[&str] = match kind {
+    let versions: &[&str] = match kind {
         ReadKind::ImagePolicy | ReadKind::ImageRepository | ReadKind::ImageUpdateAutomation => {
             &["v1", "v1beta2", "v1beta1", "v1alpha2"]
         }
@@ -583,8 +592,8 @@ fn version_fault(node: &Node, kind: ReadKind) -> Option<Cause> {
         (_, "v1alpha1" | "v1alpha2") => MIGRATE,
         _ => "write it as v1, v1beta2 or v1beta1",
     };
-    (!known.contains(&version)).then(|| Cause::Version {
-        kind: node.field_text("kind").unwrap_or_default().to_owned(),
+    (!versions.contains(&version)).then(|| Cause::Version {
+        kind: node.text_of("kind").to_owned(),
         api_version: api_version.to_owned(),
         way_out: way_out.to_owned(),
     })
@@ -595,7 +604,7 @@ struct Title<'a>(&'a Node);
 
 impl fmt::Display for Title<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.field_text("kind").unwrap_or_default())?;
+        f.write_str(self.0.text_of("kind"))?;
         let Some(metadata) = self.0.field("metadata") else {
             return Ok(());
         };
@@ -610,7 +619,7 @@ impl fmt::Display for Title<'_> {
 fn place_of_byte(text: &[u8], offset: usize) -> Place {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-    let line = before.get(line_start..).unwrap_or_default();
+    let line = before.part(line_start..);
     Place {
         line: memchr::memchr_iter(b'\n', before).count() + 1,
         column: String::from_utf8_lossy(line).chars().count() + 1,

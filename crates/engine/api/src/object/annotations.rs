@@ -15,9 +15,7 @@ pub struct Annotation {
     pub kind: &'static str,
     /// The key, without the prefix.
     pub key: &'static str,
-    /// The valid values.
     pub value: &'static str,
-    /// What it does.
     pub effect: &'static str,
 }
 
@@ -40,8 +38,8 @@ pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
         "GitRepository",
         "review",
-        "\"true\", \"false\" (default), github or gitea",
-        "With controller --reviews, the open pull requests into the branch of this repository are reviewed. The API of the forge follows from the host of GitHub; else it is named here.",
+        "\"true\", \"false\" (default), github, gitea or gitlab",
+        "With controller --reviews, the open pull requests into the branch of this repository are reviewed. The API of the forge follows from the hosts of GitHub and GitLab; else it is named here.",
     ),
     annotation(
         "GitRepository",
@@ -59,7 +57,7 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "GitRepository",
         "review-forks",
         "\"true\" or \"false\" (default)",
-        "With \"true\", pull requests of forks are reviewed as well: without Secrets, and without asking any other server.",
+        "With \"true\", pull requests of forks are reviewed as well: without Secrets, and without asking any other server. Not at GitLab.",
     ),
     annotation(
         "GitRepository",
@@ -391,17 +389,17 @@ pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>)
 
 /// The hint at what was meant by the key of an annotation (without the prefix); none for one that the kind has.
 pub(crate) fn annotation_hint(kind: &str, key: &str) -> Option<String> {
-    let known = keys_of(kind);
-    if known.contains(&key) || keys_of(ANY).contains(&key) {
+    let keys = keys_of(kind);
+    if keys.contains(&key) || keys_of(ANY).contains(&key) {
         return None;
     }
     let other = ANNOTATIONS.iter().find(|annotation| annotation.key == key);
-    Some(match (nearest(key, known.iter().copied()), other) {
+    Some(match (nearest(key, keys.iter().copied()), other) {
         (_, Some(other)) => format!("it is for objects of kind {}", other.kind),
         (Some(near), None) => format!("did you mean {ANNOTATION_PREFIX}{near}?"),
-        (None, None) if known.len() == 1 => format!("there is {}", known.concat()),
-        (None, None) if known.is_empty() => format!("objects of kind {kind} have none of {ANNOTATION_PREFIX}"),
-        (None, None) => format!("there are {}", known.join(", ")),
+        (None, None) if keys.len() == 1 => format!("there is {}", keys.concat()),
+        (None, None) if keys.is_empty() => format!("objects of kind {kind} have none of {ANNOTATION_PREFIX}"),
+        (None, None) => format!("there are {}", keys.join(", ")),
     })
 }
 

@@ -47,7 +47,6 @@ impl Artifact {
 /// An artifact that another controller offers as a source (`ExternalArtifact` v1). Read-only.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ExternalArtifact {
-    /// Name and namespace.
     pub metadata: Metadata,
     /// Status, written by the producer.
     #[serde(default)]
@@ -58,6 +57,5 @@ pub struct ExternalArtifact {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ExternalArtifactStatus {
-    /// The latest artifact.
     pub artifact: Option<Artifact>,
 }

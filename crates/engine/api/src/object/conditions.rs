@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::meta::Condition;
 use bumpwright_reason::Reason;
+use bumpwright_text::Parts;
 
 /// The object is in the state that its spec describes.
 pub const READY: &str = "Ready";
@@ -19,11 +20,9 @@ const LONGEST_MESSAGE: usize = 32_768;
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionStatus {
-    /// The condition holds.
     True,
     /// The condition does not hold.
     False,
-    /// Not determined yet.
     Unknown,
 }
 
@@ -54,9 +53,7 @@ impl Conditions {
         let list = status.get("conditions").and_then(Value::as_array);
         let read = |value: &Value| serde_json::from_value(value.clone()).ok();
         Self {
-            list: list
-                .map(|list| list.iter().filter_map(read).collect())
-                .unwrap_or_default(),
+            list: list.into_iter().flatten().filter_map(read).collect(),
             generation,
             now: now.to_owned(),
         }
@@ -74,7 +71,6 @@ impl Conditions {
         self.get(kind).is_some_and(|condition| condition.status == is.word())
     }
 
-    /// Whether there are no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -84,6 +80,12 @@ impl Conditions {
     #[must_use]
     pub fn message(&self, kind: &str) -> &str {
         self.get(kind).map_or("", |condition| &condition.message)
+    }
+
+    /// The reason of a condition; empty without one.
+    #[must_use]
+    pub fn reason(&self, kind: &str) -> &str {
+        self.get(kind).map_or("", |condition| &condition.reason)
     }
 
     /// Sets a condition. Its time moves when status, reason or message do.
@@ -112,7 +114,6 @@ impl Conditions {
         self.list.sort_by(|a, b| weight(a).cmp(&weight(b)));
     }
 
-    /// Removes a condition.
     pub fn remove(&mut self, kind: &str) {
         self.list.retain(|condition| condition.kind != kind);
     }
@@ -140,8 +141,8 @@ impl Conditions {
             ("False", true) => (3, ConditionStatus::True),
             _ => (4, ConditionStatus::Unknown),
         };
-        let there = order.iter().filter_map(|kind| self.get(kind));
-        let Some(first) = there.min_by_key(|condition| weight(condition).0) else {
+        let conditions = order.iter().filter_map(|kind| self.get(kind));
+        let Some(first) = conditions.min_by_key(|condition| weight(condition).0) else {
             return;
         };
         let (is, reason, message) = (weight(first).1, first.reason.clone(), first.message.clone());
@@ -201,11 +202,8 @@ fn shortened(message: &str) -> String {
     if message.len() <= LONGEST_MESSAGE {
         return message.to_owned();
     }
-    let mut end = LONGEST_MESSAGE - 3;
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}...", message.get(..end).unwrap_or_default())
+    let end = message.floor_char_boundary(LONGEST_MESSAGE - 3);
+    format!("{}...", message.part(..end))
 }
 
 #[cfg(test)]

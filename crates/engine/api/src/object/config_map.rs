@@ -10,9 +10,7 @@ use super::meta::Metadata;
 /// rules ([`bumpwright_edit::RULE_FILE`]) are read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ConfigMap {
-    /// Name and namespace.
     pub metadata: Metadata,
-    /// Its texts.
     #[serde(default)]
     pub data: BTreeMap<String, String>,
 }

@@ -23,7 +23,7 @@ impl GoDuration {
     /// The duration for a timer: a negative one is zero.
     #[must_use]
     pub fn as_std(self) -> Duration {
-        Duration::from_nanos(u64::try_from(self.nanoseconds()).unwrap_or(0))
+        self.0.as_std()
     }
 }
 

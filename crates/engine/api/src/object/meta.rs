@@ -15,7 +15,6 @@ pub struct Metadata {
     pub name: String,
     /// The namespace as written; see [`Metadata::namespace_or_default`].
     pub namespace: Option<String>,
-    /// Labels, for selectors.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -32,7 +31,6 @@ impl Metadata {
         }
     }
 
-    /// Namespace and name.
     #[must_use]
     pub fn object_name(&self) -> ObjectName {
         ObjectName::new(self.namespace_or_default(), &self.name)
@@ -82,7 +80,6 @@ impl fmt::Display for ObjectName {
 /// A reference to an object of a known kind in the same namespace (`LocalObjectReference`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct LocalRef {
-    /// The object's name.
     pub name: String,
 }
 
@@ -98,7 +95,6 @@ pub struct Condition {
     /// Machine-readable reason in CamelCase.
     #[serde(default)]
     pub reason: String,
-    /// Human-readable message.
     #[serde(default)]
     pub message: String,
     /// The generation that it was set for.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::meta::ObjectName;
+use bumpwright_json::Texts;
 
 /// Group, kind, namespace and name (cli-utils `object.ObjMetadata`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +22,7 @@ impl ObjectId {
     /// The identity of an object; absent parts are empty.
     #[must_use]
     pub fn of(object: &Value) -> Self {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| object.text_at(pointer);
         let (group, kind) = group_kind(object);
         Self {
             name: ObjectName::new(text("/metadata/namespace"), text("/metadata/name")),
@@ -46,7 +47,7 @@ impl fmt::Display for ObjectId {
 /// Group and kind of an object; both empty when `apiVersion` has more than one slash, as in apimachinery.
 #[must_use]
 pub fn group_kind(object: &Value) -> (&str, &str) {
-    let text = |key| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key| object.text_of(key);
     match text("apiVersion").split_once('/') {
         None => ("", text("kind")),
         Some((group, version)) if !version.contains('/') => (group, text("kind")),

@@ -14,7 +14,6 @@ use super::meta::{Metadata, ObjectName};
 /// (one encrypted by SOPS, in a folder given as manifests) is not an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Name and namespace.
     pub metadata: Metadata,
     /// `type`, such as `Opaque` or `kubernetes.io/tls`.
     pub kind: String,
@@ -80,7 +79,10 @@ impl Secret {
     /// # Errors
     /// As [`Secret::get`], for the first that cannot be read.
     pub fn entries(&self) -> Result<Vec<(&str, &[u8])>, InvalidSecret> {
-        let entries = self.keys().map(|key| Ok((key, self.get(key)?.unwrap_or_default())));
+        let entries = self.keys().filter_map(|key| {
+            let value = self.get(key).transpose()?;
+            Some(value.map(|value| (key, value)))
+        });
         entries.collect()
     }
 

@@ -11,7 +11,6 @@ pub struct LabelSelector {
     /// Labels and the values that they must have.
     #[serde(default)]
     pub match_labels: BTreeMap<String, String>,
-    /// Further requirements.
     #[serde(default)]
     pub match_expressions: Vec<Requirement>,
 }
@@ -19,7 +18,6 @@ pub struct LabelSelector {
 /// One requirement (`LabelSelectorRequirement`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Requirement {
-    /// The label.
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub operator: String,
@@ -31,7 +29,6 @@ pub struct Requirement {
 /// An invalid selector, with apimachinery's message (`LabelSelectorAsSelector`, `labels.NewRequirement`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSelector {
-    /// An unknown operator.
     #[error("{0:?} is not a valid label selector operator")]
     Operator(String),
     /// `In` or `NotIn` without values.
@@ -40,19 +37,16 @@ pub enum InvalidSelector {
     /// `Exists` or `DoesNotExist` with values.
     #[error("values: Invalid value: {0}: values set must be empty for exists and does not exist")]
     Values(String),
-    /// An invalid key.
     #[error("key: Invalid value: {key:?}: {why}")]
     Key {
         key: String,
         /// The rule that it breaks.
         why: &'static str,
     },
-    /// An invalid value.
     #[error("values[{index}][{key}]: Invalid value: {value:?}: {why}")]
     Value {
         /// Its place among the values.
         index: usize,
-        /// The label.
         key: String,
         value: String,
         /// The rule that it breaks.

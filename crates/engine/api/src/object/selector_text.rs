@@ -51,16 +51,12 @@ fn requirement(text: &str) -> Result<Requirement, SelectorTextError> {
     if let Some((words, values)) = text.split_once('(').filter(|(words, _)| !words.contains(['=', '!'])) {
         let values = values.strip_suffix(')').ok_or_else(invalid)?;
         let mut words = words.split_ascii_whitespace();
-        let operator = match (words.clone().nth(1), words.clone().nth(2)) {
-            (Some("in"), None) => "In",
-            (Some("notin"), None) => "NotIn",
+        let (key, operator) = match (words.next(), words.next(), words.next()) {
+            (Some(key), Some("in"), None) => (key, "In"),
+            (Some(key), Some("notin"), None) => (key, "NotIn"),
             _ => return Err(invalid()),
         };
-        return Ok(of(
-            words.next().unwrap_or_default(),
-            operator,
-            values.split(',').collect(),
-        ));
+        return Ok(of(key, operator, values.split(',').collect()));
     }
     Ok(
         match (text.strip_prefix('!'), text.split_once("!="), text.split_once('=')) {

@@ -9,9 +9,7 @@ use crate::object::meta::{LocalRef, Metadata};
 /// A repository of a registry whose images hold files.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OciRepository {
-    /// Name and namespace.
     pub metadata: Metadata,
-    /// Location and settings.
     pub spec: OciRepositorySpec,
 }
 
@@ -79,6 +77,14 @@ pub struct OciLayerSelector {
     pub operation: String,
 }
 
+impl OciRepositorySpec {
+    /// The media type of the layer with the files; empty for the first layer.
+    #[must_use]
+    pub fn media_type(&self) -> &str {
+        self.layer_selector.as_ref().map_or("", |selector| &selector.media_type)
+    }
+}
+
 /// Which signatures are checked.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -105,7 +111,6 @@ pub struct OidcIdentity {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OciRepositoryStatus {
-    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// `spec.ignore` that the artifact was made with.

@@ -58,7 +58,6 @@ pub(crate) fn list(items: &Schema) -> Schema {
     Schema::of("array").below(ITEMS, items)
 }
 
-/// A text.
 pub(crate) fn string() -> Schema {
     Schema::of("string")
 }
@@ -73,7 +72,6 @@ pub(crate) fn boolean() -> Schema {
     Schema::of("boolean")
 }
 
-/// A whole number.
 pub(crate) fn integer() -> Schema {
     Schema::of("integer")
 }
@@ -182,7 +180,6 @@ impl Schema {
         self.keyword("maxLength", Yaml::Number(characters))
     }
 
-    /// The least number.
     pub(crate) fn minimum(self, number: i64) -> Self {
         self.keyword("minimum", Yaml::Number(number))
     }

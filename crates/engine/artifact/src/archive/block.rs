@@ -2,6 +2,7 @@
 
 use super::pax;
 use bumpwright_gostd::runes;
+use bumpwright_text::Parts;
 
 /// Block size of a tar file.
 pub(super) const BLOCK: usize = 512;
@@ -59,7 +60,7 @@ pub(super) fn header_blocks(entry: HeaderFields<'_>) -> Vec<u8> {
 /// The header of PAX records, an entry of its own.
 fn pax_header(name: &[u8], size: usize) -> [u8; BLOCK] {
     let at = name.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let (directory, file) = name.split_at_checked(at).unwrap_or_default();
+    let (directory, file) = (name.part(..at), name.part(at..));
     let mut beside = ascii(&[directory, b"PaxHeaders.0/", file].concat());
     beside.truncate(NAME);
     let slashes = beside.iter().rev().take_while(|byte| **byte == b'/').count();
@@ -124,8 +125,8 @@ fn split_name(name: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// A name without characters that are not ASCII.
 fn ascii(name: &[u8]) -> Vec<u8> {
-    let kept = runes(name).filter(|(rune, _)| rune.is_ascii() && *rune != '\0');
-    kept.filter_map(|(rune, _)| u8::try_from(rune).ok()).collect()
+    let ascii = runes(name).filter(|(rune, _)| rune.is_ascii() && *rune != '\0');
+    ascii.filter_map(|(rune, _)| u8::try_from(rune).ok()).collect()
 }
 
 /// A name truncated to its field, without a `/` at its end, which would make it a directory.

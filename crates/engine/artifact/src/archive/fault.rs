@@ -32,11 +32,7 @@ pub enum ReadError {
     LimitExceeded { what: Limit, name: String, limit: u64 },
     /// The budget of the job was exceeded.
     #[error("unpack the archive: at {name}: {cause}")]
-    Exceeded {
-        name: String,
-        /// The bound.
-        cause: Exceeded,
-    },
+    Exceeded { name: String, cause: Exceeded },
     /// A name that points outside of the root, or that upstream refuses.
     #[error("unpack the archive: the name {name} {reason}")]
     Name { name: String, reason: &'static str },
@@ -59,20 +55,14 @@ pub enum ReadError {
         /// The type of the entry.
         kind: &'static str,
     },
-    /// A sparse file.
     #[error("unpack the archive: {name} is a sparse file; pack it without --sparse")]
     Sparse { name: String },
     /// Entries of different types with one name.
     #[error("unpack the archive: {name} {reason}")]
-    Conflict {
-        name: String,
-        /// The conflict.
-        reason: &'static str,
-    },
+    Conflict { name: String, reason: &'static str },
     /// Reading the archive failed.
     #[error("unpack the archive: read it: {0}")]
     Source(io::Error),
-    /// The visitor failed.
     #[error("unpack the archive: take {name}: {source}")]
     Visitor { name: String, source: io::Error },
 }
@@ -92,21 +82,13 @@ impl ReadError {
 /// A limit of [`super::Limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// `Limits::unpacked`
     Unpacked,
-    /// `Limits::entries`
     Entries,
-    /// `Limits::names`
     Names,
-    /// `Limits::path`
     Path,
-    /// `Limits::component`
     Component,
-    /// `Limits::depth`
     Depth,
-    /// `Limits::ratio`
     Ratio,
-    /// `Limits::extension` and `Limits::extensions`
     Extension,
 }
 

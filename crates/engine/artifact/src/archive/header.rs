@@ -2,6 +2,7 @@
 //! octal or base 256.
 
 use super::block::BLOCK;
+use bumpwright_text::{Cuts, Parts};
 
 /// The fields of a header, before PAX records and long names of GNU are applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,12 +69,12 @@ fn prefix(block: &[u8; BLOCK]) -> Option<&[u8]> {
 }
 
 fn field(block: &[u8; BLOCK], at: usize, len: usize) -> &[u8] {
-    block.get(at..at + len).unwrap_or_default()
+    block.part(at..at + len)
 }
 
 /// The field up to the first NUL.
 pub(super) fn text(field: &[u8]) -> &[u8] {
-    field.split(|byte| *byte == 0).next().unwrap_or_default()
+    field.before(0)
 }
 
 /// The checksum over all bytes with spaces for the checksum itself: unsigned as in the standard, and signed

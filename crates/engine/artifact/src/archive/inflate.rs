@@ -7,7 +7,6 @@ use std::io::{self, BufRead, BufReader, Read};
 /// The ratio is not checked up to this number of bytes.
 const FREE: u64 = 16 << 20;
 
-/// A decompressing reader.
 #[derive(Debug)]
 pub(super) struct Inflated<R> {
     state: GzipState<R>,

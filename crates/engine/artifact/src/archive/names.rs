@@ -135,7 +135,7 @@ impl Names {
         self.weight
     }
 
-    /// The length of a file; `None` when there is no file of this name.
+    /// The length of a file; `None` if no file has this name.
     pub(super) fn file(&self, path: &[&[u8]]) -> Option<u64> {
         let (name, parents) = path.split_last()?;
         let directory = parents

@@ -5,6 +5,7 @@
 use super::block::{BLOCK, HeaderFields, REGULAR, header_blocks};
 use super::compress::Compressor;
 use crate::digest::Algorithm;
+use bumpwright_text::Parts;
 use flate2::GzBuilder;
 use std::io::{self, Write};
 
@@ -14,7 +15,6 @@ const FILE_MODE: u32 = 0o644;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
     pub comment: &'static str,
-    /// The extra field.
     pub extra: &'static [u8],
 }
 
@@ -34,7 +34,6 @@ pub struct Packer<W: Write> {
 }
 
 impl<W: Write> Packer<W> {
-    /// Begins a package.
     pub fn new(inner: W, marks: Marks) -> Self {
         let header = GzBuilder::new().comment(marks.comment).extra(marks.extra);
         Self {
@@ -58,7 +57,7 @@ impl<W: Write> Packer<W> {
         self.output.write_all(&header)?;
         self.output.write_all(content)?;
         let padding = content.len().next_multiple_of(BLOCK) - content.len();
-        self.output.write_all([0; BLOCK].get(..padding).unwrap_or_default())
+        self.output.write_all([0; BLOCK].part(..padding))
     }
 
     /// Ends the package. Returns the flushed output.

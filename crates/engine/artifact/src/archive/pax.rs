@@ -1,6 +1,7 @@
 //! Records of PAX headers, `<length> <key>=<value>\n`, written and parsed as by Go's `archive/tar`.
 
 use bumpwright_gostd::parse_int;
+use bumpwright_text::{Cuts, Parts};
 
 /// Writes one record. Its length counts its own digits.
 pub(super) fn append_record(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
@@ -98,7 +99,7 @@ fn integer(text: &[u8]) -> Option<i64> {
 
 /// `<seconds>` or `<seconds>.<digits>`.
 fn is_time(text: &[u8]) -> bool {
-    let mut parts = text.splitn(2, |byte| *byte == b'.');
-    let seconds = parts.next().is_some_and(|seconds| integer(seconds).is_some());
-    seconds && parts.next().unwrap_or_default().iter().all(u8::is_ascii_digit)
+    let seconds = text.before(b'.');
+    let digits = text.tail(seconds.len() + 1);
+    integer(seconds).is_some() && digits.iter().all(u8::is_ascii_digit)
 }

@@ -12,6 +12,7 @@ use super::names::{Names, Node, components};
 use super::pax::Records;
 use super::spent::Spent;
 use bumpwright_budget::{Budget, Exceeded};
+use bumpwright_text::Room;
 use std::io::{self, Read};
 
 /// The kind of an entry.
@@ -146,7 +147,6 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Counts so far.
     pub const fn summary(&self) -> Summary {
         Summary {
             has_trailing_bytes: self.stream.has_trailing_bytes(),
@@ -158,7 +158,7 @@ impl<R: Read> Reader<R> {
     /// all checksums were checked.
     ///
     /// # Errors
-    /// When the archive is damaged or unsafe. There are no further entries then.
+    /// When the archive is damaged or unsafe. No entry follows an error.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_, R>>, ReadError> {
         if let Some(fault) = self.fault.take() {
             self.is_done = true;
@@ -421,8 +421,8 @@ impl<R: Read> Reader<R> {
 
     fn discard(&mut self, count: u64) -> Result<u64, ReadError> {
         let mut buffer = [0; 8 * 1024];
-        let wanted = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
-        let read = self.stream.read(buffer.get_mut(..wanted).unwrap_or_default())?;
+        let wanted = buffer.head_mut(usize::try_from(count).unwrap_or(usize::MAX));
+        let read = self.stream.read(wanted)?;
         Ok(read as u64)
     }
 
@@ -447,14 +447,11 @@ impl<R: Read> Reader<R> {
 impl<R: Read> Read for Entry<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let reader = &mut *self.reader;
-        let wanted = usize::try_from(reader.remaining)
-            .unwrap_or(usize::MAX)
-            .min(buffer.len());
-        if wanted == 0 || matches!(self.kind, EntryKind::Directory) {
+        let wanted = buffer.head_mut(usize::try_from(reader.remaining).unwrap_or(usize::MAX));
+        if wanted.is_empty() || matches!(self.kind, EntryKind::Directory) {
             return Ok(0);
         }
-        let read = reader.stream.read(buffer.get_mut(..wanted).unwrap_or_default());
-        let fault = match read {
+        let fault = match reader.stream.read(wanted) {
             Ok(0) => ReadError::Truncated,
             Ok(count) => {
                 reader.remaining -= count as u64;

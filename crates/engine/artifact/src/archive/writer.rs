@@ -8,6 +8,7 @@ use super::block::{BLOCK, DIRECTORY, HeaderFields, REGULAR, header_blocks};
 use super::compress::Compressor;
 use crate::digest::{Algorithm, Digest};
 use bumpwright_gostd::quote_bytes;
+use bumpwright_text::Parts;
 use std::io::{self, Read, Write};
 use thiserror::Error;
 
@@ -107,8 +108,7 @@ impl<W: Write> Writer<W> {
         self.copy(path, size, content)?;
         let padding = size.next_multiple_of(BLOCK as u64) - size;
         let zeros = [0; BLOCK];
-        let padding = usize::try_from(padding).ok().and_then(|len| zeros.get(..len));
-        self.put(path, padding.unwrap_or_default())
+        self.put(path, zeros.part(..padding as usize))
     }
 
     /// Ends the archive. Returns the flushed output.
@@ -150,7 +150,7 @@ impl<W: Write> Writer<W> {
             if copied > size {
                 break;
             }
-            self.put(path, buffer.get(..count).unwrap_or_default())?;
+            self.put(path, buffer.part(..count))?;
         }
         if copied == size {
             return Ok(());
@@ -197,7 +197,6 @@ pub enum WriteError {
     /// Absolute, empty, or with components that are empty, `.` or `..`; with a NUL; or far too long.
     #[error("add {path} to the archive: it must be a clean relative path without NUL, of less than 1 MiB")]
     Path { path: String },
-    /// Out of order.
     #[error(
         "add {path} to the archive after {last}: entries must be added once each, by the bytes of their components, and no file has \
          entries below it"
@@ -219,7 +218,6 @@ pub enum WriteError {
     /// A file's content could not be read.
     #[error("add {path} to the archive: read its content: {source}")]
     Content { path: String, source: io::Error },
-    /// The output failed.
     #[error("add {path} to the archive: write the archive: {source}")]
     Output { path: String, source: io::Error },
 }

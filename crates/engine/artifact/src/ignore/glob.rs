@@ -4,6 +4,7 @@
 //! search goes byte by byte, so that a class can match the second byte of a rune there, as in Go. Names have no `/`.
 
 use bumpwright_gostd::{first_rune, glob};
+use bumpwright_text::Parts;
 
 /// A pattern for one component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +15,6 @@ pub(super) enum Glob {
     Suffix(Box<[u8]>),
     /// `values*`
     Prefix(Box<[u8]>),
-    /// Anything else.
     Chunks(Box<[Chunk]>, Tail),
 }
 
@@ -48,7 +48,7 @@ impl Glob {
         let mut rest = pattern;
         while !rest.is_empty() {
             let stars = rest.iter().take_while(|byte| **byte == b'*').count();
-            rest = rest.get(stars..).unwrap_or_default();
+            rest = rest.tail(stars);
             if rest.is_empty() {
                 return Some(Self::simplest(chunks, Tail::Open));
             }

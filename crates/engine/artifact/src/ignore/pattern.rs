@@ -4,6 +4,7 @@
 //! hides its files only because the pattern matches them, too, so that a later `!` can include one.
 
 use super::glob::Glob;
+use bumpwright_text::Parts;
 
 /// The effect of a matching pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Pattern {
         }
         if !text.ends_with(b"\\ ") {
             let spaces = text.iter().rev().take_while(|byte| **byte == b' ').count();
-            text = text.get(..text.len() - spaces).unwrap_or_default();
+            text = text.part(..text.len() - spaces);
         }
         let unslashed = text.strip_suffix(b"/");
         let (form, last) = Form::parse(unslashed.unwrap_or(text));
@@ -155,9 +156,9 @@ fn walk<P: AsRef<[u8]>>(steps: &[PatternStep], path: &[P]) -> bool {
         };
         if any_depth {
             any_depth = false;
-            let found = path.iter().position(|name| fits(glob, name.as_ref()));
-            matched = found.is_some();
-            path = found.and_then(|at| path.get(at + 1..)).unwrap_or_default();
+            let position = path.iter().position(|name| fits(glob, name.as_ref()));
+            matched = position.is_some();
+            path = position.map_or(&[], |at| path.part(at + 1..));
         } else if fits(glob, first.as_ref()) {
             matched = true;
             path = after;

@@ -3,6 +3,7 @@
 use super::lines;
 use super::pattern::{Effect, Pattern};
 use super::walk::Walk;
+use bumpwright_text::Parts;
 
 /// Names of version control, always the first patterns (`ExcludeVCS`).
 const VERSION_CONTROL: [&str; 4] = [".git/", ".gitignore", ".gitmodules", ".gitattributes"];
@@ -73,7 +74,9 @@ impl IgnoreRules {
         for (domain, text) in &files {
             own.extend(lines::patterns(text).map(|line| Pattern::parse(line, domain)));
         }
-        own.extend(parse_all(lines::patterns(spec.unwrap_or_default().as_bytes())));
+        own.extend(parse_all(
+            spec.into_iter().flat_map(|text| lines::patterns(text.as_bytes())),
+        ));
         let defaults: &[&str] = if own.is_empty() { &DEFAULTS } else { &[] };
         let given = VERSION_CONTROL.iter().chain(defaults);
         let mut patterns: Vec<Pattern> = parse_all(given.map(|line| line.as_bytes())).collect();
@@ -84,8 +87,8 @@ impl IgnoreRules {
     /// The rules of a Bucket, for the keys of its objects: the file at its root, then `spec.ignore`. No defaults.
     #[must_use]
     pub fn of_bucket(file: Option<&[u8]>, spec: Option<&str>) -> Self {
-        let texts = [file.unwrap_or_default(), spec.unwrap_or_default().as_bytes()];
-        let patterns = texts.into_iter().flat_map(|text| parse_all(lines::patterns(text)));
+        let texts = file.into_iter().chain(spec.map(str::as_bytes));
+        let patterns = texts.flat_map(|text| parse_all(lines::patterns(text)));
         Self {
             patterns: patterns.collect(),
         }
@@ -126,11 +129,11 @@ impl IgnoreRules {
         is_directory: bool,
     ) -> Option<usize> {
         let first = inherited.map_or(0, |at| at + 1);
-        let asked = self.patterns.get(first..).unwrap_or_default();
-        let found = asked
+        let patterns = self.patterns.tail(first);
+        let decider = patterns
             .iter()
             .rposition(|pattern| pattern.matches_in_directory(path, is_directory));
-        found.map(|at| first + at).or(inherited)
+        decider.map(|at| first + at).or(inherited)
     }
 
     fn effect(&self, decider: Option<usize>) -> Option<Effect> {
@@ -142,11 +145,11 @@ impl IgnoreRules {
     /// A pattern that matches a directory matches everything below it, so that only a later inclusion can
     /// include a path there.
     pub(super) fn conclude<P: AsRef<[u8]>>(&self, decider: Option<usize>, path: &[P], is_directory: bool) -> Verdict {
-        if self.effect(decider) != Some(Effect::Exclude) {
+        let Some(decider) = decider.filter(|_| self.effect(decider) == Some(Effect::Exclude)) else {
             return Verdict::Kept;
-        }
-        let later = decider.and_then(|at| self.patterns.get(at + 1..)).unwrap_or_default();
-        let mut inclusions = later.iter().filter(|pattern| pattern.effect == Effect::Include);
+        };
+        let later = self.patterns.iter().skip(decider + 1);
+        let mut inclusions = later.filter(|pattern| pattern.effect == Effect::Include);
         if is_directory && !inclusions.any(|pattern| pattern.may_match_below(path)) {
             Verdict::IgnoredWithAllBelow
         } else {

@@ -4,6 +4,7 @@
 //! after the one that decided its parent.
 
 use super::{IgnoreRules, Verdict};
+use bumpwright_text::Parts;
 
 /// A position in the tree, at first the root.
 ///
@@ -38,7 +39,7 @@ impl<'a> Walk<'a> {
     pub fn enter(&mut self, name: &[u8]) -> Verdict {
         let decider = self.decider(name, true);
         self.deciders.push(decider);
-        let path = self.names.get(..self.deciders.len()).unwrap_or_default();
+        let path = self.names.part(..self.deciders.len());
         self.rules.conclude(decider, path, true)
     }
 
@@ -50,7 +51,7 @@ impl<'a> Walk<'a> {
     /// Whether a file of this directory is ignored.
     pub fn ignores_file(&mut self, name: &[u8]) -> bool {
         let decider = self.decider(name, false);
-        let path = self.names.get(..=self.deciders.len()).unwrap_or_default();
+        let path = self.names.part(..=self.deciders.len());
         self.rules.conclude(decider, path, false) != Verdict::Kept
     }
 
@@ -63,7 +64,7 @@ impl<'a> Walk<'a> {
             }
             None => self.names.push(name.to_vec()),
         }
-        let path = self.names.get(..=depth).unwrap_or_default();
+        let path = self.names.part(..=depth);
         let inherited = self.deciders.last().copied().flatten();
         self.rules.decider_in_directory(inherited, path, is_directory)
     }

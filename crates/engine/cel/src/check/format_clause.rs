@@ -7,7 +7,7 @@ use super::typing::Typing;
 /// Digits after the point when a clause has no precision.
 const DEFAULT_PRECISION: i64 = 6;
 
-/// A format clause.
+/// A clause in the format string of `format`, such as `%.2f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// `s`, `d`, `f`, `e`, `b`, `x`, `X` or `o`.

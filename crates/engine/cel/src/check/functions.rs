@@ -61,7 +61,7 @@ pub enum Binding {
     Planned,
 }
 
-/// A function.
+/// A function of the environment with its overloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     pub name: &'static str,

@@ -10,6 +10,7 @@ use super::run::{Scope, eval};
 use super::tree::{Attribute, Base, Node, Qualifier, QualifierKey};
 use crate::check::functions::TYPE_NAMES;
 use crate::value::{Fault, Key, Map, Value, show, show_quoted_type};
+use bumpwright_text::Parts;
 
 impl Attribute {
     pub fn named(name: &str) -> Self {
@@ -120,7 +121,7 @@ fn resolve_name(
     }
     let mut missing = None;
     for (count, name) in names.iter().enumerate().rev() {
-        let rest = qualifiers.get(count..).unwrap_or_default();
+        let rest = qualifiers.tail(count);
         match resolve_whole(name, rest, scope, budget) {
             Err(fault) if fault.is_missing_attribute() => {
                 missing.get_or_insert(fault);
@@ -159,7 +160,7 @@ fn apply(value: Value, qualifiers: &[Qualifier], scope: &mut Scope<'_>, budget: 
     for qualifier in qualifiers {
         optional = optional || qualifier.optional;
         let asks = optional || qualifier.test;
-        let found = match &qualifier.key {
+        let value = match &qualifier.key {
             QualifierKey::Constant(key) => find(&object, key, asks)?,
             QualifierKey::Dynamic(node) => {
                 let (key, is_native) = dynamic_key(node, scope, budget)?;
@@ -167,9 +168,9 @@ fn apply(value: Value, qualifiers: &[Qualifier], scope: &mut Scope<'_>, budget: 
                 find(&object, &key, asks)?
             }
         };
-        object = match found {
+        object = match value {
             Some(_) if qualifier.test && !optional => Value::Bool(true),
-            Some(found) => found,
+            Some(value) => value,
             None if optional => return Ok(Value::Optional(None)),
             None => Value::Bool(false),
         };

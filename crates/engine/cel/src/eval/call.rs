@@ -298,8 +298,8 @@ fn of_two(name: &str, left: &Value, right: &Value, arguments: &[Value], budget: 
             budget.steps(pattern.len())?;
             let regexp = Regexp::new(pattern.as_bytes()).map_err(|error| Fault::new(error.to_string()))?;
             let mut search = budget.search(text)?;
-            let found = regexp.is_match(text.as_bytes(), &mut search);
-            found.map(Value::Bool).map_err(|_| Fault::interrupted())
+            let is_match = regexp.is_match(text.as_bytes(), &mut search);
+            is_match.map(Value::Bool).map_err(|_| Fault::interrupted())
         }
         ("matches", ..) => Err(Fault::no_overload()),
         ("format", Value::String(text), Value::List(list)) => format::format(text, list, budget),

@@ -14,7 +14,7 @@ const STACK_NEEDED: usize = 128 * 1024;
 
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// A planned expression.
+/// A checked expression in the form in which it is evaluated.
 #[derive(Clone, Debug)]
 pub struct Plan {
     root: Node,

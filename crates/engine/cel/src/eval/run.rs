@@ -101,8 +101,8 @@ fn eval_here(node: &Node, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<
             match eval(text, scope, budget)? {
                 Value::String(text) => {
                     let mut search = budget.search(&text)?;
-                    let found = regexp.is_match(text.as_bytes(), &mut search);
-                    found.map(Value::Bool).map_err(|_| Fault::interrupted())
+                    let is_match = regexp.is_match(text.as_bytes(), &mut search);
+                    is_match.map(Value::Bool).map_err(|_| Fault::interrupted())
                 }
                 _ => Err(Fault::no_overload()),
             }

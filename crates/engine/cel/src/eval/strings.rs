@@ -140,12 +140,12 @@ fn index_of(given: &str, other: &str, offset: i64) -> Outcome {
         return Ok(Value::Int(offset));
     }
     let count = usize::try_from(offset).map_err(|_| out_of_range(offset))?;
-    let found = byte_of(given, count).and_then(|start| {
+    let index = byte_of(given, count).and_then(|start| {
         let rest = given.get(start..)?;
         let at = rest.find(other)?;
         rest.get(..at).map(|before| count + before.chars().count())
     });
-    found.map_or(Ok(Value::Int(-1)), int)
+    index.map_or(Ok(Value::Int(-1)), int)
 }
 
 fn last_index_of(given: &str, other: &str, offset: i64) -> Outcome {
@@ -159,8 +159,8 @@ fn last_index_of(given: &str, other: &str, offset: i64) -> Outcome {
     // A match may begin at the offset and extend beyond it.
     let end = byte_of(given, count + other.chars().count()).unwrap_or(given.len());
     let before = given.get(..end).unwrap_or(given);
-    let found = before.rfind(other).and_then(|at| before.get(..at));
-    found.map_or(Ok(Value::Int(-1)), |before| int(before.chars().count()))
+    let until = before.rfind(other).and_then(|at| before.get(..at));
+    until.map_or(Ok(Value::Int(-1)), |before| int(before.chars().count()))
 }
 
 /// Go's `strings.SplitN`: no pieces for 0, all for negative limits; code points for an empty separator.

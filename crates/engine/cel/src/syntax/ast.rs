@@ -5,7 +5,7 @@ use crate::value::Value;
 /// The number of an expression in its tree.
 pub type Id = i64;
 
-/// An expression.
+/// A parsed expression with the id that reports refer to.
 #[derive(Clone, Debug)]
 pub struct Expr {
     pub id: Id,

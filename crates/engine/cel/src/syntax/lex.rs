@@ -130,7 +130,7 @@ fn digits(source: &SourceText, start: usize) -> usize {
     start + (start..).take_while(|at| digit(source, *at)).count()
 }
 
-/// The end of an exponent at an offset; the offset itself when there is none.
+/// The end of an exponent at an offset; the offset itself if no exponent begins there.
 fn exponent(source: &SourceText, at: usize) -> usize {
     if !matches!(source.get(at), Some('e' | 'E')) {
         return at;

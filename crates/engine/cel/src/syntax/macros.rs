@@ -168,16 +168,16 @@ fn quantifier(
         Quantifier::All => build.call(operators::AND, vec![accumulator, predicate]),
         Quantifier::Exists => build.call(operators::OR, vec![accumulator, predicate]),
         Quantifier::ExistsOne => {
-            let one = build.literal(Value::Int(1));
-            let more = build.call(operators::ADD, vec![accumulator, one]);
+            let increment = build.literal(Value::Int(1));
+            let more = build.call(operators::ADD, vec![accumulator, increment]);
             let same = build.accumulator();
             build.call(operators::CONDITIONAL, vec![predicate, more, same])
         }
     };
     let mut result = build.accumulator();
     if matches!(which, Quantifier::ExistsOne) {
-        let one = build.literal(Value::Int(1));
-        result = build.call(operators::EQUALS, vec![result, one]);
+        let count = build.literal(Value::Int(1));
+        result = build.call(operators::EQUALS, vec![result, count]);
     }
     Ok(build.fold(Fold {
         range: target.unwrap_or_else(nothing),
@@ -221,8 +221,8 @@ fn collect(
     let initial = build.list(Vec::new());
     let condition = build.literal(Value::Bool(true));
     let accumulator = build.accumulator();
-    let one = build.list(vec![transform]);
-    let mut step = build.call(operators::ADD, vec![accumulator, one]);
+    let singleton = build.list(vec![transform]);
+    let mut step = build.call(operators::ADD, vec![accumulator, singleton]);
     if let Some(predicate) = predicate {
         let same = build.accumulator();
         step = build.call(operators::CONDITIONAL, vec![predicate, step, same]);

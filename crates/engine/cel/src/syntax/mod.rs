@@ -31,7 +31,7 @@ use ast::Ast;
 /// The longest expression that is parsed (cel-go's `ExpressionSizeCodePointLimit`).
 const MAX_CODE_POINTS: usize = 100_000;
 
-/// Parses an expression. Returns a tree if there are no reports.
+/// Parses an expression. Returns a tree unless errors are reported.
 pub fn parse(text: &str) -> (Option<Ast>, Reports) {
     let source = SourceText::new(text);
     let mut reports = Reports::new(source);

@@ -20,11 +20,10 @@ pub const MAX_DEPTH: u32 = 250;
 pub enum Stop {
     /// The input does not match; the rule recovers and ends.
     Syntax(SyntaxFault),
-    /// Parsing ends.
     Halt,
 }
 
-/// A syntax error.
+/// Why a rule of the grammar does not match.
 #[derive(Debug)]
 pub enum SyntaxFault {
     /// Another token is expected.
@@ -199,16 +198,20 @@ impl<'r> Parser<'r> {
     }
 
     fn in_context(&self, set: Set) -> Set {
-        let mut all = set.without_rule_end();
+        let mut tokens = set.without_rule_end();
         let mut open = set.reaches_rule_end();
         for follow in self.follow.iter().skip(1).rev() {
             if !open {
                 break;
             }
-            all = all.and(follow.without_rule_end());
+            tokens = tokens.and(follow.without_rule_end());
             open = follow.reaches_rule_end();
         }
-        if open { all.and(Set::of(&[TokenKind::Eof])) } else { all }
+        if open {
+            tokens.and(Set::of(&[TokenKind::Eof]))
+        } else {
+            tokens
+        }
     }
 
     /// Recovers before a choice or a round of a loop, so that the token there matches.
@@ -274,12 +277,12 @@ impl<'r> Parser<'r> {
 
     /// The tokens that may follow any active rule.
     fn recovery_set(&self) -> Set {
-        let all = self
+        let tokens = self
             .follow
             .iter()
             .skip(1)
             .fold(Set::default(), |all, set| all.and(*set));
-        all.without_rule_end()
+        tokens.without_rule_end()
     }
 
     fn skip_to_follow(&mut self) -> Result<(), Halt> {
@@ -323,11 +326,11 @@ impl<'r> Parser<'r> {
         self.recovering = true;
         match wrong {
             SyntaxFault::Mismatch => {
-                let found = shown(self.look(0)?);
+                let token = shown(self.look(0)?);
                 let expected = self.expected().display();
                 let offset = self.offset()?;
                 self.reports
-                    .syntax(offset, &format!("mismatched input {found} expecting {expected}"))
+                    .syntax(offset, &format!("mismatched input {token} expecting {expected}"))
             }
             SyntaxFault::NoAlternative { ahead } => self.report_no_alternative(*ahead),
         }
@@ -361,11 +364,11 @@ impl<'r> Parser<'r> {
             return Ok(());
         }
         self.recovering = true;
-        let found = shown(self.look(0)?);
+        let token = shown(self.look(0)?);
         let expected = self.expected().display();
         let offset = self.offset()?;
         self.reports
-            .syntax(offset, &format!("extraneous input {found} expecting {expected}"))
+            .syntax(offset, &format!("extraneous input {token} expecting {expected}"))
     }
 
     fn report_missing(&mut self) -> Result<(), Halt> {
@@ -373,10 +376,10 @@ impl<'r> Parser<'r> {
             return Ok(());
         }
         self.recovering = true;
-        let found = shown(self.look(0)?);
+        let token = shown(self.look(0)?);
         let expected = self.expected().display();
         let offset = self.offset()?;
-        self.reports.syntax(offset, &format!("missing {expected} at {found}"))
+        self.reports.syntax(offset, &format!("missing {expected} at {token}"))
     }
 }
 

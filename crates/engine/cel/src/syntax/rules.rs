@@ -17,7 +17,6 @@ pub const END: Set = Set::RULE_END;
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// Parses a text.
 pub fn parse(reports: &mut Reports) -> Result<Tree, Halt> {
     let mut rules = Rules {
         parser: Parser::new(reports),
@@ -427,11 +426,11 @@ impl Rules<'_> {
 
     pub fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
         self.parser.sync(choice, SyncPoint::Entry)?;
-        let found = self.is(TokenKind::Dot)?;
-        if found {
+        let has_dot = self.is(TokenKind::Dot)?;
+        if has_dot {
             self.parser.take(dot)?;
         }
-        Ok(found)
+        Ok(has_dot)
     }
 
     fn global_call(&mut self, node: &mut Node) -> RuleResult {

@@ -36,10 +36,7 @@ impl SourceText {
 
     pub fn slice(&self, start: usize, end: usize) -> String {
         let end = end.min(self.chars.len());
-        self.chars
-            .get(start..end)
-            .map(|chars| chars.iter().collect())
-            .unwrap_or_default()
+        self.chars.get(start..end).into_iter().flatten().collect()
     }
 
     pub fn location(&self, offset: i32) -> Location {

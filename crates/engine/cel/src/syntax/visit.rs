@@ -1,6 +1,7 @@
 //! Turns the parse tree into an expression: literals get their values, macros are expanded, logic is balanced.
 
 use bumpwright_gostd::{parse_float, parse_int, parse_uint};
+use bumpwright_text::Parts as _;
 
 use super::ast::{Ast, Entry, Expr, ExprKind, Id, operators};
 use super::literal::unescape;
@@ -220,11 +221,8 @@ impl Visitor<'_> {
     }
 
     fn all(&mut self, nodes: Option<&[NodeId]>) -> Result<Vec<Expr>, Halt> {
-        nodes
-            .unwrap_or_default()
-            .iter()
-            .map(|node| self.visit(Some(*node)))
-            .collect()
+        let nodes = nodes.into_iter().flatten();
+        nodes.map(|node| self.visit(Some(*node))).collect()
     }
 
     fn call_or_macro(
@@ -424,7 +422,7 @@ impl Visitor<'_> {
         colons: &[Token],
         values: &[NodeId],
     ) -> Result<Vec<(Id, String, Expr)>, Halt> {
-        let mut found = Vec::with_capacity(fields.len());
+        let mut entries = Vec::with_capacity(fields.len());
         for (index, (_, field)) in fields.iter().enumerate() {
             let (Some(colon), Some(value)) = (colons.get(index), values.get(index)) else {
                 return Ok(Vec::new());
@@ -432,13 +430,13 @@ impl Visitor<'_> {
             let id = self.parts.number(colon.offset);
             let name = field.as_ref().ok_or("unsupported ident kind").and_then(field_name);
             match name {
-                Ok(name) => found.push((id, name, self.visit(Some(*value))?)),
+                Ok(name) => entries.push((id, name, self.visit(Some(*value))?)),
                 Err(message) => {
                     self.parts.report(start, message.to_owned());
                 }
             }
         }
-        Ok(found)
+        Ok(entries)
     }
 
     fn literal(&mut self, negative: bool, token: Option<&Token>, start: i32) -> Result<Expr, Halt> {
@@ -507,8 +505,8 @@ fn balanced(function: &str, terms: &mut [Option<Expr>], ids: &[Id]) -> Expr {
         return only.unwrap_or(expr(-1, ExprKind::Unspecified));
     };
     let (left, right) = terms.split_at_mut(middle + 1);
-    let left = balanced(function, left, ids.get(..middle).unwrap_or_default());
-    let right = balanced(function, right, ids.get(middle + 1..).unwrap_or_default());
+    let left = balanced(function, left, ids.part(..middle));
+    let right = balanced(function, right, ids.part(middle + 1..));
     call(id, function, None, vec![left, right])
 }
 

@@ -40,7 +40,6 @@ pub fn add(left: &Value, right: &Value) -> Outcome {
     }
 }
 
-/// `left - right`.
 pub fn subtract(left: &Value, right: &Value) -> Outcome {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => int(left.checked_sub(*right)),
@@ -70,7 +69,6 @@ fn later(time: &Time, by: i64) -> Outcome {
     }
 }
 
-/// `left * right`.
 pub fn multiply(left: &Value, right: &Value) -> Outcome {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => int(left.checked_mul(*right)),
@@ -80,7 +78,6 @@ pub fn multiply(left: &Value, right: &Value) -> Outcome {
     }
 }
 
-/// `left / right`.
 pub fn divide(left: &Value, right: &Value) -> Outcome {
     match (left, right) {
         (Value::Int(_), Value::Int(0)) | (Value::Uint(_), Value::Uint(0)) => Err(Fault::new("division by zero")),
@@ -91,7 +88,6 @@ pub fn divide(left: &Value, right: &Value) -> Outcome {
     }
 }
 
-/// `left % right`.
 pub fn modulo(left: &Value, right: &Value) -> Outcome {
     match (left, right) {
         (Value::Int(_), Value::Int(0)) | (Value::Uint(_), Value::Uint(0)) => Err(Fault::new("modulus by zero")),
@@ -101,7 +97,6 @@ pub fn modulo(left: &Value, right: &Value) -> Outcome {
     }
 }
 
-/// `-value`.
 pub fn negate(value: &Value) -> Outcome {
     match value {
         Value::Int(value) => int(value.checked_neg()),

@@ -40,7 +40,7 @@ impl Target {
 /// Converts a value.
 ///
 /// # Errors
-/// When there is no such conversion, or the value is out of range.
+/// When the type does not convert to the target, or the value is out of range.
 pub fn convert(value: &Value, target: Target) -> Result<Value, Fault> {
     let converted = match value {
         Value::String(text) => from_text(text, target)?,

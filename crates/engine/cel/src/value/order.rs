@@ -28,9 +28,9 @@ pub fn equal(left: &Value, right: &Value) -> bool {
 }
 
 fn equal_maps(left: &Map, right: &Map) -> bool {
-    let found =
+    let has_equal =
         |(key, value): (&super::Key, &Value)| Value::find(right, &key.value()).is_some_and(|other| equal(value, other));
-    left.len() == right.len() && left.iter().all(found)
+    left.len() == right.len() && left.iter().all(has_equal)
 }
 
 /// The order of two numbers; `None` when they are not numbers, `Some(None)` when one is NaN.

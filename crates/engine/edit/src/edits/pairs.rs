@@ -94,7 +94,7 @@ fn beside_others(scan: &Scan, images: &dyn Images, outcomes: &mut [Outcome]) {
 
 /// Why a field cannot change while what is beside it stays.
 fn apart_from(site: &Site, other: &Neighbour, image: &LatestRef) -> Option<String> {
-    let setter = |part: &str| format!("{}:{}:{part}", site.setter.policy.namespace, site.setter.policy.name);
+    let setter = |part: &str| format!("{}:{part}", site.setter.policy.marker());
     let (key, line, column) = (&other.key, other.line, other.column);
     let part = site.setter.part;
     if part.has_tag() && is_pin(&other.key, &other.value) && are_of_one(&other.key, &site.key) {

@@ -161,8 +161,8 @@ fn value(site: &Site, part: Part, image: &LatestRef) -> Result<String, (Reason, 
         Part::Reference if image.digest.is_none() && image.check().is_err() => {
             let policy = &site.setter.policy;
             let message = format!(
-                "{image} is a version that no image has; a field for the version alone is marked with {}:{}:tag",
-                policy.namespace, policy.name
+                "{image} is a version that no image has; a field for the version alone is marked with {}:tag",
+                policy.marker()
             );
             return Err((Reason::PolicyNotReady, message));
         }
@@ -181,21 +181,21 @@ fn value(site: &Site, part: Part, image: &LatestRef) -> Result<String, (Reason, 
 /// Why a digest cannot be written, and the way out.
 fn no_digest(site: &Site) -> String {
     let policy = &site.setter.policy;
-    let kept = if site.value.contains('@') {
+    let note = if site.value.contains('@') {
         "the field holds a digest behind its tag, and "
     } else {
         ""
     };
-    let way = match kept {
+    let way = match note {
         "" => "",
         _ => ", or remove the digest from the field",
     };
-    format!("{kept}policy {policy} has no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always{way}")
+    format!("{note}policy {policy} has no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always{way}")
 }
 
 /// The edits that give a field another value in its own spelling; none if it cannot be written in that.
-pub(crate) fn rewritten(site: &Site, new: &str) -> Option<Vec<Edit>> {
-    fits(site, new).then(|| edits(site, new))
+pub(crate) fn rewritten(site: &Site, new: &str) -> Vec<Edit> {
+    if fits(site, new) { edits(site, new) } else { Vec::new() }
 }
 
 fn fits(site: &Site, value: &str) -> bool {

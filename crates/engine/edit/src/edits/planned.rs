@@ -9,9 +9,7 @@ use crate::model::{Change, Reason, Skip};
 pub struct Edit {
     /// The bytes to replace.
     pub span: Range<usize>,
-    /// The old text.
     pub old: String,
-    /// The new text.
     pub new: String,
 }
 

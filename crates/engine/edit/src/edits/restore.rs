@@ -20,7 +20,6 @@ pub struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Its marked fields.
     #[must_use]
     pub fn sites(self) -> &'a [Site] {
         self.scan.map_or(&[], |scan| scan.sites.as_slice())
@@ -32,12 +31,12 @@ impl<'a> Content<'a> {
 /// are left in both.
 #[must_use]
 pub fn carried(from: Content<'_>, to: Content<'_>) -> Vec<Option<usize>> {
-    let kept = kept_lines(from.bytes, to.bytes);
+    let moved = kept_lines(from.bytes, to.bytes);
     let (before, after) = (from.sites(), to.sites());
     let mut taken = BTreeSet::new();
     let mut carried: Vec<Option<usize>> = Vec::with_capacity(before.len());
     for site in before {
-        let line = site.line.checked_sub(1).and_then(|line| *kept.get(line)?);
+        let line = site.line.checked_sub(1).and_then(|line| *moved.get(line)?);
         let is_alike = |other: &Site| other.setter == site.setter && other.object == site.object;
         // Objects may have changed their places; one may also have another name now.
         let stays = after.iter().any(is_alike);
@@ -79,21 +78,21 @@ fn kept_lines(old: &[u8], new: &[u8]) -> Vec<Option<usize>> {
     let input = InternedInput::new(lines(old), lines(new));
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_no_heuristic(&input);
-    let mut kept = Vec::with_capacity(input.before.len());
+    let mut lines = Vec::with_capacity(input.before.len());
     let mut after = 0;
     for hunk in diff.hunks() {
-        while kept.len() < hunk.before.start as usize {
-            kept.push(Some(after));
+        while lines.len() < hunk.before.start as usize {
+            lines.push(Some(after));
             after += 1;
         }
-        kept.resize(hunk.before.end as usize, None);
+        lines.resize(hunk.before.end as usize, None);
         after = hunk.after.end as usize;
     }
-    while kept.len() < input.before.len() {
-        kept.push(Some(after));
+    while lines.len() < input.before.len() {
+        lines.push(Some(after));
         after += 1;
     }
-    kept
+    lines
 }
 
 /// The edits that give the field `site` of `now` what the field `was` of `then` holds: to the byte where its style is
@@ -102,7 +101,7 @@ fn kept_lines(old: &[u8], new: &[u8]) -> Vec<Option<usize>> {
 pub fn restored(site: &Site, now: &[u8], was: &Site, then: &[u8], wrote: &Site) -> Vec<Edit> {
     let is_as_written = site.text == wrote.text && is_alike(site, wrote);
     if !is_as_written && !is_alike(site, was) {
-        return plan::rewritten(site, &was.value).unwrap_or_default();
+        return plan::rewritten(site, &was.value);
     }
     let mut edits = Vec::new();
     if site.untag.is_none()

@@ -16,7 +16,7 @@ pub enum SpliceError {
         span: Range<usize>,
         /// The bytes that the plan expects.
         wanted: String,
-        /// The bytes that are there.
+        /// The bytes at its place.
         found: String,
     },
     /// Two edits of a plan touch the same bytes.
@@ -38,24 +38,24 @@ pub fn splice(bytes: &[u8], plan: &Plan) -> Result<Vec<u8>, SpliceError> {
     let mut out = Vec::with_capacity(bytes.len() + grown);
     let (mut done, mut rest) = (0, bytes);
     for edit in &plan.edits {
-        let kept = edit.span.start.checked_sub(done);
-        let Some((kept, found)) = kept.and_then(|length| rest.split_at_checked(length)) else {
+        let between = edit.span.start.checked_sub(done);
+        let Some((between, found)) = between.and_then(|length| rest.split_at_checked(length)) else {
             return Err(SpliceError::Overlap {
                 span: edit.span.clone(),
                 end: done,
             });
         };
-        let found = found.split_at_checked(edit.span.len());
-        let Some((_, after)) = found.filter(|(found, _)| *found == edit.old.as_bytes()) else {
-            let found = found.map(|(found, _)| String::from_utf8_lossy(found).into_owned());
+        let parts = found.split_at_checked(edit.span.len());
+        let Some((_, after)) = parts.filter(|(parts, _)| *parts == edit.old.as_bytes()) else {
+            let parts = parts.map(|(parts, _)| String::from_utf8_lossy(parts).into_owned());
             return Err(SpliceError::Moved {
                 span: edit.span.clone(),
                 wanted: edit.old.clone(),
                 // Beyond the end there is nothing.
-                found: found.unwrap_or_else(String::new),
+                found: parts.unwrap_or_else(String::new),
             });
         };
-        out.extend_from_slice(kept);
+        out.extend_from_slice(between);
         out.extend_from_slice(edit.new.as_bytes());
         (done, rest) = (edit.span.end, after);
     }

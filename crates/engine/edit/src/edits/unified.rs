@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bumpwright_text::Parts;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
 /// Lines of context around a change, as in git.
@@ -44,7 +45,7 @@ fn compared(old: &[u8], new: &[u8]) -> Diff {
     diff
 }
 
-/// The header lines; there is no `index` line, since a preview has no ids.
+/// The header lines, without an `index` line: a preview has no ids.
 fn header(out: &mut Vec<u8>, path: &[u8], is_new: bool) {
     let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
     // As in git, a tab ends a name with blanks, so that patch(1) finds its end.
@@ -155,7 +156,7 @@ fn range(lines: &Range<u32>) -> String {
 
 /// Writes lines with their sign; a line without a line feed gets git's remark.
 fn emit(out: &mut Vec<u8>, sign: u8, lines: &[&[u8]], range: Range<u32>) {
-    for line in lines.get(range.start as usize..range.end as usize).unwrap_or_default() {
+    for line in lines.part(range.start as usize..range.end as usize) {
         out.push(sign);
         out.extend_from_slice(line);
         if !line.ends_with(b"\n") {

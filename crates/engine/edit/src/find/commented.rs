@@ -5,14 +5,15 @@ use granit_parser::{Event, Parser, StructureStyle};
 use super::marker;
 use super::parser::options;
 use crate::file::{almost_keys, keys};
+use bumpwright_text::Parts;
 
 /// Whether a marker's comment, alone on its line, is a field that is commented out, `# image: x # {…}`, or is the
 /// marker of such a field directly above it.
 pub(crate) fn is_commented_out(comment: &str, above: Option<&str>) -> bool {
     let bytes = comment.as_bytes();
     let key = keys(bytes, b"\"'").next().or_else(|| almost_keys(bytes).next());
-    let before = key.and_then(|key| comment.get(..key)).unwrap_or_default();
-    let field = before.rsplit_once('#').map_or("", |(field, _)| field);
+    let before = key.and_then(|key| comment.part(..key).rsplit_once('#'));
+    let field = before.map_or("", |(field, _)| field);
     if uncommented(field).is_empty() {
         return marker::parse(comment).is_ok() && above.is_some_and(is_field);
     }

@@ -49,7 +49,6 @@ pub(crate) struct Around {
 pub(crate) struct Head {
     /// Index of the first comment.
     pub(crate) first: usize,
-    /// Number of comments.
     pub(crate) count: usize,
     /// Whether a blank line follows them.
     pub(crate) blank_after: bool,

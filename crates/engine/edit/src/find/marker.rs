@@ -47,7 +47,7 @@ pub(crate) fn mentions(text: &str) -> bool {
     keys(text.as_bytes(), b"\"'").next().is_some() || almost_keys(text.as_bytes()).next().is_some()
 }
 
-/// Whether a comment on lines of its own is about markers, and is none: there are words before one, or behind one below
+/// Whether a comment on lines of its own only speaks of markers: words are before a marker, or behind one that is below
 /// other words. A marker below a line that ends in a colon is an example.
 pub(crate) fn is_prose(comment: &str, above: Option<&str>) -> bool {
     let text = comment.trim_start_matches(['#', ' ', '\t']).trim_end();

@@ -1,6 +1,12 @@
 //! How YAML is parsed.
 
-use granit_parser::Options;
+use granit_parser::{Marker, Options};
+
+/// Where a mark is in the text, in bytes. The parser counts them for every text that it has as a whole.
+#[must_use]
+pub fn offset(marker: &Marker) -> usize {
+    marker.byte_offset().unwrap_or_default()
+}
 
 /// go-yaml's limits: 10,000 levels of each kind.
 pub(crate) fn options() -> Options {

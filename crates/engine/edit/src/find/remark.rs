@@ -9,7 +9,9 @@ use granit_parser::{Options, ScalarStyle, Scanner, StrInput, Token, TokenType};
 use super::commented::is_commented_out;
 use super::gap::{self, Around, Comment, Next};
 use super::marker::{is_prose, mentions};
+use super::parser::offset;
 use super::strict::{self, Before};
+use bumpwright_text::Parts;
 
 /// The role of a remark for the node that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,14 +157,19 @@ pub(crate) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
 impl CommentReader<'_> {
     fn token(&mut self, token: Token<'_>) {
         let (span, token) = token.into_parts();
-        let mut start = span.start.byte_offset().unwrap_or_default();
-        let mut end = span.end.byte_offset().unwrap_or(start);
+        // A repair puts blanks for a byte order mark at the end of the line before it: an offset among them may be
+        // within the mark.
+        let place = |offset: usize| self.text.ceil_char_boundary(offset);
+        let shadow_start = offset(&span.start);
+        let mut start = place(shadow_start);
+        let mut end = place(offset(&span.end));
         let (mut line, mut column) = (span.start.line(), span.start.col());
         let mut last_line = span.end.line();
         if matches!(token, TokenType::Comment(_)) {
             // A repair moves a `#` by one.
-            let moved = usize::from(self.text.as_bytes().get(start) != Some(&b'#'));
-            let (start, column) = (start.saturating_sub(moved), column.saturating_sub(moved));
+            let moved = usize::from(self.text.as_bytes().get(shadow_start) != Some(&b'#'));
+            let (start, column) = (shadow_start.saturating_sub(moved), column.saturating_sub(moved));
+            let end = end.min(self.line_end(start));
             return self.comment(Comment {
                 start,
                 end,
@@ -176,10 +183,10 @@ impl CommentReader<'_> {
             // its content.
             let place = start;
             start = self.next_content(self.prior.end);
-            let before = self.text.get(..start).unwrap_or_default();
+            let before = self.text.part(..start);
             column = start - before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
             if is_block {
-                line -= line_breaks(self.text.get(start..place).unwrap_or_default()).min(line);
+                line -= line_breaks(self.text.part(start.min(place)..place)).min(line);
                 // Only the header can have a line comment.
                 last_line = line;
             } else {
@@ -265,15 +272,17 @@ impl CommentReader<'_> {
         let mut at = from;
         while let Some(byte) = bytes.get(at) {
             match byte {
-                b'#' => {
-                    let rest = bytes.get(at..).unwrap_or_default();
-                    at = memchr::memchr2(b'\n', b'\r', rest).map_or(bytes.len(), |length| at + length);
-                }
+                b'#' => at = self.line_end(at),
                 b' ' | b'\t' | b'\r' | b'\n' => at += 1,
                 _ => return at,
             }
         }
         at
+    }
+
+    fn line_end(&self, from: usize) -> usize {
+        let rest = self.text.as_bytes().part(from..);
+        memchr::memchr2(b'\n', b'\r', rest).map_or(self.text.len(), |length| from + length)
     }
 
     fn comment(&mut self, comment: Comment) {
@@ -312,11 +321,11 @@ impl CommentReader<'_> {
     }
 
     fn text_of(&self, comment: Comment) -> &str {
-        self.text.get(comment.start..comment.end).unwrap_or_default()
+        self.text.part(comment.start..comment.end)
     }
 
     fn is_alone(&self, comment: Comment) -> bool {
-        let before = self.text.get(..comment.start).unwrap_or_default();
+        let before = self.text.part(..comment.start);
         let before = before.trim_end_matches([' ', '\t']);
         before.ends_with(['\n', '\r']) || matches!(before, "" | "\u{feff}")
     }
@@ -341,7 +350,7 @@ impl CommentReader<'_> {
             _ if self.prior.ends_late => Before::Plain(self.indents.last().map_or(0, |indent| indent + 1)),
             _ => Before::Token,
         };
-        let gap = self.text.get(self.prior.end..start).unwrap_or_default();
+        let gap = self.text.as_bytes().part(self.prior.end.min(start)..start);
         self.out.refused_tab = strict::refused_tab(gap, before, self.flow > 0).map(|at| self.prior.end + at);
     }
 
@@ -353,7 +362,7 @@ impl CommentReader<'_> {
             TokenType::DocumentStart | TokenType::DocumentEnd | TokenType::StreamEnd
         );
         let closes_flow = self.flow > 0 && matches!(token, TokenType::FlowSequenceEnd | TokenType::FlowMappingEnd);
-        let blanks = self.text.get(..first.start).unwrap_or_default();
+        let blanks = self.text.part(..first.start);
         let newlines = line_breaks_at_end(blanks);
         let late = usize::from(self.prior.ends_late && newlines > 0);
         let around = Around {
@@ -399,7 +408,7 @@ impl CommentReader<'_> {
 /// The number of line breaks at the end of the text, ignoring blanks.
 fn line_breaks_at_end(text: &str) -> usize {
     let kept = text.trim_end_matches([' ', '\t', '\r', '\n']).len();
-    line_breaks(text.get(kept..).unwrap_or_default())
+    line_breaks(text.part(kept..))
 }
 
 fn line_breaks(text: &str) -> usize {

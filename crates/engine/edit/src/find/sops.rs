@@ -15,8 +15,7 @@ pub fn is_signed(bytes: &[u8]) -> bool {
         return false;
     };
     // JSON is YAML.
-    let found = documents(text).unwrap_or_default();
-    found.iter().any(of_document) || of_lines(text)
+    documents(text).is_ok_and(|found| found.iter().any(of_document)) || of_lines(text)
 }
 
 fn of_document(document: &Value) -> bool {

@@ -13,8 +13,8 @@ pub(crate) enum Before {
 
 /// Offset of the first tab that go-yaml refuses in the gap between two tokens. Comments may contain tabs, and so may
 /// the indentation of a comment below another; in flow context only the lines below a plain scalar are checked.
-pub(crate) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize> {
-    memchr::memchr(b'\t', gap.as_bytes())?;
+pub(crate) fn refused_tab(gap: &[u8], before: Before, flow: bool) -> Option<usize> {
+    memchr::memchr(b'\t', gap)?;
     let mut leads = before == Before::Indicator;
     let mut plain = if let Before::Plain(column) = before {
         Some(column)
@@ -24,7 +24,7 @@ pub(crate) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize
     let (mut in_comment, mut below_comment) = (false, false);
     let mut pending = None;
     let mut column = 0;
-    for (at, byte) in gap.bytes().enumerate() {
+    for (at, byte) in gap.iter().enumerate() {
         match byte {
             b'\n' | b'\r' => (leads, in_comment, column) = (true, false, 0),
             b'#' if !in_comment => {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn tabs_are_refused_where_a_key_could_stand() {
-        let block = |gap: &str, before| refused_tab(gap, before, false);
+        let block = |gap: &str, before| refused_tab(gap.as_bytes(), before, false);
         assert_eq!(block(" \n\t", Before::Token), Some(2));
         assert_eq!(block("\t # a\tb\n  ", Before::Token), None);
         assert_eq!(block("\t", Before::Indicator), Some(0));
@@ -73,8 +73,8 @@ mod tests {
         assert_eq!(block(" # c\n  \t\n", Before::Plain(1)), Some(7));
         assert_eq!(block("\n# c\n\t# d\n", Before::Token), None);
         assert_eq!(block("\n# c\n\t\n", Before::Token), Some(5));
-        assert_eq!(refused_tab("\n\t", Before::Token, true), None);
-        assert_eq!(refused_tab("\n\t", Before::Plain(1), true), Some(1));
+        assert_eq!(refused_tab(b"\n\t", Before::Token, true), None);
+        assert_eq!(refused_tab(b"\n\t", Before::Plain(1), true), Some(1));
     }
 
     #[test]

@@ -4,17 +4,17 @@ use super::marker;
 
 /// The markers in a text, or what is almost one, by their offset, with what is wrong.
 pub(crate) fn markers(text: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
+    let mut markers = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        found.extend(of_line(line).map(|(at, what)| (start + at, what)));
+        markers.extend(of_line(line).map(|(at, what)| (start + at, what)));
         start += line.len();
     }
-    found
+    markers
 }
 
 fn of_line(line: &str) -> Option<(usize, String)> {
-    // A line that is commented out is none that is missed.
+    // A marker on a line that is commented out is not reported.
     let is_dormant = line.trim_start().starts_with('#') && line.matches('#').count() > 1;
     if is_dormant || !marker::mentions(line) {
         return None;

@@ -2,12 +2,12 @@
 
 use granit_parser::{Event, Parser, ScanError};
 
-use super::parser::options;
+use super::parser::{offset, options};
 
 /// Nesting deeper than this is refused where values are read.
 pub(crate) const DEEPEST: usize = 128;
 
-/// More scalars, with keys, are refused: each rule looks at all of them.
+/// More scalars, with keys, are refused: each rule reads all of them.
 pub(crate) const MOST: usize = 100_000;
 
 /// A value of a file.
@@ -45,9 +45,8 @@ impl Value {
     }
 }
 
-/// Why there is no tree.
+/// Why a text cannot be read as a tree.
 pub(crate) enum Untold {
-    /// granit's error.
     Scan(ScanError),
     /// An offset where it nests too deep.
     TooDeep(usize),
@@ -79,7 +78,7 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>, Untold> {
             }
             _ => true,
         };
-        let at = || span.start.byte_offset().unwrap_or_default();
+        let at = || offset(&span.start);
         if !is_kept {
             return Err(Untold::TooDeep(at()));
         }
@@ -119,7 +118,6 @@ impl Tree {
         self.open.len() <= DEEPEST
     }
 
-    /// Ends a collection.
     pub(crate) fn close(&mut self) {
         match self.open.pop() {
             Some(Open::List(items)) => self.add(Value::List(items)),
@@ -137,7 +135,7 @@ impl Tree {
         number
     }
 
-    /// Adds what is no scalar and has no values in it.
+    /// Adds a node that is not a scalar and has no values in it.
     pub(crate) fn other(&mut self) {
         self.add(Value::Other);
     }

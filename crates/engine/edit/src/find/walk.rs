@@ -11,7 +11,7 @@ use std::ops::Range;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
 use super::object::{MappingKind, Objects};
-use super::parser::options;
+use super::parser::{offset, options};
 use super::remark::{self, Header, Remark, Remarks, Role};
 use super::values::{Untold, Value, documents};
 use super::{marker, repair, strict, texts};
@@ -22,6 +22,7 @@ use crate::model::{DocumentId, Reason, Setter};
 use crate::scanned::{LocalSkip, Scan};
 use crate::site::{Choice, Neighbour, Site, Spelling};
 use crate::spelling::block;
+use bumpwright_text::ContentEnd;
 
 /// The node that took a marker comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,6 @@ struct Frame {
     in_key: bool,
     key: String,
     mapping: MappingKind,
-    /// The innermost object.
     object: usize,
     /// Its number among the collections of the file.
     number: usize,
@@ -130,7 +130,12 @@ fn walk_for(text: &str, lost: &str, choose: Option<Choose<'_>>) -> Result<Scan, 
         match repair::repair(shadow, &error).filter(|_| repairs > 0) {
             Some(next) => repaired = Some(next),
             None => {
-                let at = error.marker().byte_offset().unwrap_or_default();
+                let at = offset(error.marker());
+                let at = if at < text.len() {
+                    at
+                } else {
+                    ContentEnd::of(text).offset
+                };
                 return Err(unparsable(at, &error.info()));
             }
         }
@@ -138,7 +143,6 @@ fn walk_for(text: &str, lost: &str, choose: Option<Choose<'_>>) -> Result<Scan, 
 }
 
 enum Failure {
-    /// granit's error.
     Scan(ScanError),
     /// An offset, and the message about what go-yaml refuses there.
     Refused(usize, &'static str),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::edits::pairs::is_version;
 use crate::scanned::Scan;
 use crate::site::Neighbour;
+use bumpwright_text::Cuts;
 
 /// Gives sites their keys and collections, and finds what is beside them.
 pub(super) fn complete(text: &str, mut scan: Scan) -> Scan {
@@ -73,10 +74,7 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
         .next()
         .filter(|key| !key.is_empty())?;
     let value = behind.trim_start_matches(['=', ':', ' ', '\t', '"', '\'']);
-    let value = value
-        .split(['"', '\'', ' ', '\t', ',', ';', '#'])
-        .next()
-        .unwrap_or_default();
+    let value = value.before(['"', '\'', ' ', '\t', ',', ';', '#']);
     Some((key, value))
 }
 

@@ -36,7 +36,7 @@ fn escape(text: &str) -> u8 {
     }
 }
 
-/// An instruction that goes on over several lines.
+/// An instruction that spans several lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instruction {
     /// The image is still to come.

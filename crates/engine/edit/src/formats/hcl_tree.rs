@@ -9,12 +9,11 @@ use super::reader::{Cursor, Value, is_break, is_word};
 use super::valued::{Refused, Values};
 use crate::find::values::{self, DEEPEST};
 
-/// Reads a file.
 pub(super) fn values(text: &str) -> Result<Values, Refused> {
-    let found = hcl::read(text);
+    let file = hcl::read(text);
     let mut reader = Reader {
         cursor: Cursor::new(text),
-        texts: found.values.into_iter().map(|value| (value.at, value)).collect(),
+        texts: file.values.into_iter().map(|value| (value.at, value)).collect(),
         scalars: Vec::new(),
         depth: 0,
     };

@@ -11,6 +11,7 @@ use crate::lines::Lines;
 use crate::model::{Reason, Setter};
 use crate::scanned::{LocalSkip, Scan};
 use crate::site::Site;
+use bumpwright_text::Parts;
 
 const KEY: &str = "$imagepolicy";
 
@@ -84,21 +85,21 @@ pub(crate) fn markers(text: &str) -> BTreeMap<usize, Range<usize>> {
     if reader.read().is_err() {
         return BTreeMap::new();
     }
-    let found = reader.found.into_iter().filter_map(|found| match found {
+    let sites = reader.found.into_iter().filter_map(|found| match found {
         Found::Site(_, value, member) => Some((value.start + 1, with_comma(text, member))),
         Found::Skip(..) => None,
     });
-    found.collect()
+    sites.collect()
 }
 
 /// A member up to the next one; the last one from the end of the one before.
 fn with_comma(text: &str, member: Range<usize>) -> Range<usize> {
     const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
-    let behind = text.get(member.end..).unwrap_or_default().trim_start_matches(BLANKS);
+    let behind = text.part(member.end..).trim_start_matches(BLANKS);
     if let Some(next) = behind.strip_prefix(',') {
         return member.start..text.len() - next.trim_start_matches(BLANKS).len();
     }
-    let before = text.get(..member.start).unwrap_or_default().trim_end_matches(BLANKS);
+    let before = text.part(..member.start).trim_end_matches(BLANKS);
     before.strip_suffix(',').map_or(member.start, str::len)..member.end
 }
 
@@ -143,7 +144,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads all values; texts in them are looked at as their objects end.
+    /// Reads all values; texts in them are checked as their objects end.
     fn read(&mut self) -> Result<(), &'static str> {
         let mut is_value_next = true;
         while let Some(byte) = self.peek() {
@@ -224,7 +225,7 @@ impl<'a> Reader<'a> {
         {
             self.at += 1;
         }
-        let word = self.text.get(start..self.at).unwrap_or_default();
+        let word = self.text.part(start..self.at);
         if serde_json::from_str::<serde_json::Number>(word).is_ok() || matches!(word, "true" | "false" | "null") {
             return Ok(());
         }
@@ -273,11 +274,13 @@ impl<'a> Reader<'a> {
     fn keep(&mut self, span: Range<usize>, state: State) {
         let Some(mut values) = self.values.take() else { return };
         let is_text = self.text.as_bytes().get(span.start) == Some(&b'"');
-        let (text, inside) = if is_text {
-            (self.read_text(&span), span.start + 1..span.end - 1)
+        let inside = if is_text {
+            span.start + 1..span.end - 1
         } else {
-            (self.text.get(span.clone()).unwrap_or_default().to_owned(), span.clone())
+            span.clone()
         };
+        let read = self.read_text(&span).filter(|_| is_text);
+        let text = read.unwrap_or_else(|| self.text.part(inside.clone()).to_owned());
         let (at, span) = (span.start, inside);
         values.scalar(&text, Value { at, span, state });
         self.values = Some(values);
@@ -299,10 +302,13 @@ impl<'a> Reader<'a> {
     /// Keeps the texts of an object, if that is wanted.
     fn keep_texts(&mut self, frame: &Frame) {
         let Some(mut kept) = self.kept.take() else { return };
-        let names: BTreeSet<String> = frame.members.iter().map(|(key, _)| self.read_text(key)).collect();
+        let names = frame.members.iter().filter_map(|(key, _)| self.read_text(key));
+        let names: BTreeSet<String> = names.collect();
         let texts = frame.members.iter().filter_map(|(key, value)| {
             Some(Member {
-                has_neighbour: names.contains(&format!("//{}", self.read_text(key))),
+                has_neighbour: self
+                    .read_text(key)
+                    .is_some_and(|key| names.contains(&format!("//{key}"))),
                 key: Some(key.clone()),
                 value: value.clone()?,
                 is_text: true,
@@ -321,19 +327,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read_text(&self, text: &Range<usize>) -> String {
-        let raw = self.text.get(text.clone()).unwrap_or_default();
-        serde_json::from_str(raw).unwrap_or_default()
+    /// A text without its escapes; none if one of them is half a character, which no marker and no name has.
+    fn read_text(&self, text: &Range<usize>) -> Option<String> {
+        serde_json::from_str(self.text.part(text.clone())).ok()
     }
 
     /// The text, if it mentions a marker.
     fn mention(&self, text: &Range<usize>) -> Option<String> {
         let raw = self.text.get(text.clone())?;
-        let read = raw.contains(KEY).then(|| self.read_text(text))?;
+        let read = raw.contains(KEY).then(|| self.read_text(text))??;
         marker::mentions(&read).then_some(read)
     }
 
-    /// A marker that is beside nothing; a text that only mentions one, such as a recorded file, is none.
+    /// Reports a marker without a member to mark. A text that mentions one, such as a recorded file, is not a marker.
     fn lonely(&mut self, text: &Range<usize>) {
         if self.mention(text).is_some_and(|text| marker::parse(&text).is_ok()) {
             let message = "a marker is a member \"//name\" beside the member \"name\" that it marks".to_owned();
@@ -349,16 +355,16 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let name = self.read_text(key);
-            let Some(name) = name.strip_prefix("//") else {
+            let Some(name) = name.as_deref().and_then(|name| name.strip_prefix("//")) else {
                 self.lonely(value);
                 continue;
             };
             let named = named.get_or_insert_with(|| self.named(frame));
-            let found = match self.marked(named.get(name).map(Vec::as_slice), name, &text) {
+            let site = match self.marked(named.get(name).map(Vec::as_slice), name, &text) {
                 Ok((setter, marked)) => Found::Site(setter, marked, key.start..value.end),
                 Err((reason, message)) => Found::Skip(value.start, reason, message),
             };
-            self.found.push(found);
+            self.found.push(site);
         }
     }
 
@@ -366,7 +372,9 @@ impl<'a> Reader<'a> {
     fn named<'f>(&self, frame: &'f Frame) -> Named<'f> {
         let mut named = Named::new();
         for (key, value) in &frame.members {
-            named.entry(self.read_text(key)).or_default().push(value.as_ref());
+            if let Some(name) = self.read_text(key) {
+                named.entry(name).or_default().push(value.as_ref());
+            }
         }
         named
     }
@@ -380,10 +388,10 @@ impl<'a> Reader<'a> {
     ) -> Result<(Setter, Range<usize>), (Reason, String)> {
         let setter = marker::parse(text).map_err(|why| (Reason::MalformedMarker, why.to_string()))?;
         let refused = |why: &str| Err((Reason::NotAScalar, format!("the marker {setter} {why}")));
-        let value = match members.unwrap_or_default() {
-            [Some(value)] => *value,
-            [None] => return refused("is on a value that is no text"),
-            [] => return refused(&format!("has no member {name:?} beside it")),
+        let value = match members {
+            Some([Some(value)]) => *value,
+            Some([None]) => return refused("is on a value that is no text"),
+            None | Some([]) => return refused(&format!("has no member {name:?} beside it")),
             _ => return refused(&format!("is beside several members {name:?}")),
         };
         if self.text.get(value.clone()).is_some_and(|raw| raw.contains('\\')) {

@@ -31,6 +31,7 @@ use super::lines::Lines;
 use super::model::{Reason, Setter};
 use super::site::Site;
 use crate::scanned::{LocalSkip, Scan};
+use bumpwright_text::Parts;
 
 pub(super) use json::markers as marker_members;
 pub(super) use put::{Put, Spot, spots};
@@ -71,7 +72,7 @@ fn is_above_only(format: Format) -> bool {
 
 /// The text of a comment, without what it may begin with several times.
 fn body<'a>(text: &'a str, comment: &Comment) -> &'a str {
-    let body = text.get(comment.body.clone()).unwrap_or_default();
+    let body = text.part(comment.body.clone());
     body.trim_start_matches(['#', '/', ';', '!', '*'])
 }
 
@@ -146,11 +147,11 @@ impl<'a> Binder<'a> {
     /// Whether the text of a comment is a field with a marker, were it none.
     fn is_commented_out(&self, body: &str) -> bool {
         let body = body.trim();
-        let found = (self.read)(body);
+        let body_parts = (self.read)(body);
         let is_marker = |comment: &Comment| {
             (comment.span.start > 0 || self.is_above_only) && marker::parse(self::body(body, comment)).is_ok()
         };
-        found.comments.iter().any(is_marker)
+        body_parts.comments.iter().any(is_marker)
     }
 
     fn value_of(&self, comment: &Comment, setter: &Setter) -> Result<&'a Value, (Reason, String)> {
@@ -160,7 +161,7 @@ impl<'a> Binder<'a> {
         } else {
             self.lines.number(comment.span.start)
         };
-        // Values are in their order, so those of a line are beside each other, and a few are looked at.
+        // Values are in their order, so those of a line are beside each other, and few are compared.
         let number = |value: &Value| self.lines.number(value.span.start);
         let values = &self.found.values;
         let first = values.partition_point(|value| number(value) < line);

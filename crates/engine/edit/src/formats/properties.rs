@@ -5,16 +5,16 @@ use super::reader::{Cursor, Found, State, Value, is_break};
 
 pub(super) fn read(text: &str) -> Found {
     let mut cursor = Cursor::new(text);
-    let mut found = Found::default();
+    let mut parts = Found::default();
     while cursor.peek().is_some() {
         cursor.skip_while(|byte| is_blank(byte) || is_break(byte));
         match cursor.peek() {
-            Some(b'#' | b'!') => found.comments.push(cursor.line_comment(1)),
-            Some(_) => found.values.extend(value(&mut cursor)),
+            Some(b'#' | b'!') => parts.comments.push(cursor.line_comment(1)),
+            Some(_) => parts.values.extend(value(&mut cursor)),
             None => {}
         }
     }
-    found
+    parts
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -59,14 +59,14 @@ pub(crate) fn spots(format: Format, text: &str) -> Result<Vec<Spot>, MarkError> 
     let Some(read) = reader(format) else {
         return of_json(text);
     };
-    let found = read(text);
+    let parts = read(text);
     let placer = Placer {
         format,
         text,
         lines: Lines::of(text),
-        found: &found,
+        found: &parts,
     };
-    let spots: Option<_> = found.values.iter().map(|value| placer.spot(value)).collect();
+    let spots: Option<_> = parts.values.iter().map(|value| placer.spot(value)).collect();
     spots.ok_or(MarkError::Outside)
 }
 

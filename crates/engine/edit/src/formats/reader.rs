@@ -1,5 +1,6 @@
 //! What readers of formats find, and a cursor over the bytes of a text.
 
+use bumpwright_text::Parts;
 use std::ops::Range;
 
 /// The values and comments of a text, each in their order.
@@ -9,7 +10,6 @@ pub(super) struct Found {
     pub(super) comments: Vec<Comment>,
 }
 
-/// A comment.
 #[derive(Debug)]
 pub(super) struct Comment {
     /// All of it, with what begins and ends it, without its line break.
@@ -79,7 +79,6 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// The byte before.
     pub(super) fn before(&self) -> Option<u8> {
         self.text.get(self.at.checked_sub(1)?).copied()
     }
@@ -162,18 +161,19 @@ impl<'a> Cursor<'a> {
     /// The same place in a text that ends so many bytes from here.
     pub(super) fn within(self, bytes: usize) -> Self {
         let end = self.text.len().min(self.at + bytes);
-        let text = self.text.get(..end).unwrap_or_default();
+        let text = self.text.part(..end);
         Self { text, ..self }
     }
 
     /// Where the line of a place begins.
     pub(super) fn line_start(&self, at: usize) -> usize {
-        let before = self.text.get(..at).unwrap_or_default();
+        let before = self.text.part(..at);
         before.iter().rposition(|byte| is_break(*byte)).map_or(0, |at| at + 1)
     }
 
+    /// The text from here to a place; an escape at the very end leads beyond it.
     pub(super) fn until(&self, end: usize) -> &'a str {
-        let bytes = self.text.get(self.at..end).unwrap_or_default();
+        let bytes = self.text.part(self.at..end.min(self.text.len()));
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 }

@@ -2,15 +2,16 @@
 //! comment begins with `#` or is `{{/* … */}}`.
 
 use super::reader::{Comment, Cursor, Found, State, Value};
+use bumpwright_text::Parts;
 
 pub(super) fn read(text: &str) -> Found {
-    let mut found = Found::default();
+    let mut parts = Found::default();
     let mut cursor = Cursor::new(text);
     while cursor.peek().is_some() {
-        line(&mut cursor, &mut found);
+        line(&mut cursor, &mut parts);
         cursor.next_line();
     }
-    found
+    parts
 }
 
 fn line(cursor: &mut Cursor<'_>, found: &mut Found) {
@@ -32,7 +33,7 @@ fn comment(cursor: &mut Cursor<'_>) -> Option<Comment> {
         inside.starts_with("/*").then(|| (at, line.len() - inside.len() + 2))
     });
     let of_yaml = line.match_indices('#').map(|(at, _)| at).find(|at| {
-        let before = line.get(..*at).unwrap_or_default();
+        let before = line.part(..*at);
         before.is_empty() || before.ends_with([' ', '\t'])
     });
     if let Some((at, body)) = of_template.filter(|(at, _)| of_yaml.is_none_or(|other| *at < other)) {

@@ -7,8 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::reader::{State, Value};
 use super::valued::{Refused, Values};
+use bumpwright_text::Parts;
 
-/// Reads a document.
 pub(super) fn values(text: &str) -> Result<Values, Refused> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -59,7 +59,7 @@ impl Reader<'_> {
             }
             DeValue::Table(table) => self.table(table)?,
             _ => {
-                let written = self.text.get(span.clone()).unwrap_or_default();
+                let written = self.text.part(span.clone());
                 self.scalar(written, &span, None);
             }
         }
@@ -69,7 +69,7 @@ impl Reader<'_> {
     /// A scalar; `string` is the value of one in quotes.
     fn scalar(&mut self, text: &str, span: &Range<usize>, string: Option<&str>) {
         let inside = span.start + 1..span.end.saturating_sub(1).max(span.start + 1);
-        let written = self.text.get(span.clone()).unwrap_or_default();
+        let written = self.text.part(span.clone());
         let state = match string {
             None => State::Other("a value without quotes, which is no text; put it in quotes"),
             Some(_) if written.starts_with("\"\"\"") || written.starts_with("'''") => State::LINES,

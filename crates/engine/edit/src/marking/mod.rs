@@ -100,7 +100,7 @@ fn text_format(kind: FileKind, text: &str) -> Option<Format> {
     }
 }
 
-/// The one of these places that is on a line; with a column the one that is there.
+/// The one of these places that is on a line; with a column the one at the column.
 fn one_on(
     text: &str,
     starts: impl Iterator<Item = usize>,
@@ -118,8 +118,8 @@ fn one_on(
         ([(_, start)], None) => Ok(*start),
         ([(first, _), ..], None) => Err(MarkError::Several { line, first: *first }),
         (_, Some(column)) => {
-            let found = on_line.iter().find(|(at, _)| *at == column);
-            found
+            let marker = on_line.iter().find(|(at, _)| *at == column);
+            marker
                 .map(|(_, start)| *start)
                 .ok_or(MarkError::NoValueAt { line, column })
         }

@@ -177,8 +177,8 @@ impl<'a> File<'a> {
             .iter()
             .map(|(spot, _, setter)| (moved(spot.start), (*setter).clone()));
         let wanted: BTreeMap<usize, Setter> = before.chain(new).collect();
-        let found = scan(self.kind, &self.with(puts)?);
-        let same = found.sites.iter().map(|site| (&site.span.start, &site.setter));
-        Ok(same.eq(&wanted) && found.skips.len() == self.known.skips.len())
+        let scanned = scan(self.kind, &self.with(puts)?);
+        let same = scanned.sites.iter().map(|site| (&site.span.start, &site.setter));
+        Ok(same.eq(&wanted) && scanned.skips.len() == self.known.skips.len())
     }
 }

@@ -46,9 +46,9 @@ pub fn unmark_if(kind: FileKind, text: &str, is_meant: impl Fn(&Site) -> bool) -
             .into_iter()
             .filter_map(|line| comment_of(text, &lines, line, &site.setter));
         let member = members.get(&site.span.start).cloned();
-        let found = member.or_else(|| comments.next());
-        let found = found.filter(|range| !removed.contains_key(&range.start));
-        match found.and_then(|span| Some((text.get(span.clone())?.to_owned(), span))) {
+        let comment = member.or_else(|| comments.next());
+        let comment = comment.filter(|range| !removed.contains_key(&range.start));
+        match comment.and_then(|span| Some((text.get(span.clone())?.to_owned(), span))) {
             Some((old, span)) => {
                 let new = String::new();
                 removed.insert(span.start, Edit { span, old, new });

@@ -45,13 +45,13 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Mar
 pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, MarkError> {
     let lines = Lines::of(text);
     let fields = fields(text)?;
-    let known = scan(FileKind::Yaml, text.as_bytes());
+    let scanned = scan(FileKind::Yaml, text.as_bytes());
     let (mut places, mut left) = (Vec::new(), Vec::new());
     for (start, setter) in wanted {
         // Fields and sites are in their order.
         let field = fields.binary_search_by_key(start, |field| field.span.start).ok();
-        let next = known.sites.partition_point(|site| site.span.end <= *start);
-        let other = known
+        let next = scanned.sites.partition_point(|site| site.span.end <= *start);
+        let other = scanned
             .sites
             .get(next)
             .is_some_and(|site| site.span.contains(start) && site.setter != *setter);
@@ -111,14 +111,14 @@ pub fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize,
 /// Marks these fields, which are in their order, but those that have a marker.
 fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Result<Marking, MarkError> {
     let lines = Lines::of(text);
-    let known = scan(FileKind::Yaml, text.as_bytes());
+    let scanned = scan(FileKind::Yaml, text.as_bytes());
     let mut marking = Marking::default();
     let mut plan = Plan::default();
     for (n, setter) in wanted {
         let Some(field) = fields.get(*n) else { continue };
         // Sites are in their order.
-        let next = known.sites.partition_point(|site| site.span.end < field.span.start);
-        if known
+        let next = scanned.sites.partition_point(|site| site.span.end < field.span.start);
+        if scanned
             .sites
             .get(next)
             .is_some_and(|site| site.span.start <= field.span.end)
@@ -147,7 +147,7 @@ fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Resu
         return Ok(marking);
     }
     let new = splice(text.as_bytes(), &plan)?;
-    if scan(FileKind::Yaml, &new).sites.len() != known.sites.len() + plan.edits.len() {
+    if scan(FileKind::Yaml, &new).sites.len() != scanned.sites.len() + plan.edits.len() {
         return Err(MarkError::NotRead);
     }
     marking.new = Some(new);
@@ -190,14 +190,14 @@ impl Field {
 /// The fields of an image, by their index, and the part of it that each holds.
 fn of_image(fields: &[Field], image: &str) -> Vec<(usize, Part)> {
     let mut mappings: BTreeMap<usize, BTreeMap<&str, usize>> = BTreeMap::new();
-    let mut found: BTreeMap<usize, Part> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
     for (n, field) in fields.iter().enumerate() {
         if !field.key.is_empty() {
             mappings.entry(field.mapping).or_default().insert(&field.key, n);
         }
         let (name, tag, digest) = LatestRef::split(&field.value);
         if (tag.is_some() || digest.is_some()) && is_same_image(name, image) {
-            found.insert(n, Part::Reference);
+            parts.insert(n, Part::Reference);
         }
     }
     for keys in mappings.values() {
@@ -215,11 +215,11 @@ fn of_image(fields: &[Field], image: &str) -> Vec<(usize, Part)> {
         for field in of_keys.concat() {
             if is_same_image(&field.image, image) {
                 // A reference has its own tag.
-                found.entry(field.number).or_insert(field.part);
+                parts.entry(field.number).or_insert(field.part);
             }
         }
     }
-    found.into_iter().collect()
+    parts.into_iter().collect()
 }
 
 /// A collection that is open.

@@ -71,14 +71,14 @@ fn indentation(body: &str, value: &str) -> Option<usize> {
 
 /// Length of the body up to the end (without line break) of its last line that is longer than `indent`.
 fn length_to_last_line(body: &str, indent: usize) -> usize {
-    let mut kept = body;
-    while let Some(at) = kept.rfind(['\n', '\r']) {
-        let (before, line) = kept.split_at(at);
+    let mut content = body;
+    while let Some(at) = content.rfind(['\n', '\r']) {
+        let (before, line) = content.split_at(at);
         // With its break.
         if line.len() > indent + 1 {
-            return kept.len();
+            return content.len();
         }
-        kept = before;
+        content = before;
     }
-    if kept.len() > indent { kept.len() } else { 0 }
+    if content.len() > indent { content.len() } else { 0 }
 }

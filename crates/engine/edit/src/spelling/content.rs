@@ -9,6 +9,7 @@ use crate::model::is_digest;
 use crate::model::is_hash;
 use crate::site::{Site, Spelling};
 use bumpwright_policy::LatestRef;
+use bumpwright_text::Cuts;
 
 /// The least length of a text of hexadecimal digits that is a digest or a commit, and no name.
 const SHORTEST_HASH: usize = 7;
@@ -78,10 +79,10 @@ fn misfit(site: &Site, image: &LatestRef) -> Option<(&'static str, String)> {
     let part = site.setter.part;
     let marker = |suffix: &str| {
         let policy = &site.setter.policy;
-        format!("mark it with {}:{}{suffix}", policy.namespace, policy.name)
+        format!("mark it with {}{suffix}", policy.marker())
     };
     let by_pattern = || "name the part of it by a pattern in .bumpwright.yaml (docs/guides/rules.md)".to_owned();
-    let short = image.name.rsplit('/').next().unwrap_or_default();
+    let short = image.name.behind_last('/');
     let is_versioned = is_versioned(value) && value != short;
     let says_tag = is_of_tag(&site.key) && value != short;
     Some(match (part, content(value)) {
@@ -177,7 +178,7 @@ fn is_as_odd(value: &str, tag: &str) -> bool {
 
 /// Whether a word is a version rather than a name: a number, with a `v` or not, a commit, or `latest`.
 fn is_versioned(value: &str) -> bool {
-    let word = value.split('@').next().unwrap_or_default();
+    let word = value.before('@');
     let number = word.strip_prefix(['v', 'V']).unwrap_or(word);
     let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = rest.len() < number.len() && (rest.is_empty() || rest.starts_with(['.', '-', '_', '+']));

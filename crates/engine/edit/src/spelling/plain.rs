@@ -23,13 +23,13 @@ fn fits(value: &str, flow: bool) -> bool {
     let colon_ends =
         |pair: &[char]| matches!(pair, [':', next] if next.is_whitespace() || (flow && is_flow_indicator(*next)));
     let hash_begins = |pair: &[char]| matches!(pair, [before, '#'] if before.is_whitespace());
-    let all: Vec<char> = value.chars().collect();
+    let chars: Vec<char> = value.chars().collect();
     let is_broken = value.ends_with(':')
         || value.ends_with(char::is_whitespace)
         || value.contains(breaks)
         // go-yaml ends a plain scalar in flow context at `?`.
         || flow && value.contains(|c| c == '?' || is_flow_indicator(c))
-        || all.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair));
+        || chars.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair));
     start_is_safe && !is_broken
 }
 
@@ -104,13 +104,13 @@ fn is_integer(value: &str) -> bool {
         return false;
     }
     let digits: String = unsigned(value).chars().filter(|&c| c != '_').collect();
-    let all = |digits: &str, radix: u32| !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
+    let are_digits = |digits: &str, radix: u32| !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
     let based = |prefixes: [&str; 2], radix| {
         prefixes
             .iter()
-            .any(|prefix| digits.strip_prefix(prefix).is_some_and(|rest| all(rest, radix)))
+            .any(|prefix| digits.strip_prefix(prefix).is_some_and(|rest| are_digits(rest, radix)))
     };
-    all(&digits, 10) || based(["0x", "0X"], 16) || based(["0o", "0O"], 8) || based(["0b", "0B"], 2)
+    are_digits(&digits, 10) || based(["0x", "0X"], 16) || based(["0o", "0O"], 8) || based(["0b", "0B"], 2)
 }
 
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?` once every `_` is dropped.

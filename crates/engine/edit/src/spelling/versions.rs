@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use crate::model::DocumentId;
 use crate::site::Site;
 use bumpwright_policy::{tag_of_version, version_of_tag};
+use bumpwright_text::Parts;
 
 /// A chosen tag as it is written into a field.
 pub(crate) fn as_written(site: &Site, tag: &str) -> String {
@@ -57,7 +58,7 @@ pub(crate) fn unescaped(value: &str) -> Cow<'_, str> {
 /// Whether a place of a text is in the query of an address.
 #[must_use]
 pub fn is_in_query(text: &str, at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
+    let before = text.part(..at);
     let word = before
         .rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c))
         .next();

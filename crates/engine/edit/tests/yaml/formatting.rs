@@ -162,6 +162,9 @@ fn all_other_bytes_stay() {
     given("a: x @\n---\n\u{feff}b: x @\n")
         .with_new()
         .becomes("a: new:2 @\n---\n\u{feff}b: new:2 @\n");
+    given("a: x @\n--- @\n\u{feff}b: x @\n")
+        .with_new()
+        .becomes("a: new:2 @\n--- @\n\u{feff}b: new:2 @\n");
 }
 
 #[test]

@@ -39,9 +39,9 @@ impl<'n> Fields<'n> {
 
     pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
         let entries = || self.mapping.entries.iter().rev();
-        let found = entries().find(|entry| entry.key.text == name);
-        let found = found.or_else(|| entries().find(|entry| entry.key.text.eq_ignore_ascii_case(name)));
-        found.map(|entry| &entry.value).filter(|node| !is_null(node))
+        let field = entries().find(|entry| entry.key.text == name);
+        let field = field.or_else(|| entries().find(|entry| entry.key.text.eq_ignore_ascii_case(name)));
+        field.map(|entry| &entry.value).filter(|node| !is_null(node))
     }
 
     /// Sets a field of type `string`.
@@ -122,7 +122,7 @@ fn is_null(node: &Node) -> bool {
 }
 
 fn mismatch(node: &Node, wanted: &str) -> YamlError {
-    let found = match &node.value {
+    let actual = match &node.value {
         Value::Mapping(_) => "object",
         Value::Sequence(_) => "array",
         Value::Scalar(scalar) => match scalar.tag {
@@ -133,5 +133,5 @@ fn mismatch(node: &Node, wanted: &str) -> YamlError {
         },
     };
     let wanted = wanted.to_owned();
-    YamlError::Type { found, wanted }
+    YamlError::Type { found: actual, wanted }
 }

@@ -84,7 +84,6 @@ pub enum ChartError {
     /// Folders contain folders too often.
     #[error("{path}: folders nest more than {most} levels deep")]
     FolderNesting {
-        /// The folder.
         path: String,
         /// How often they may.
         most: usize,

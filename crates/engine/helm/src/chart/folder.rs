@@ -17,7 +17,6 @@ const MAX_DEPTH: usize = 64;
 pub enum Entry {
     File,
     Folder,
-    /// Nothing.
     Absent,
     /// Something else, as a socket.
     Irregular,

@@ -28,11 +28,7 @@ pub enum HeadError {
     Folder,
     /// A file is too large.
     #[error("size of '{name}' exceeds '{most}' bytes limit")]
-    Size {
-        name: String,
-        /// The bound.
-        most: u64,
-    },
+    Size { name: String, most: u64 },
     /// The archive has something that is not in a folder.
     #[error("chart illegally contains content outside the base directory: {0}")]
     Outside(String),

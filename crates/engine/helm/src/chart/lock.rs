@@ -26,8 +26,8 @@ impl Lock {
     #[must_use]
     pub fn of_folder(folder: &dyn Folder) -> Option<Self> {
         let names = ["Chart.lock", "requirements.lock"].into_iter();
-        let mut found = names.filter_map(|name| folder.read(name, folder.most()).ok());
-        let node = yaml::read(&found.next()?).ok()?;
+        let mut texts = names.filter_map(|name| folder.read(name, folder.most()).ok());
+        let node = yaml::read(&texts.next()?).ok()?;
         Self::read(&node).ok()?
     }
 

@@ -177,7 +177,7 @@ impl Metadata {
     }
 
     fn validate_dependencies(&mut self) -> Result<(), MetadataError> {
-        let mut known: Vec<String> = Vec::new();
+        let mut keys: Vec<String> = Vec::new();
         for dependency in self.dependencies.iter_mut().flatten() {
             let Some(dependency) = dependency else {
                 return Err(MetadataError::NullDependency);
@@ -199,10 +199,10 @@ impl Metadata {
                 "" => &dependency.name,
                 _ => &dependency.alias,
             };
-            if known.contains(key) {
+            if keys.contains(key) {
                 return Err(MetadataError::DuplicateDependency(key.clone()));
             }
-            known.push(key.clone());
+            keys.push(key.clone());
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Metadata {
 
 /// Spaces of all kinds become blanks, and what cannot be printed is left out.
 fn clean(text: &mut String) {
-    // All of them, so that many are looked at at once.
+    // All of them, so that many are compared at once.
     let is_usual = text.bytes().fold(true, |all, byte| all & matches!(byte, 0x20..=0x7e));
     if is_usual || text.chars().all(is_print) {
         return;

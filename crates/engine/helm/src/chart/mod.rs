@@ -70,8 +70,8 @@ impl Chart {
     pub fn crds<'c>(&'c self, path: &str, found: &mut Vec<(String, &'c File)>) {
         for file in self.files.iter().filter(|file| file.name.starts_with("crds/")) {
             let extension = file.name.rsplit_once('.').map_or("", |(_, extension)| extension);
-            let known = ["yaml", "yml", "json"];
-            if known.iter().any(|known| extension.eq_ignore_ascii_case(known)) {
+            let extensions = ["yaml", "yml", "json"];
+            if extensions.iter().any(|known| extension.eq_ignore_ascii_case(known)) {
                 found.push((format!("{path}/{}", file.name), file));
             }
         }
@@ -93,7 +93,7 @@ impl Chart {
         }
     }
 
-    /// Whether it can be a release: no library, and every chart that it needs is there.
+    /// Whether it can be a release: not a library, and with every chart that it needs.
     ///
     /// # Errors
     /// Helm's, in its words.

@@ -30,7 +30,6 @@ pub enum PackageError {
     /// Its metadata or lock have no form in YAML.
     #[error(transparent)]
     Yaml(#[from] UnwrittenYaml),
-    /// The output failed.
     #[error(transparent)]
     Output(#[from] io::Error),
 }

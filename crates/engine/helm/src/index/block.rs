@@ -3,6 +3,7 @@
 //! What is read here is read as by [`crate::yaml::read`] and granit; whatever is not certainly of
 //! this form is declined.
 
+use bumpwright_text::Parts;
 use std::borrow::Cow;
 
 /// Levels of collections in an entry.
@@ -18,10 +19,9 @@ pub(super) enum Value<'t> {
     Map(Map<'t>),
 }
 
-/// The entries of a mapping; no key is there twice.
+/// The entries of a mapping; no key occurs twice.
 pub(super) type Map<'t> = Vec<(&'t str, Value<'t>)>;
 
-/// A scalar.
 #[derive(Debug)]
 pub(super) struct Scalar<'t> {
     pub(super) text: Cow<'t, str>,
@@ -87,7 +87,7 @@ fn is_usual(text: &str) -> bool {
     let is_printed = |byte: u8| matches!(byte, b'\n' | 0x20..=0x7e);
     let is_no_break = |ch| matches!(ch, '\n' | '\u{20}'..='\u{7e}' | '\u{a1}'..='\u{2027}' | '\u{202a}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..);
     if text.is_ascii() {
-        // All of them, so that many are looked at at once.
+        // All of them, so that many are compared at once.
         text.bytes().fold(true, |all, byte| all & is_printed(byte))
     } else {
         text.chars().all(is_no_break)
@@ -132,8 +132,8 @@ impl<'t> Lines<'t> {
             return;
         }
         let end = memchr::memchr(b'\n', self.rest.as_bytes()).unwrap_or(self.rest.len());
-        let line = self.rest.get(..end).unwrap_or_default();
-        self.rest = self.rest.get(end + 1..).unwrap_or_default();
+        let line = self.rest.part(..end);
+        self.rest = self.rest.tail(end + 1);
         let content = line.trim_start_matches(' ');
         if content.is_empty() || content.ends_with(' ') || content.starts_with('#') {
             self.is_odd = true;

@@ -42,7 +42,6 @@ const CHART_FIELDS: [&str; 17] = [
     "type",
 ];
 
-/// An entry.
 #[derive(Debug, Default)]
 pub(super) struct ChartVersion {
     metadata: Metadata,
@@ -281,10 +280,11 @@ pub(crate) fn write_metadata(chart: &Metadata, json: &mut Writer<'_>) -> io::Res
     json.filled("tags", &chart.tags)?;
     json.filled("appVersion", &chart.app_version)?;
     json.truth("deprecated", chart.deprecated)?;
-    json.filled_pairs("annotations", chart.annotations.as_deref().unwrap_or_default())?;
+    if let Some(annotations) = &chart.annotations {
+        json.filled_pairs("annotations", annotations)?;
+    }
     json.filled("kubeVersion", &chart.kube_version)?;
-    let dependencies = chart.dependencies.as_deref().unwrap_or_default();
-    if !dependencies.is_empty() {
+    if let Some(dependencies) = chart.dependencies.as_deref().filter(|list| !list.is_empty()) {
         json.key("dependencies")?;
         write_dependencies(dependencies, json)?;
     }

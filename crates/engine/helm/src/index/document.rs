@@ -13,6 +13,7 @@ use crate::chart::{Fields, time};
 use crate::yaml::{YamlError, json_of, read};
 use bumpwright_budget::{Exceeded, Reservation};
 use bumpwright_semver::Version;
+use bumpwright_text::Parts;
 use bumpwright_yaml::{Node, Value};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -49,12 +50,12 @@ pub trait IndexText {
     ///
     /// # Errors
     /// They cannot be read.
-    fn part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()>;
+    fn copy_part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()>;
 }
 
 impl IndexText for str {
-    fn part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()> {
-        into.extend_from_slice(self.as_bytes().get(bytes).unwrap_or_default());
+    fn copy_part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()> {
+        into.extend_from_slice(self.as_bytes().part(bytes));
         Ok(())
     }
 }
@@ -97,7 +98,7 @@ impl IndexDocument {
         let is_strict = serde_json::from_str::<serde::de::IgnoredAny>(text).is_err();
         let mut charts: BTreeMap<String, Vec<(Version, Place)>> = BTreeMap::new();
         let found = placed::<IndexError>(text, &|_| true, &mut |name, _, place| {
-            let bytes = text.get(place.bytes.clone()).unwrap_or_default();
+            let bytes = text.part(place.bytes.clone());
             let node = node(bytes, place.column, &mut held)?;
             let mut entry = ChartVersion::read(&node, is_strict)?;
             let Some(version) = entry.valid() else {
@@ -184,7 +185,7 @@ impl IndexDocument {
 fn write_yaml<T: IndexText + ?Sized>(places: &[Place], text: &T, json: &mut Writer<'_>) -> io::Result<()> {
     for place in places {
         let mut part = vec![b' '; place.column];
-        text.part(place.bytes.clone(), &mut part)?;
+        text.copy_part(place.bytes.clone(), &mut part)?;
         let node = read(&part).map_err(io::Error::other)?;
         let mut entry = ChartVersion::read(&node, false).map_err(io::Error::other)?;
         let _ = entry.valid();
@@ -205,7 +206,7 @@ fn write_json<T: IndexText + ?Sized>(places: &[Place], text: &T, json: &mut Writ
             last = next;
         }
         part.clear();
-        text.part(first.bytes.start..last.bytes.end, &mut part)?;
+        text.copy_part(first.bytes.start..last.bytes.end, &mut part)?;
         json.item()?;
         json.bytes(&part)?;
     }
@@ -334,8 +335,8 @@ impl<W> Rows<W> {
         if let Some(Some(places)) = self.charts.get_mut(self.name.as_str()) {
             let count = versions.len() as u64;
             *places = in_order(versions);
-            let kept = size_of::<Place>() as u64 * count;
-            self.held.shrink((VERSION_BYTES * count).saturating_sub(kept));
+            let places = size_of::<Place>() as u64 * count;
+            self.held.shrink((VERSION_BYTES * count).saturating_sub(places));
         }
         Ok(())
     }
@@ -412,8 +413,8 @@ fn node(text: &str, column: usize, held: &mut Reservation) -> Result<Node, Index
 /// The index with no entries.
 fn head(text: &str, entries: Option<&Place>, held: &mut Reservation) -> Result<Node, IndexError> {
     let bytes = entries.map_or(text.len()..text.len(), |place| place.bytes.clone());
-    let before = text.get(..bytes.start).unwrap_or_default();
-    let after = text.get(bytes.end..).unwrap_or_default();
+    let before = text.part(..bytes.start);
+    let after = text.part(bytes.end..);
     let length = before.len() + after.len();
     if length > MAX_PART_BYTES {
         return Err(IndexError::LargeHead);
@@ -469,7 +470,9 @@ impl Head {
         fields.text("apiVersion", &mut head.api_version)?;
         head.generated = time(&fields, "generated")?;
         fields.texts("publicKeys", &mut head.public_keys)?;
-        head.annotations = fields.pairs("annotations")?.unwrap_or_default();
+        if let Some(annotations) = fields.pairs("annotations")? {
+            head.annotations = annotations;
+        }
         Ok(head)
     }
 }

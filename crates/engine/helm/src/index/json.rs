@@ -1,15 +1,15 @@
 //! JSON as Go's `json.MarshalIndent` writes it with two spaces.
 
 use bumpwright_gostd::format_float;
+use bumpwright_json::Float;
+use bumpwright_text::Parts;
 use serde_json::Value as Json;
 use std::io::{self, Write};
 
-/// Writes a value.
 pub(crate) fn text(value: &Json, out: &mut dyn Write) -> io::Result<()> {
     Writer::new(out).any(value)
 }
 
-/// Writes one document.
 pub(crate) struct Writer<'w> {
     out: &'w mut dyn Write,
     depth: usize,
@@ -73,7 +73,6 @@ impl<'w> Writer<'w> {
         self.out.write_all(b": ")
     }
 
-    /// A literal.
     pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
     }
@@ -103,11 +102,11 @@ impl<'w> Writer<'w> {
                 '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => format!("\\u{:04x}", u32::from(ch)),
                 _ => continue,
             };
-            self.raw(text.get(written..at).unwrap_or_default())?;
+            self.raw(text.part(written..at))?;
             self.raw(&escaped)?;
             written = at + ch.len_utf8();
         }
-        self.raw(text.get(written..).unwrap_or_default())?;
+        self.raw(text.part(written..))?;
         self.out.write_all(b"\"")
     }
 
@@ -172,7 +171,7 @@ impl<'w> Writer<'w> {
         match value {
             Json::Null => self.raw("null"),
             Json::Bool(is) => self.raw(if *is { "true" } else { "false" }),
-            Json::Number(number) => self.raw(&go_number(number.as_f64().unwrap_or_default())),
+            Json::Number(number) => self.raw(&go_number(number.float64())),
             Json::String(text) => self.text(text),
             Json::Array(items) => {
                 self.open("[")?;

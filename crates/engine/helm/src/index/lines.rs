@@ -26,7 +26,6 @@ pub(super) trait Sink {
     fn entry(&mut self, text: &str, place: Place) -> Result<(), Stop>;
 }
 
-/// Why reading stops.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// It is of another form.
@@ -42,7 +41,6 @@ enum State {
     After,
 }
 
-/// Reads lines.
 #[derive(Debug)]
 pub(super) struct Lines {
     state: State,
@@ -243,8 +241,8 @@ fn numbered(content: &str) -> Option<(&str, &str)> {
 
 /// The API version in what is besides entries; empty without one.
 pub(super) fn api_version(head: &str) -> String {
-    let found = head.lines().filter_map(key).find(|(name, _)| *name == "apiVersion");
-    match found.and_then(|(_, rest)| scalar_of_line(rest)) {
+    let entry = head.lines().filter_map(key).find(|(name, _)| *name == "apiVersion");
+    match entry.and_then(|(_, rest)| scalar_of_line(rest)) {
         Some(Value::Scalar(scalar)) => scalar.text.into_owned(),
         _ => String::new(),
     }

@@ -105,8 +105,8 @@ impl Index {
     pub fn weight(&self) -> u64 {
         let charts = self.charts.iter();
         let of = |entries: &Vec<Entry>| entries.iter().map(Entry::weight).sum::<u64>();
-        let all = charts.map(|(name, entries)| name.len() as u64 + CHART_BYTES + of(entries));
-        all.sum()
+        let weights = charts.map(|(name, entries)| name.len() as u64 + CHART_BYTES + of(entries));
+        weights.sum()
     }
 
     fn push(&mut self, name: &str, entry: Entry) {

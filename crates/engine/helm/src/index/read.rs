@@ -131,16 +131,16 @@ fn of_events(text: &str) -> Option<Entry> {
     if text.contains(OTHER_BREAKS) {
         return None;
     }
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     let content = text.trim_start_matches(' ');
     let dash = (text.len() - content.len()).checked_sub(2)?;
     let text = format!("entries:\n  a:\n{:dash$}- {content}", "");
     let read = placed::<IndexError>(&text, &|_| true, &mut |_, entry, _| {
-        found.push(entry);
+        entries.push(entry);
         Ok(())
     });
     let is_all = read.is_ok_and(|read| read.fault.is_none() && read.charts.len() == 1);
-    found.pop().filter(|_| is_all && found.is_empty())
+    entries.pop().filter(|_| is_all && entries.is_empty())
 }
 
 /// Whether a text is a mapping by itself: nothing of it is open at its end, and nothing refers to what

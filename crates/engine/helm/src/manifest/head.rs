@@ -32,7 +32,9 @@ impl Head {
         let metadata = metadata.map(|node| Fields::named(node, "SimpleHead.metadata", wanted));
         if let Some(metadata) = metadata.transpose()?.flatten() {
             metadata.text("name", &mut unused)?;
-            head.annotations = metadata.pairs("annotations")?.unwrap_or_default();
+            if let Some(annotations) = metadata.pairs("annotations")? {
+                head.annotations = annotations;
+            }
         }
         Ok(head)
     }

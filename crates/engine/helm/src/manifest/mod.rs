@@ -1,4 +1,4 @@
-//! Rendered documents: split, sorted, told apart from hooks, and printed.
+//! Rendered documents: split, sorted, separated from hooks, and printed.
 
 mod head;
 mod kinds;
@@ -6,6 +6,7 @@ mod print;
 
 use super::error::HelmError;
 use bumpwright_gostd::unicode::is_space;
+use bumpwright_text::Parts;
 use head::Head;
 pub use print::{Selection, TemplateNotFound, shown_only};
 
@@ -71,15 +72,15 @@ pub fn split_documents(text: &str) -> Vec<&str> {
     let mut start = 0;
     let mut line = 0;
     while line < text.len() {
-        let rest = text.get(line..).unwrap_or_default();
+        let rest = text.part(line..);
         if let Some(after) = rest.strip_prefix("---") {
-            documents.push(text.get(start..line).unwrap_or_default());
+            documents.push(text.part(start..line));
             let spaces = after.len() - after.trim_start_matches([' ', '\t']).len();
             start = line + 3 + spaces;
         }
         line = rest.find('\n').map_or(text.len(), |end| line + end + 1);
     }
-    documents.push(text.get(start..).unwrap_or_default());
+    documents.push(text.tail(start));
     let documents = documents
         .into_iter()
         .map(|document| document.trim_start_matches(is_space));

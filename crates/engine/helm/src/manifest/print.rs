@@ -70,11 +70,11 @@ pub fn shown_only(text: &str, patterns: &[String]) -> Result<String, TemplateNot
     let mut shown = String::new();
     for pattern in patterns {
         let matching = |document: &&&str| source(document).is_some_and(|path| path_match(pattern, path) == Some(true));
-        let mut found = documents.iter().filter(matching).peekable();
-        if found.peek().is_none() {
+        let mut selected = documents.iter().filter(matching).peekable();
+        if selected.peek().is_none() {
             return Err(TemplateNotFound(pattern.clone()));
         }
-        for document in found {
+        for document in selected {
             let _ = writeln!(shown, "---\n{document}");
         }
     }

@@ -61,7 +61,7 @@ static BUILD_INFO_TYPE: Type = Type::Struct(&BUILD_INFO);
 
 fn field(of: &Value, name: &str) -> Result<Value, bumpwright_template::Failure> {
     match of {
-        Value::Struct(of) => Ok(of.field(name).cloned().unwrap_or_default()),
+        Value::Struct(of) => Ok(Value::or_nil(of.field(name))),
         _ => Ok(Value::text("")),
     }
 }

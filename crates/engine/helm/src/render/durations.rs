@@ -60,14 +60,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
+/// As in Helm: without `must`, what is not a duration is none.
+fn lenient(args: Args<'_>) -> Result<Duration, Failure> {
+    Ok(duration(args.value(0)?).unwrap_or_default())
+}
+
 fn float(args: Args<'_>, unit: i64, by: f64, again: f64) -> Result<Value, Failure> {
-    let duration = duration(args.value(0)?).unwrap_or_default();
-    Ok(Value::float(duration.in_units(unit) / by / again))
+    Ok(Value::float(lenient(args)?.in_units(unit) / by / again))
 }
 
 fn whole(args: Args<'_>, unit: i64) -> Result<Value, Failure> {
-    let duration = duration(args.value(0)?).unwrap_or_default();
-    Ok(Value::int64(duration.0.checked_div(unit).unwrap_or_default()))
+    Ok(Value::int64(lenient(args)?.0 / unit))
 }
 
 fn to_multiple(args: Args<'_>, change: fn(Duration, Duration) -> Duration) -> Result<Value, Failure> {

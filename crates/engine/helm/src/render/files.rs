@@ -6,6 +6,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bumpwright_template::{
     Args, BYTES, Failure, Host, Map, Method, NamedType, STRING, STRINGS, Slice, Text, Type, UINT8, UintKind, Value,
 };
+use bumpwright_text::Cuts;
 use std::sync::Arc;
 
 /// `engine.files`. Its items are texts in place of `[]byte`, which would take a value for each byte.
@@ -67,11 +68,14 @@ fn matching(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let map = args.map(0)?;
     let entries = map.counted_entries(host)?;
     let pattern = glob::Glob::new(args.text(1)?);
-    let matching = entries.iter().filter(|(name, _)| match name {
-        Value::String(name) => pattern.as_ref().is_none_or(|pattern| pattern.matches(name)),
-        _ => false,
-    });
-    let map = Map::in_order(map.key, map.item, matching.cloned().collect());
+    let mut matching = Vec::new();
+    for (name, file) in entries.iter() {
+        let Value::String(path) = name else { continue };
+        if pattern.as_ref().map_or(Ok(true), |pattern| pattern.matches(path))? {
+            matching.push((name.clone(), file.clone()));
+        }
+    }
+    let map = Map::in_order(map.key, map.item, matching);
     Ok(Value::named(&FILES, Value::Map(map)))
 }
 
@@ -80,7 +84,7 @@ fn as_yaml(host: &mut Host<'_>, args: Args<'_>, text: impl Fn(&Text) -> Text) ->
     let entries = args.map(0)?.counted_entries(host)?;
     let entries = entries.iter().filter_map(|(name, data)| match (name, data) {
         (Value::String(name), Value::String(data)) => {
-            let name = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            let name = name.behind_last(b'/');
             Some((Value::text(name), Value::String(text(data))))
         }
         _ => None,

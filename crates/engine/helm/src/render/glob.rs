@@ -1,8 +1,8 @@
 //! The patterns of `.Files.Glob`, as gobwas/glob reads them with `/` as the separator.
 
 use bumpwright_re2::{Budget, Regexp, quote_meta};
+use bumpwright_template::Failure;
 
-/// A pattern.
 pub(super) struct Glob(Regexp);
 
 impl Glob {
@@ -40,9 +40,13 @@ impl Glob {
     }
 
     /// Whether a path matches.
-    pub(super) fn matches(&self, path: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// It takes too many steps to say.
+    pub(super) fn matches(&self, path: &[u8]) -> Result<bool, Failure> {
         let mut budget = Budget::new(1_000_000, 1 << 20);
-        self.0.is_match(path, &mut budget).unwrap_or_default()
+        let is_match = self.0.is_match(path, &mut budget);
+        is_match.map_err(|error| Failure::new(format!("the pattern of Files.Glob is too costly: {error}")))
     }
 }
 
@@ -78,7 +82,7 @@ fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<St
 
 #[cfg(test)]
 mod tests {
-    use super::Glob;
+    use super::{Failure, Glob};
 
     #[test]
     fn stars_stop_at_slashes_and_braces_choose() {
@@ -92,13 +96,21 @@ mod tests {
             ("[a-c]?", "bx", true),
             ("a.txt", "abtxt", false),
         ] {
-            assert_eq!(
-                Glob::new(pattern.as_bytes()).unwrap().matches(path.as_bytes()),
-                expected,
-                "{pattern} {path}"
-            );
+            assert_eq!(matches(pattern, path).ok(), Some(expected), "{pattern} {path}");
         }
         assert!(Glob::new(b"[").is_none());
-        assert!(!Glob::new(b"{a").unwrap().matches(b"a"));
+        assert_eq!(matches("{a", "a").ok(), Some(false));
+    }
+
+    /// A file that nobody could compare is not left out.
+    #[test]
+    fn a_pattern_that_takes_too_many_steps_is_an_error() {
+        let error = matches(&"{a,b,**c}*".repeat(200), &"ab".repeat(3_000)).unwrap_err();
+        let text = format!("{error:?}");
+        assert!(text.contains("Files.Glob is too costly"), "{text}");
+    }
+
+    fn matches(pattern: &str, path: &str) -> Result<bool, Failure> {
+        Glob::new(pattern.as_bytes()).unwrap().matches(path.as_bytes())
     }
 }

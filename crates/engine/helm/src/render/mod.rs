@@ -55,8 +55,8 @@ impl ParsedTemplates {
         }
         let text = bumpwright_gostd::lossy(&entry.file.data);
         let parsed = ParsedText::parse(&entry.path, &text, &FUNCTIONS).map_err(|error| parse_error(&error))?;
-        let known = (Arc::clone(entry.file), parsed.clone());
-        self.0.borrow_mut().insert(entry.path.clone(), known);
+        let value = (Arc::clone(entry.file), parsed.clone());
+        self.0.borrow_mut().insert(entry.path.clone(), value);
         Ok(parsed)
     }
 }

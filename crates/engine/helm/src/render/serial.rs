@@ -7,6 +7,7 @@ use crate::yaml::{self, YamlError};
 use bumpwright_gostd::lossy;
 use bumpwright_sprig::{decode_json, encode_json};
 use bumpwright_template::{ANY, Args, DICT, Failure, Function, Host, LIST, Map, STRING, Slice, Value};
+use bumpwright_text::Parts;
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_sigs};
 
 /// The functions of this file.
@@ -48,7 +49,7 @@ fn json_text(host: &mut Host<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
             text.extend_from_slice(escape.get(..2).unwrap_or(escape));
             2
         };
-        rest = escape.get(length..).unwrap_or_default();
+        rest = escape.tail(length);
     }
     text.extend_from_slice(rest);
     Ok(text)

@@ -46,7 +46,7 @@ fn table(host: &mut Host<'_>, out: &mut String, path: &[String], map: &Map) -> R
                     named_table(host, out, &path, map, ["[", "]"])?;
                 }
                 (true, list) if is_list_of_tables(list) => {
-                    for item in list.items().unwrap_or_default() {
+                    for item in list.elements() {
                         if let Value::Map(map) = item.bare() {
                             if !out.is_empty() {
                                 out.push('\n');

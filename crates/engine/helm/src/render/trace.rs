@@ -2,6 +2,7 @@
 
 use crate::error::HelmError;
 use bumpwright_template::{Cause, Error, Failure, Stage, Text};
+use bumpwright_text::Cuts;
 
 /// Around the messages of `fail` and `required`.
 const START: &str = "HELM_ERR_START";
@@ -25,7 +26,7 @@ pub(super) fn exec_error(error: &Error) -> HelmError {
     let limit = error.stage == Stage::Limit;
     let mut text = message(error).unwrap_or_else(|| steps(error).unwrap_or_else(|| error.text.clone()));
     // The steps may end before the limit is named: Helm has none, and its stack overflows there.
-    let reason = error.text.rsplit(": ").next().unwrap_or_default();
+    let reason = error.text.behind_last(": ");
     if limit && !text.contains(reason) {
         text.push_str("\n    ");
         text.push_str(reason);
@@ -83,7 +84,7 @@ fn step(text: &str) -> Option<Step> {
             message: text.to_owned(),
         });
     }
-    let first = |message: &str| message.split(" template:").next().unwrap_or_default().to_owned();
+    let first = |message: &str| message.before(" template:").to_owned();
     if let Some((location, after)) = rest.split_once(": executing ") {
         let (name, after) = after.strip_prefix('"')?.split_once('"')?;
         let (node, message) = after.strip_prefix(" at <")?.split_once(">: ")?;

@@ -1,5 +1,6 @@
 //! JSON as values of templates.
 
+use bumpwright_json::Float;
 use serde_json::Value as Json;
 
 use crate::values::Values;
@@ -12,7 +13,7 @@ pub(super) fn value_of(json: &Json) -> Value {
         Json::Bool(truth) => Value::Bool(*truth),
         Json::Number(number) => match number.as_i64().filter(|_| !number.is_f64()) {
             Some(number) => Value::int64(number),
-            None => Value::float(number.as_f64().unwrap_or_default()),
+            None => Value::float(number.float64()),
         },
         Json::String(text) => Value::text(text.as_str()),
         Json::Array(items) => Value::list(items.iter().map(value_of).collect()),

@@ -2,6 +2,7 @@
 
 use super::trouble::Trouble;
 use bumpwright_gostd::{EscapeError, Url, lossy, path_unescape, quote};
+use bumpwright_text::Parts;
 use std::fmt;
 
 /// The text before the first `#`, and the one after it.
@@ -64,7 +65,7 @@ fn resolve(base: &Url, url: &mut Url) {
             .iter()
             .rposition(|byte| *byte == b'/')
             .map_or(0, |slash| slash + 1);
-        let mut path = base.path.get(..folder).unwrap_or_default().to_vec();
+        let mut path = base.path.part(..folder).to_vec();
         path.extend_from_slice(&url.path);
         url.path = path;
     }
@@ -74,9 +75,9 @@ fn resolve(base: &Url, url: &mut Url) {
 
 fn without_dots(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
-    let all: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    for (index, part) in all.iter().enumerate() {
-        let is_last = index + 1 == all.len();
+    let components: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    for (index, part) in components.iter().enumerate() {
+        let is_last = index + 1 == components.len();
         match *part {
             b"." => {}
             b".." => drop(parts.pop()),

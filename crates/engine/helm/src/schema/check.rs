@@ -178,7 +178,6 @@ impl<'c> Checker<'c> {
         self.enter(value, Some(&path), &scope, frame.quiet, false).map(drop)
     }
 
-    /// One level deeper.
     fn enter(
         &mut self,
         value: &Json,
@@ -323,7 +322,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Type, constant, choices and format: when one of them fails then nothing else is looked at.
+    /// Type, constant, choices and format: when one of them fails then nothing else is checked.
     fn unlike(&mut self, frame: &Frame<'_>) -> Option<String> {
         let (keywords, value) = (frame.keywords(), frame.value);
         let ty = type_of(value);
@@ -474,9 +473,7 @@ impl<'c> Checker<'c> {
 
     fn property_names(&mut self, frame: &mut Frame<'_>, fields: &Map<String, Json>, schema: Id) {
         for name in fields.keys() {
-            let name = Json::from(name.as_str());
-            if let Err(causes) = self.whole(&name, schema) {
-                let name = name.as_str().unwrap_or_default();
+            if let Err(causes) = self.whole(&Json::from(name.as_str()), schema) {
                 let fault = self.fault(frame, || format!("invalid propertyName {}", quoted(name)));
                 frame.faults.push(Fault { causes, ..fault });
             }

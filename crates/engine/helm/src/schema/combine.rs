@@ -7,6 +7,7 @@ use super::{
     keywords::Id,
 };
 use bumpwright_gostd::quote;
+use bumpwright_text::Parts;
 use serde_json::Value as Json;
 
 impl Checker<'_> {
@@ -36,10 +37,7 @@ impl Checker<'_> {
         let mut scope = scope;
         while let Some(above) = scope.above {
             parts.push(match scope.keyword {
-                "" => pointer(scope.schema)
-                    .get(pointer(above.schema).len()..)
-                    .unwrap_or_default()
-                    .to_owned(),
+                "" => pointer(scope.schema).part(pointer(above.schema).len()..).to_owned(),
                 keyword => format!("/{}", escaped(keyword)),
             });
             scope = above;

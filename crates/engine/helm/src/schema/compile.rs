@@ -264,8 +264,8 @@ impl<'r> Reader<'r> {
             self.since_2019(&mut to)?;
         }
         if self.draft >= Draft::Y2020 {
-            if let Some(target) = self.reference("$dynamicRef")? {
-                let (_, fragment) = split_fragment(self.text("$dynamicRef").unwrap_or_default())?;
+            if let (Some(target), Some(text)) = (self.reference("$dynamicRef")?, self.text("$dynamicRef")) {
+                let (_, fragment) = split_fragment(text)?;
                 let is_anchor = !fragment.is_empty() && !fragment.starts_with('/');
                 to.dynamic_reference = Some((target, is_anchor.then_some(fragment)));
             }

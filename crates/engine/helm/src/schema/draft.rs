@@ -101,8 +101,8 @@ impl Draft {
 
     /// The keywords of this draft that have schemas.
     pub(super) fn subschemas(self) -> impl Iterator<Item = (&'static str, Within)> {
-        let known = SUBSCHEMAS.iter().filter(move |(since, ..)| *since <= self);
-        known.map(|(_, keyword, within)| (*keyword, *within))
+        let keywords = SUBSCHEMAS.iter().filter(move |(since, ..)| *since <= self);
+        keywords.map(|(_, keyword, within)| (*keyword, *within))
     }
 }
 

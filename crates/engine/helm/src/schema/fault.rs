@@ -33,7 +33,6 @@ impl Path<'_> {
 /// What a fault is, for its place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A line.
     Fault,
     /// Several faults of one schema.
     Group,
@@ -113,7 +112,7 @@ fn is_scalar(value: &Json) -> bool {
     !matches!(value, Json::Array(_) | Json::Object(_))
 }
 
-/// The text for a value that is none of those that a schema lists.
+/// The message for a value that is not among those that a schema lists.
 pub(super) fn of_choices(choices: &[Json]) -> String {
     let shown: Vec<String> = choices.iter().map(shown).collect();
     match &shown[..] {

@@ -1,4 +1,4 @@
-//! The formats of texts, with the library's words for what is none.
+//! The formats of texts, with the library's messages for invalid ones.
 
 use super::{address::unescaped, format_time};
 use bumpwright_gostd::{
@@ -61,7 +61,6 @@ impl FormatError {
     }
 }
 
-/// A format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     name: &'static str,

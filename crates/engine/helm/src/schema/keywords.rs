@@ -32,10 +32,10 @@ const TYPE_NAMES: [&str; 7] = ["null", "boolean", "number", "integer", "string",
 impl Types {
     /// The types that a schema names; unknown ones are left out.
     pub(super) fn of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
-        let known = names
+        let indexes = names
             .into_iter()
             .filter_map(|name| TYPE_NAMES.iter().position(|known| *known == name));
-        Self(known.fold(0, |set, index| set | 1 << index))
+        Self(indexes.fold(0, |set, index| set | 1 << index))
     }
 
     pub(super) fn is_empty(self) -> bool {
@@ -47,8 +47,9 @@ impl Types {
     }
 
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
-        let all = TYPE_NAMES.iter().enumerate();
-        all.filter(move |(index, _)| self.0 & 1 << index != 0)
+        let types = TYPE_NAMES.iter().enumerate();
+        types
+            .filter(move |(index, _)| self.0 & 1 << index != 0)
             .map(|(_, name)| *name)
     }
 }

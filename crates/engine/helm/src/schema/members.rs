@@ -7,6 +7,7 @@ use super::{
     keywords::{Additional, Items},
     number::Decimal,
 };
+use bumpwright_json::Float;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
@@ -56,11 +57,11 @@ impl Checker<'_> {
 
     /// Two items that are equal.
     fn equal_items(&mut self, items: &[Json]) -> Option<(usize, usize)> {
-        let mut known: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, item) in items.iter().enumerate() {
             let key = key(item);
             self.step((key.len() / 16) as u64);
-            let earlier = known.entry(key).or_default();
+            let earlier = by_key.entry(key).or_default();
             for other in earlier.iter() {
                 if items.get(*other).is_some_and(|other| self.equal(item, other)) {
                     return Some((*other, index));
@@ -125,9 +126,9 @@ impl Checker<'_> {
                 }
             }
         }
-        let found = i64::try_from(matched.len()).unwrap_or(i64::MAX);
+        let count = i64::try_from(matched.len()).unwrap_or(i64::MAX);
         let fault = match keywords.min_contains {
-            Some(least) if found < least => Some(self.fault(frame, || of_contained("min", least, &matched))),
+            Some(least) if count < least => Some(self.fault(frame, || of_contained("min", least, &matched))),
             None if matched.is_empty() => Some(self.fault(frame, || "no items match contains schema".to_owned())),
             _ => None,
         };
@@ -135,7 +136,7 @@ impl Checker<'_> {
             causes: faults,
             ..fault
         }));
-        if let Some(most) = keywords.max_contains.filter(|most| found > *most) {
+        if let Some(most) = keywords.max_contains.filter(|most| count > *most) {
             self.say(frame, || of_contained("max", most, &matched));
         }
     }
@@ -186,7 +187,7 @@ type IsBroken = fn(&Decimal, &Decimal) -> bool;
 /// A text that equal values have in common; others may have it, too.
 fn key(value: &Json) -> String {
     match value {
-        Json::Number(number) => number.as_f64().unwrap_or_default().to_string(),
+        Json::Number(number) => number.float64().to_string(),
         Json::String(text) => format!("\"{text}"),
         Json::Array(items) => format!("[{}", items.iter().map(key).collect::<Vec<_>>().join(",")),
         Json::Object(fields) => {

@@ -1,6 +1,8 @@
 //! Numbers of JSON, compared without rounding, and their text in English.
 
 use bumpwright_gostd::format_float;
+use bumpwright_json::Float;
+use bumpwright_text::Parts;
 use serde_json::Number;
 use std::cmp::Ordering;
 
@@ -34,14 +36,14 @@ impl Decimal {
             .collect();
         let zeros = all.iter().take_while(|digit| **digit == 0).count();
         let end = all.iter().rposition(|digit| *digit != 0).map_or(0, |last| last + 1);
-        let digits = all.get(zeros..end).unwrap_or_default().to_vec();
+        let digits = all.part(zeros.min(end)..end).to_vec();
         let exponent: i64 = exponent.trim_start_matches('+').parse().unwrap_or(0);
         let length = |part: usize| i64::try_from(part).unwrap_or(i64::MAX);
         Self {
             is_negative: is_negative && !digits.is_empty(),
             point: length(whole.len()) - length(zeros) + exponent,
             digits,
-            nearest: number.as_f64().unwrap_or_default(),
+            nearest: number.float64(),
         }
     }
 
@@ -79,10 +81,7 @@ impl Decimal {
             // Only a number that is not smaller can be a multiple.
             return self.point >= of.point && (self.nearest / of.nearest).fract() == 0.0;
         }
-        let padded = |number: &Self, zeros: i64| {
-            let zeros = usize::try_from(zeros).unwrap_or_default();
-            number.digits.clone().into_iter().chain(std::iter::repeat_n(0, zeros))
-        };
+        let padded = |number: &Self, zeros: i64| number.digits.clone().into_iter().chain((0..zeros).map(|_| 0));
         let divisor = padded(of, divisor_zeros).fold(0_u128, |sum, digit| sum * 10 + u128::from(digit));
         divisor != 0 && padded(self, zeros).fold(0, |rest, digit| (rest * 10 + u128::from(digit)) % divisor) == 0
     }

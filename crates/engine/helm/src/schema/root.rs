@@ -22,13 +22,12 @@ pub(super) struct Resource {
     pub(super) dynamic: BTreeSet<String>,
 }
 
-/// A document.
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) url: String,
     pub(super) document: Arc<Json>,
     pub(super) resources: BTreeMap<String, Resource>,
-    /// The places that have been looked at.
+    /// The places that have been visited.
     seen: BTreeSet<String>,
     elsewhere: Arc<SchemaDocuments>,
 }
@@ -263,5 +262,5 @@ fn id_of(fields: &Map<String, Json>, draft: Draft) -> &str {
         return "";
     }
     let id = fields.get(draft.id_keyword()).and_then(Json::as_str);
-    split(id.unwrap_or_default()).0
+    id.map_or("", |id| split(id).0)
 }

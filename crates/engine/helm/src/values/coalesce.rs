@@ -22,7 +22,8 @@ pub(crate) fn coalesce_values(
 }
 
 fn coalesce(chart: &Chart, values: &mut Values, merge: bool, weight: &mut Weight) -> Result<(), ValuesError> {
-    chart.values.values().try_for_each(|value| weight.value(value))?;
+    weight.table(&chart.values)?;
+    weight.take(chart.dependencies.len())?;
     coalesce_own(chart, values, merge);
     for subchart in &chart.dependencies {
         let name = subchart.name();

@@ -1,5 +1,7 @@
 //! Which of a chart's subcharts take part: versions, aliases, conditions and tags.
 
+use std::collections::HashSet;
+
 use super::{Values, ValuesError, Weight, coalesce::coalesce_values, import::import_values, lookup};
 use crate::chart::{Chart, Dependency};
 use bumpwright_semver::{Constraint, Version};
@@ -46,16 +48,13 @@ fn enable(chart: &mut Chart, values: &Values, path: &str, weight: &mut Weight) -
         dependency.enabled = true;
     }
     chart.dependencies = charts;
+    weight.table(values)?;
     let values = coalesce_values(chart, values.clone(), false, weight)?;
     apply_tags(&mut wanted, &values);
     apply_conditions(&mut wanted, &values, path);
-    let is_off = |name: &str| wanted.iter().any(|one| one.name == name && !one.enabled);
-    chart.dependencies.retain(|chart| !is_off(chart.name()));
-    let off: Vec<String> = wanted
-        .iter()
-        .filter(|one| !one.enabled)
-        .map(|one| one.name.clone())
-        .collect();
+    let off = wanted.iter().filter(|one| !one.enabled);
+    let off: HashSet<String> = off.map(|one| one.name.clone()).collect();
+    chart.dependencies.retain(|chart| !off.contains(chart.name()));
     wanted.retain(|one| !off.contains(&one.name));
     for subchart in &mut chart.dependencies {
         let path = format!("{path}{}.", subchart.name());

@@ -39,11 +39,7 @@ pub enum ValuesError {
     JsonArgument(String),
     /// The values for a subchart are not a table.
     #[error("type mismatch on {name}: {}", as_truth(.value))]
-    NoTable {
-        name: String,
-        /// What they are.
-        value: Json,
-    },
+    NoTable { name: String, value: Json },
     /// Aliases and globals would copy more than this crate does.
     #[error(
         "the values and subcharts of the chart, copied for each alias and for globals, are too many (more than {MOST})"

@@ -18,18 +18,18 @@ pub(super) fn import_values(chart: &mut Chart, weight: &mut Weight) -> Result<()
         return Ok(());
     }
     let mut values = coalesce_values(chart, Values::new(), true, weight)?;
-    let mut all = Values::new();
+    let mut tables = Values::new();
     for dependency in chart.metadata.dependencies.iter_mut().flatten().flatten() {
         let mut done = Vec::new();
         for (child, parent) in dependency.import_values.iter().filter_map(imported) {
             if let Some(table) = lookup::table(&values, &format!("{}.{child}", dependency.name)) {
-                coalesce_tables(&mut all, nested(&parent, table.clone()), true);
+                coalesce_tables(&mut tables, nested(&parent, table.clone()), true);
             }
             done.push(json!({ "child": child, "parent": parent }));
         }
         dependency.import_values = done;
     }
-    coalesce_tables(&mut values, all, true);
+    coalesce_tables(&mut values, tables, true);
     chart.values = values;
     Ok(())
 }

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::Values;
 use crate::chart::Chart;
+use bumpwright_text::Parts;
 
 /// The values of the parent that subcharts see, too.
 const GLOBAL: &str = "global";
@@ -19,10 +20,10 @@ const VALUES: &str = "Values";
 /// Functions whose texts behind the values are keys.
 const BY_KEY: [&str; 3] = ["index", "get", "hasKey"];
 
-/// The deepest values that are looked at.
+/// The deepest values that are searched.
 const DEPTH: usize = 64;
 
-/// Bytes of the largest file that is looked at; with a larger one everything counts as read.
+/// Bytes of the largest file that is searched; with a larger one everything counts as read.
 const LARGEST: usize = 1 << 20;
 
 type Path = Vec<String>;
@@ -75,11 +76,11 @@ impl Chart {
             both = texts;
             &both
         };
-        let mut found = Vec::new();
+        let mut unread = Vec::new();
         if !reads.is_whole {
-            reads.unread(self, values, &Path::new(), &mut found);
+            reads.unread(self, values, &Path::new(), &mut unread);
         }
-        found
+        unread
     }
 
     /// A subchart by the key of its values, if it is one: the chart itself may be missing.
@@ -115,7 +116,6 @@ impl ValueReads {
         chart.dependencies.iter().for_each(|one| self.add_chart(one));
     }
 
-    /// Templates in values.
     fn add_texts(&mut self, value: &Json, depth: usize) {
         match value {
             Json::String(text) if text.contains("{{") => self.add_text(text),
@@ -131,7 +131,7 @@ impl ValueReads {
         let text = without_comments(text);
         for (at, _) in text.match_indices(VALUES) {
             let (before, after) = text.split_at(at);
-            let after = after.get(VALUES.len()..).unwrap_or_default();
+            let after = after.part(VALUES.len()..);
             if after.starts_with(is_in_name) {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! The language of `--set`, `--set-string`, `--set-file` and `--set-json`: `a.b[0]=c,d={e,f}`.
 
+use bumpwright_json::Float;
 use serde_json::Value as Json;
 use thiserror::Error;
 
@@ -18,7 +19,7 @@ pub enum SetError {
     /// Nothing is set at a key.
     #[error("key {} has no value", quote(.0))]
     NoValue(String),
-    /// A comma stands after a key.
+    /// A comma follows a key.
     #[error("key {} has no value (cannot end with ,)", quote(.0))]
     Comma(String),
     /// Nothing is set in the table at a key.
@@ -33,7 +34,7 @@ pub enum SetError {
     /// An index is not a number.
     #[error("error parsing index: {0}")]
     Index(#[source] NumError<i64>),
-    /// Something stands between an index and what comes after it.
+    /// Text between an index and what comes after it.
     #[error("unexpected data at end of array index: {}", quote(.0))]
     AfterIndex(String),
     /// A value has another type than the path needs: Go's panic.
@@ -150,7 +151,7 @@ pub(super) fn set_index(list: &mut Vec<Json>, index: i64, value: Json) -> Parsin
 
 /// Go's panic when a value has another type than the path needs.
 pub(super) fn conversion<T>(value: &Json, wanted: &'static str) -> Parsing<T> {
-    let found = match value {
+    let actual = match value {
         Json::Null => "nil",
         Json::Bool(_) => "bool",
         Json::Number(number) if number.is_f64() => "float64",
@@ -159,7 +160,7 @@ pub(super) fn conversion<T>(value: &Json, wanted: &'static str) -> Parsing<T> {
         Json::Array(_) => "[]interface {}",
         Json::Object(_) => "map[string]interface {}",
     };
-    Err(SetError::Type { found, wanted }.into())
+    Err(SetError::Type { found: actual, wanted }.into())
 }
 
 pub(super) fn deeper(nesting: usize) -> Parsing<usize> {
@@ -369,7 +370,7 @@ impl Parser<'_, '_> {
 /// JSON as encoding/json reads it: every number is a float.
 pub(super) fn with_floats(value: Json) -> Json {
     match value {
-        Json::Number(number) => Json::from(number.as_f64().unwrap_or_default()),
+        Json::Number(number) => Json::from(number.float64()),
         Json::Array(items) => Json::Array(items.into_iter().map(with_floats).collect()),
         Json::Object(entries) => {
             let entries = entries.into_iter();

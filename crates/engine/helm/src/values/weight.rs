@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::ValuesError;
 use super::bounds::MOST;
+use super::{Values, ValuesError};
 use crate::chart::Chart;
 
 /// What is left of it.
@@ -24,9 +24,17 @@ impl Weight {
         self.take(1)?;
         match value {
             Json::Array(items) => items.iter().try_for_each(|item| self.value(item)),
-            Json::Object(entries) => entries.values().try_for_each(|entry| self.value(entry)),
+            Json::Object(entries) => self.table(entries),
             _ => Ok(()),
         }
+    }
+
+    /// Counts the values of a table that is about to be copied.
+    ///
+    /// # Errors
+    /// As [`Weight::value`].
+    pub(super) fn table(&mut self, table: &Values) -> Result<(), ValuesError> {
+        table.values().try_for_each(|value| self.value(value))
     }
 
     /// Counts a chart that is about to be copied, with its subcharts.
@@ -35,11 +43,15 @@ impl Weight {
     /// As [`Weight::value`].
     pub(super) fn chart(&mut self, chart: &Chart) -> Result<(), ValuesError> {
         self.take(1 + chart.templates.len() + chart.files.len())?;
-        chart.values.values().try_for_each(|value| self.value(value))?;
+        self.table(&chart.values)?;
         chart.dependencies.iter().try_for_each(|chart| self.chart(chart))
     }
 
-    fn take(&mut self, count: usize) -> Result<(), ValuesError> {
+    /// Counts a look at as many subcharts.
+    ///
+    /// # Errors
+    /// As [`Weight::value`].
+    pub(super) fn take(&mut self, count: usize) -> Result<(), ValuesError> {
         self.0 = self.0.checked_sub(count).ok_or(ValuesError::TooMany)?;
         Ok(())
     }

@@ -86,8 +86,8 @@ impl Target<'_, '_> {
     }
 
     fn wrong_role(&self, config: &Resource, wanted: &'static str) -> BuildError {
-        let known = GENERATORS.contains(&config.kind()) || config.kind().ends_with("Transformer");
-        if known && config.kind() != "SortOrderTransformer" {
+        let is_builtin = GENERATORS.contains(&config.kind()) || config.kind().ends_with("Transformer");
+        if is_builtin && config.kind() != "SortOrderTransformer" {
             return BuildError::from(PluginError::Role {
                 plugin: config.id().to_string(),
                 wanted,

@@ -9,6 +9,7 @@ use crate::kustomization::{Kustomization, Text};
 use crate::resource::{ResMap, Resource, read_resources};
 use crate::schema::SchemaChoice;
 use crate::tree::{Loader, World};
+use bumpwright_text::between;
 use bumpwright_yaml::{FileId, Files, Node, Place, ReadOptions, read_first, weight};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
@@ -60,13 +61,8 @@ impl<'a> Context<'a> {
         self.files.into_inner()
     }
 
-    /// Adds a warning.
     pub(super) fn warn(&self, place: Place, text: &str) {
-        let place = self
-            .files()
-            .show(place)
-            .map(|place| format!("{place}: "))
-            .unwrap_or_default();
+        let place = between("", self.files().show(place), ": ");
         self.warnings.borrow_mut().push(format!("{place}{text}"));
     }
 
@@ -76,12 +72,8 @@ impl<'a> Context<'a> {
             Told::Unmatched(text) => self.warn(place, &text),
             Told::Lost(own, lost) => {
                 let lost = lost.at([own, place], &self.files());
-                let at = lost
-                    .place
-                    .as_ref()
-                    .map(|place| format!("{place}: "))
-                    .unwrap_or_default();
-                let warning = format!("{at}{lost}; {}", lost.way_out());
+                let at = lost.place.as_ref();
+                let warning = format!("{}{lost}; {}", between("", at, ": "), lost.way_out());
                 self.warnings.borrow_mut().push(warning);
                 self.lost.borrow_mut().push(lost);
             }
@@ -102,7 +94,7 @@ impl<'a> Context<'a> {
             None => None,
         };
         let version = version.map(|version| version.text.as_str());
-        let place = path.map(|path| path.place).unwrap_or_default();
+        let place = path.map_or(Place::NONE, |path| path.place);
         let chosen = self.schema.borrow_mut().choose(version, document.as_ref());
         chosen.map_err(|error| BuildError::from(error).at(place))
     }

@@ -6,6 +6,7 @@ use super::target::{Accumulated, Target};
 use crate::kustomization::Text;
 use crate::resource::ReadError;
 use crate::tree::{LoadError, Loader, RepoUrl};
+use bumpwright_text::Cuts;
 use bumpwright_yaml::reread;
 use std::sync::Arc;
 
@@ -213,7 +214,7 @@ fn through(errors: Vec<BuildError>, name: &Text) -> Vec<BuildError> {
 fn is_fetched(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_http = lower.starts_with("http://") || lower.starts_with("https://");
-    let path = lower.split('?').next().unwrap_or_default();
+    let path = lower.before('?');
     let is_marked = path.contains(".git")
         || path.contains("_git/")
         || path.split("://").nth(1).is_some_and(|rest| rest.contains("//"));

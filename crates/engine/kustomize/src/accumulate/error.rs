@@ -2,7 +2,7 @@
 
 use super::order::OrderError;
 use crate::fields::ConfigError;
-use crate::generate::{GenerateError, HelmError};
+use crate::generate::{DataError, GenerateError, HelmError};
 use crate::jsonpatch::PatchError as JsonPatchError;
 use crate::kustomization::KustomizationError;
 use crate::merge::MergeError;
@@ -12,7 +12,7 @@ use crate::replace::{ReplaceError, SelectorError, VarError};
 use crate::resource::{IdError, ReadError};
 use crate::schema::SchemaError;
 use crate::transform::TransformError;
-use crate::tree::LoadError;
+use crate::tree::{LoadError, WorldError};
 use bumpwright_budget::Exceeded;
 use bumpwright_yaml::{FileId, Files, Place, WriteError};
 use std::collections::HashSet;
@@ -24,7 +24,6 @@ pub enum PatchError {
     /// Neither field is given.
     #[error("must specify one of patch and path")]
     Nothing,
-    /// Both are given.
     #[error("patch and path can't be set at the same time")]
     Both,
     /// It is neither kind of patch.
@@ -50,7 +49,6 @@ pub struct BuildError {
     place: Place,
     /// The place, as `path:line:column` or a path.
     pub shown: Option<Box<str>>,
-    /// The object concerned.
     pub object: Option<Box<str>>,
     pub cause: Box<Cause>,
     /// The fields that led there, innermost first, as `path:line:column`.
@@ -142,6 +140,48 @@ impl Cause {
     }
 }
 
+impl Cause {
+    /// Whether it is something that the world of the build does not have, such as a network.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        matches!(self.of_world(), Some(WorldError::Sealed(_)))
+    }
+
+    /// Whether kustomizations include each other in a circle.
+    #[must_use]
+    pub fn is_cycle(&self) -> bool {
+        matches!(
+            self.of_load(),
+            Some(LoadError::Cycle { .. } | LoadError::RepositoryCycle { .. })
+        )
+    }
+
+    fn of_world(&self) -> Option<&WorldError> {
+        match self {
+            Self::Helm(HelmError::Run { error, .. } | HelmError::Pull { error, .. })
+            | Self::Plugin(PluginError::Run { error, .. }) => Some(error),
+            _ => match self.of_load()? {
+                LoadError::World { error, .. } => Some(error),
+                _ => None,
+            },
+        }
+    }
+
+    fn of_load(&self) -> Option<&LoadError> {
+        match self {
+            Self::Load(error)
+            | Self::Kustomization(KustomizationError::Load(error))
+            | Self::Helm(HelmError::Load(error))
+            | Self::Plugin(PluginError::ArgumentFile { error, .. })
+            | Self::Generate(GenerateError::Data {
+                error: DataError::Load(error),
+                ..
+            }) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl<E: Into<Cause>> From<E> for BuildError {
     fn from(error: E) -> Self {
         match error.into() {
@@ -227,7 +267,7 @@ impl BuildError {
     /// Resolves the file names of places.
     #[must_use]
     pub(super) fn resolved(self, files: &Files) -> Self {
-        let mut all = self.for_each(|error| {
+        let mut errors = self.for_each(|error| {
             error.shown = files.show(error.place).map(Into::into);
             // A field of the error's own file does not help to find it.
             let file = files.in_file(error.place).file;
@@ -237,9 +277,9 @@ impl BuildError {
             error.chain = chain.into();
         });
         // A base that is included twice reports the same twice.
-        let mut reported = HashSet::from([all.first_line()]);
-        all.more.retain(|error| reported.insert(error.first_line()));
-        all
+        let mut reported = HashSet::from([errors.first_line()]);
+        errors.more.retain(|error| reported.insert(error.first_line()));
+        errors
     }
 
     /// `place: object: cause`.
@@ -269,24 +309,38 @@ const MAX_TOLD: usize = 10;
 /// Maximum number of fields shown of a chain.
 const SHOWN: usize = 3;
 
-/// For each error `place: object: cause`, then the fields that led there; five lines at most.
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.first_line())?;
+impl BuildError {
+    /// The texts of this error and of those beside it, which are the lines of its message, each with its cause. Of many
+    /// errors the last text has the number of the others.
+    #[must_use]
+    pub fn texts(&self) -> Vec<(String, Option<&Cause>)> {
+        let errors = [self].into_iter().chain(&self.more).take(MAX_TOLD);
+        let mut texts: Vec<_> = errors.map(|error| (error.alone(), Some(&*error.cause))).collect();
+        match (self.more.len() + 1).checked_sub(MAX_TOLD) {
+            None | Some(0) => {}
+            Some(more) => texts.push((format!("and {more} more errors"), None)),
+        }
+        texts
+    }
+
+    /// `place: object: cause`, then the fields that led there; five lines at most.
+    fn alone(&self) -> String {
+        let mut text = self.first_line();
         for step in self.chain.iter().take(SHOWN) {
-            write!(f, "\n  included by {step}")?;
+            text.extend(["\n  included by ", step]);
         }
         match self.chain.len().checked_sub(SHOWN) {
             None | Some(0) => {}
-            Some(more) => write!(f, "\n  and {more} more above")?,
+            Some(more) => text.push_str(&format!("\n  and {more} more above")),
         }
-        for error in self.more.iter().take(MAX_TOLD - 1) {
-            write!(f, "\n{error}")?;
-        }
-        match (self.more.len() + 1).checked_sub(MAX_TOLD) {
-            None | Some(0) => Ok(()),
-            Some(more) => write!(f, "\nand {more} more errors"),
-        }
+        text
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<String> = self.texts().into_iter().map(|(text, _)| text).collect();
+        f.write_str(&texts.join("\n"))
     }
 }
 

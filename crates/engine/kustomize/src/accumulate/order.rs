@@ -18,7 +18,6 @@ pub enum Order {
 /// Sort options that contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    /// An unknown order.
     #[error("the field 'sortOptions.order' must be one of [fifo, legacy], not {0:?}")]
     Unknown(String),
     /// Options of an order that is not selected.

@@ -185,8 +185,8 @@ fn merge_at(
 ) -> Result<Vec<Told>, BuildError> {
     let merged = map.update(at, |resource| {
         let gone = losses(&resource.node, &patch, schema.schema());
-        let told = |loss: Loss| lost(resource, loss);
-        let told: Vec<Told> = gone.into_iter().map(told).collect();
+        let warning = |loss: Loss| lost(resource, loss);
+        let warnings: Vec<Told> = gone.into_iter().map(warning).collect();
         if changes.name || changes.kind {
             resource.remember();
         }
@@ -207,7 +207,7 @@ fn merge_at(
         }
         let id = resource.id().to_string();
         resource.refresh(schema);
-        merged.map(|_| told).map_err(|error| BuildError::from(error).of(id))
+        merged.map(|_| warnings).map_err(|error| BuildError::from(error).of(id))
     });
     merged.unwrap_or_else(|| Ok(Vec::new()))
 }
@@ -218,8 +218,7 @@ fn forget_replaced(patch: &Node, way: &mut Vec<CompactString>, shared: &mut Shar
         shared.forget_below(way);
         return;
     }
-    let mapping = patch.as_mapping();
-    for entry in mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default() {
+    for entry in patch.entries() {
         way.push(entry.key.text.clone());
         forget_replaced(&entry.value, way, shared);
         way.pop();
@@ -251,14 +250,14 @@ fn merge_selected(
     changes: Changes,
     schema: &SchemaChoice,
 ) -> Result<Vec<Told>, BuildError> {
-    let mut told = Vec::new();
+    let mut warnings = Vec::new();
     for at in selected {
         growth::take_node(&patch.node)?;
         let mut node = patch.node.clone();
         if let Some(resource) = map.list().get(*at) {
             prepare(&mut node, &resource.node);
         }
-        told.extend(merge_at(map, *at, node, changes, schema)?);
+        warnings.extend(merge_at(map, *at, node, changes, schema)?);
     }
     if changes.name || changes.kind {
         for resource in selected.iter().filter_map(|at| map.list().get(*at)) {
@@ -268,7 +267,7 @@ fn merge_selected(
         }
     }
     map.drop_gone();
-    Ok(told)
+    Ok(warnings)
 }
 
 impl StrategicStep {
@@ -315,9 +314,9 @@ impl PatchStep {
             (_, []) => Ok(Vec::new()),
             (Some(target), [patch]) => {
                 let selected = selected(map, target)?;
-                let mut told = merge_selected(map, &selected, patch, self.changes, schema)?;
-                told.extend(unmatched(&selected, target));
-                Ok(told)
+                let mut warnings = merge_selected(map, &selected, patch, self.changes, schema)?;
+                warnings.extend(unmatched(&selected, target));
+                Ok(warnings)
             }
             (Some(_), _) => Err(PatchError::Several.into()),
             (None, patches) => {

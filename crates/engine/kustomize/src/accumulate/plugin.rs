@@ -30,16 +30,16 @@ impl Target<'_, '_> {
                     namespace => namespace.into(),
                 };
             }
-            let made = self.render(&chart, &kustomization.helm_globals);
-            let made = made.map_err(|error| error.at(chart.place))?;
+            let rendered = self.render(&chart, &kustomization.helm_globals);
+            let rendered = rendered.map_err(|error| error.at(chart.place))?;
             let origin = self.builtin_origin("HelmChartInflationGenerator");
-            self.absorb(accumulated, marked(made, origin), chart.place)?;
+            self.absorb(accumulated, marked(rendered, origin), chart.place)?;
         }
         for config in self.configs(&kustomization.generators)?.list() {
             let place = config.node.place;
-            let made = self.generate_configured(config).map_err(|error| error.at(place))?;
+            let generated = self.generate_configured(config).map_err(|error| error.at(place))?;
             let origin = Origin::of_plugin(config);
-            self.absorb(accumulated, marked(made, origin), place)?;
+            self.absorb(accumulated, marked(generated, origin), place)?;
         }
         Ok(())
     }
@@ -70,13 +70,13 @@ impl Target<'_, '_> {
             ..args.clone()
         };
         let schema = self.context.schema();
-        let made = match kind {
+        let resources = match kind {
             "SecretGenerator" => secret(&args, &self.loader, &schema),
             _ => config_map(&args, &self.loader, &schema),
         };
-        let mut made = made.map_err(|error| BuildError::from(error).at(args.place))?;
-        made.origin = self.builtin_origin(kind).map(Arc::new);
-        Ok(made)
+        let mut resources = resources.map_err(|error| BuildError::from(error).at(args.place))?;
+        resources.origin = self.builtin_origin(kind).map(Arc::new);
+        Ok(resources)
     }
 
     fn absorb(&self, accumulated: &mut Accumulated, made: Vec<Resource>, place: Place) -> Result<(), BuildError> {

@@ -77,9 +77,9 @@ impl<'c, 'a> Target<'c, 'a> {
         loader: Loader<'c>,
         rewritten: Option<&Rewritten>,
     ) -> Result<Self, BuildError> {
-        let found = find(&loader)?;
-        let file = context.file(&loader.shown(found.name));
-        let reserved = growth::take(weight::of_text(&found.bytes));
+        let kustomization_file = find(&loader)?;
+        let file = context.file(&loader.shown(kustomization_file.name));
+        let reserved = growth::take(weight::of_text(&kustomization_file.bytes));
         reserved.map_err(|error| {
             BuildError::from(error).at(bumpwright_yaml::Place {
                 file,
@@ -88,7 +88,7 @@ impl<'c, 'a> Target<'c, 'a> {
         })?;
         let read = match rewritten {
             Some(rewritten) => Kustomization::of_node(&rewritten.node, &rewritten.text),
-            None => Kustomization::read(&found.bytes, file),
+            None => Kustomization::read(&kustomization_file.bytes, file),
         };
         let mut kustomization = read.map_err(|error| {
             BuildError::from(error).at(bumpwright_yaml::Place {
@@ -102,7 +102,7 @@ impl<'c, 'a> Target<'c, 'a> {
         Ok(Self {
             context,
             loader,
-            file: found.name,
+            file: kustomization_file.name,
             kustomization,
             origin: None,
             helm_namespace: String::new(),
@@ -117,7 +117,6 @@ impl<'c, 'a> Target<'c, 'a> {
         }
     }
 
-    /// Its own result.
     pub(super) fn accumulate(&self) -> Result<Accumulated, BuildError> {
         self.accumulate_onto(Accumulated::default())
     }
@@ -165,9 +164,9 @@ impl<'c, 'a> Target<'c, 'a> {
                 own.merge(&read.map_err(through)?).map_err(through)?;
             }
         }
-        let mut all = (*self.context.fields).clone();
-        all.merge(&own)?;
-        Ok(Rc::new(all))
+        let mut tables = (*self.context.fields).clone();
+        tables.merge(&own)?;
+        Ok(Rc::new(tables))
     }
 
     fn crd_fields(&self) -> Result<Rc<FieldConfig>, BuildError> {

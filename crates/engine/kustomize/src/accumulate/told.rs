@@ -87,7 +87,6 @@ impl LostItems {
     }
 }
 
-/// What has happened.
 impl std::fmt::Display for LostItems {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.told(&format!(" of {} {}", self.kind, self.name)))

@@ -15,7 +15,6 @@ use crate::schema::SchemaChoice;
 use crate::transform::{Affix, End, ImageTag, Metadata, Namespace, Object, ReplicaCount, ValueAdd, label_specs};
 use bumpwright_yaml::{Node, Place};
 
-/// A configured transformer.
 pub(super) enum Transformer<'t> {
     Strategic(StrategicStep),
     Patch(PatchStep),
@@ -154,7 +153,7 @@ impl Target<'_, '_> {
             } else {
                 "AnnotationsTransformer"
             };
-            let place = metadata.pairs.first().map(|(_, value)| value.place).unwrap_or_default();
+            let place = metadata.pairs.first().map_or(Place::NONE, |(_, value)| value.place);
             add(kind, place, Transformer::Metadata(metadata));
         }
         for patch in &kustomization.patches_json6902 {
@@ -198,7 +197,7 @@ impl Target<'_, '_> {
             let mut options = label.options;
             options.volume_claim_templates |= options.templates && self.context.options.label_claim_templates;
             let fields = label_specs(&label.fields, options, config);
-            let place = label.pairs.first().map(|(_, value)| value.place).unwrap_or_default();
+            let place = label.pairs.first().map_or(Place::NONE, |(_, value)| value.place);
             steps.push(Metadata {
                 what: "labels",
                 pairs: label.pairs.clone(),
@@ -311,16 +310,16 @@ fn objects(list: &mut [Resource]) -> Vec<&mut dyn Object> {
 
 /// Sets numbers of replicas. There may be an entry for each object, so objects are looked up by name.
 fn run_replicas(replicas: &ReplicaCount, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
-    let mut found = false;
+    let mut has_match = false;
     for at in map.named(&replicas.name).to_vec() {
         let done = map.update(at, |resource| {
             let is_meant = replicas.apply_to(resource);
             resource.refresh(schema);
             is_meant
         });
-        found |= done.unwrap_or(Ok(false))?;
+        has_match |= done.unwrap_or(Ok(false))?;
     }
-    if found {
+    if has_match {
         Ok(())
     } else {
         Err(replicas.nothing_found().into())

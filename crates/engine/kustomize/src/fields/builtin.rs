@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 
 const TABLES: &str = include_str!("defaults.txt");
 
-/// The default tables.
 pub(super) static BUILTIN: LazyLock<FieldConfig> = LazyLock::new(|| read(TABLES));
 
 /// Parses tables. Malformed lines are skipped, which a test below excludes for the built-in text.

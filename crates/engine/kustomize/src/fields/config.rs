@@ -36,7 +36,6 @@ pub struct NameReferences {
 }
 
 impl FieldConfig {
-    /// The defaults.
     #[must_use]
     pub fn builtin() -> Self {
         BUILTIN.clone()
@@ -123,12 +122,12 @@ impl FieldConfig {
     /// # Errors
     /// As [`Self::merge`].
     pub fn add_names(&mut self, names: &NameReferences) -> Result<(), ConfigError> {
-        let mut found = false;
+        let mut is_merged = false;
         for ours in self.name_reference.iter_mut().filter(|ours| ours.gvk == names.gvk) {
             ours.referrers.add_all(&names.referrers)?;
-            found = true;
+            is_merged = true;
         }
-        if !found {
+        if !is_merged {
             self.name_reference.push(names.clone());
         }
         Ok(())

@@ -80,7 +80,6 @@ pub enum ConfigError {
         what: String,
         problem: String,
     },
-    /// Several independent errors.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<Self>),
 }
@@ -99,7 +98,6 @@ impl ConfigError {
         }
     }
 
-    /// The single errors.
     #[must_use]
     pub fn each(self) -> Vec<Self> {
         match self {

@@ -6,6 +6,7 @@
 use super::error::{ConfigError, kind_of};
 use bumpwright_gostd::{format_float, parse_float, parse_int};
 use bumpwright_nearest::nearest;
+use bumpwright_text::Excerpt;
 use bumpwright_yaml::{Mapping, Node, Place, Scalar, Tag};
 use compact_str::{CompactString, ToCompactString, format_compact};
 
@@ -76,14 +77,8 @@ impl<'a> Fields<'a> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
-        let entries = self
-            .mapping
-            .map(|mapping| mapping.entries.as_slice())
-            .unwrap_or_default();
-        let ours = entries
-            .iter()
-            .rev()
-            .find(|entry| entry.key.text.eq_ignore_ascii_case(name));
+        let entries = self.mapping.into_iter().flat_map(|mapping| &mapping.entries);
+        let ours = entries.rev().find(|entry| entry.key.text.eq_ignore_ascii_case(name));
         ours.map(|entry| &entry.value).filter(|value| !value.is_null())
     }
 
@@ -95,7 +90,7 @@ impl<'a> Fields<'a> {
         Ok(self.optional_string(name)?.unwrap_or_default())
     }
 
-    /// A string, if it is there.
+    /// A string, if the field exists.
     ///
     /// # Errors
     /// The value is not a scalar.
@@ -174,13 +169,10 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// There is one.
     pub fn finish(self) -> Result<(), ConfigError> {
-        let entries = self
-            .mapping
-            .map(|mapping| mapping.entries.as_slice())
-            .unwrap_or_default();
-        let unknown = entries.iter().filter(|entry| {
-            let known = self.known.iter().any(|name| entry.key.text.eq_ignore_ascii_case(name));
-            !known
+        let entries = self.mapping.into_iter().flat_map(|mapping| &mapping.entries);
+        let unknown = entries.filter(|entry| {
+            let is_known = self.known.iter().any(|name| entry.key.text.eq_ignore_ascii_case(name));
+            !is_known
         });
         let errors = unknown
             .take(MAX_UNKNOWN)
@@ -209,21 +201,21 @@ impl<'a> Fields<'a> {
 
 /// The beginning of a long text.
 fn brief(text: &str) -> CompactString {
-    match text.char_indices().nth(BRIEF) {
-        Some((end, _)) => format_compact!("{}…", text.get(..end).unwrap_or_default()),
+    match text.cut_to(BRIEF) {
+        Some(cut) => format_compact!("{}…", cut),
         None => text.into(),
     }
 }
 
 fn wrong(value: &Node, what: &str, wanted: &str) -> ConfigError {
-    let found = value.as_scalar().map_or_else(
+    let actual = value.as_scalar().map_or_else(
         || kind_of(value).to_owned(),
         |scalar| format!("{:?}", brief(&scalar.text)),
     );
     ConfigError::Field {
         place: value.place,
         what: what.to_owned(),
-        problem: format!("must be {wanted}, not {found}"),
+        problem: format!("must be {wanted}, not {actual}"),
     }
 }
 

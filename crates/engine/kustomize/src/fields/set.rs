@@ -48,7 +48,7 @@ pub fn set_scalar_if_empty(node: &mut Node, text: &str, tag: Option<Tag>) -> Res
 /// # Errors
 /// The node, or the value under the key, is of the wrong kind.
 pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
-    let text = value.as_scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    let text = value.written();
     if key.is_empty() {
         return set_scalar(node, text, Some(Tag::Str));
     }
@@ -84,8 +84,8 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
 /// # Errors
 /// As [`set_entry`].
 pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
-    let there = node.get(key).and_then(Node::as_str);
-    if there.is_some_and(|text| !text.is_empty()) {
+    let current = node.get(key).and_then(Node::as_str);
+    if current.is_some_and(|text| !text.is_empty()) {
         return Ok(());
     }
     set_entry(node, key, value)

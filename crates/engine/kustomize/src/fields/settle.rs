@@ -140,7 +140,7 @@ impl Rules {
             return Ok(None);
         };
         // The former content of Go's slice, which would show again once it grows.
-        let mut had = field.value.as_items().unwrap_or_default().to_vec();
+        let mut had = field.value.items().to_vec();
         for entry in entries {
             let (name, place) = (entry.key.text.clone(), entry.value.place);
             let old = std::mem::replace(&mut field, entry);
@@ -153,7 +153,7 @@ impl Rules {
             let new = std::mem::replace(&mut field.value, Node::null());
             let joined = self.join(old.value, new, is_map, false);
             field.value = joined.ok_or_else(|| of_several_kinds(&name, place))?;
-            had = field.value.as_items().unwrap_or_default().to_vec();
+            had = field.value.items().to_vec();
         }
         Ok(Some(field))
     }
@@ -211,19 +211,19 @@ impl Rules {
 
     /// Sets an entry of a map; `None` if it is of another kind than the one that it replaces.
     fn put(self, mapping: &mut Mapping, entry: Entry) -> Option<()> {
-        let known = mapping
+        let existing = mapping
             .entries
             .iter_mut()
             .find(|known| known.key.text == entry.key.text);
-        let Some(known) = known else {
+        let Some(existing) = existing else {
             mapping.entries.push(entry);
             return Some(());
         };
-        let fit = match (&known.value.value, &entry.value.value) {
+        let fit = match (&existing.value.value, &entry.value.value) {
             (Value::Scalar(old), Value::Scalar(new)) => self.fit(old, new),
             _ => true,
         };
-        *known = entry;
+        *existing = entry;
         fit.then_some(())
     }
 

@@ -49,7 +49,6 @@ impl SharedEntries {
         self.groups.clear();
     }
 
-    /// Whether there are no groups.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()

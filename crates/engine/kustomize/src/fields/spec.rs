@@ -79,7 +79,6 @@ impl FieldSpecs {
         &self.0
     }
 
-    /// Whether there are no specs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -14,12 +14,10 @@ use compact_str::CompactString;
 pub enum NewNode {
     /// An empty scalar; the tag replaces that of an existing null.
     Scalar(Tag),
-    /// An empty mapping.
     Mapping,
 }
 
 impl NewNode {
-    /// The node itself.
     fn make(&self) -> Node {
         Node::new(match self {
             Self::Scalar(tag) => Value::Scalar(Scalar {
@@ -84,7 +82,7 @@ pub fn walk_traced(
 /// `new` is the node to create at the end of the path, if the spec has `create`; without it, none is created.
 ///
 /// # Errors
-/// A scalar stands on the way, a part of the path cannot be a key of a mapping, or `set` fails.
+/// A scalar is on the way, a part of the path cannot be a key of a mapping, or `set` fails.
 pub fn walk(
     spec: &FieldSpec,
     object: &mut Node,

@@ -30,9 +30,7 @@ pub struct GeneratorArgs {
 /// Options of generated objects.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratorOptions {
-    /// Labels to add.
     pub labels: Vec<(CompactString, Node)>,
-    /// Annotations to add.
     pub annotations: Vec<(CompactString, Node)>,
     /// No hash in the name.
     pub disable_name_suffix_hash: bool,
@@ -81,12 +79,7 @@ impl GeneratorArgs {
     /// A field has a wrong value.
     pub fn read_config(config: &Node, what: &str, secret: bool) -> Result<Self, ConfigError> {
         let mut args = Self::read(config, what, secret, false)?;
-        let meta = |key| {
-            config
-                .lookup(&["metadata", key])
-                .and_then(Node::as_str)
-                .unwrap_or_default()
-        };
+        let meta = |key| config.text_at(&["metadata", key]);
         if args.name.is_empty() {
             args.name = meta("name").into();
         }

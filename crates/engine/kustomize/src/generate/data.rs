@@ -40,7 +40,6 @@ pub enum DataError {
     Repeated(String),
 }
 
-/// Values by key.
 pub(super) type Data = BTreeMap<String, Vec<u8>>;
 
 /// All values of files of variables, literals and files.

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 ///
 /// The object has a value without a form in JSON, such as `.nan`.
 pub fn name_hash(object: &Node) -> Result<String, WriteError> {
-    let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let text = |key: &str| object.text_at(&[key]);
     let mut content = Node::mapping();
     if let Some(map) = content.as_mapping_mut() {
         // kustomize looks for a field `metadata/name`, which no object has.
@@ -106,8 +106,8 @@ fn begin(kind: u8, style: u8, out: &mut String) {
 }
 
 fn write_tag(given: Option<&str>, own: &str, place: Place, out: &mut String) -> Result<(), WriteError> {
-    let made = if place.line > 0 { own } else { "" };
-    write_string(given.unwrap_or(made), out)?;
+    let default = if place.line > 0 { own } else { "" };
+    write_string(given.unwrap_or(default), out)?;
     out.push_str(",\"Value\":\"\",\"Anchor\":\"\",\"Alias\":null,\"Content\":");
     Ok(())
 }

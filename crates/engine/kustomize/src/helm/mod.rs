@@ -79,7 +79,7 @@ pub enum HelmError {
     /// `valuesMerge` has an unknown value.
     #[error("valuesMerge must be one of merge, override and replace, not {0:?}")]
     ValuesMerge(String),
-    /// The chart does not exist, and there is no repository to pull it from.
+    /// The chart does not exist locally, and no repository is given to pull it from.
     #[error("no repo specified for pull, no chart found at '{0}'")]
     NoChart(String),
     /// A file of values cannot be read.
@@ -94,14 +94,8 @@ pub enum HelmError {
     /// Values cannot be written.
     #[error("values: {0}")]
     Write(#[from] WriteError),
-    /// helm fails.
     #[error("{command} failed: {error}")]
-    Run {
-        /// The command line.
-        command: String,
-        /// helm's error.
-        error: WorldError,
-    },
+    Run { command: String, error: WorldError },
     /// The chart cannot be had.
     #[error("chart {chart}: {error}")]
     Pull {
@@ -111,11 +105,7 @@ pub enum HelmError {
     },
     /// It cannot be rendered.
     #[error("chart {chart}: {error}")]
-    Render {
-        chart: String,
-        /// Helm's text.
-        error: String,
-    },
+    Render { chart: String, error: String },
     /// The release has a name and a template for one.
     #[error("chart {0}: cannot set --name-template and also specify a name")]
     TwoNames(String),

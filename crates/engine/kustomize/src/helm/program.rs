@@ -3,6 +3,7 @@
 use super::{HelmChart, HelmError, HelmSettings, Job};
 use crate::tree::{Argument, Command, path};
 use bumpwright_re2::{Budget, Regexp};
+use bumpwright_text::Cuts;
 use compact_str::CompactString;
 
 /// The rendered objects, as text.
@@ -146,8 +147,10 @@ impl Job<'_> {
             let range = pattern.find(&output, &mut Budget::default()).ok()??;
             String::from_utf8(output.get(range)?.to_vec()).ok()
         });
-        let version = found.unwrap_or_default();
-        match version.trim_start_matches('v').split('.').next() {
+        let major = found
+            .as_ref()
+            .map(|version| version.trim_start_matches('v').before('.'));
+        match major {
             Some("3" | "4") => Ok(()),
             _ => Err(HelmError::Version(String::from_utf8_lossy(&output).trim().to_owned())),
         }

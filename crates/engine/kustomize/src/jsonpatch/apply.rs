@@ -214,16 +214,16 @@ impl Operation {
 
     fn test(&self, root: &mut Node) -> Result<(), PatchError> {
         let path = self.path()?;
-        let found = if path.is_empty() {
+        let tested = if path.is_empty() {
             Some(&*root)
         } else {
             self.get(Op::Test, root, path)?
         };
-        let found = found.filter(|node| !node.is_null());
-        let equal = match (found, &self.value) {
+        let tested = tested.filter(|node| !node.is_null());
+        let equal = match (tested, &self.value) {
             (None, value) => value.as_ref().is_none_or(Node::is_null),
             (Some(_), None) => false,
-            (Some(found), Some(value)) => equal(found, value),
+            (Some(tested), Some(value)) => equal(tested, value),
         };
         if equal {
             return Ok(());

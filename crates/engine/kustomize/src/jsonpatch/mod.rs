@@ -99,7 +99,6 @@ pub enum PatchError {
         /// The place of the operation.
         place: Place,
         op: &'static str,
-        /// The limit.
         cause: GrowthError,
     },
     /// A value has no form in JSON.

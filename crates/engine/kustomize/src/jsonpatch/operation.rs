@@ -48,7 +48,6 @@ impl Patch {
         Ok(Self { operations })
     }
 
-    /// Whether there are no operations.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.operations.is_empty()

@@ -44,8 +44,7 @@ struct Walk<'a> {
 }
 
 fn entries(node: Option<&Node>) -> &[Entry] {
-    let mapping = node.and_then(Node::as_mapping);
-    mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default()
+    node.map_or(&[], Node::entries)
 }
 
 fn properties(definition: &Node) -> Option<&Node> {

@@ -4,7 +4,7 @@ use crate::fields::ConfigError;
 use crate::tree::LoadError;
 use bumpwright_yaml::{Place, ReadError};
 
-/// An invalid kustomization.
+/// Why a kustomization file is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum KustomizationError {
     /// The directory has none.
@@ -33,7 +33,6 @@ pub enum KustomizationError {
         kind: String,
         /// The apiVersion of that kind.
         wanted: &'static str,
-        /// The actual one.
         found: String,
     },
 }

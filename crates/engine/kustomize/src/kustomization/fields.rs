@@ -71,7 +71,6 @@ pub struct Kustomization {
 /// An entry of `labels`.
 #[derive(Debug, Clone, Default)]
 pub struct LabelEntry {
-    /// The labels.
     pub pairs: Vec<(CompactString, Node)>,
     /// The fields to add them to, besides those of the object.
     pub options: LabelOptions,

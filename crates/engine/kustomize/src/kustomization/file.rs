@@ -18,9 +18,9 @@ pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustom
 ///
 /// # Errors
 ///
-/// There is none, there are several, or it may not be read.
+/// The directory has no kustomization or several, or the file may not be read.
 pub fn find(loader: &Loader<'_>) -> Result<KustomizationFile, KustomizationError> {
-    let mut found = None;
+    let mut first = None;
     let mut refused = None;
     for name in NAMES {
         let bytes = match loader.load(name) {
@@ -31,13 +31,13 @@ pub fn find(loader: &Loader<'_>) -> Result<KustomizationFile, KustomizationError
                 continue;
             }
         };
-        if found.is_some() {
+        if first.is_some() {
             return Err(KustomizationError::Several(loader.shown(".")));
         }
-        found = Some(KustomizationFile { name, bytes });
+        first = Some(KustomizationFile { name, bytes });
     }
-    match (found, refused) {
-        (Some(found), _) => Ok(found),
+    match (first, refused) {
+        (Some(first), _) => Ok(first),
         (None, Some(error)) => Err(error.into()),
         (None, None) => Err(KustomizationError::Missing(loader.shown("."))),
     }

@@ -216,8 +216,7 @@ impl Kustomization {
         }
         // A map, whose keys are case-sensitive.
         for (key, value) in pairs(fields, "openapi")? {
-            let given =
-                Some(Text::of(value.as_str().unwrap_or_default().into(), &value)).filter(|text| !text.text.is_empty());
+            let given = Some(Text::of(value.text().into(), &value)).filter(|text| !text.text.is_empty());
             match key.as_str() {
                 "path" => self.openapi_path = given,
                 "version" => self.openapi_version = given,
@@ -239,9 +238,7 @@ fn warnings(fields: &mut Fields<'_>) -> Vec<(Place, String)> {
 
 /// Whether no field but kind and version has a value. An empty list is one, and so is an empty mapping.
 fn is_empty(node: &Node) -> bool {
-    let mapping = node.as_mapping();
-    let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-    entries.iter().all(|entry| {
+    node.entries().iter().all(|entry| {
         let is_type = ["kind", "apiVersion"]
             .iter()
             .any(|name| entry.key.text.eq_ignore_ascii_case(name));
@@ -291,8 +288,7 @@ fn texts(fields: &mut Fields<'_>, name: &'static str) -> Result<Vec<Text>, Confi
 }
 
 fn pairs(fields: &mut Fields<'_>, name: &'static str) -> Result<Vec<(CompactString, Node)>, ConfigError> {
-    let mapping = fields.get(name).and_then(Node::as_mapping);
-    let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+    let entries = fields.get(name).map_or(&[][..], Node::entries);
     if let Some(entry) = entries.iter().find(|entry| string(&entry.value).is_none()) {
         return Err(fields.wrong(name, &entry.value, "a mapping of strings; put it in quotes"));
     }

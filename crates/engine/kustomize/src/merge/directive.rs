@@ -45,8 +45,8 @@ pub(super) fn of_mapping(mapping: &mut Mapping) -> Result<Directive, MergeError>
 /// The directive of a list: that of an element with nothing but `$patch`. Elements with the same directive are
 /// removed.
 pub(super) fn of_list(items: &mut Vec<Node>) -> Result<Directive, MergeError> {
-    let found = items.iter().find_map(|item| Some((item.as_mapping()?, item.get(KEY)?)));
-    let Some((mapping, value)) = found else {
+    let marked = items.iter().find_map(|item| Some((item.as_mapping()?, item.get(KEY)?)));
+    let Some((mapping, value)) = marked else {
         return Ok(Directive::Merge);
     };
     if mapping.entries.len() > 1 {
@@ -54,16 +54,16 @@ pub(super) fn of_list(items: &mut Vec<Node>) -> Result<Directive, MergeError> {
     }
     let text = scalar_text(value).to_owned();
     let directive = Directive::read(&text, value.place)?;
-    let mut kept: Vec<usize> = (0..items.len()).collect();
+    let mut places: Vec<usize> = (0..items.len()).collect();
     Setter {
         nodes: items,
         keys: &[KEY],
         values: &[&text],
     }
-    .set(&mut kept, None)?;
+    .set(&mut places, None)?;
     let mut at = 0;
     items.retain(|_| {
-        let keep = kept.binary_search(&at).is_ok();
+        let keep = places.binary_search(&at).is_ok();
         at += 1;
         keep
     });

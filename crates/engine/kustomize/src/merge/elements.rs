@@ -13,11 +13,10 @@ use bumpwright_yaml::{Node, Value};
 
 /// The list of the patch.
 pub(super) enum PatchList {
-    /// There is none.
+    /// The patch does not have the list.
     Absent,
     /// The list of the object came from the patch itself.
     Same,
-    /// Its elements.
     Patch(Vec<Node>),
 }
 
@@ -153,13 +152,13 @@ impl<'k> ListMerge<'k> {
             PatchIndices::Patch(patch) => patch,
             PatchIndices::Absent | PatchIndices::Same => &[],
         };
-        let mut seen = HashSet::new();
+        let mut distinct = HashSet::new();
         let ids = patch.iter().chain(&self.dest);
-        let all = ids.filter_map(|id| self.nodes.get(*id)).map(|item| {
+        let tuples = ids.filter_map(|id| self.nodes.get(*id)).map(|item| {
             let values = self.keys.iter().map(|key| key_text(item, key).to_owned());
             values.collect::<Values>()
         });
-        all.filter(|values| seen.insert(values.clone())).collect()
+        tuples.filter(|values| distinct.insert(values.clone())).collect()
     }
 
     /// The keys in any combination, and their indices; all where none has one.
@@ -168,10 +167,10 @@ impl<'k> ListMerge<'k> {
             list.iter()
                 .any(|values| values.get(at).is_some_and(|value| !value.is_empty()))
         };
-        let all = || self.keys.iter().copied().enumerate();
-        let (places, keys): (Vec<_>, Vec<_>) = all().filter(|(at, _)| has(*at)).unzip();
+        let numbered = || self.keys.iter().copied().enumerate();
+        let (places, keys): (Vec<_>, Vec<_>) = numbered().filter(|(at, _)| has(*at)).unzip();
         if keys.is_empty() {
-            let (places, keys) = all().unzip();
+            let (places, keys) = numbered().unzip();
             return (keys, places);
         }
         (keys, places)
@@ -368,28 +367,28 @@ pub(super) struct Setter<'n> {
 
 impl Setter<'_> {
     /// Replaces all matches by `element`, or appends it; without one, removes them. Empty elements are removed in any
-    /// case, and so are all others where there are no values.
+    /// case; without `values`, so are all others.
     pub(super) fn set(&self, list: &mut Vec<usize>, element: Option<usize>) -> Result<(), MergeError> {
-        let mut found = false;
-        let mut kept = Vec::with_capacity(list.len() + 1);
+        let mut has_match = false;
+        let mut elements = Vec::with_capacity(list.len() + 1);
         for id in list.iter() {
             let Some(node) = self.nodes.get(*id).filter(|node| !is_droppable(node)) else {
                 continue;
             };
             if self.wants_mappings() && NodeKind::of(node) != NodeKind::Mapping {
-                kept.push(*id);
+                elements.push(*id);
             } else if self.matches(node)? {
-                found = true;
-                kept.extend(element);
+                has_match = true;
+                elements.extend(element);
             } else if !self.values.is_empty() {
-                kept.push(*id);
+                elements.push(*id);
             }
         }
         let element = element.filter(|id| self.nodes.get(*id).is_some_and(|node| !node.is_null()));
-        if !found {
-            kept.extend(element);
+        if !has_match {
+            elements.extend(element);
         }
-        *list = kept;
+        *list = elements;
         Ok(())
     }
 

@@ -95,7 +95,7 @@ fn make_string(node: &mut Node) {
     node.value = new_string(&text).value;
 }
 
-/// Sets a text in the metadata, created where there is none.
+/// Sets a text in the metadata, which is created if missing.
 fn set_metadata(object: &mut Node, key: &str, text: &str) {
     let Some(mapping) = object.as_mapping_mut() else {
         return;
@@ -108,7 +108,7 @@ fn set_metadata(object: &mut Node, key: &str, text: &str) {
 }
 
 /// Sets a text under a key. It takes the style of the existing value, and without quotes has no tag: its type follows
-/// from its text, also after the next change. Where there is no value, it is a string.
+/// from its text, also after the next change. A new value is a string.
 fn set(node: &mut Node, key: &str, text: &str) {
     let Some(mapping) = node.as_mapping_mut() else {
         return;

@@ -6,7 +6,7 @@ use bumpwright_yaml::{Node, Place};
 /// The entries that tell items of a list apart, the usual one first.
 const NAMES: [&str; 3] = ["name", "id", "key"];
 
-/// The depth of objects that are looked at; real ones have thirty levels.
+/// The depth of objects that are compared; real ones have thirty levels.
 const MAX_DEPTH: usize = 100;
 
 /// A list of an object that a patch replaces, and what is gone then.
@@ -28,15 +28,15 @@ pub struct Loss {
 /// patch does not have all of them, or not all of their fields.
 #[must_use]
 pub fn losses(object: &Node, patch: &Node, schema: &Schema) -> Vec<Loss> {
-    let mut found = Vec::new();
+    let mut losses = Vec::new();
     if !is_known(object, schema) {
-        walk(object, patch, &mut Vec::new(), &mut found);
+        walk(object, patch, &mut Vec::new(), &mut losses);
     }
-    found
+    losses
 }
 
 fn is_known(object: &Node, schema: &Schema) -> bool {
-    let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let text = |key| object.text_at(&[key]);
     schema.kind(text("apiVersion"), text("kind")).is_some()
 }
 
@@ -72,8 +72,8 @@ fn loss(old: &[Node], new: &[Node], place: Place, way: &[String]) -> Option<Loss
     }
     let name = |item: &Node, key| item.get(key).and_then(Node::as_str).map(str::to_owned);
     let key = NAMES.into_iter().find(|key| {
-        let all = old.iter().chain(new);
-        !old.is_empty() && all.clone().all(|item| name(item, *key).is_some())
+        let both = old.iter().chain(new);
+        !old.is_empty() && both.clone().all(|item| name(item, *key).is_some())
     })?;
     let (mut items, mut fields) = (Vec::new(), Vec::new());
     for item in old {

@@ -97,7 +97,7 @@ impl<'n> Index<'n> {
     }
 }
 
-/// Pairs the elements; `None` if one lacks a key.
+/// Pairs the elements; `None` if one is without a key.
 pub(super) fn pair(keys: &[&str], items: &[Node], from: &PatchList) -> Option<Pairs> {
     let patch = from.patch();
     let complete = |item| ByKeys { item, keys }.is_complete();

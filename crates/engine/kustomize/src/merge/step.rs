@@ -5,11 +5,9 @@ use bumpwright_yaml::Node;
 
 /// The patch for a value.
 pub(super) enum Origin<'n> {
-    /// None.
     Absent,
     /// The value came from the patch: directives in it still apply, nulls are still removed.
     Same,
-    /// This value.
     Patch(&'n mut Node),
 }
 
@@ -20,7 +18,6 @@ pub(super) enum Outcome {
     Dest,
     /// That of the patch.
     Origin,
-    /// None.
     Gone,
 }
 

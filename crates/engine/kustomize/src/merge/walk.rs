@@ -16,7 +16,6 @@ const MAX_DEPTH: usize = 1000;
 /// The result of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merged {
-    /// The object remains.
     Kept,
     /// The patch deletes it. What is left of the node is meaningless.
     Deleted,
@@ -39,7 +38,6 @@ pub fn merge(object: &mut Node, mut patch: Node, schema: &Schema) -> Result<Merg
 type Type<'s> = Option<TypeRef<'s>>;
 
 impl<'s> Walk<'s> {
-    /// Merges one value.
     pub(super) fn node(self, dest: Option<&mut Node>, origin: Origin<'_>, of: Type<'s>) -> Result<Outcome, MergeError> {
         let of = of.or_else(|| self.own_type(dest.as_deref(), &origin));
         let kind = self.kind(dest.as_deref(), &origin)?;
@@ -250,14 +248,14 @@ impl NodeKind {
 
     /// This kind, if `node` is of it.
     pub(super) fn expect_of(self, node: &Node) -> Result<Self, MergeError> {
-        let found = Self::of(node);
-        if found == self {
+        let actual = Self::of(node);
+        if actual == self {
             return Ok(self);
         }
         Err(MergeError::Kind {
             path: String::new(),
             expected: self.name(),
-            found: found.name(),
+            found: actual.name(),
             place: node.place,
         })
     }
@@ -337,8 +335,8 @@ impl PatchFields {
 
     /// Takes a value. Its key stays, for the order depends on it; with a null it adds nothing in the end.
     fn take(&mut self, key: &str) -> Option<Node> {
-        let found = self.order.binary_search_by(|at| name(&self.entries, *at).cmp(key));
-        let at = *self.order.get(found.ok()?)?;
+        let position = self.order.binary_search_by(|at| name(&self.entries, *at).cmp(key));
+        let at = *self.order.get(position.ok()?)?;
         let entry = self.entries.get_mut(at)?;
         entry
             .as_mut()

@@ -20,9 +20,7 @@ pub(super) enum Function {
         path: String,
         arguments: Vec<String>,
     },
-    /// A container image.
     Container(String),
-    /// A Starlark script.
     Starlark,
 }
 
@@ -38,13 +36,10 @@ impl Function {
             error,
         })?;
         let spec = spec.unwrap_or_else(Node::null);
-        let text = |path: &[&str]| spec.lookup(path).and_then(Node::as_str).unwrap_or_default().to_owned();
+        let text = |path: &[&str]| spec.text_at(path).to_owned();
         if spec.get("exec").is_some() {
             let arguments = spec
-                .lookup(&["exec", "args"])
-                .and_then(Node::as_items)
-                .unwrap_or_default();
-            let arguments = arguments
+                .items_at(&["exec", "args"])
                 .iter()
                 .filter_map(Node::as_scalar)
                 .map(|scalar: &Scalar| scalar.text.to_string());

@@ -48,13 +48,9 @@ pub enum PluginError {
     /// An unknown built-in kind.
     #[error("unable to load builtin {0}")]
     Builtin(String),
-    /// A generator stands where a transformer is needed, or the other way round.
+    /// A generator is given where a transformer is needed, or the other way round.
     #[error("plugin {plugin} is not a {wanted}")]
-    Role {
-        plugin: String,
-        /// The needed kind.
-        wanted: &'static str,
-    },
+    Role { plugin: String, wanted: &'static str },
     /// The annotation with the function is not YAML.
     #[error("{plugin}: the annotation with the function: {error}")]
     Spec {
@@ -67,13 +63,8 @@ pub enum PluginError {
     /// The file of arguments cannot be read.
     #[error("{plugin}: argsFromFile: {error}")]
     ArgumentFile { plugin: String, error: LoadError },
-    /// It failed.
     #[error("{plugin} failed: {error}")]
-    Run {
-        plugin: String,
-        /// The program's error.
-        error: WorldError,
-    },
+    Run { plugin: String, error: WorldError },
     /// Its output has no valid resources.
     #[error("output of {plugin}: {error}")]
     Output { plugin: String, error: ReadError },
@@ -110,7 +101,7 @@ impl<'a> Plugin<'a> {
     ///
     /// # Errors
     ///
-    /// There is none, or it cannot be run.
+    /// The plugin does not exist, or it cannot be run.
     pub fn load(
         config: &Resource,
         functions: bool,
@@ -165,7 +156,7 @@ impl<'a> Plugin<'a> {
 
     /// The arguments in the config: those of a line, then those of the lines of a file.
     fn given_arguments(&self) -> Result<Vec<String>, PluginError> {
-        let text = |key: &str| self.config.get(key).and_then(Node::as_str).unwrap_or_default();
+        let text = |key: &str| self.config.text_at(&[key]);
         let line = words(text("argsOneLiner"));
         let mut arguments = line.ok_or_else(|| PluginError::Arguments(self.name.clone()))?;
         if !text("argsFromFile").is_empty() {
@@ -247,12 +238,12 @@ impl<'a> Plugin<'a> {
         } else {
             Vec::new()
         };
-        let mut made = ResMap::default();
+        let mut resources = ResMap::default();
         for mut resource in self.run(items)? {
             self.take_options(&mut resource)?;
-            made.append(resource).map_err(|error| self.duplicate(error))?;
+            resources.append(resource).map_err(|error| self.duplicate(error))?;
         }
-        Ok(made)
+        Ok(resources)
     }
 
     fn duplicate(&self, error: IdError) -> PluginError {
@@ -308,13 +299,17 @@ impl<'a> Plugin<'a> {
             copy.set_annotation(ID, &text);
             copy.with_annotations()
         });
-        let mut seen = ResMap::default();
+        let mut results = ResMap::default();
         for mut resource in self.run(items.collect())? {
             resource.take_annotation(ID);
-            seen.append(resource).map_err(|error| self.duplicate(error))?;
+            results.append(resource).map_err(|error| self.duplicate(error))?;
         }
-        let gone: Vec<bool> = map.list().iter().map(|old| seen.with_id(old.id()).is_empty()).collect();
-        for resource in seen.into_list() {
+        let gone: Vec<bool> = map
+            .list()
+            .iter()
+            .map(|old| results.with_id(old.id()).is_empty())
+            .collect();
+        for resource in results.into_list() {
             match *map.with_id(resource.id()).as_slice() {
                 [at, ..] => {
                     map.update(at, |old| {

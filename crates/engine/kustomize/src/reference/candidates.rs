@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 /// An object that was renamed or moved.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// Its current id.
     pub id: ResId,
     /// Its former ids, oldest first.
     pub former: Vec<ResId>,
@@ -105,9 +104,10 @@ impl Candidates {
                 ..ResId::default()
             };
             let named = referrer.namespaces.iter().map(CompactString::as_str);
-            let seen = [referrer.id.effective_namespace(), outside.effective_namespace()];
-            let seen: HashSet<&str> = seen.into_iter().chain(named).collect();
-            seen.iter()
+            let namespaces = [referrer.id.effective_namespace(), outside.effective_namespace()];
+            let namespaces: HashSet<&str> = namespaces.into_iter().chain(named).collect();
+            namespaces
+                .iter()
                 .filter_map(|space| spaces.get(*space))
                 .flatten()
                 .copied()

@@ -19,7 +19,6 @@ pub enum ReferenceError {
     /// A subject of a RoleBinding has a namespace without a value.
     #[error("{object}: the namespace of a subject is blank")]
     Blank {
-        /// The RoleBinding.
         object: String,
         /// The place of the subject.
         place: Place,
@@ -56,12 +55,11 @@ pub fn fix_references(map: &mut ResMap, names: &[NameReferences], schema: &Schem
     let candidates = Candidates::of(map);
     let kinds = map.list().iter().map(|resource| resource.original_id().gvk.kind);
     let rules = rules(names, &kinds.collect());
-    let of_any_kind = rules.get("").map(Vec::as_slice).unwrap_or_default();
+    let of_kind = |kind: &str| rules.get(kind).into_iter().flatten();
     for at in 0..map.len() {
         let Some(resource) = map.list().get(at) else { break };
         let original = resource.original_id().gvk;
-        let of_kind = rules.get(original.kind.as_str()).map(Vec::as_slice).unwrap_or_default();
-        let mut fitting: Vec<&(usize, Rule<'_>)> = of_kind.iter().chain(of_any_kind).collect();
+        let mut fitting: Vec<&(usize, Rule<'_>)> = of_kind(&original.kind).chain(of_kind("")).collect();
         fitting.retain(|(_, rule)| original.is_selected(rule.selects));
         fitting.sort_by_key(|(order, _)| *order);
         if fitting.is_empty() {
@@ -80,11 +78,11 @@ pub fn fix_references(map: &mut ResMap, names: &[NameReferences], schema: &Schem
 /// Rules for referrers of these kinds, by kind, with their order.
 fn rules<'a>(names: &'a [NameReferences], kinds: &HashSet<CompactString>) -> HashMap<&'a str, Vec<(usize, Rule<'a>)>> {
     let mut rules: HashMap<&str, Vec<(usize, Rule<'_>)>> = HashMap::new();
-    let all = names
+    let specs = names
         .iter()
         .flat_map(|names| names.referrers.as_slice().iter().map(|spec| (&names.gvk, spec)));
     let applies = |spec: &FieldSpec| spec.gvk.kind.is_empty() || kinds.contains(&spec.gvk.kind);
-    for (order, (target, spec)) in all.enumerate().filter(|(_, (_, spec))| applies(spec)) {
+    for (order, (target, spec)) in specs.enumerate().filter(|(_, (_, spec))| applies(spec)) {
         let rule = Rule {
             selects: &spec.gvk,
             field: spec.found_in_any(),
@@ -129,8 +127,7 @@ fn subject_namespaces(resource: &Resource) -> Result<HashSet<CompactString>, Ref
     if resource.kind() != "RoleBinding" {
         return Ok(namespaces);
     }
-    let subjects = resource.node.get("subjects").and_then(Node::as_items);
-    for subject in subjects.unwrap_or_default() {
+    for subject in resource.node.items_at(&["subjects"]) {
         let kind = subject.get("kind").and_then(Node::as_str);
         let Some(namespace) = subject.get("namespace").filter(|_| kind == Some("ServiceAccount")) else {
             continue;
@@ -179,7 +176,7 @@ impl Search<'_> {
     }
 
     fn name(&self, node: &mut Node) -> Result<(), Fault> {
-        let old = node.as_scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
+        let old = CompactString::from(node.written());
         let found = self.candidates.named(&old, self.referrer);
         let same = |a: &Candidate, b: &Candidate| a.id.name == b.id.name;
         match self.choose(found, node.place, same)? {
@@ -194,16 +191,16 @@ impl Search<'_> {
         let Some(old) = text("name") else {
             return Err(Fault::new(place, "path config error; no 'name' field in node"));
         };
-        let mut found = self.candidates.named(old, self.referrer);
+        let mut candidates = self.candidates.named(old, self.referrer);
         if let Some(namespace) = text("namespace") {
             let by_first = self.candidates.were_in(namespace, self.referrer);
-            found.retain(|candidate| {
+            candidates.retain(|candidate| {
                 let now = candidate.id.effective_namespace();
                 !candidate.id.cluster_scoped && namespace == if by_first { candidate.original_namespace() } else { now }
             });
         }
         let same = |a: &Candidate, b: &Candidate| a.id.name == b.id.name && a.id.namespace == b.id.namespace;
-        let Some(referral) = self.choose(found, place, same)? else {
+        let Some(referral) = self.choose(candidates, place, same)? else {
             return Ok(());
         };
         if referral.id.name != old || !referral.id.namespace.is_empty() {

@@ -9,20 +9,15 @@ use bumpwright_yaml::Place;
 /// A variable without a value, or whose value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VarsError {
-    /// Several objects match.
     #[error("found {count} resId matches for var {name} (unable to disambiguate); give its objref a namespace")]
     Ambiguous {
-        /// The variable.
         name: String,
-        /// How many match.
         count: usize,
         /// The place of the variable.
         place: Place,
     },
-    /// No object matches.
     #[error("var '{name}' cannot be mapped to a field in the set of known resources: there is no {object}")]
     NoObject {
-        /// The variable.
         name: String,
         /// The object that it reads.
         object: String,
@@ -71,8 +66,8 @@ pub fn mark_vars(map: &mut ResMap, vars: &[Var], schema: &SchemaChoice) -> Resul
                 })
         };
         let named = map.named(&wanted.name).iter().copied();
-        let found: Vec<usize> = named.filter(|at| map.list().get(*at).is_some_and(fits)).collect();
-        match *found.as_slice() {
+        let matches: Vec<usize> = named.filter(|at| map.list().get(*at).is_some_and(fits)).collect();
+        match *matches.as_slice() {
             [] => {}
             [at] => {
                 map.update(at, |resource| resource.variables.push(var.name.clone()));

@@ -4,7 +4,7 @@ use crate::fields::{ConfigError, Fault};
 use bumpwright_yaml::Place;
 use thiserror::Error;
 
-/// An invalid selector.
+/// Why the selector of a replacement is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectorError {
     /// Not a regular expression.
@@ -12,16 +12,12 @@ pub enum SelectorError {
     Pattern {
         /// The field of the selector.
         field: &'static str,
-        /// The expression.
         pattern: String,
         reason: String,
     },
     /// Too costly to match.
     #[error("selector {pattern:?} takes too many steps to match; make it simpler")]
-    Exhausted {
-        /// The expression.
-        pattern: String,
-    },
+    Exhausted { pattern: String },
     /// Not a label selector.
     #[error("label or annotation selector {selector:?}: {reason}")]
     Labels {
@@ -34,10 +30,10 @@ pub enum SelectorError {
 /// Why a text is not a label selector, in Kubernetes' words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LabelError {
-    /// Something else stands where a sign, key or value has to be.
+    /// A sign, key or value is expected, and something else found.
     #[error("found '{found}', expected: {expected}")]
     Unexpected {
-        /// What stands there; empty at the end.
+        /// The token that was found; empty at the end.
         found: String,
         /// What has to be there.
         expected: &'static str,
@@ -104,7 +100,7 @@ impl ReplaceError {
     }
 }
 
-/// An invalid variable.
+/// Why a variable of `vars` is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum VarError {
     /// Two variables have the same name.
@@ -117,7 +113,6 @@ pub enum VarError {
     /// The object does not have the field.
     #[error("field {path:?} specified in var '{name}' not found in corresponding resource {object}")]
     NoField {
-        /// The variable.
         name: String,
         path: String,
         object: String,

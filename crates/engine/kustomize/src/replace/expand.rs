@@ -15,7 +15,6 @@ pub enum VarValue {
     Integer(i64),
     /// Another number.
     Float(f64),
-    /// True or false.
     Boolean(bool),
     /// A mapping or a list: such a value is never inserted, as in kustomize, which warns.
     Collection,
@@ -142,8 +141,8 @@ impl Expansion {
         if !scalar.text.contains('$') {
             return Ok(());
         }
-        let longest = self.values.values().filter_map(|(value, _)| value.length()).max();
-        growth::take(uses.saturating_mul(longest.unwrap_or_default()) as u64)?;
+        let lengths = self.values.values().filter_map(|(value, _)| value.length());
+        growth::take(uses.saturating_mul(lengths.fold(0, usize::max)) as u64)?;
         let whole = scalar.text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
         let typed = whole
             .filter(|name| !name.contains(')'))

@@ -110,8 +110,8 @@ impl<'a> Tokens<'a> {
     }
 
     fn found(&mut self, expected: &'static str) -> LabelError {
-        let found = self.0.peek().map_or_else(String::new, |token| (*token).to_owned());
-        LabelError::Unexpected { found, expected }
+        let token = self.0.peek().map_or_else(String::new, |token| (*token).to_owned());
+        LabelError::Unexpected { found: token, expected }
     }
 
     fn selector(&mut self) -> Result<Vec<Requirement>, LabelError> {

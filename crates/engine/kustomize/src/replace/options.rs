@@ -61,13 +61,13 @@ impl FieldOptions {
 
     /// Puts `value` into a target's field. A scalar takes the text and keeps its type; anything else is replaced.
     pub(super) fn set(&self, field: &mut Node, value: &Node) -> Result<(), Fault> {
-        let text = value.as_scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let text = value.written();
         let joined;
         let text = match (self.delimiter.as_str(), field.as_scalar()) {
             ("", _) => text,
             (_, None) => return Err(Fault::new(field.place, NEEDS_SCALAR)),
             (_, Some(old)) => {
-                joined = self.join(&old.text, value.as_str().unwrap_or_default());
+                joined = self.join(&old.text, value.text());
                 &joined
             }
         };

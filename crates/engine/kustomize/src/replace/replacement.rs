@@ -16,7 +16,6 @@ use bumpwright_yaml::{Node, Place, Value};
 /// Maximum number of parts of a path: each is a level of the object that is created.
 const MAX_PARTS: usize = 500;
 
-/// The default field.
 const DEFAULT_PATH: CompactString = CompactString::const_new("metadata.name");
 
 /// An entry of `replacements:`.
@@ -24,7 +23,6 @@ const DEFAULT_PATH: CompactString = CompactString::const_new("metadata.name");
 pub struct Replacement {
     /// The object and field to take the value from.
     pub source: Option<ReplacementSource>,
-    /// The value itself.
     pub source_value: Option<Node>,
     /// Where to put the value.
     pub targets: Option<Vec<ReplacementTarget>>,
@@ -93,7 +91,7 @@ impl Replacement {
         let value_place = fields.get("sourceValue").map_or(entry.place, |node| node.place);
         let has_targets = fields.get("targets").is_some();
         let targets = fields.list("targets")?;
-        // An empty list in a kustomization is none: kustomize passes the config to the transformer without it.
+        // An empty list in a kustomization counts as absent: kustomize passes the config to the transformer without it.
         let targets = Some(targets).filter(|targets| has_targets && !(strict && targets.is_empty()));
         let read = |target| ReplacementTarget::read(target, strict);
         let replacement = Self {
@@ -337,7 +335,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Whether an object matches. A rejection by labels or annotations looks at nothing else, as in kustomize.
+    /// Whether an object matches. After a rejection by labels or annotations nothing else is compared, as in kustomize.
     fn matches(&self, object: &Node, ids: &[Id]) -> Result<bool, ReplaceError> {
         if !self.select.matches_metadata(object)? {
             return Ok(false);

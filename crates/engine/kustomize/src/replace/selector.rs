@@ -6,6 +6,7 @@ use crate::Gvk;
 use crate::fields::{ConfigError, Fields, read_gvk};
 use crate::transform::{Id, IsClusterScoped, Object};
 use bumpwright_re2::{Budget, Regexp};
+use bumpwright_text::Parts;
 use bumpwright_yaml::Node;
 use compact_str::CompactString;
 
@@ -16,11 +17,10 @@ pub struct Selector {
     pub id: Id,
     /// A label selector applied to the annotations.
     pub annotations: CompactString,
-    /// A label selector.
     pub labels: CompactString,
 }
 
-/// A compiled selector.
+/// A selector with its expressions compiled, to be compared with many objects.
 #[derive(Debug)]
 pub struct SelectorMatcher {
     selector: Selector,
@@ -90,13 +90,13 @@ enum TextMatcher {
     Matched(CompactString, Regexp),
 }
 
-/// The plain text that all matches of an expression begin with; the whole expression if it is no more.
+/// The plain text that all matches of an expression begin with; the whole expression if it has no operators.
 fn beginning(pattern: &str) -> &str {
     let is_plain = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | ':' | '/');
     let Some((at, next)) = pattern.char_indices().find(|(_, char)| !is_plain(*char)) else {
         return pattern;
     };
-    let beginning = pattern.get(..at).unwrap_or_default();
+    let beginning = pattern.part(..at);
     match next {
         _ if pattern.contains('|') => "",
         // The last character is optional.

@@ -10,7 +10,7 @@ use bumpwright_yaml::{FileId, Node, Place, ReadOptions, SequenceIndent, Value, r
 
 /// Searches the document in the first scalar on the way of `path`, and writes it back with the changes.
 ///
-/// Returns false if there is no such document, or no match in it: then nothing is changed.
+/// Returns false, and changes nothing, if no scalar on the way holds a document, or nothing in it matches.
 pub(super) fn replace(object: &mut Node, path: &[CompactString], search: &mut Search<'_>) -> bool {
     let Some((above, below)) = split(object, path) else {
         return false;

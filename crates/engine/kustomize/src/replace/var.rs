@@ -110,7 +110,6 @@ impl VarSet {
         self.0.values()
     }
 
-    /// Whether there are no variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -13,7 +13,7 @@ use compact_str::{CompactString, format_compact};
 /// The tag of the scalar that stands for an alias in the search.
 const ALIAS: &str = "\0alias";
 
-/// The text with its changes, or why there is none.
+/// The text with its changes, or why it has none.
 pub(super) enum Changed {
     Text(String),
     /// No field matches, or one cannot have the value.
@@ -31,13 +31,13 @@ pub(super) fn change(text: &str, path: &[CompactString], search: &mut Search<'_>
         return Changed::Unknown;
     };
     let mut after = before.clone();
-    let found = &mut *search.found;
+    let on_field = &mut *search.found;
     let mut whole = |field: &mut Node| {
         // kustomize replaces an alias as a whole: what it refers to has other users.
         if is_alias(field) {
             *field = Node::sequence(Vec::new());
         }
-        found(field)
+        on_field(field)
     };
     let new = search.new;
     match (Search { new, found: &mut whole }).run(&mut after, path) {

@@ -79,8 +79,8 @@ impl Resource {
     fn take_origins(&mut self, origin: Option<String>, transformations: Option<String>) {
         self.origin = origin.and_then(|text| Some(Arc::new(Origin::from_node(&parsed(&text)?))));
         let list = transformations.and_then(|text| parsed(&text));
-        let list = list.as_ref().and_then(Node::as_items).unwrap_or_default();
-        self.transformations = list.iter().map(|item| Arc::new(Origin::from_node(item))).collect();
+        let items = list.iter().flat_map(Node::items);
+        self.transformations = items.map(|item| Arc::new(Origin::from_node(item))).collect();
     }
 
     /// Moves the build's metadata from annotations to fields.
@@ -92,8 +92,8 @@ impl Resource {
         let mut take = |key: &str| self.take_annotation(key);
         let mut list = |key: &str| -> Vec<CompactString> {
             let text = take(&format!("{DOMAIN}{key}"));
-            text.map(|text| text.split(',').map(CompactString::from).collect())
-                .unwrap_or_default()
+            let parts = text.iter().flat_map(|text| text.split(','));
+            parts.map(CompactString::from).collect()
         };
         let (names, namespaces, kinds) = (list("previousNames"), list("previousNamespaces"), list("previousKinds"));
         let (prefixes, suffixes) = (list("prefixes"), list("suffixes"));
@@ -169,7 +169,7 @@ impl Resource {
             return Cow::Borrowed(&self.node);
         }
         let mut copy = self.clone();
-        let known = copy.with_annotations();
+        let annotated = copy.with_annotations();
         let Some(annotations) = copy.make_annotations() else {
             return Cow::Borrowed(&self.node);
         };
@@ -200,7 +200,9 @@ impl Resource {
         };
         for key in noted.concat() {
             let key = format!("{DOMAIN}{key}");
-            let text = known.lookup(&["metadata", "annotations", &key]).and_then(Node::as_str);
+            let text = annotated
+                .lookup(&["metadata", "annotations", &key])
+                .and_then(Node::as_str);
             if let Some(text) = text {
                 let (text, tag, style) = (text.into(), Tag::Str, Style::Single);
                 annotations.set(&key, Node::new(Value::Scalar(Scalar { text, tag, style })));
@@ -312,9 +314,8 @@ impl Resource {
     }
 
     fn texts(&self, field: &str) -> BTreeMap<CompactString, CompactString> {
-        let mapping = self.node.get(field).and_then(Node::as_mapping);
-        let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-        let text = |node: &Node| node.as_str().unwrap_or_default().into();
+        let entries = self.node.entries_at(&[field]);
+        let text = |node: &Node| node.text().into();
         // The first of duplicate keys counts.
         let pairs = entries.iter().rev();
         pairs
@@ -330,8 +331,7 @@ fn is_own(key: &str) -> bool {
 
 /// The `stringData` of a Secret in base64, as the API server converts it.
 fn encoded_string_data(secret: &Resource) -> Result<BTreeMap<CompactString, CompactString>, IdError> {
-    let mapping = secret.node.get("stringData").and_then(Node::as_mapping);
-    let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+    let entries = secret.node.entries_at(&["stringData"]);
     entries
         .iter()
         .map(|entry| match &entry.value.value {

@@ -7,7 +7,6 @@ use std::fmt;
 /// Type, name and namespace of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ResId {
-    /// The type.
     pub gvk: Gvk,
     pub name: CompactString,
     /// The object's own namespace; empty where it has none.

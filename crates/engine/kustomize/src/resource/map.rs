@@ -2,6 +2,7 @@
 
 use super::{Behavior, Origin, Previous, ResId, Resource};
 use crate::schema::SchemaChoice;
+use bumpwright_text::Parts;
 use compact_str::CompactString;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -35,11 +36,7 @@ pub enum IdError {
     NoMatch(String),
     /// Several resources have the id.
     #[error("{count} resources have or had the id {id}; name one by its current name or with a target")]
-    SeveralMatches {
-        id: String,
-        /// How many.
-        count: usize,
-    },
+    SeveralMatches { id: String, count: usize },
     /// A generator changes an object that does not exist.
     #[error("{id} does not exist; cannot {} it: the generator's behavior must be create", .behavior.as_str())]
     Absent { id: String, behavior: Behavior },
@@ -73,7 +70,6 @@ impl ResMap {
         &mut self.list
     }
 
-    /// The resources.
     #[must_use]
     pub fn into_list(self) -> Vec<Resource> {
         self.list
@@ -85,7 +81,6 @@ impl ResMap {
         self.list.len()
     }
 
-    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -116,7 +111,7 @@ impl ResMap {
             }
             names
         });
-        names.get(name).map(Vec::as_slice).unwrap_or_default()
+        names.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// The positions of those with this current id.
@@ -132,9 +127,9 @@ impl ResMap {
     }
 
     fn candidates(&self, id: &ResId, fits: impl Fn(&Resource) -> bool) -> Vec<usize> {
-        let at = self.index().get(&key(id)).map(Vec::as_slice).unwrap_or_default();
+        let at = self.index().get(&key(id)).into_iter().flatten();
         let fitting = |at: &&usize| self.list.get(**at).is_some_and(&fits);
-        at.iter().filter(fitting).copied().collect()
+        at.filter(fitting).copied().collect()
     }
 
     /// The position of the only one with this current or former id.
@@ -198,10 +193,10 @@ impl ResMap {
     ///
     /// Two are equal.
     pub fn check_unique(&self) -> Result<(), IdError> {
-        let mut seen = HashSet::with_capacity(self.list.len());
+        let mut ids = HashSet::with_capacity(self.list.len());
         for resource in &self.list {
             let id = resource.id();
-            if !seen.insert((&id.gvk, &id.name, id.effective_namespace())) {
+            if !ids.insert((&id.gvk, &id.name, id.effective_namespace())) {
                 return Err(IdError::Registered(id.to_string()));
             }
         }
@@ -325,10 +320,10 @@ impl ResMap {
         if now == *before && former == resource.previous.len() {
             return;
         }
-        let added = resource.previous.get(former..).unwrap_or_default();
-        let mut all = resource.previous.iter();
+        let added = resource.previous.part(former..);
+        let mut formers = resource.previous.iter();
         if let Some(index) = self.index.get_mut() {
-            if now != *before && !all.clone().any(|former| former_key(former) == *before) {
+            if now != *before && !formers.clone().any(|former| former_key(former) == *before) {
                 drop_at(index, before, at);
             }
             for former in added {
@@ -337,7 +332,7 @@ impl ResMap {
             put_at(index, now.clone(), at);
         }
         if let Some(names) = self.names.get_mut() {
-            if now.0 != before.0 && !all.any(|former| former.name == before.0) {
+            if now.0 != before.0 && !formers.any(|former| former.name == before.0) {
                 drop_at(names, &before.0, at);
             }
             for former in added {

@@ -6,11 +6,11 @@ use crate::Gvk;
 use crate::fields::{SharedEntries, new_string, untagged};
 use crate::schema::SchemaChoice;
 use crate::transform::{End, Id, Object};
-use bumpwright_yaml::{Mapping, Node, Scalar, Style, Tag, Value};
+use bumpwright_yaml::{Mapping, Node, Place, Scalar, Style, Tag, Value};
 use compact_str::CompactString;
 use std::sync::Arc;
 
-/// An object.
+/// An object of a build, with its former names and where it comes from.
 #[derive(Debug, Clone)]
 pub struct Resource {
     /// The object itself. After a change of type, name or namespace call [`Resource::refresh`].
@@ -141,17 +141,13 @@ impl Resource {
     }
 
     fn top(&self, key: &str) -> &str {
-        self.node.get(key).and_then(Node::as_str).unwrap_or_default()
+        self.node.text_at(&[key])
     }
 
     fn meta(&self, key: &str) -> &str {
-        self.node
-            .lookup(&["metadata", key])
-            .and_then(Node::as_str)
-            .unwrap_or_default()
+        self.node.text_at(&["metadata", key])
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.meta("name")
@@ -163,7 +159,6 @@ impl Resource {
         self.meta("namespace")
     }
 
-    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.top("kind")
@@ -178,12 +173,10 @@ impl Resource {
 
     /// Labels or annotations as pairs, values of any tag as text.
     pub fn pairs<'a>(&'a self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let mapping = self.node.lookup(&["metadata", field]).and_then(Node::as_mapping);
-        let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-        entries.iter().map(|entry| {
-            let text = entry.value.as_scalar().map(|scalar| scalar.text.as_str());
-            (entry.key.text.as_str(), text.unwrap_or_default())
-        })
+        let entries = self.node.entries_at(&["metadata", field]);
+        entries
+            .iter()
+            .map(|entry| (entry.key.text.as_str(), entry.value.written()))
     }
 
     /// Whether a step emptied it: the object is then dropped.
@@ -201,7 +194,6 @@ impl Resource {
         });
     }
 
-    /// Its original id.
     #[must_use]
     pub fn original_id(&self) -> ResId {
         let first = self.previous.first();
@@ -293,7 +285,6 @@ impl Resource {
         mapping_under(metadata, "annotations")
     }
 
-    /// Removes an annotation.
     pub fn take_annotation(&mut self, key: &str) -> Option<String> {
         let value = self.annotations_mut()?.remove(key)?;
         Some(value.as_scalar()?.text.to_string())
@@ -392,7 +383,7 @@ fn mapping_under<'m>(mapping: &'m mut Mapping, key: &str) -> Option<&'m mut Mapp
 fn set_text(mapping: &mut Mapping, key: &str, text: &str) {
     let old = mapping.get(key);
     let style = old.and_then(Node::as_scalar).map_or(Style::Plain, |old| old.style);
-    let place = old.map(|old| old.place).unwrap_or_default();
+    let place = old.map_or(Place::NONE, |old| old.place);
     let scalar = Scalar {
         text: text.into(),
         tag: untagged(text, style),

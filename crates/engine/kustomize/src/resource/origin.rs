@@ -110,7 +110,7 @@ impl Origin {
     /// Parses a mapping; missing fields are empty.
     #[must_use]
     pub fn from_node(node: &Node) -> Self {
-        let text = |path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or_default().to_owned();
+        let text = |path: &[&str]| node.text_at(path).to_owned();
         Self {
             path: text(&["path"]),
             repo: text(&["repo"]),

@@ -118,7 +118,7 @@ pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resou
         }
         depth += 1;
         if depth > MAX_LISTS {
-            let place = inner.first().map(|node| node.place).unwrap_or_default();
+            let place = inner.first().map_or(Place::NONE, |node| node.place);
             return Err(ReadError::Depth(place));
         }
         round = inner;
@@ -132,7 +132,7 @@ pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resou
 ///
 /// It is not one.
 pub fn check(node: &Node) -> Result<(), ReadError> {
-    let text = |path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or_default();
+    let text = |path: &[&str]| node.text_at(path);
     let empty = |key: &str| node.get(key).is_none_or(is_nil_or_empty);
     if empty("apiVersion") && empty("kind") && empty("metadata") {
         return Err(ReadError::NoObject(node.place));
@@ -157,7 +157,7 @@ enum Expanded {
 
 /// The items of an object whose kind ends in `List`.
 fn items(mut node: Node) -> Result<Expanded, ReadError> {
-    let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default().to_owned();
+    let kind = node.text_at(&["kind"]).to_owned();
     if !kind.ends_with("List") {
         return Ok(Expanded::Object(node));
     }
@@ -179,5 +179,5 @@ fn items(mut node: Node) -> Result<Expanded, ReadError> {
     // kustomize turns the list into values, but its items into nodes.
     revalue(&mut node)?;
     let items = node.get_mut("items").and_then(Node::as_items_mut);
-    Ok(Expanded::Items(items.map(std::mem::take).unwrap_or_default()))
+    Ok(Expanded::Items(items.map_or_else(Vec::new, std::mem::take)))
 }

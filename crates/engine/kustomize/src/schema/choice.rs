@@ -17,9 +17,9 @@ pub struct SchemaChoice {
     chosen: bool,
     /// The schema after a custom one was added; `None` where the built-in schema is in use.
     custom: Option<Schema>,
-    /// Whether a type of the built-in schema was looked up. A custom schema that comes later then goes on top of it.
+    /// Whether a type of the built-in schema was looked up. A custom schema that comes later is then laid over it.
     used: AtomicBool,
-    /// Whether a scope was looked up that the built-in schema does not have. It then goes on top of a custom schema.
+    /// Whether a scope was looked up that the built-in schema does not have. It is then laid over a custom schema.
     missed_scope: AtomicBool,
 }
 

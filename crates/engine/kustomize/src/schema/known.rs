@@ -78,7 +78,6 @@ impl Schema {
         &BUILTIN
     }
 
-    /// Adds Kubernetes' kinds.
     pub(super) fn add_kubernetes(&mut self) {
         self.add_table(KUBERNETES);
     }
@@ -167,8 +166,8 @@ type ByKind<T> = HashMap<CompactString, Vec<(CompactString, T)>>;
 
 fn lookup<'m, T>(map: &'m ByKind<T>, api_version: &str, kind: &str) -> Option<&'m T> {
     let versions = map.get(kind)?;
-    let found = versions.iter().find(|(version, _)| version == api_version);
-    found.map(|(_, value)| value)
+    let version = versions.iter().find(|(version, _)| version == api_version);
+    version.map(|(_, value)| value)
 }
 
 fn insert<T>(map: &mut ByKind<T>, api_version: &str, kind: &str, value: T) {
@@ -192,8 +191,8 @@ impl<'s> TypeRef<'s> {
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
         let fields = &self.of.fields;
-        let found = fields.binary_search_by(|(field, _)| field.as_str().cmp(name)).ok();
-        let target = found.and_then(|at| fields.get(at)).map(|(_, target)| *target);
+        let position = fields.binary_search_by(|(field, _)| field.as_str().cmp(name)).ok();
+        let target = position.and_then(|at| fields.get(at)).map(|(_, target)| *target);
         self.schema.follow(target.or(self.of.rest)?)
     }
 

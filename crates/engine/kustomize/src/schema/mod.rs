@@ -22,7 +22,7 @@ pub use known::{Schema, TypeRef};
 
 use bumpwright_yaml::Place;
 
-/// An unusable schema.
+/// Why a schema of `openapi` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// A custom schema does not have the form of a swagger file.

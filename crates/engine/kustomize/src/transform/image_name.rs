@@ -1,9 +1,10 @@
 //! Splits an image reference into its parts, as kustomize does.
 
-/// `[host[:port]/]name[:tag][@digest]`.
+use bumpwright_text::Parts;
+
+/// The parts of an image reference, `[host[:port]/]name[:tag][@digest]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageName<'a> {
-    /// Host and name.
     pub name: &'a str,
     /// The tag; empty if absent.
     pub tag: &'a str,
@@ -16,18 +17,16 @@ impl<'a> ImageName<'a> {
     #[must_use]
     pub fn of(reference: &'a str) -> Self {
         let path = reference.find('/').unwrap_or(0);
-        let after = reference.get(path..).unwrap_or_default();
+        let after = reference.part(path..);
         let digest = after.find('@').map(|at| at + path);
         let tag = after.find(':').map(|at| at + path);
         let tag = tag.filter(|tag| digest.is_none_or(|digest| *tag < digest));
         let end = reference.len();
-        let from = |at: usize| reference.get(at..).unwrap_or_default();
+        let behind = |at: Option<usize>, end| at.map_or("", |at| reference.part(at + 1..end));
         Self {
-            name: reference.get(..tag.or(digest).unwrap_or(end)).unwrap_or_default(),
-            tag: tag
-                .and_then(|tag| reference.get(tag + 1..digest.unwrap_or(end)))
-                .unwrap_or_default(),
-            digest: digest.map(|digest| from(digest + 1)).unwrap_or_default(),
+            name: reference.part(..tag.or(digest).unwrap_or(end)),
+            tag: behind(tag, digest.unwrap_or(end)),
+            digest: behind(digest, end),
         }
     }
 }

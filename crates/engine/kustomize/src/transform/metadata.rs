@@ -53,7 +53,7 @@ impl Metadata {
         for (key, value) in &self.pairs {
             let spots = self.add(object, key, value).map_err(TransformError::of(self.what))?;
             shared.settle(object);
-            shared.add(value.as_str().unwrap_or_default(), spots);
+            shared.add(value.text(), spots);
         }
         Ok(())
     }

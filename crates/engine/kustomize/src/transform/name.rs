@@ -4,15 +4,13 @@ use super::error::TransformError;
 use super::object::Object;
 use crate::Gvk;
 use crate::fields::{ConfigError, FieldSpec, FieldSpecs, Fields, NewNode, read_specs, set_scalar, walk};
-use bumpwright_yaml::{Node, Scalar, Tag};
+use bumpwright_yaml::{Node, Tag};
 use compact_str::{CompactString, format_compact};
 
 /// The end of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Before it.
     Prefix,
-    /// After it.
     Suffix,
 }
 
@@ -29,7 +27,7 @@ impl Affix {
     /// Reads the config of a `PrefixTransformer` or `SuffixTransformer`.
     ///
     /// # Errors
-    /// A field is of the wrong type, or there are no `fieldSpecs`.
+    /// A field is of the wrong type, or `fieldSpecs` is missing.
     pub fn read(config: &Node, end: End) -> Result<Self, ConfigError> {
         let (what, field) = match end {
             End::Prefix => ("PrefixTransformer", "prefix"),
@@ -75,8 +73,7 @@ impl Affix {
     fn change(&self, spec: &FieldSpec, object: &mut Node) -> Result<(), TransformError> {
         let new = NewNode::Scalar(Tag::Str);
         let outcome = walk(spec, object, Some(&new), &mut |field| {
-            let name = field.as_scalar().map(|Scalar { text, .. }| text.clone());
-            let name = name.unwrap_or_default();
+            let name = field.written();
             let name = match self.end {
                 End::Prefix => format_compact!("{}{name}", self.text),
                 End::Suffix => format_compact!("{name}{}", self.text),

@@ -96,14 +96,14 @@ impl Namespace {
         objects: impl IntoIterator<Item = &'a (dyn Object + 'a)>,
         is_cluster_scoped: IsClusterScoped<'_>,
     ) -> Result<(), TransformError> {
-        let mut seen: HashMap<Id, (usize, Place)> = HashMap::new();
+        let mut counts: HashMap<Id, (usize, Place)> = HashMap::new();
         for object in objects {
             let mut id = object.id();
             id.namespace = id.effective_namespace(is_cluster_scoped);
-            let (count, _) = seen.entry(id).or_insert((0, object.node().place));
+            let (count, _) = counts.entry(id).or_insert((0, object.node().place));
             *count += 1;
         }
-        let conflicts = seen.into_iter().filter(|(_, (count, _))| *count > 1);
+        let conflicts = counts.into_iter().filter(|(_, (count, _))| *count > 1);
         let first = conflicts.min_by(|(_, (_, a)), (_, (_, b))| a.cmp(b));
         first.map_or(Ok(()), |(id, (count, place))| {
             Err(TransformError::Conflict {

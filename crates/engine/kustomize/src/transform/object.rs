@@ -12,7 +12,6 @@ pub type IsClusterScoped<'a> = &'a dyn Fn(&Gvk) -> bool;
 /// A current or former id of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Id {
-    /// The type.
     pub gvk: Gvk,
     pub name: CompactString,
     /// The namespace. In a former id the effective one: `default` where there was none, `_non_namespaceable_` for
@@ -30,10 +29,7 @@ impl Id {
     /// The current id of an object.
     #[must_use]
     pub fn of(object: &Node) -> Self {
-        let text = |key| {
-            let text = object.lookup(&["metadata", key]).and_then(Node::as_str);
-            text.unwrap_or_default().into()
-        };
+        let text = |key| object.text_at(&["metadata", key]).into();
         Self {
             gvk: Gvk::of(object),
             name: text("name"),
@@ -47,7 +43,6 @@ impl Id {
         self.gvk.is_empty() && self.name.is_empty() && self.namespace.is_empty()
     }
 
-    /// The effective namespace.
     #[must_use]
     pub fn effective_namespace(&self, is_cluster_scoped: IsClusterScoped<'_>) -> CompactString {
         if is_cluster_scoped(&self.gvk) {
@@ -79,7 +74,6 @@ impl fmt::Display for Id {
 
 /// A resource, as transformers see it.
 pub trait Object {
-    /// Its tree.
     fn node(&self) -> &Node;
 
     /// Its tree for a change, with the entries in it that are one node to kustomize: to be settled after the change.
@@ -107,7 +101,6 @@ pub trait Object {
         false
     }
 
-    /// The current id.
     fn id(&self) -> Id {
         Id::of(self.node())
     }

@@ -11,7 +11,6 @@ use compact_str::{CompactString, ToCompactString};
 pub struct ReplicaCount {
     /// The name, current or former.
     pub name: CompactString,
-    /// The number.
     pub count: i64,
     /// The fields that hold the number.
     pub fields: FieldSpecs,
@@ -54,16 +53,16 @@ impl ReplicaCount {
     /// Sets the number in all objects with the current or former name that are of a type of the field specs.
     ///
     /// # Errors
-    /// There is no such object, a field is not a scalar, or its path leads through one.
+    /// No object matches, a field is not a scalar, or its path leads through one.
     pub fn apply<'a>(
         &self,
         objects: impl IntoIterator<Item = &'a mut (dyn Object + 'a)>,
     ) -> Result<(), TransformError> {
-        let mut found = false;
+        let mut has_match = false;
         for object in objects {
-            found |= self.apply_to(object)?;
+            has_match |= self.apply_to(object)?;
         }
-        if found { Ok(()) } else { Err(self.nothing_found()) }
+        if has_match { Ok(()) } else { Err(self.nothing_found()) }
     }
 
     /// Sets the number in one object; returns whether it matches.
@@ -74,14 +73,14 @@ impl ReplicaCount {
         let mut ids = object.former_ids();
         ids.push(object.id());
         ids.retain(|id| id.name == self.name);
-        let mut found = false;
+        let mut has_match = false;
         for spec in self.fields.as_slice() {
             if ids.iter().any(|id| id.gvk.is_selected(&spec.gvk)) {
-                found = true;
+                has_match = true;
                 self.set(spec, object.node_mut())?;
             }
         }
-        Ok(found)
+        Ok(has_match)
     }
 
     fn set(&self, spec: &crate::fields::FieldSpec, object: &mut Node) -> Result<(), TransformError> {

@@ -58,7 +58,7 @@ impl ValueAdd {
     /// Checks that there is a target, once all are read.
     ///
     /// # Errors
-    /// There is no target.
+    /// No target was read.
     pub fn check(&self, place: Place) -> Result<(), ConfigError> {
         if self.targets.is_empty() {
             return Err(wrong(place, "must specify at least one target"));

@@ -248,23 +248,25 @@ impl<'a> Loader<'a> {
         if self.restrictions == LoadRestrictions::None {
             return self.tree().read(&file).map_err(|error| self.shown_error(error));
         }
-        let found = self.tree().canonical(&file).map_err(|error| self.shown_error(error))?;
-        if found.directory {
+        let canonical = self.tree().canonical(&file).map_err(|error| self.shown_error(error))?;
+        if canonical.directory {
             return Err(self.shown_error(TreeError::Directory(file)));
         }
-        if !path::is_within(path::parent(&found.path), &self.root) {
+        if !path::is_within(path::parent(&canonical.path), &self.root) {
             return Err(LoadError::Restricted {
                 file: self.shown(&file),
                 root: self.shown("."),
             });
         }
-        self.tree().read(&found.path).map_err(|error| self.shown_error(error))
+        self.tree()
+            .read(&canonical.path)
+            .map_err(|error| self.shown_error(error))
     }
 
     fn directory(&self, path: &str) -> Result<String, LoadError> {
-        let found = self.tree().canonical(path).map_err(|error| self.shown_error(error))?;
-        if found.directory {
-            Ok(found.path)
+        let canonical = self.tree().canonical(path).map_err(|error| self.shown_error(error))?;
+        if canonical.directory {
+            Ok(canonical.path)
         } else {
             Err(self.shown_error(TreeError::File(path.to_owned())))
         }
@@ -285,11 +287,11 @@ impl<'a> Loader<'a> {
             shown_from: referrer.as_ref().and_then(|referrer| referrer.shown_from.clone()),
             referrer,
         };
-        let found = loader.tree().canonical(&path::join("/", &url.directory));
-        let found = found.map_err(|error| loader.shown_error(error))?;
-        if found.directory {
+        let canonical = loader.tree().canonical(&path::join("/", &url.directory));
+        let canonical = canonical.map_err(|error| loader.shown_error(error))?;
+        if canonical.directory {
             Ok(Self {
-                root: found.path,
+                root: canonical.path,
                 ..loader
             })
         } else {

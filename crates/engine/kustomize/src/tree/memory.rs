@@ -50,8 +50,8 @@ impl MemoryTree {
     ///
     /// The path does not exist or is not a file.
     pub fn add_hard_link(&mut self, path: &str, target: &str) -> Result<(), TreeError> {
-        let found = self.resolve(&path::clean(&format!("/{target}")))?;
-        let Some(Entry::File(bytes)) = self.entries.get(&found.path) else {
+        let linked = self.resolve(&path::clean(&format!("/{target}")))?;
+        let Some(Entry::File(bytes)) = self.entries.get(&linked.path) else {
             return Err(TreeError::Directory(target.to_owned()));
         };
         let bytes = Arc::clone(bytes);
@@ -146,8 +146,8 @@ impl MemoryTree {
 
 impl Tree for MemoryTree {
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
-        let found = self.resolve(path)?;
-        match self.entries.get(&found.path) {
+        let resolved = self.resolve(path)?;
+        match self.entries.get(&resolved.path) {
             Some(Entry::File(bytes)) => Ok(Cow::Borrowed(bytes)),
             _ => Err(TreeError::Directory(path.to_owned())),
         }
@@ -158,8 +158,8 @@ impl Tree for MemoryTree {
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
-        let found = self.resolve(directory)?;
-        let names = self.directories.get(&found.path);
+        let resolved = self.resolve(directory)?;
+        let names = self.directories.get(&resolved.path);
         let names = names.ok_or_else(|| TreeError::File(directory.to_owned()))?;
         Ok(names.iter().cloned().collect())
     }

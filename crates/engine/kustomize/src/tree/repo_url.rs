@@ -5,6 +5,7 @@
 
 use super::path;
 use bumpwright_gostd::Duration as GoDuration;
+use bumpwright_text::Parts;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -34,10 +35,9 @@ pub enum RepoUrlError {
     /// It begins with a slash.
     #[error("{0:?} is an absolute path, not the URL of a repository")]
     Absolute(String),
-    /// There is no scheme, nor any other sign of a URL.
+    /// It has no scheme, nor any other sign of a URL.
     #[error("{0:?} has no scheme (https://, ssh://, file://, user@host:)")]
     Scheme(String),
-    /// There is no host.
     #[error("{0:?} names no host")]
     Host(String),
     /// The path on the host is too short for a repository.
@@ -190,8 +190,8 @@ fn split_host(text: &str) -> Result<(String, &str), MakeError> {
     }
     if scheme == "file://" {
         // The supposed user is a part of the path.
-        let all = text.get("file://".len()..).unwrap_or_default();
-        return Ok((scheme.to_owned(), all));
+        let path = text.part("file://".len()..);
+        return Ok((scheme.to_owned(), path));
     }
     let end = host_end(rest, like_scp);
     let (host, rest) = match end {

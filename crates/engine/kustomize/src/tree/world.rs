@@ -58,7 +58,6 @@ pub struct RemoteChart<'a> {
     pub name: &'a str,
     /// The version, or a range of them; may be empty.
     pub version: &'a str,
-    /// Whether prereleases count.
     pub devel: bool,
 }
 
@@ -74,7 +73,6 @@ pub struct Command<'a> {
     pub tree: &'a dyn Tree,
     /// The directory to run in: that of the kustomization.
     pub directory: &'a str,
-    /// Its standard input.
     pub input: &'a [u8],
 }
 

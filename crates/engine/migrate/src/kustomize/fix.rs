@@ -390,9 +390,8 @@ impl<'a> Fixer<'a> {
             return Ok(());
         };
         let labels = self.entry("labels");
-        let known: Vec<&Node> = labels
-            .map(|entry| entry.node.items().iter().filter_map(|item| item.get("pairs")).collect())
-            .unwrap_or_default();
+        let items = labels.into_iter().flat_map(|entry| entry.node.items());
+        let known: Vec<&Node> = items.filter_map(|item| item.get("pairs")).collect();
         for entry in common.node.entries() {
             if known.iter().any(|pairs| pairs.entry(entry.name()).is_some()) {
                 let message = format!("label name '{}' exists in both commonLabels and labels", entry.name());

@@ -2,6 +2,7 @@
 
 use bumpwright_api::tree::{Entry, Node};
 use bumpwright_edit::scalar;
+use bumpwright_text::Parts;
 use serde_json::{Map, Value as Json, json};
 
 use super::Refused;
@@ -110,7 +111,7 @@ pub fn set_images(text: &str, changes: &[ImageChange]) -> Result<Option<String>,
         },
         added: Vec::new(),
     };
-    let items = images.map(|entry| entry.node.items()).unwrap_or_default();
+    let items = images.map_or(&[][..], |entry| entry.node.items());
     for (at, change) in changes.iter().enumerate() {
         let is_overruled = changes.iter().skip(at + 1).any(|later| later.name == change.name);
         if is_overruled {
@@ -136,7 +137,6 @@ struct Setter<'a> {
     edits: Vec<Change>,
     /// The values that `images` is to have; none for an entry that goes.
     items: Vec<Option<Json>>,
-    /// New entries.
     added: Vec<&'a ImageChange>,
 }
 
@@ -229,17 +229,17 @@ impl Setter<'_> {
         if old.contains(['\n', '#']) {
             return Err(Refused::layout(item.place, "the image"));
         }
-        let kept = item.entries().iter().filter_map(|entry| {
+        let unchanged = item.entries().iter().filter_map(|entry| {
             let value = self.written(entry, fields)?;
-            let key = self.file.text.get(entry.key.span.clone()).unwrap_or_default();
+            let key = self.file.text.part(entry.key.span.clone());
             Some(format!("{key}: {value}"))
         });
         let more = fields.iter().filter_map(|(key, value)| {
             let value = value.as_ref().filter(|_| item.entry(key).is_none())?;
             Some(format!("{key}: {}", scalar("", value)))
         });
-        let all: Vec<String> = kept.chain(more).collect();
-        let new = format!("{{{}}}", all.join(", "));
+        let entries: Vec<String> = unchanged.chain(more).collect();
+        let new = format!("{{{}}}", entries.join(", "));
         if new != old {
             self.edits.push((item.span.clone(), new));
         }
@@ -286,8 +286,8 @@ impl Setter<'_> {
             let name = format!("name: {}", scalar("", &change.name));
             let fields = change.fields(None).into_iter();
             let fields = fields.filter_map(|(key, value)| Some(format!("{key}: {}", scalar("", &value?))));
-            let all: Vec<String> = std::iter::once(name).chain(fields).collect();
-            format!("{{{}}}", all.join(", "))
+            let entries: Vec<String> = std::iter::once(name).chain(fields).collect();
+            format!("{{{}}}", entries.join(", "))
         };
         let items: Vec<String> = self.added.iter().map(item).collect();
         items.join(", ")
@@ -304,7 +304,7 @@ impl Setter<'_> {
                 return Err(Refused::layout(empty.key.place, "images"));
             }
             let ends = self.file.root.entries().iter().map(|entry| entry.node.span.end);
-            let end = line_end(text, ends.max().unwrap_or_default().saturating_sub(1));
+            let end = line_end(text, ends.fold(0, usize::max).saturating_sub(1));
             let lines = format!("images:{}{}", self.file.newline(), self.lines(column));
             self.edits.push((end..end, lines));
             return Ok(());

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bumpwright_api::Place;
 use bumpwright_api::tree::{Node, Value, parse_as_written};
 use bumpwright_edit::{Edit, Plan, splice};
+use bumpwright_text::Parts;
 use serde_json::{Map, Value as Json};
 
 use super::Refused;
@@ -51,7 +52,7 @@ impl File {
     }
 
     pub(super) fn written(&self, node: &Node) -> &str {
-        self.text.get(node.span.clone()).unwrap_or_default()
+        self.text.part(node.span.clone())
     }
 
     /// The column where this file has the dashes of lists in its root.
@@ -94,7 +95,7 @@ impl File {
         }
         edits.sort_by_key(|(span, _)| (span.start, span.end));
         let edits = edits.into_iter().map(|(span, new)| Edit {
-            old: self.text.get(span.clone()).unwrap_or_default().to_owned(),
+            old: self.text.part(span.clone()).to_owned(),
             span,
             new,
         });
@@ -119,7 +120,7 @@ impl File {
     }
 }
 
-/// The values below a node. Scalars are texts, and a null is none.
+/// The values below a node. Scalars other than null become texts.
 pub(super) fn json(node: &Node) -> Json {
     match &node.value {
         _ if node.is_null() => Json::Null,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::standing::Standings;
 use crate::automations::Pushed;
-use crate::facts::{AutomationFacts, FieldPlace, ImageRef, PolicyFacts};
+use crate::facts::{AutomationFacts, FieldPlace, ImageRef, PolicyFacts, RepositoryFacts};
 use crate::forge::Forge;
 use crate::kustomizations::first_line;
 use crate::readiness::{Readiness, seconds};
@@ -26,7 +26,6 @@ pub enum Stage {
     Held,
     /// It is pushed, and not everything that reconciles it is healthy with it.
     OnTheWay,
-    /// It runs.
     Current,
     /// No automation has the policy.
     Unused,
@@ -86,21 +85,37 @@ impl From<LatestRef> for Version {
     }
 }
 
+impl Image {
+    /// The tag of the choice; empty without one.
+    #[must_use]
+    pub fn tag(&self) -> &str {
+        tag(self.chosen.as_ref())
+    }
+
+    /// The tag of the choice before; empty without one.
+    #[must_use]
+    pub fn previous_tag(&self) -> &str {
+        tag(self.previous.as_ref())
+    }
+}
+
+fn tag(version: Option<&Version>) -> &str {
+    version.map_or("", |version| &version.tag)
+}
+
 /// An image, which a policy chooses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
     pub policy: Id,
-    /// How the policy stands.
+    /// The state of the policy.
     pub readiness: Readiness,
     /// The ImageRepository whose tags it chooses from.
     pub repository: Id,
     /// The image that is scanned; empty when it is not known.
     pub image: String,
-    /// The choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Version>,
-    /// The choice before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<Version>,
     /// Some of the repository's tags, the highest in alphabetical order first.
@@ -155,13 +170,11 @@ fn version(image: Option<&ImageRef>, text: &str) -> Option<Version> {
 pub(crate) type Users<'a> = Vec<(&'a ObjectName, &'a AutomationFacts, &'a ImageRef)>;
 
 impl PolicyFacts {
-    /// The choice.
     #[must_use]
     pub fn chosen(&self) -> Option<Version> {
         version(self.status.latest_ref.as_ref(), &self.status.latest_image)
     }
 
-    /// The choice before.
     pub(crate) fn previous(&self) -> Option<Version> {
         version(
             self.status.observed_previous_ref.as_ref(),
@@ -172,11 +185,11 @@ impl PolicyFacts {
     /// The versions that failed, with why.
     fn failed(&self) -> BTreeMap<String, String> {
         let failed = FailedVersions::of(&self.metadata.annotations.0);
-        let told = failed.iter().map(|(version, failed)| {
+        let failures = failed.iter().map(|(version, failed)| {
             let (at, message) = (&failed.kustomization, first_line(&failed.message));
             (version.to_owned(), format!("Kustomization {at}: {message}"))
         });
-        told.collect()
+        failures.collect()
     }
 }
 
@@ -197,8 +210,9 @@ impl World {
 
     fn image(&self, name: &ObjectName, policy: &PolicyFacts, users: &Users<'_>, standings: &Standings<'_>) -> Image {
         let repository = policy.spec.image_repository_ref.from(&policy.metadata.namespace);
-        let facts = self.repositories.get(&repository);
-        let scan = facts.map(|facts| &facts.status.last_scan_result);
+        let unknown = RepositoryFacts::default();
+        let facts = self.repositories.get(&repository).unwrap_or(&unknown);
+        let scan = &facts.status.last_scan_result;
         let chosen = policy.chosen();
         let previous = policy.previous();
         let standing = standings.of(name, policy, chosen.as_ref(), users);
@@ -206,12 +220,12 @@ impl World {
         Image {
             policy: Id::new(POLICY, name.clone()),
             readiness: policy.readiness(),
-            image: facts.map(|facts| facts.spec.image.clone()).unwrap_or_default(),
+            image: facts.spec.image.clone(),
             repository: Id::new(REPOSITORY, repository),
             previous: previous.filter(|previous| !previous.tag.is_empty()),
-            tags: scan.map(|scan| scan.latest_tags.to_vec()).unwrap_or_default(),
-            tag_count: scan.map(|scan| scan.tag_count).unwrap_or_default(),
-            scanned: scan.and_then(|scan| seconds(&scan.scan_time)),
+            tags: scan.latest_tags.to_vec(),
+            tag_count: scan.tag_count,
+            scanned: seconds(&scan.scan_time),
             stage: standing.stage,
             why: standing.why,
             since: standing.since,
@@ -253,7 +267,7 @@ fn workloads(policy: &ObjectName, users: &Users<'_>) -> BTreeSet<String> {
     let key = policy.to_string();
     let records = users.iter().filter_map(|(_, automation, _)| automation.rollout());
     let followers = records.flat_map(|record| record.followers.into_values());
-    let all = followers.flat_map(|follower| follower.workloads);
-    let have = all.filter(|(_, policies)| policies.contains(&key));
+    let workloads = followers.flat_map(|follower| follower.workloads);
+    let have = workloads.filter(|(_, policies)| policies.contains(&key));
     have.map(|(workload, _)| workload).collect()
 }

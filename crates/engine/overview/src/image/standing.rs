@@ -150,7 +150,7 @@ impl<'a> Standings<'a> {
     pub(crate) fn reconcilers(&self, users: &Users<'_>) -> Vec<Id> {
         let mut found = BTreeSet::new();
         for (_, automation, _) in users {
-            let record = automation.rollout().unwrap_or_default();
+            let record = automation.record();
             let named = record.followers.keys().filter_map(|name| name.split_once('/'));
             let named = named.map(|(namespace, name)| Id::new(KUSTOMIZATION, ObjectName::new(namespace, name)));
             let followed: Vec<Id> = named.filter(|id| self.world.readiness(id).is_some()).collect();

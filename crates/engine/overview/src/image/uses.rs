@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Few;
+use bumpwright_text::Cuts;
 use serde_json::Value;
 
 use super::images::Version;
@@ -49,7 +50,6 @@ pub struct Doubt {
 /// What names an image in an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sought {
-    /// The image's name.
     name: String,
     /// Its last part: registries have mirrors, and a kustomization may rename what it gets.
     last: String,
@@ -82,7 +82,7 @@ impl Sought {
 
 /// The name of an image without tag and digest.
 pub(crate) fn bare(image: &str) -> &str {
-    let image = image.split('@').next().unwrap_or_default();
+    let image = image.before('@');
     match image.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => name,
         _ => image,
@@ -90,7 +90,7 @@ pub(crate) fn bare(image: &str) -> &str {
 }
 
 fn last(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or_default()
+    name.behind_last('/')
 }
 
 impl Doubt {
@@ -103,8 +103,8 @@ impl Doubt {
             .filter(|(key, _)| *key != "status")
             .for_each(|(_, part)| collect(part, &mut texts));
         let has = |sought: &Sought| texts.iter().any(|text| sought.is_in(text));
-        let found = self.images.iter().filter(|(_, sought)| has(sought));
-        found.map(|(policy, _)| policy.clone()).collect()
+        let images = self.images.iter().filter(|(_, sought)| has(sought));
+        images.map(|(policy, _)| policy.clone()).collect()
     }
 }
 
@@ -121,13 +121,13 @@ fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 /// The objects of a Kustomization to read; none when it has applied none, or too many.
 fn to_read(entries: &Few<InventoryEntry, 20_000>) -> Option<Vec<Entry>> {
     let whole = (entries.left_out == 0).then_some(entries)?;
-    let all: Option<Vec<Entry>> = whole.iter().map(InventoryEntry::entry).collect();
-    let mut all = all.filter(|all| !all.is_empty())?;
-    all.retain(|one| {
+    let entries: Option<Vec<Entry>> = whole.iter().map(InventoryEntry::entry).collect();
+    let mut entries = entries.filter(|entries| !entries.is_empty())?;
+    entries.retain(|one| {
         let is_without = one.group.is_empty() && KINDS.contains(&one.kind.as_str());
         !is_without && !GROUPS.contains(&one.group.as_str())
     });
-    (all.len() <= OBJECTS).then_some(all)
+    (entries.len() <= OBJECTS).then_some(entries)
 }
 
 impl KustomizationFacts {

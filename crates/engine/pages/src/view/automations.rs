@@ -51,8 +51,7 @@ pub(super) fn list(frame: &Frame<'_>, all: &[Automation], listing: &Listing) -> 
         &STATES,
         |one, word| Badge::of_readiness(&one.readiness).is(word),
         |one, words| {
-            let commit = one.pushed.as_ref().map(|pushed| pushed.commit.as_str());
-            let text = format!("{} {} {}", one.id, one.source, commit.unwrap_or_default());
+            let text = format!("{} {} {}", one.id, one.source, one.commit());
             text.to_lowercase().contains(words)
         },
         |one| row(frame.now, one),
@@ -70,7 +69,7 @@ struct History {
 pub(super) fn one(frame: &Frame<'_>, one: &Automation, (runs, note): (&[Run], &str), images: &[&Image]) -> View {
     let history = runs.iter().map(|run| History {
         event: Event::new(frame.now, &run.change),
-        diff: run.diff.as_deref().map(diff).unwrap_or_default(),
+        diff: run.diff.iter().flat_map(|text| diff(text)).collect(),
         why: run.why.clone(),
     });
     let images: Vec<_> = images.iter().map(|image| images::row(frame.now, image)).collect();

@@ -1,6 +1,7 @@
 //! The graph of dependencies, in the units of SVG.
 
 use bumpwright_overview::{Graph, Node, State};
+use bumpwright_text::Excerpt;
 use serde::Serialize;
 
 use super::super::route::Route;
@@ -71,7 +72,10 @@ pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
             "Kustomization" => node.id.name.namespace.clone(),
             kind => format!("{kind} in {}", node.id.name.namespace),
         };
-        let cut = (short(&node.id.name.name, NAME), short(&place, PLACE - word.len()));
+        let cut = (
+            node.id.name.name.fitted(NAME).into_owned(),
+            place.fitted(PLACE - word.len()).into_owned(),
+        );
         let is_whole = (&cut.0, &cut.1) == (&node.id.name.name, &place);
         Drawing {
             x,
@@ -104,12 +108,4 @@ pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
         whole_href: format!("{}?graph=all", Route::Kustomizations),
         href: Route::Kustomizations.to_string(),
     })
-}
-
-/// At most so many characters.
-fn short(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-    }
 }

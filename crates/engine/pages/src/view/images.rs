@@ -1,6 +1,6 @@
 //! The board of images, and the page of a policy.
 
-use bumpwright_overview::{Image, Stage, Version};
+use bumpwright_overview::{Image, Stage};
 use serde::Serialize;
 
 use super::super::action::Action;
@@ -39,13 +39,12 @@ pub(super) struct Row {
 }
 
 pub(super) fn row(now: i64, image: &Image) -> Row {
-    let tag = |version: Option<&Version>| version.map(|version| version.tag.clone()).unwrap_or_default();
     let name = image.chosen.as_ref().map(|chosen| chosen.name.clone());
     Row {
         policy: Object::new(&image.policy),
         image: name.unwrap_or_else(|| image.image.clone()),
-        tag: tag(image.chosen.as_ref()),
-        previous: tag(image.previous.as_ref()),
+        tag: image.tag().to_owned(),
+        previous: image.previous_tag().to_owned(),
         stage: Badge::of_stage(image.stage),
         why: cell(&image.why),
         since: When::maybe(now, image.since),
@@ -84,16 +83,16 @@ pub(super) fn board(frame: &Frame<'_>, images: &[Image], listing: &Listing) -> V
         return view;
     }
     let column = |stage: Stage| {
-        let mut found: Vec<&Image> = images.iter().filter(|image| image.stage == stage).collect();
-        found.sort_by_key(|image| image.since.unwrap_or(i64::MAX));
+        let mut of_stage: Vec<&Image> = images.iter().filter(|image| image.stage == stage).collect();
+        of_stage.sort_by_key(|image| image.since.unwrap_or(i64::MAX));
         // What arrived last is looked for, of what waits the one that waits longest.
         if stage == Stage::Current {
-            found.sort_by_key(|image| std::cmp::Reverse(image.since));
+            of_stage.sort_by_key(|image| std::cmp::Reverse(image.since));
         }
         Column {
             stage: Badge::of_stage(stage),
-            count: found.len(),
-            cards: found.iter().take(CARDS).map(|image| row(frame.now, image)).collect(),
+            count: of_stage.len(),
+            cards: of_stage.iter().take(CARDS).map(|image| row(frame.now, image)).collect(),
             href: href(&at, "", stage.words(), 0),
         }
     };
@@ -108,8 +107,7 @@ pub(super) fn board(frame: &Frame<'_>, images: &[Image], listing: &Listing) -> V
 }
 
 fn contains(image: &Image, words: &str) -> bool {
-    let tag = image.chosen.as_ref().map(|chosen| chosen.tag.as_str());
-    let text = format!("{} {} {}", image.policy, image.image, tag.unwrap_or_default());
+    let text = format!("{} {} {}", image.policy, image.image, image.tag());
     text.to_lowercase().contains(words)
 }
 

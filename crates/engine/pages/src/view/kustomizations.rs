@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bumpwright_overview::{Applied, Branch, Change, Differences, Entry, Graph, Kustomization};
+use bumpwright_text::Excerpt;
 use serde::Serialize;
 
 use super::super::action::Action;
@@ -277,7 +278,7 @@ pub(super) fn one(frame: &Frame<'_>, one: &Kustomization, more: &Objects<'_>, li
 fn standing(frame: &Frame<'_>, one: &Kustomization, drift: Option<&Change>) -> Standing {
     let mut readiness = one.readiness.clone();
     if drift.is_some_and(|drift| drift.message == readiness.message) {
-        readiness.message = readiness.message.lines().next().unwrap_or_default().to_owned();
+        readiness.message = readiness.message.first_line().to_owned();
     }
     Standing::new(frame, &readiness)
 }

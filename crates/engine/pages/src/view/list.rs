@@ -59,16 +59,21 @@ impl<T> List<T> {
         let choices = states.iter().map(|word| choice(word));
         let choices: Vec<Choice> = choices.filter(|one| one.count > 0 || one.is_current).collect();
         let is_asked = |one: &&&R| listing.only.is_empty() || state(one, &listing.only);
-        let found: Vec<&R> = named.iter().filter(is_asked).copied().collect();
-        let last = found.len().saturating_sub(1) / ROWS;
+        let matching: Vec<&R> = named.iter().filter(is_asked).copied().collect();
+        let last = matching.len().saturating_sub(1) / ROWS;
         let page = listing.page.min(last);
         let link = |page: usize| href(at, &listing.words, &listing.only, page);
-        let rows: Vec<T> = found.iter().skip(page * ROWS).take(ROWS).map(|one| row(one)).collect();
+        let rows: Vec<T> = matching
+            .iter()
+            .skip(page * ROWS)
+            .take(ROWS)
+            .map(|one| row(one))
+            .collect();
         Self {
             from: page * ROWS + usize::from(!rows.is_empty()),
             to: page * ROWS + rows.len(),
             rows,
-            found: found.len(),
+            found: matching.len(),
             all: all.len(),
             at: at.to_owned(),
             words: listing.words.clone(),
@@ -77,6 +82,13 @@ impl<T> List<T> {
             before: page.checked_sub(1).map(link),
             after: (page < last).then(|| link(page + 1)),
         }
+    }
+}
+
+impl<T> List<T> {
+    /// The rows of this page.
+    pub fn rows_mut(&mut self) -> &mut [T] {
+        &mut self.rows
     }
 }
 

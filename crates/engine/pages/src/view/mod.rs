@@ -10,6 +10,8 @@ mod other;
 mod overview;
 mod part;
 mod releases;
+mod review;
+mod reviews;
 mod sources;
 
 pub(crate) use part::{DiffLine, diff, is_safe};
@@ -96,6 +98,8 @@ pub(crate) fn of(frame: &Frame<'_>, page: &Page<'_>) -> View {
             automations,
             changes,
         } => sources::one(frame, source, automations, changes),
+        Page::Reviews { changes, note, listing } => reviews::list(frame, changes, note, listing),
+        Page::Review { change, listing } => review::one(frame, change, listing),
         Page::Timeline(changes, listing) => other::timeline(frame, changes, listing),
         Page::Object(object) => object::one(frame, object),
         Page::Search(hits, listing) => other::search(hits, listing),

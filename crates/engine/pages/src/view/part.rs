@@ -2,6 +2,7 @@
 
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_overview::{Automation, Change, ChangeKind, Entry, Id, Readiness, Severity, Stage, State};
+use bumpwright_text::Excerpt;
 use serde::Serialize;
 
 use super::super::action::Action;
@@ -11,7 +12,7 @@ use super::super::route::Route;
 /// The longest text of a cell, in characters.
 const CELL: usize = 400;
 
-/// A time.
+/// A time, in the forms that programs and people read.
 #[derive(Clone, Debug, Serialize)]
 pub struct When {
     /// For programs.
@@ -224,7 +225,7 @@ impl Head {
             object: Object::new(id),
             state: Badge::of_readiness(readiness),
             reason: readiness.reason.clone(),
-            message: cell(readiness.message.lines().next().unwrap_or_default()),
+            message: cell(readiness.message.first_line()),
         }
     }
 }
@@ -257,7 +258,7 @@ pub fn is_safe(link: &str) -> bool {
     link.starts_with("https://")
 }
 
-/// Something that changed.
+/// An entry of the timeline, as templates show it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     when: When,
@@ -404,10 +405,7 @@ pub fn actions(text: &str) -> Vec<DiffLine> {
 
 /// A text that is not too long for a cell.
 pub fn cell(text: &str) -> String {
-    match text.char_indices().nth(CELL) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    text.excerpt(CELL).into_owned()
 }
 
 /// A message with short hashes: `main@sha1:8c1e0f2a4b6d…`.

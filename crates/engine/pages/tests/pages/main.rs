@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout)]
 
 mod html;
+mod requests;
 mod world;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ fn frame<'a>(path: &'a str) -> Frame<'a> {
         cluster: "production",
         csrf: Some("token"),
         has_actions: true,
+        has_reviews: true,
         live: Some("0a1b"),
         path,
         attention: 3,

@@ -20,9 +20,9 @@ const PREFIX: &str = "renovate:";
 
 /// The uses that comments of a file name, for fields that are not among the `known` uses.
 pub(crate) fn of_comments(file: &Parsed<'_>, known: &[Raw]) -> Vec<Raw> {
-    let mut found = Vec::new();
+    let mut markers = Vec::new();
     if !file.text.contains(PREFIX) {
-        return found;
+        return markers;
     }
     let mut comment: Option<Comment> = None;
     let mut named: BTreeMap<usize, Comment> = BTreeMap::new();
@@ -35,7 +35,7 @@ pub(crate) fn of_comments(file: &Parsed<'_>, known: &[Raw]) -> Vec<Raw> {
         }
     }
     if named.is_empty() {
-        return found;
+        return markers;
     }
     for node in file.documents.iter().flat_map(|document| document.all()) {
         let values = node.entries().iter().map(|entry| &*entry.node);
@@ -46,11 +46,11 @@ pub(crate) fn of_comments(file: &Parsed<'_>, known: &[Raw]) -> Vec<Raw> {
             if value.text().is_some_and(|text| !text.is_empty())
                 && !known.iter().any(|raw| raw.start() == value.span.start)
             {
-                found.extend(comment.of(value));
+                markers.extend(comment.of(value));
             }
         }
     }
-    found
+    markers
 }
 
 /// What a comment says.

@@ -18,7 +18,6 @@ pub(super) struct PatternError {
     problem: bumpwright_re2::Error,
 }
 
-/// One pattern.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     is_negated: bool,
@@ -68,7 +67,7 @@ impl Pattern {
     }
 }
 
-/// Whether one fits that is not negated, or there is none of these, and none that is negated.
+/// Whether a pattern that is not negated fits, or all are negated; and no negated one fits.
 pub(super) fn is_any(patterns: &[Pattern], text: &str) -> bool {
     let (negated, plain): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| pattern.is_negated);
     let is_in = plain.is_empty() || plain.iter().any(|pattern| pattern.fits(text));

@@ -10,6 +10,7 @@ use crate::listed::Listing;
 use bumpwright_adopt::SourceFile;
 use bumpwright_api::tree::{self, Node};
 use bumpwright_api::{Place, RepositoryKind};
+use bumpwright_text::Cuts;
 
 /// Where Renovate looks for its settings, in this order; those of `package.json` are in a field of it.
 pub const SETTINGS_FILES: [&str; 9] = [
@@ -65,13 +66,13 @@ const REQUESTS: [(&str, &str); 6] = [
     ("assignees", "bumpwright.dev/pull-request-assignees on the automation"),
 ];
 
-/// What Renovate was told in a repository.
+/// Renovate's settings in a repository.
 #[derive(Clone, Debug, Default)]
 pub struct Renovate {
     rules: Vec<PackageRule>,
     ignored: Vec<Pattern>,
     terms: Terms,
-    /// What has to be told: where, what, and whether something is not said by what is proposed.
+    /// What has to be reported: where, what, and whether the proposal does not express it.
     pub told: Vec<(Place, String, bool)>,
 }
 
@@ -232,11 +233,11 @@ enum RuleError {
 impl PackageRule {
     fn read(node: &Node) -> Result<Self, RuleError> {
         let patterns = |key: &'static str, make: fn(&str) -> Result<Pattern, PatternError>| {
-            let made = texts(node, key)
+            let patterns = texts(node, key)
                 .iter()
                 .map(|text| make(text))
                 .collect::<Result<Vec<_>, _>>();
-            made.map_err(|problem| RuleError::Pattern { key, problem })
+            patterns.map_err(|problem| RuleError::Pattern { key, problem })
         };
         let mut names = patterns("matchPackageNames", Pattern::new)?;
         names.extend(patterns("matchDepNames", Pattern::new)?);
@@ -288,7 +289,7 @@ impl PackageRule {
 
 /// The managers that may have found a use in a file of this name.
 fn managers(path: &str) -> &'static [&'static str] {
-    match path.rsplit('/').next().unwrap_or_default() {
+    match path.behind_last('/') {
         "kustomization.yaml" | "kustomization.yml" => &["kustomize", "custom.regex", "regex"],
         "values.yaml" | "values.yml" => &["helm-values", "custom.regex", "regex"],
         name if name.starts_with("docker-compose") || name.starts_with("compose") => {
@@ -329,8 +330,8 @@ fn texts(node: &Node, key: &str) -> Vec<String> {
     let Some(field) = node.field(key) else {
         return Vec::new();
     };
-    let one = field.text().into_iter();
-    one.chain(field.items().iter().filter_map(|item| item.text()))
+    let text = field.text().into_iter();
+    text.chain(field.items().iter().filter_map(|item| item.text()))
         .map(str::to_owned)
         .collect()
 }

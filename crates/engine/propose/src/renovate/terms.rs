@@ -1,4 +1,4 @@
-//! What Renovate was told about one use.
+//! Renovate's settings for one use.
 
 use bumpwright_adopt::Rule;
 use std::collections::BTreeMap;

@@ -81,11 +81,11 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), ArmorError> {
 
 /// Checks that only white space follows.
 fn trailing(rest: &[u8]) -> Result<(), ArmorError> {
-    let seen = rest.get(..MAX_WHITESPACE).unwrap_or(rest);
-    if !seen.trim_ascii().is_empty() {
+    let visible = rest.get(..MAX_WHITESPACE).unwrap_or(rest);
+    if !visible.trim_ascii().is_empty() {
         return Err(ArmorError::Trailing("trailing data after armored file"));
     }
-    if seen.len() == MAX_WHITESPACE {
+    if visible.len() == MAX_WHITESPACE {
         Err(ArmorError::Trailing("too much trailing whitespace"))
     } else {
         Ok(())

@@ -1,5 +1,6 @@
 //! Bech32, the encoding of age's keys, with the errors of age's parser.
 
+use bumpwright_text::Parts;
 use zeroize::Zeroizing;
 
 const CHARSET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
@@ -38,10 +39,7 @@ pub(super) fn decode(text: &str) -> Result<(&str, Zeroizing<Vec<u8>>), Bech32Err
     let at = at
         .filter(|at| *at >= 1 && at + CHECKSUM < text.len())
         .ok_or(Bech32Error::Separator(position, text.len()))?;
-    let (prefix, data) = (
-        text.get(..at).unwrap_or_default(),
-        text.get(at + 1..).unwrap_or_default(),
-    );
+    let (prefix, data) = (text.part(..at), text.tail(at + 1));
     if let Some(at) = prefix.bytes().position(|byte| !(33..=126).contains(&byte)) {
         return Err(Bech32Error::Prefix(at));
     }
@@ -49,7 +47,7 @@ pub(super) fn decode(text: &str) -> Result<(&str, Zeroizing<Vec<u8>>), Bech32Err
     for (at, byte) in data.bytes().enumerate() {
         let byte = byte.to_ascii_lowercase();
         let digit = CHARSET.iter().position(|ch| *ch == byte).ok_or(Bech32Error::Data(at))?;
-        digits.push(u8::try_from(digit).unwrap_or_default());
+        digits.push(digit as u8);
     }
     if checksum(prefix, &digits) != 1 {
         return Err(Bech32Error::Checksum);
@@ -81,7 +79,7 @@ fn bytes_of(digits: &[u8]) -> Result<Zeroizing<Vec<u8>>, Bech32Error> {
         bits += 5;
         if bits >= 8 {
             bits -= 8;
-            out.push(u8::try_from(held >> bits & 0xff).unwrap_or_default());
+            out.push((held >> bits & 0xff) as u8);
         }
     }
     if bits >= 5 {

@@ -13,7 +13,7 @@ pub(super) const LOW_ORDER: &str = "crypto/ecdh: bad X25519 remote ECDH input: l
 /// The error of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum AgeError {
-    /// There is no key.
+    /// No key is configured.
     #[error("failed to load age identities. Did not find keys in locations {LOCATIONS}.")]
     NoIdentity,
     /// Its header cannot be read.
@@ -33,7 +33,6 @@ pub(crate) enum AgeError {
 /// Why reading goes no further.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum End {
-    /// Nothing is left.
     #[error("EOF")]
     Eof,
     /// Something is left, and too little.
@@ -128,7 +127,6 @@ pub(crate) enum FileKeyError {
     /// The only key is not that of a recipient.
     #[error("identity did not match any of the recipients: incorrect identity for recipient block")]
     NoMatch,
-    /// No key is.
     #[error("no identity matched any of the recipients")]
     NoneMatch,
     /// The header was changed.

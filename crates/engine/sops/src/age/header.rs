@@ -20,7 +20,6 @@ pub(super) struct Stanza {
     pub(super) body: Vec<u8>,
 }
 
-/// A parsed header.
 pub(super) struct Header {
     pub(super) stanzas: Vec<Stanza>,
     /// The bytes that the MAC covers.
@@ -39,7 +38,6 @@ impl Header {
     }
 }
 
-/// Parses a header.
 pub(super) fn read(input: &mut Input) -> Result<Header, HeaderError> {
     let intro = input.line().map_err(|end| match end {
         End::Eof => HeaderError::Empty,

@@ -139,8 +139,12 @@ fn identity(line: &str) -> Result<Identity, IdentityError> {
     let (prefix, secret) = bech32::decode(line).map_err(malformed)?;
     if prefix != wanted {
         // The prefix may be a part of a damaged key.
-        let known = prefix.len() < wanted.len() + 8;
-        let shown = if known { quote(prefix) } else { "<redacted>".to_owned() };
+        let is_short = prefix.len() < wanted.len() + 8;
+        let shown = if is_short {
+            quote(prefix)
+        } else {
+            "<redacted>".to_owned()
+        };
         return Err(IdentityError::Malformed(format!("unknown type {shown}")));
     }
     let (key, name) = match wanted {

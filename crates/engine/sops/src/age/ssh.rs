@@ -17,6 +17,7 @@ use super::header::Stanza;
 use super::strict_base64;
 use super::unwrap::Unwrap;
 use super::x25519::{agreed, open_wrapped};
+use bumpwright_text::Parts;
 
 const ED25519_LABEL: &[u8] = b"age-encryption.org/v1/ssh-ed25519";
 const RSA_LABEL: &str = "age-encryption.org/v1/ssh-rsa";
@@ -57,7 +58,7 @@ impl SshKey {
         let key = PrivateKey::from_openssh(text).map_err(|_| SshKeyError::Malformed)?;
         let wire = key.public_key().to_bytes().map_err(|_| SshKeyError::Malformed)?;
         let digest = Sha256::digest(&wire);
-        let tag = STANDARD_NO_PAD.encode(digest.get(..4).unwrap_or_default());
+        let tag = STANDARD_NO_PAD.encode(digest.part(..4));
         let secret = match key.key_data() {
             KeypairData::Ed25519(pair) => ed25519(&Zeroizing::new(pair.private.to_bytes()), &wire),
             KeypairData::Rsa(pair) => rsa(pair).ok_or(SshKeyError::Malformed)?,
@@ -138,7 +139,7 @@ impl SshKey {
 fn ed25519(seed: &[u8; 32], wire: &[u8]) -> SshSecret {
     let digest = Zeroizing::new(<[u8; 64]>::from(Sha512::digest(seed)));
     let mut bytes = Zeroizing::new([0; 32]);
-    bytes.copy_from_slice(digest.get(..32).unwrap_or_default());
+    bytes.copy_from_slice(digest.part(..32));
     let secret = StaticSecret::from(*bytes);
     let mut tweak = [0; 32];
     // HKDF always has room for 32 bytes.

@@ -1,6 +1,7 @@
 //! The input of an age file, and its payload: chunks of 64 KiB, each sealed with its number as the nonce.
 
 use super::error::{AgeError, ArmorError, End, PayloadError};
+use bumpwright_text::Parts;
 use chacha20poly1305::aead::AeadInOut;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce};
 use hkdf::Hkdf;
@@ -26,7 +27,7 @@ impl Input {
 
     /// The remaining bytes.
     pub(super) fn rest(&self) -> &[u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.bytes.part(self.at..)
     }
 
     /// Reads a line with its line break; the error is that of the end of the input.

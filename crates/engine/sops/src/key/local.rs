@@ -8,9 +8,7 @@ use zeroize::Zeroizing;
 /// Keys that decrypt in this process.
 #[derive(Default)]
 pub struct LocalKeys {
-    /// age keys.
     pub age: Identities,
-    /// OpenPGP keys.
     pub pgp: PgpKeys,
 }
 

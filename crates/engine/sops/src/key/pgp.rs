@@ -2,6 +2,7 @@
 //! own; here the keys stay in memory, and errors are in gpg's words.
 
 use super::service::KeyError;
+use bumpwright_text::Parts;
 use sequoia_openpgp as openpgp;
 
 use openpgp::KeyHandle;
@@ -47,7 +48,7 @@ impl PgpKeys {
                 let starts: Vec<usize> = text.match_indices(BEGIN).map(|(at, _)| at).collect();
                 let ends = starts.iter().copied().skip(1).chain([text.len()]);
                 for (start, end) in starts.iter().zip(ends) {
-                    self.add(text.get(*start..end).unwrap_or_default().as_bytes());
+                    self.add(text.part(*start..end).as_bytes());
                 }
             }
             Err(_) => self.add(bytes),
@@ -80,10 +81,10 @@ impl PgpKeys {
         };
         // Sequoia 2.4 panics at some messages whose packets end too early.
         let opened = catch_unwind(AssertUnwindSafe(|| attempt.open(message)));
-        match opened.unwrap_or_default() {
-            Some(plain) if plain.is_empty() => Err(failed("zero bytes returned")),
-            Some(plain) => Ok(plain),
-            None => Err(failed(&attempt.problem())),
+        match opened {
+            Ok(Some(plain)) if plain.is_empty() => Err(failed("zero bytes returned")),
+            Ok(Some(plain)) => Ok(plain),
+            Ok(None) | Err(_) => Err(failed(&attempt.problem())),
         }
     }
 }

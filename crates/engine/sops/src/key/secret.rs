@@ -29,7 +29,6 @@ impl SecretError {
         }
     }
 
-    /// The problem.
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.problem
@@ -86,5 +85,5 @@ fn sorted<'d>(data: impl IntoIterator<Item = (&'d str, &'d [u8])>) -> Vec<(&'d s
 
 /// The extension of a name, after its last dot.
 fn ending(name: &str) -> &str {
-    name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default()
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }

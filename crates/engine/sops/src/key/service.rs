@@ -10,14 +10,12 @@ use zeroize::Zeroizing;
 /// in here is secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MasterKey {
-    /// `age`.
     Age {
         /// The recipient: `age1…`, or an SSH public key.
         recipient: String,
         /// An armored age file.
         enc: String,
     },
-    /// `pgp`.
     Pgp {
         /// The fingerprint as the file has it.
         fp: String,
@@ -55,9 +53,7 @@ pub enum MasterKey {
     AzureKv {
         /// `https://NAME.vault.azure.net`.
         vault_url: String,
-        /// The key's name.
         name: String,
-        /// The key's version.
         version: String,
         /// Base64, without padding and with the alphabet of URLs, of Azure's ciphertext.
         enc: String,
@@ -176,7 +172,7 @@ impl KeyError {
     }
 }
 
-/// Decrypts data keys.
+/// Decrypts data keys: with keys of a Secret, or at a cloud's service.
 pub trait KeyService {
     /// Decrypts the data key (32 bytes), or its Shamir part (33 bytes), of `key`.
     ///

@@ -18,7 +18,7 @@ pub(crate) enum CombineError {
     Duplicate,
 }
 
-/// Combines the parts of a secret. Wrong parts yield a wrong secret: there is no checksum.
+/// Combines the parts of a secret. Parts have no checksum: wrong ones yield a wrong secret.
 pub(crate) fn combine(parts: &[Zeroizing<Vec<u8>>]) -> Result<Zeroizing<Vec<u8>>, CombineError> {
     let [first, _, ..] = parts else {
         return Err(CombineError::TooFew);

@@ -3,6 +3,7 @@
 use super::plain_text::shown;
 use crate::metadata::unescaped;
 use crate::tree::{Branch, Comment, Entry, Key, Value};
+use bumpwright_text::Parts;
 use zeroize::Zeroizing;
 
 /// A line without `=`. SOPS quotes the line; it may be a secret, so this does not.
@@ -10,7 +11,6 @@ use zeroize::Zeroizing;
 #[error("invalid dotenv input line: <redacted> (line {0})")]
 pub(crate) struct LineError(usize);
 
-/// Parses lines.
 pub(crate) fn read(bytes: &[u8]) -> Result<Branch, LineError> {
     let mut branch = Branch::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -18,8 +18,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Branch, LineError> {
             branch.push(Entry::comment(Comment::new(comment, false)));
         } else if !line.is_empty() {
             let equals = line.iter().position(|byte| *byte == b'=').ok_or(LineError(at + 1))?;
-            let value = unescaped(line.get(equals + 1..).unwrap_or_default());
-            branch.push(Entry::new(line.get(..equals).unwrap_or_default(), Value::Text(value)));
+            let value = unescaped(line.part(equals + 1..));
+            branch.push(Entry::new(line.part(..equals), Value::Text(value)));
         }
     }
     Ok(branch)
@@ -30,7 +30,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Branch, LineError> {
 #[error("cannot use complex value in dotenv file; offending key {0}")]
 pub(crate) struct ComplexValue(String);
 
-/// Writes lines.
 pub(crate) fn write(branch: &Branch, out: &mut Zeroizing<Vec<u8>>) -> Result<(), ComplexValue> {
     for entry in branch {
         let name = match &entry.key {

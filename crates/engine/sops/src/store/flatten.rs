@@ -2,6 +2,7 @@
 
 use crate::tree::{Branch, Entry, Key, MAX_DEPTH, Value};
 use bumpwright_gostd::{atoi, quote_bytes};
+use bumpwright_text::Parts;
 use std::collections::BTreeMap;
 
 const MAP: &[u8] = b"__map_";
@@ -95,7 +96,7 @@ fn tokens(path: &[u8]) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut start, mut list, mut at) = (0, false, 0);
     let token = |start: usize, end: usize, list: bool| {
-        let text = path.get(start..end).unwrap_or_default();
+        let text = path.part(start..end);
         if list {
             Token::Item(atoi(text).unwrap_or_default())
         } else {

@@ -1,11 +1,10 @@
 //! The formats of SOPS, detected by name and by content.
 
-/// A format.
+/// The format of an encrypted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Any bytes; encrypted they are one value in JSON.
     Binary,
-    /// `NAME=value` lines.
     Dotenv,
     /// Sections of `name = value` lines.
     Ini,

@@ -4,6 +4,7 @@
 use crate::tree::{Branch, Comment, Entry, Text, Value};
 use bumpwright_gostd::unicode::is_space;
 use bumpwright_gostd::{first_rune, last_rune};
+use bumpwright_text::Parts;
 use zeroize::Zeroizing;
 
 /// The section of keys without one.
@@ -76,7 +77,7 @@ fn stripped(comment: &[u8]) -> &[u8] {
         _ => return comment,
     };
     let start = comment.iter().position(|byte| *byte != sign && *byte != b' ');
-    start.and_then(|at| comment.get(at..)).unwrap_or_default()
+    start.map_or(&[], |at| comment.part(at..))
 }
 
 /// Skips a byte order mark, whatever follows.
@@ -89,7 +90,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 
 pub(crate) fn trim_start(mut bytes: &[u8]) -> &[u8] {
     while let Some((_, size)) = first_rune(bytes).filter(|(ch, _)| is_space(*ch)) {
-        bytes = bytes.get(size..).unwrap_or_default();
+        bytes = bytes.part(size..);
     }
     bytes
 }
@@ -97,7 +98,7 @@ pub(crate) fn trim_start(mut bytes: &[u8]) -> &[u8] {
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     let mut bytes = trim_start(bytes);
     while let Some((_, size)) = last_rune(bytes).filter(|(ch, _)| is_space(*ch)) {
-        bytes = bytes.get(..bytes.len() - size).unwrap_or_default();
+        bytes = bytes.part(..bytes.len() - size);
     }
     bytes
 }
@@ -174,11 +175,11 @@ impl<'a> Reader<'a> {
             .iter()
             .rposition(|byte| *byte == b']')
             .ok_or(IniError::UnclosedSection)?;
-        let name = line.get(1..close).unwrap_or_default();
+        let name = line.part(1..close);
         if name.is_empty() {
             return Err(IniError::NoSectionName);
         }
-        let behind = line.get(close + 1..).unwrap_or_default();
+        let behind = line.part(close + 1..);
         self.add_inline(behind);
         let mut section = Section::new(name);
         section.comment = self.take_comment();
@@ -188,13 +189,13 @@ impl<'a> Reader<'a> {
     /// Keeps the comment after a section or a quoted value.
     fn add_inline(&mut self, behind: &[u8]) {
         if let Some(at) = find_any(behind, b"#;") {
-            self.comment.extend_from_slice(behind.get(at..).unwrap_or_default());
+            self.comment.extend_from_slice(behind.part(at..));
         }
     }
 
     fn key(&mut self, line: &[u8]) -> Result<KeyLine, IniError> {
         let (name, at) = key_name(line)?;
-        let value = self.value(line.get(at..).unwrap_or_default())?;
+        let value = self.value(line.part(at..))?;
         Ok(KeyLine {
             name,
             value,
@@ -213,9 +214,9 @@ impl<'a> Reader<'a> {
             _ => b"",
         };
         if !quote.is_empty() {
-            let inner = line.get(quote.len()..).unwrap_or_default();
+            let inner = line.part(quote.len()..);
             return match find_last(inner, quote) {
-                Some(at) => Ok(Zeroizing::new(inner.get(..at).unwrap_or_default().to_vec())),
+                Some(at) => Ok(Zeroizing::new(inner.part(..at).to_vec())),
                 None => self.long_value(inner, quote),
             };
         }
@@ -225,8 +226,8 @@ impl<'a> Reader<'a> {
         }
         let mut value = line;
         if let Some(at) = find_any(line, b"#;") {
-            self.comment.extend_from_slice(line.get(at..).unwrap_or_default());
-            value = trim(line.get(..at).unwrap_or_default());
+            self.comment.extend_from_slice(line.part(at..));
+            value = trim(line.part(..at));
         }
         Ok(Zeroizing::new(unquoted(value).to_vec()))
     }
@@ -237,13 +238,12 @@ impl<'a> Reader<'a> {
         loop {
             let line = self.line();
             if let Some(at) = find_last(line, quote) {
-                let behind = line.get(at + quote.len()..).unwrap_or_default();
+                let behind = line.part(at + quote.len()..);
                 if !trim(behind).ends_with(b"\\") {
-                    value.extend_from_slice(line.get(..at).unwrap_or_default());
-                    let behind = line.get(at..).unwrap_or_default();
+                    value.extend_from_slice(line.part(..at));
+                    let behind = line.part(at..);
                     if let Some(at) = find_any(behind, b"#;") {
-                        self.comment
-                            .extend_from_slice(trim(behind.get(at..).unwrap_or_default()));
+                        self.comment.extend_from_slice(trim(behind.part(at..)));
                     }
                     return Ok(value);
                 }
@@ -323,13 +323,13 @@ fn key_name(line: &[u8]) -> Result<(Vec<u8>, usize), IniError> {
         return match find_any(line, &DELIMITERS) {
             None => Err(IniError::NoDelimiter),
             Some(0) => Err(IniError::NoName),
-            Some(at) => Ok((trim(line.get(..at).unwrap_or_default()).to_vec(), at + 1)),
+            Some(at) => Ok((trim(line.part(..at)).to_vec(), at + 1)),
         };
     }
     let start = quote.len();
-    let end = find(line.get(start..).unwrap_or_default(), quote).ok_or(IniError::Quote)? + start;
-    let behind = line.get(end + start..).unwrap_or_default();
+    let end = find(line.tail(start), quote).ok_or(IniError::Quote)? + start;
+    let behind = line.part(end + start..);
     let delimiter = find_any(behind, &DELIMITERS).ok_or(IniError::NoDelimiter)?;
-    let name = trim(line.get(start..end).unwrap_or_default()).to_vec();
+    let name = trim(line.part(start..end)).to_vec();
     Ok((name, end + delimiter + start + 1))
 }

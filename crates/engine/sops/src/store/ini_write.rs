@@ -31,7 +31,6 @@ struct KeyLine<'t> {
     comment: Option<&'t Text>,
 }
 
-/// Writes sections.
 pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result<(), IniWriteError> {
     let mut sections = Vec::new();
     for entry in branches.iter().flatten() {

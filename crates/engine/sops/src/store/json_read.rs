@@ -2,6 +2,7 @@
 
 use crate::tree::{Branch, Entry, MAX_DEPTH, Value};
 use bumpwright_gostd::{atoi, parse_float};
+use bumpwright_text::Parts;
 use zeroize::Zeroizing;
 
 /// Why a text is not JSON with an object at its top; the error contains no values.
@@ -183,7 +184,7 @@ impl Reader<'_> {
             }
             self.digits()?;
         }
-        let text = self.bytes.get(from..self.at).unwrap_or_default();
+        let text = self.bytes.part(from..self.at);
         match atoi(text) {
             Ok(number) => Ok(Value::Int(number)),
             Err(_) => parse_float(text, 64).map(Value::Float).map_err(|_| JsonError::Number),
@@ -192,7 +193,7 @@ impl Reader<'_> {
 
     fn text(&mut self) -> Result<Zeroizing<Vec<u8>>, JsonError> {
         self.at += 1;
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = self.bytes.part(self.at..);
         let guess = rest.iter().position(|byte| *byte == b'"').unwrap_or_default();
         let mut raw = Zeroizing::new(Vec::with_capacity(guess));
         loop {

@@ -191,7 +191,6 @@ fn leaf(scalar: &Scalar) -> Value {
     }
 }
 
-/// Writes documents.
 pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result<(), YamlWriteError> {
     let documents = branches.iter().map(|branch| AnnotatedDocument {
         head: String::new(),

@@ -17,13 +17,14 @@ type Descriptors = Few<Descriptor, MAX_LAYERS>;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
-    /// `null` where Go wrote a list without entries.
-    layers: Option<Descriptors>,
+    #[serde(default)]
+    layers: Descriptors,
 }
 
 #[derive(Deserialize)]
 struct Index {
-    manifests: Option<Descriptors>,
+    #[serde(default)]
+    manifests: Descriptors,
 }
 
 /// The tag of the manifest with the simple signatures of an image: `sha256-HEX.sig`. `None` unless given a digest.
@@ -53,7 +54,7 @@ pub fn referrers_tag(digest: &str) -> Option<String> {
 /// # Errors
 /// When it is not a manifest, or has more than [`MAX_LAYERS`] layers.
 pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
-    let layers = read::<Manifest>(manifest)?.layers.unwrap_or_default();
+    let layers = read::<Manifest>(manifest)?.layers;
     bounded(layers.count())?;
     Ok(layers.few.into_iter().map(Layer::from).collect())
 }
@@ -64,7 +65,7 @@ pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
 /// # Errors
 /// When it is not an index, or has more than [`MAX_LAYERS`] entries.
 pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
-    let manifests = read::<Index>(index)?.manifests.unwrap_or_default();
+    let manifests = read::<Index>(index)?.manifests;
     bounded(manifests.count())?;
     Ok(manifests.few.into_iter().map(|manifest| manifest.digest).collect())
 }
@@ -73,7 +74,7 @@ pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
 #[must_use]
 pub fn bundle_layer(manifest: &[u8]) -> Option<Layer> {
     let manifest: Manifest = read(manifest).ok()?;
-    let mut layers = manifest.layers?.few.into_iter();
+    let mut layers = manifest.layers.few.into_iter();
     let layer = layers.next().filter(|layer| layer.media_type.starts_with(BUNDLE))?;
     layers.next().is_none().then(|| layer.into())
 }

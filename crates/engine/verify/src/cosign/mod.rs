@@ -78,9 +78,11 @@ pub enum CosignError {
     /// An entry of the Secret is not a public key.
     #[error(transparent)]
     Key(#[from] PublicKeyError),
-    /// An invalid manifest.
     #[error("the manifest of the signatures cannot be read: {0}")]
     Manifest(String),
+    /// The registry does not list what refers to the artifact; its words.
+    #[error("the signatures among the referrers of the artifact cannot be listed: {0}")]
+    Referrers(String),
     /// Too many signatures, or other referrers.
     #[error("number of layers ({0}) exceeds the limit ({MAX_LAYERS}); delete the signatures that are not needed")]
     TooMany(usize),
@@ -89,11 +91,7 @@ pub enum CosignError {
     NoMemory(#[from] Exceeded),
     /// No keyless signature counts: why the first one does not.
     #[error("no matching signatures were found for '{reference}': {why}")]
-    Unproven {
-        /// The image.
-        reference: String,
-        why: SigstoreError,
-    },
+    Unproven { reference: String, why: SigstoreError },
 }
 
 impl CosignError {
@@ -107,8 +105,8 @@ pub fn verified_message(revision: &str) -> String {
     format!("verified signature of revision {revision}")
 }
 
-/// Blobs of an image's signatures, all or some: one that holds is enough. Flux reads the layers only where there is no
-/// bundle, so that there an attestation by somebody else takes the signature away.
+/// Blobs of an image's signatures, all or some: one that holds is enough. Flux reads the layers only if the image has
+/// no bundle, so that with Flux an attestation by somebody else takes the signature away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// The blobs of the bundles ([`bundle_layer`]) among the image's referrers.

@@ -36,7 +36,6 @@ struct Image {
 pub struct SimpleSignature<'a> {
     /// The layer in the manifest.
     pub layer: &'a Layer,
-    /// The layer's blob.
     pub payload: &'a [u8],
 }
 

@@ -38,7 +38,6 @@ impl Verifier {
         }
     }
 
-    /// Wants an attestation.
     #[must_use]
     pub fn attested(self, attestation: Option<Attestation>) -> Self {
         Self { attestation, ..self }

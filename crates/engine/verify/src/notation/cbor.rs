@@ -6,7 +6,6 @@ const MAX_DEPTH: usize = 8;
 const MAX_ITEMS: u64 = 256;
 const MAX_VALUES: usize = 4096;
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Number(i64),

@@ -7,6 +7,7 @@ use crate::digest::Hash;
 use crate::ecdsa::{self, Curve};
 use crate::rsa;
 use crate::x509::{Certificate, verify_signing_chain};
+use bumpwright_text::Parts;
 
 /// Extensions: key usage, where to ask for revocation (OCSP, CRL).
 const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];
@@ -18,7 +19,6 @@ const DIGITAL_SIGNATURE: u8 = 0x80;
 const CERTIFICATE_SIGNATURE: u8 = 0x04;
 const CONTENT_COMMITMENT: u8 = 0x40;
 
-/// The signed headers.
 #[derive(Debug)]
 pub(super) struct Headers {
     /// By its name in JWS.
@@ -30,12 +30,10 @@ pub(super) struct Headers {
     pub(super) expiry: Option<i64>,
 }
 
-/// A signature.
 #[derive(Debug)]
 pub(super) struct Envelope {
     pub(super) headers: Headers,
     pub(super) payload: Vec<u8>,
-    /// What was signed.
     pub(super) signed: Vec<u8>,
     pub(super) signature: Vec<u8>,
     /// The signer's certificate, those of intermediates, the root.
@@ -52,7 +50,7 @@ impl Envelope {
         }
         let (leaf, others) = chain.split_first().ok_or(NotationError::Certificates)?;
         let root = others.last().unwrap_or(leaf);
-        let intermediates = others.get(..others.len().saturating_sub(1)).unwrap_or_default();
+        let intermediates = others.part(..others.len().saturating_sub(1));
         // A time at which all of them are valid, if there is one: when that has to be is asked later.
         let from = chain.iter().map(|certificate| certificate.validity.0).max();
         let at = from.filter(|from| chain.iter().all(|certificate| *from <= certificate.validity.1));

@@ -20,7 +20,7 @@ pub(super) struct Unchecked<'a> {
 }
 
 impl Unchecked<'_> {
-    /// The headers, if those of the scheme are there and critical, and nothing else is.
+    /// The headers, if those of the scheme are present and critical, and no others.
     pub(super) fn check(self) -> Result<Headers, NotationError> {
         let is_authority = match self.scheme {
             Some("notary.x509") => false,

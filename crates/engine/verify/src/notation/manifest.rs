@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::ARTIFACT_TYPE;
+use super::{ARTIFACT_TYPE, NotationError};
 use bumpwright_budget::Few;
 
-/// The most referrers that are looked at: more than an index of 4 MiB has of real ones.
+/// The most referrers that are read: more than an index of 4 MiB has of real ones.
 const MOST: usize = 16_384;
 
 /// A layer with an envelope.
@@ -47,16 +47,14 @@ struct Descriptor {
 }
 
 /// The digests of the referrers in an index that may be signatures: [`envelope_layer`] says which are.
-#[must_use]
-pub fn signatures(index: &[u8]) -> Vec<String> {
-    let index: Option<Index> = serde_json::from_slice(index).ok();
-    let entries = index
-        .and_then(|index| index.manifests)
-        .unwrap_or_default()
-        .few
-        .into_iter();
+///
+/// # Errors
+/// [`NotationError::Referrers`]: it is not an index.
+pub fn signatures(index: &[u8]) -> Result<Vec<String>, NotationError> {
+    let index: Index = serde_json::from_slice(index).map_err(|error| NotationError::Referrers(error.to_string()))?;
+    let entries = index.manifests.into_iter().flat_map(|manifests| manifests.few);
     let may_be = |entry: &Descriptor| entry.artifact_type.is_empty() || entry.artifact_type == ARTIFACT_TYPE;
-    entries.filter(may_be).map(|entry| entry.digest).collect()
+    Ok(entries.filter(may_be).map(|entry| entry.digest).collect())
 }
 
 /// The only layer of a signature's manifest; `None` for other manifests.

@@ -31,11 +31,11 @@ const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
 /// The entry of a Secret with the trust policy, and how those with certificates end.
 pub(super) const TRUST_POLICY: &str = "trustpolicy.json";
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
-/// Greatest size of an envelope in bytes, of signatures looked at, and of certificates in a Secret.
+/// Greatest size of an envelope in bytes, of signatures that are read, and of certificates in a Secret.
 pub const MAX_ENVELOPE: usize = 4 << 20;
-/// Greatest number of signatures of an artifact that are looked at.
+/// Greatest number of signatures of an artifact that are verified.
 pub const MAX_SIGNATURES: usize = 50;
-/// Greatest number of referrers of an artifact that are looked at, to find its signatures.
+/// Greatest number of referrers of an artifact that are read, to find its signatures.
 pub const MAX_REFERRERS: usize = 1_000;
 const MAX_CERTIFICATES: usize = 256;
 
@@ -66,7 +66,10 @@ pub enum NotationError {
         /// How many it has.
         count: usize,
     },
-    /// There is no signature.
+    /// The registry does not list what refers to the artifact; its words, or why they are not a list.
+    #[error("the signatures among the referrers of the artifact cannot be listed: {0}")]
+    Referrers(String),
+    /// The artifact is not signed.
     #[error("no signature is associated with {0:?}, make sure the artifact was signed successfully")]
     Unsigned(String),
     /// No statement of the trust policy is about the repository.
@@ -83,7 +86,6 @@ pub enum NotationError {
     Format(String),
     #[error("the envelope is not one of Notation")]
     Envelope,
-    /// The signed headers.
     #[error("a signed header of the envelope is missing or invalid")]
     Headers,
     /// A signed header that only a plugin understands.
@@ -93,7 +95,6 @@ pub enum NotationError {
     Certificates,
     #[error("the signature is not by the key of its certificate")]
     Signature,
-    /// What was signed.
     #[error("it is the signature of another artifact")]
     OtherArtifact,
     /// No certificate is trusted.
@@ -102,7 +103,6 @@ pub enum NotationError {
     /// The signer is not trusted.
     #[error("its signer is not trusted (trustedIdentities)")]
     Identity,
-    /// It has expired.
     #[error("the signature has expired")]
     Expired,
     /// A certificate was not valid.
@@ -110,7 +110,6 @@ pub enum NotationError {
         "a certificate of the signature was not valid at the time of signing, or has expired and has no timestamp that is trusted"
     )]
     Validity,
-    /// Revocation.
     #[error(
         "whether its certificates are revoked cannot be known, since no OCSP or CRL server is asked; \
          signatureVerification.override.revocation may be \"log\" or \"skip\""
@@ -144,7 +143,7 @@ struct Target {
     digest: String,
 }
 
-/// A signature's blob.
+/// The blob of a signature with its media type.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature<'a> {
     /// The type of the layer.

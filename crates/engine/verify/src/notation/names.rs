@@ -44,7 +44,7 @@ pub enum NameProblem {
     /// A part has an escape that does not exist, or several attributes.
     #[error("invalid escape, or several attributes in one part (+)")]
     Value,
-    /// An attribute is there twice.
+    /// An attribute is given twice.
     #[error("duplicate RDN attribute for {0:?}")]
     Twice(String),
     /// An attribute is missing.
@@ -69,23 +69,23 @@ impl Name {
     /// The name in a certificate. `None` when an attribute is twice in it.
     pub(super) fn of_certificate(der: &[u8]) -> Option<Self> {
         let mut parts = Der(der).sequence()?;
-        let mut found = BTreeMap::new();
+        let mut attributes = BTreeMap::new();
         while !parts.is_empty() {
             let mut set = Der(parts.element(SET)?);
             let mut pair = Der(set.element(SEQUENCE)?);
             let identifier = pair.object()?;
             let value = pair.any().filter(|_| set.is_empty())?;
             let [0x55, 0x04, arc] = identifier else { continue };
-            let known = ATTRIBUTES.iter().find(|(known, _)| known == arc);
-            let Some((_, name)) = known.filter(|_| TEXTS.contains(&value.tag)) else {
+            let attribute = ATTRIBUTES.iter().find(|(known, _)| known == arc);
+            let Some((_, name)) = attribute.filter(|_| TEXTS.contains(&value.tag)) else {
                 continue;
             };
             let value = String::from_utf8(value.content.to_vec()).ok()?;
-            if found.insert((*name).to_owned(), value).is_some() {
+            if attributes.insert((*name).to_owned(), value).is_some() {
                 return None;
             }
         }
-        Some(Self(found))
+        Some(Self(attributes))
     }
 
     /// Whether the other name has all attributes of this one.
@@ -95,19 +95,19 @@ impl Name {
 }
 
 fn attributes(text: &str) -> Result<BTreeMap<String, String>, NameProblem> {
-    let mut found = BTreeMap::new();
+    let mut attributes = BTreeMap::new();
     for part in split(text).ok_or(NameProblem::OpenEscape)? {
         let (name, value) = part.split_once('=').ok_or(NameProblem::NoValue)?;
         let name = name.trim().to_ascii_uppercase();
         let name = if name == "S" { "ST".to_owned() } else { name };
         let value = unescaped(value.trim()).ok_or(NameProblem::Value)?;
-        if found.insert(name.clone(), value).is_some() {
+        if attributes.insert(name.clone(), value).is_some() {
             return Err(NameProblem::Twice(name));
         }
     }
-    match REQUIRED.iter().find(|name| !found.contains_key(**name)) {
+    match REQUIRED.iter().find(|name| !attributes.contains_key(**name)) {
         Some(name) => Err(NameProblem::Missing(name)),
-        None => Ok(found),
+        None => Ok(attributes),
     }
 }
 

@@ -79,7 +79,6 @@ pub enum StatementError {
          <TrustStoreType>:<TrustStoreName>"
     )]
     Store {
-        /// The statement's name.
         name: String,
         /// As it is written.
         store: String,
@@ -89,9 +88,7 @@ pub enum StatementError {
         "trust policy statement {name:?} uses an unsupported trust store type {kind:?} in trust store value {store:?}"
     )]
     StoreType {
-        /// The statement's name.
         name: String,
-        /// The type.
         kind: String,
         /// As it is written.
         store: String,
@@ -105,7 +102,6 @@ pub enum StatementError {
     /// The name of an identity is not valid.
     #[error("trust policy statement {name:?} has trusted identity {identity:?} with invalid identity value: {problem}")]
     Identity {
-        /// The statement's name.
         name: String,
         /// As it is written.
         identity: String,
@@ -115,7 +111,6 @@ pub enum StatementError {
     /// An identity has no kind.
     #[error("trust policy statement {name:?} has trusted identity {identity:?} missing separator")]
     NoSeparator {
-        /// The statement's name.
         name: String,
         /// As it is written.
         identity: String,
@@ -137,7 +132,7 @@ pub enum VerificationError {
     /// Integrity is always verified.
     #[error("\"integrity\" verification can not be overridden in custom signature verification")]
     Integrity,
-    /// There is no such check.
+    /// The check does not exist.
     #[error("verification type {0:?} in custom signature verification is not supported")]
     Check(String),
     /// A check cannot be left out.
@@ -227,13 +222,12 @@ pub(super) struct Statement {
     pub(super) level: Option<Level>,
     /// Whether timestamps count only once a certificate has expired.
     pub(super) only_after_expiry: bool,
-    /// The kinds of stores that are named: which certificates are in which store is not told apart, as in Flux.
+    /// The kinds of stores that are named: certificates of different stores are not distinguished, as in Flux.
     pub(super) stores: Vec<String>,
     /// `None` trusts every owner of a certificate.
     pub(super) identities: Option<Vec<Name>>,
 }
 
-/// A trust policy.
 #[derive(Clone, Debug)]
 pub(super) struct Policy(Vec<Statement>);
 

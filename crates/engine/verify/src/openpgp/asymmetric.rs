@@ -30,7 +30,6 @@ pub(super) const fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
 /// SEC 2's secp256k1 as an object identifier.
 const SECP256K1: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x0a];
 
-/// The supported curves.
 fn known(curve: &Curve) -> Option<ecdsa::Curve> {
     Some(match curve {
         Curve::NistP256 => ecdsa::Curve::P256,

@@ -45,11 +45,11 @@ impl Details {
             return Err(Unusable::Unsupported);
         }
         let mut details = Self::default();
-        let mut made = None;
+        let mut created = None;
         for subpacket in signature.hashed_area().iter() {
-            details.hashed(subpacket, &mut made)?;
+            details.hashed(subpacket, &mut created)?;
         }
-        details.made = made.ok_or(Unusable::Structural("no creation time in signature"))?;
+        details.made = created.ok_or(Unusable::Structural("no creation time in signature"))?;
         for subpacket in signature.unhashed_area().iter() {
             details.anywhere(subpacket)?;
         }

@@ -12,6 +12,7 @@ use pgp::{Fingerprint, KeyID};
 use super::asymmetric;
 use super::details::{Details, Unusable, outlived};
 use super::keyring::{Primary, RingError, Subordinate, primary, structural, subordinate};
+use bumpwright_text::Parts;
 
 /// Greatest cost of checking the signatures of one key ([`asymmetric::cost`]): some seconds. Real
 /// keys cost some dozens.
@@ -59,7 +60,7 @@ impl Entity {
             },
             cost: 0,
         };
-        let mut rest = packets.get(1..).unwrap_or_default();
+        let mut rest = packets.tail(1);
         while let Some((packet, after)) = rest.split_first() {
             // A signed packet precedes its signatures.
             let length = after.iter().take_while(|packet| is_beside(packet)).count();
@@ -178,8 +179,8 @@ impl Signer<'_> {
 
 fn key_expired<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Details, now: i64) -> bool {
     let since = key.creation_time().duration_since(std::time::UNIX_EPOCH);
-    let made = since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
-    made > now || outlived(made, signature.key_lifetime, now)
+    let created = since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+    created > now || outlived(created, signature.key_lifetime, now)
 }
 
 /// Builds an [`Entity`] packet by packet.

@@ -6,7 +6,6 @@ use sequoia_openpgp as pgp;
 use pgp::packet::Packet;
 use pgp::parse::Parse as _;
 
-/// Errors of framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FramingError {
     /// A byte that is not the tag of a packet.

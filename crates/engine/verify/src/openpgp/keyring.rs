@@ -67,17 +67,17 @@ impl Ring {
     /// The checked keys that have a primary key or subkey with this id. An invalid key is skipped, and is an error if
     /// it is the only one.
     pub(super) fn with(&self, id: &KeyID) -> Result<Vec<Entity>, RingError> {
-        let mut found = Vec::new();
+        let mut entities = Vec::new();
         let mut refused = None;
         for packets in self.keys.iter().filter(|packets| has_part(packets, id)) {
             match Entity::read(packets) {
-                Ok(entity) => found.push(entity),
+                Ok(entity) => entities.push(entity),
                 Err(error) => refused = Some(error),
             }
         }
         match refused {
-            Some(error) if found.is_empty() && self.keys.len() == 1 => Err(error),
-            _ => Ok(found),
+            Some(error) if entities.is_empty() && self.keys.len() == 1 => Err(error),
+            _ => Ok(entities),
         }
     }
 }

@@ -73,28 +73,30 @@ pub fn verify(signature: &[u8], payload: &[u8], rings: &[&str], now: i64) -> Res
 
 /// The signatures of an armour up to the first other packet.
 fn read(armoured: &[u8]) -> Vec<(Signature, Details)> {
-    let mut found = Vec::new();
+    let mut signatures = Vec::new();
     let Ok(block) = armour::openpgp(armoured) else {
-        return found;
+        return signatures;
     };
     if block.label != "PGP SIGNATURE" {
-        return found;
+        return signatures;
     }
     for packet in Packets(&block.content) {
         match packet {
             Ok(Some(Packet::Signature(signature))) => match Details::of(&signature) {
-                Ok(details) if asymmetric::hash(signature.hash_algo()).is_some() => found.push((signature, details)),
+                Ok(details) if asymmetric::hash(signature.hash_algo()).is_some() => {
+                    signatures.push((signature, details))
+                }
                 Ok(_) | Err(Unusable::Unsupported) => {}
                 Err(Unusable::Structural(_)) => break,
             },
             Ok(None | Some(Packet::Unknown(_) | Packet::Marker(_))) => {}
             Ok(Some(_)) | Err(_) => break,
         }
-        if found.len() >= MAX_SIGNATURES {
+        if signatures.len() >= MAX_SIGNATURES {
             break;
         }
     }
-    found
+    signatures
 }
 
 /// The key of a ring that made a signature. Only the first signature with a key in the ring is checked.
@@ -120,10 +122,10 @@ fn signed_by(
         let Some(digest) = digest(signature, payload) else {
             return Ok(None);
         };
-        let made = signers()
+        let signing = signers()
             .take(MAX_KEYS)
             .find(|(_, signer)| signer.made(signature, &digest));
-        let valid = made.filter(|(_, signer)| signer.validates(details, now));
+        let valid = signing.filter(|(_, signer)| signer.validates(details, now));
         return Ok(valid.map(|(entity, _)| entity.id()));
     }
     Ok(None)

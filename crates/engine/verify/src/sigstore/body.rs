@@ -28,7 +28,6 @@ struct Claim {
 enum Of {
     /// The bytes that were signed.
     Signed,
-    /// An envelope's payload.
     Payload,
 }
 

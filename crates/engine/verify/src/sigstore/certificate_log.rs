@@ -23,10 +23,11 @@ struct Listed<'a> {
 /// Checks that one of the logs has vouched for a certificate, by a timestamp in it. `issuers` are the authorities that
 /// may have issued it.
 pub(super) fn verify(leaf: &Certificate, issuers: &[Certificate], logs: &[Log]) -> Result<(), SigstoreError> {
-    let listed = leaf.extension(LIST).and_then(listed).unwrap_or_default();
-    if listed.is_empty() {
-        return Err(SigstoreError::NoCertificateTimestamp);
-    }
+    let listed = leaf
+        .extension(LIST)
+        .and_then(listed)
+        .filter(|listed| !listed.is_empty());
+    let listed = listed.ok_or(SigstoreError::NoCertificateTimestamp)?;
     let without = without_list(&leaf.signed).ok_or(SigstoreError::Certificate)?;
     let issuers = issuers.iter().filter(|issuer| issuer.subject == leaf.issuer);
     let holds = |one: &Listed<'_>, issuer: &Certificate| {
@@ -59,8 +60,8 @@ fn milliseconds(time: &[u8]) -> Option<i64> {
 fn listed(value: &[u8]) -> Option<Vec<Listed<'_>>> {
     let list = Der(value).element(OCTET_STRING)?;
     let (mut rest, after) = prefixed(list)?;
-    let mut found = Vec::new();
-    while !rest.is_empty() && after.is_empty() && found.len() < MAX_LISTED {
+    let mut timestamps = Vec::new();
+    while !rest.is_empty() && after.is_empty() && timestamps.len() < MAX_LISTED {
         let (one, others) = prefixed(rest)?;
         rest = others;
         let (version, one) = one.split_first()?;
@@ -71,7 +72,7 @@ fn listed(value: &[u8]) -> Option<Vec<Listed<'_>>> {
         let (algorithm, one) = one.split_at_checked(2)?;
         let (signature, one) = prefixed(one)?;
         if *version == 0 && matches!(algorithm, [4, 1 | 3]) && one.is_empty() {
-            found.push(Listed {
+            timestamps.push(Listed {
                 log,
                 time,
                 extensions,
@@ -79,7 +80,7 @@ fn listed(value: &[u8]) -> Option<Vec<Listed<'_>>> {
             });
         }
     }
-    Some(found)
+    Some(timestamps)
 }
 
 /// Bytes behind their length in two bytes, and the rest.
@@ -110,10 +111,10 @@ fn signed_bytes(one: &Listed<'_>, issuer: &Certificate, without: &[u8]) -> Optio
 /// The signed part of a certificate without the list.
 fn without_list(signed: &[u8]) -> Option<Vec<u8>> {
     let mut rest = Der(Der(signed).element(SEQUENCE)?);
-    let mut kept = Vec::new();
+    let mut parts = Vec::new();
     while let Some(part) = rest.any() {
         if part.tag != 0xa3 {
-            kept.extend_from_slice(part.whole);
+            parts.extend_from_slice(part.whole);
             continue;
         }
         let mut extensions = Der(part.content).sequence()?;
@@ -123,9 +124,9 @@ fn without_list(signed: &[u8]) -> Option<Vec<u8>> {
                 others.extend_from_slice(extension.whole);
             }
         }
-        kept.extend(element(0xa3, &element(SEQUENCE, &others)));
+        parts.extend(element(0xa3, &element(SEQUENCE, &others)));
     }
-    Some(element(SEQUENCE, &kept))
+    Some(element(SEQUENCE, &parts))
 }
 
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {

@@ -35,7 +35,6 @@ pub struct Identity {
     pub subject: Pattern,
 }
 
-/// Who signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signer {
     issuer: String,

@@ -62,7 +62,6 @@ pub(super) struct Candidate<'a> {
     pub(super) signature: &'a [u8],
 }
 
-/// What was signed.
 #[derive(Clone, Copy)]
 pub(super) enum Content<'a> {
     Bytes(&'a [u8]),
@@ -78,18 +77,16 @@ pub(super) fn bundle(
     let json: Json = serde_json::from_slice(text).map_err(|_| SigstoreError::Bundle)?;
     let evidence = evidence(&json.media_type).ok_or(SigstoreError::Bundle)?;
     let material = json.verification_material;
-    let chain = material
-        .x509_certificate_chain
-        .map(|chain| chain.certificates)
-        .unwrap_or_default();
+    let chain = material.x509_certificate_chain;
+    let first = || chain.and_then(|chain| chain.certificates.few.into_iter().next());
     let certificate = material
         .certificate
-        .or(chain.few.into_iter().next())
+        .or_else(first)
         .ok_or(SigstoreError::NoCertificate)?;
     let envelope = json.dsse_envelope.and_then(Envelope::open).flatten();
     let envelope = envelope.ok_or(SigstoreError::Bundle)?;
-    let timestamps = material.timestamp_verification_data.map(|data| data.rfc3161_timestamps);
-    let timestamps = timestamps.unwrap_or_default().few.into_iter();
+    let timestamps = material.timestamp_verification_data.into_iter();
+    let timestamps = timestamps.flat_map(|data| data.rfc3161_timestamps.few);
     let candidate = Candidate {
         certificate: Certificate::read(&certificate.raw_bytes.0).ok_or(SigstoreError::Certificate)?,
         entries: material.tlog_entries.few,
@@ -176,14 +173,14 @@ impl Candidate<'_> {
         let mut times = Vec::new();
         let mut logged = false;
         for entry in &self.entries {
-            let found = entry.verify(&keyless.root, subject, self.wanted)?;
-            logged |= found.is_some();
-            times.extend(found.flatten());
+            let logged_at = entry.verify(&keyless.root, subject, self.wanted)?;
+            logged |= logged_at.is_some();
+            times.extend(logged_at.flatten());
         }
         if !logged {
             return Err(SigstoreError::NoEntry);
         }
-        // Those of authorities that are not known prove nothing, and are no fault beside a time that is proven.
+        // Timestamps of unknown authorities prove nothing, but do no harm beside one that proves the time.
         let authorities = &keyless.root.timestamp_authorities;
         let stamped = self
             .timestamps

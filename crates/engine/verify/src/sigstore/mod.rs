@@ -32,7 +32,6 @@ enum Evidence {
 /// Why a signature does not count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SigstoreError {
-    /// It is none.
     #[error("it is not a bundle of Sigstore (0.1 to 0.3) with one signed statement")]
     Bundle,
     /// It is by a key.
@@ -40,7 +39,6 @@ pub enum SigstoreError {
     NoCertificate,
     #[error("its certificate cannot be read")]
     Certificate,
-    /// The certificate's chain.
     #[error("{0}")]
     Chain(#[from] ChainError),
     /// No entry of a known log.
@@ -49,16 +47,13 @@ pub enum SigstoreError {
     /// An entry is not that of the signature.
     #[error("the entry of the transparency log is of another signature")]
     OtherEntry,
-    /// The log's promise.
     #[error("the signed entry timestamp is not by the key of the transparency log")]
     Promise,
     /// The time in the log's promise.
     #[error("the key of the transparency log was not in use at the time of the entry")]
     LogPeriod,
-    /// No inclusion proof.
     #[error("the inclusion proof of the transparency log is missing")]
     NoProof,
-    /// The inclusion proof.
     #[error("the inclusion proof does not lead from the entry to the root of the transparency log")]
     Proof,
     #[error("the checkpoint is not signed by the key of the transparency log")]
@@ -73,22 +68,17 @@ pub enum SigstoreError {
     NoCertificateTimestamp,
     #[error("the timestamp (SCT) of its certificate is not by a log of certificates of the trusted root")]
     CertificateTimestamp,
-    /// The signature itself.
     #[error("the signature is not by the key of its certificate")]
     Signature,
-    /// Another image.
     #[error("it is the signature of another image")]
     OtherImage,
-    /// Another signer.
     #[error("it is by {0}, who is not accepted")]
     Identity(String),
     /// Not the attestation that is wanted.
     #[error("it is not a provenance of SLSA (0.2 or 1)")]
     NotProvenance,
-    /// Another builder.
     #[error("its provenance is of another builder")]
     Builder,
-    /// Too many parts.
     #[error("it has more entries of logs, or timestamps, than are looked at")]
     Many,
 }

@@ -37,7 +37,6 @@ pub enum TrustedRootError {
     /// It has too many parts.
     #[error("the trusted root has more than {MAX_PARTS} {0}")]
     Many(&'static str),
-    /// Nobody could sign.
     #[error("the trusted root has no {0}")]
     Missing(&'static str),
 }
@@ -207,7 +206,7 @@ fn logs(name: &'static str, list: Vec<LogJson>) -> Result<Vec<Log>, TrustedRootE
     if list.len() > MAX_PARTS {
         return Err(TrustedRootError::Many(name));
     }
-    let known = |json: &LogJson| {
+    let is_supported = |json: &LogJson| {
         let details = json.public_key.key_details.as_str();
         let kinds = ["PKIX_ECDSA_P256_SHA_256", "PKIX_ED25519"];
         kinds.contains(&details) || details.starts_with("PKIX_RSA_PKCS1V15") || details.starts_with("PKCS1_RSA_PKCS1V5")
@@ -219,7 +218,7 @@ fn logs(name: &'static str, list: Vec<LogJson>) -> Result<Vec<Log>, TrustedRootE
             period: Period::read(&json.public_key.valid_for)?,
         })
     };
-    let list = list.iter().enumerate().filter(|(_, json)| known(json));
+    let list = list.iter().enumerate().filter(|(_, json)| is_supported(json));
     list.map(|(at, json)| read(json).ok_or_else(|| TrustedRootError::Part(format!("{name}[{at}]"))))
         .collect()
 }

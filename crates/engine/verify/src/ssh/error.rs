@@ -1,4 +1,5 @@
-//! Why keys and signatures of SSH are not read, or do not verify: in the words of golang.org/x/crypto/ssh and fluxcd/pkg.
+//! Why keys and signatures of SSH are not read, or do not verify: in the words of golang.org/x/crypto/ssh and
+//! fluxcd/pkg.
 
 use super::LABEL;
 use thiserror::Error;
@@ -18,7 +19,7 @@ pub enum KeyError {
     /// A line has no key.
     #[error("ssh: no key found")]
     NoKey,
-    /// A line has no key, and what stands in its place cannot be read.
+    /// A line has no key, and the text in its place cannot be read.
     #[error("ssh: no key found; last parsing error for ignored line: {0}")]
     Ignored(#[source] Box<KeyError>),
     /// It is not Base64 from this byte on.

@@ -12,6 +12,7 @@ use crate::dsa::Dsa;
 use crate::ecdsa::{self, Curve};
 use crate::numbers::plain;
 use crate::rsa;
+use bumpwright_text::Cuts;
 
 /// The parameters of a key by algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,6 @@ enum Numbers {
     Unsupported,
 }
 
-/// A public key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PublicKey {
     algorithm: String,
@@ -336,7 +336,7 @@ fn after_options(line: &str) -> &str {
 }
 
 fn encoded_key(text: &str) -> Result<PublicKey, KeyError> {
-    let digits = text.trim().split([' ', '\t']).next().unwrap_or_default();
+    let digits = text.trim().before([' ', '\t']);
     let blob = BASE64.decode(digits).map_err(|error| match error {
         base64::DecodeError::InvalidByte(at, _) => KeyError::Base64(at),
         _ => KeyError::Base64(digits.len() / 4 * 4),

@@ -4,7 +4,6 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire<'a>(pub(super) &'a [u8]);
 
-/// Writes a string.
 pub(super) fn push(to: &mut Vec<u8>, string: &[u8]) {
     let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
     to.extend_from_slice(&length.to_be_bytes());

@@ -32,7 +32,6 @@ const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
 /// Why a certificate does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
-    /// At that time.
     #[error("a certificate of the chain was not valid at the time of signing")]
     Validity,
     /// No authority that is trusted issued it.

@@ -18,7 +18,6 @@ const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 /// `otherName` with the name of a user at Fulcio: 1.3.6.1.4.1.57264.1.7.
 const USER_NAME: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x07];
 
-/// A certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificate {
     pub(crate) der: Vec<u8>,
@@ -77,8 +76,8 @@ impl Certificate {
 
     /// The value of an extension.
     pub(crate) fn extension(&self, identifier: &[u8]) -> Option<&[u8]> {
-        let found = self.extensions.iter().find(|(known, _)| known == identifier);
-        found.map(|(_, value)| value.as_slice())
+        let extension = self.extensions.iter().find(|(known, _)| known == identifier);
+        extension.map(|(_, value)| value.as_slice())
     }
 
     pub(crate) fn public_key(&self) -> Option<PublicKey> {
@@ -90,16 +89,16 @@ impl Certificate {
     pub(crate) fn subjects(&self) -> Vec<String> {
         let names = self.extension(SUBJECT_ALT_NAME).and_then(|value| Der(value).sequence());
         let Some(mut names) = names else { return Vec::new() };
-        let mut found = Vec::new();
+        let mut subjects = Vec::new();
         while let Some(name) = names.any() {
             let text = match name.tag {
                 0x81 | 0x82 | 0x86 => Some(name.content),
                 0xa0 => user_name(Der(name.content)),
                 _ => None,
             };
-            found.extend(text.and_then(|text| String::from_utf8(text.to_vec()).ok()));
+            subjects.extend(text.and_then(|text| String::from_utf8(text.to_vec()).ok()));
         }
-        found
+        subjects
     }
 }
 
@@ -111,17 +110,17 @@ fn user_name(mut name: Der<'_>) -> Option<&[u8]> {
 fn extensions(list: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut outer = Der(list);
     let mut rest = outer.sequence().filter(|_| outer.is_empty())?;
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let mut extensions: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     while !rest.is_empty() {
         let mut extension = rest.sequence()?;
         let identifier = extension.object()?.to_vec();
         extension.element(BOOLEAN);
         let value = extension.element(OCTET_STRING).filter(|_| extension.is_empty())?;
         // Two values for one extension would leave open which one counts.
-        if found.iter().any(|(known, _)| *known == identifier) {
+        if extensions.iter().any(|(known, _)| *known == identifier) {
             return None;
         }
-        found.push((identifier, value.to_vec()));
+        extensions.push((identifier, value.to_vec()));
     }
-    Some(found)
+    Some(extensions)
 }

@@ -62,8 +62,8 @@ impl<'a> Timestamp<'a> {
         content.object().filter(|kind| *kind == TST_INFO)?;
         let info = Der(content.element(0xa0)?).element(OCTET_STRING)?;
         let mut certificates = Vec::new();
-        let mut listed = Der(data.element(0xa0).unwrap_or_default());
-        while let Some(certificate) = listed.any() {
+        let mut listed = data.element(0xa0).map(Der);
+        while let Some(certificate) = listed.as_mut().and_then(Der::any) {
             if certificates.len() == MAX_CERTIFICATES {
                 return None;
             }
@@ -107,12 +107,15 @@ impl<'a> Timestamp<'a> {
     pub(crate) fn verify(&self, stamped: &[u8], chain: &[Certificate]) -> Option<i64> {
         let (hash, imprint) = self.imprint;
         let (root, others) = chain.split_last()?;
-        let known = others.iter().chain(&self.certificates);
+        let certificates = others.iter().chain(&self.certificates);
         let of_signer =
             |certificate: &&Certificate| certificate.issuer == self.issuer && certificate.serial == self.serial;
-        let signer = known.clone().chain([root]).find(of_signer)?;
+        let signer = certificates.clone().chain([root]).find(of_signer)?;
         let signs = hash.digest(stamped) == imprint && self.attributes_hold() && self.is_signed_by(signer);
-        let intermediates: Vec<Certificate> = known.filter(|certificate| *certificate != signer).cloned().collect();
+        let intermediates: Vec<Certificate> = certificates
+            .filter(|certificate| *certificate != signer)
+            .cloned()
+            .collect();
         let chained = || verify_chain(signer, &intermediates, root, self.time, TIME_STAMPING).is_ok();
         (signs && chained()).then_some(self.time)
     }
@@ -121,16 +124,16 @@ impl<'a> Timestamp<'a> {
     fn attributes_hold(&self) -> bool {
         let value = |wanted: &[u8]| {
             let mut rest = Der(self.attributes);
-            let mut found = None;
+            let mut attributes = None;
             while let Some(mut attribute) = rest.sequence() {
                 if attribute.object() == Some(wanted) {
-                    if found.is_some() {
+                    if attributes.is_some() {
                         return None;
                     }
-                    found = attribute.element(SET);
+                    attributes = attribute.element(SET);
                 }
             }
-            found
+            attributes
         };
         let kind = value(CONTENT_TYPE).and_then(|set| Der(set).object());
         let digest = value(MESSAGE_DIGEST).and_then(|set| Der(set).element(OCTET_STRING));
@@ -163,8 +166,8 @@ pub(crate) fn length_of(length: usize) -> Vec<u8> {
         [] => vec![0],
         [short] if *short < 0x80 => vec![*short],
         digits => {
-            let count = u8::try_from(digits.len()).unwrap_or_default();
-            [&[0x80 | count], digits].concat()
+            // Of eight at most.
+            [&[0x80 | digits.len() as u8], digits].concat()
         }
     }
 }

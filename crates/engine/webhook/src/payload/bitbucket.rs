@@ -136,14 +136,14 @@ fn data_center(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
         };
         Event::Push(push.at(change.to_hash))
     };
-    Ok(event.changes.unwrap_or_default().into_iter().map(push).collect())
+    Ok(event.changes.into_iter().flatten().map(push).collect())
 }
 
 impl Repository {
     /// Older versions do not send their address: then project and name stand for a repository at any host.
     fn addresses(self) -> Vec<Address> {
-        let links = self.links.and_then(|links| links.clone).unwrap_or_default();
-        let links = links.into_iter().filter_map(|link| link.href);
+        let links = self.links.and_then(|links| links.clone);
+        let links = links.into_iter().flatten().filter_map(|link| link.href);
         let push = Push::new(links.collect::<Vec<_>>().iter().map(String::as_str), None);
         match (
             push.addresses.is_empty(),

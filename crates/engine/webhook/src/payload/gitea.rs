@@ -3,19 +3,20 @@
 use serde::Deserialize;
 use url::Url;
 
-use super::{Body, github, ignored};
+use super::{Body, github, ignored, null_as_empty};
 use crate::{Event, Image, ImageName, Rejection};
 
 #[derive(Deserialize)]
 struct PackageEvent {
-    action: Option<String>,
+    #[serde(default, deserialize_with = "null_as_empty")]
+    action: String,
     package: Option<Package>,
 }
 
 #[derive(Deserialize)]
 struct Package {
-    #[serde(rename = "type")]
-    kind: Option<String>,
+    #[serde(rename = "type", default, deserialize_with = "null_as_empty")]
+    kind: String,
     name: Option<String>,
     version: Option<String>,
     html_url: Option<String>,
@@ -38,7 +39,7 @@ pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Rejection>
 fn package(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: PackageEvent = body.parse()?;
     let package = event.package.ok_or_else(|| body.lacks("package"))?;
-    let (kind, action) = (package.kind.unwrap_or_default(), event.action.unwrap_or_default());
+    let (kind, action) = (package.kind, event.action);
     if kind != "container" || action != "created" {
         return Ok(ignored(format_args!("package of type {kind} {action}")));
     }

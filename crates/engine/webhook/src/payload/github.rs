@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Body, ignored};
+use super::{Body, ignored, null_as_empty};
 use crate::{Event, Image, ImageName, Push, Rejection};
 
 const HOST_OF_PACKAGES: &str = "ghcr.io";
@@ -29,7 +29,8 @@ struct Repository {
 /// The fields of the events `package` and `registry_package`.
 #[derive(Deserialize)]
 struct PackageEvent {
-    action: Option<String>,
+    #[serde(default, deserialize_with = "null_as_empty")]
+    action: String,
     #[serde(alias = "registry_package")]
     package: Option<Package>,
 }
@@ -38,7 +39,8 @@ struct PackageEvent {
 struct Package {
     name: Option<String>,
     namespace: Option<String>,
-    package_type: Option<String>,
+    #[serde(default, deserialize_with = "null_as_empty")]
+    package_type: String,
     package_version: Option<PackageVersion>,
 }
 
@@ -119,11 +121,11 @@ impl Repository {
 fn package(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: PackageEvent = body.parse()?;
     let package = event.package.ok_or_else(|| body.lacks("package"))?;
-    let kind = package.package_type.unwrap_or_default();
+    let kind = package.package_type;
     if !kind.eq_ignore_ascii_case("container") {
         return Ok(ignored(format_args!("package of type {kind}")));
     }
-    let action = event.action.unwrap_or_default();
+    let action = event.action;
     if !matches!(action.as_str(), "published" | "updated") {
         return Ok(ignored(format_args!("package {action}")));
     }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::{Body, ignored};
+use super::{Body, ignored, null_as_empty};
 use crate::image_name::tagged;
 use crate::{Event, Image, ImageName, MAX_EVENTS, Rejection};
 
@@ -43,7 +43,8 @@ struct Message {
 
 #[derive(Deserialize)]
 struct GooglePush {
-    action: Option<String>,
+    #[serde(default, deserialize_with = "null_as_empty")]
+    action: String,
     digest: Option<String>,
     tag: Option<String>,
 }
@@ -86,7 +87,7 @@ pub(super) fn gcr(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
         .decode(data)
         .map_err(|_| body.invalid("message.data is not base64"))?;
     let event: GooglePush = body.parse_part(&data)?;
-    let action = event.action.unwrap_or_default();
+    let action = event.action;
     let Some(tag) = event.tag.filter(|_| action == "INSERT") else {
         return Ok(ignored(format_args!("{action} without a tag")));
     };

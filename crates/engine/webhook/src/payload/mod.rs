@@ -11,10 +11,15 @@ mod hosted;
 mod nexus;
 mod signed_document;
 
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
 use super::event::shown;
 use super::{Event, Provider, Rejection, Request};
+
+/// A text that is compared and shown: null is an empty one, like a missing one.
+fn null_as_empty<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    Option::deserialize(text).map(Option::unwrap_or_default)
+}
 
 /// The events of an authenticated body.
 pub(crate) fn read(provider: Provider, request: &Request<'_>, json: &[u8]) -> Result<Vec<Event>, Rejection> {

@@ -10,9 +10,7 @@ use bumpwright_api::ObjectId;
 pub enum Action {
     /// Created, or recreated.
     Created,
-    /// Changed.
     Configured,
-    /// Up to date.
     Unchanged,
     /// Deleted, or marked for deletion.
     Deleted,
@@ -21,7 +19,6 @@ pub enum Action {
 }
 
 impl Action {
-    /// The word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +53,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Actions, in order.
+/// The actions on objects, in the order of the apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet {
     /// One for each object.

@@ -8,7 +8,6 @@ use crate::object::item::Item;
 use crate::stage::defined;
 use bumpwright_api::ObjectId;
 
-/// Namespaces and kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Coming {
     namespaces: BTreeSet<String>,

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::object::metadata::texts;
+use bumpwright_json::Texts;
 
 /// Returns whether applying would change more than the status or metadata other than labels and annotations.
 pub(crate) fn has_drifted(existing: &Value, dry_run: &Value) -> bool {
@@ -29,16 +30,12 @@ fn compared(object: &Value) -> Vec<(&String, std::borrow::Cow<'_, Value>)> {
 fn with_metrics_once(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Some(metrics) = spec.get_mut("metrics").and_then(Value::as_array_mut) {
-        let mut seen: Vec<Value> = Vec::new();
+        let mut distinct: Vec<Value> = Vec::new();
         metrics.retain(|metric| {
-            let is_empty = metric
-                .get("type")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .is_empty();
-            let is_new = !is_empty && !seen.contains(metric);
+            let is_empty = metric.text_of("type").is_empty();
+            let is_new = !is_empty && !distinct.contains(metric);
             if is_new {
-                seen.push(metric.clone());
+                distinct.push(metric.clone());
             }
             is_new
         });

@@ -19,6 +19,7 @@ use crate::object::normalize::is_typed;
 use crate::object::unknown_fields::drop_unknown;
 use crate::settings::Settings;
 use bumpwright_api::ObjectId;
+use bumpwright_json::Texts;
 use bumpwright_kube::{Answered, Apply, Cluster, ClusterError, GroupVersionKind, Resource};
 use bumpwright_re2::{Budget, Regexp};
 
@@ -31,7 +32,6 @@ pub(crate) enum Verdict {
     Attempt(Option<Answered<Value>>),
     /// None; the server's version is unknown.
     Keep(Change, Option<Version>),
-    /// Apply it.
     Write(Box<Plan>),
     /// Delete and recreate it: immutable fields change.
     Replace(Refusal),
@@ -399,7 +399,7 @@ impl Version {
     /// None for one that is not worth remembering.
     pub(crate) fn of(object: &Value) -> Option<Self> {
         let text = |pointer: &str| {
-            let text = object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let text = object.text_at(pointer);
             (text.len() <= Self::LONGEST).then(|| text.to_owned())
         };
         Some(Self {
@@ -425,8 +425,7 @@ fn skipped(item: &Item, existing: Option<&Value>) -> Verdict {
 }
 
 pub(crate) fn resource_version(object: &Value) -> &str {
-    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-    version.unwrap_or_default()
+    object.text_at("/metadata/resourceVersion")
 }
 
 /// Returns whether immutable fields change (fluxcd/pkg `ssa/errors`, *immutable*).

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::object::metadata::texts;
+use bumpwright_json::Texts;
 
 /// A field manager and its operation, `Apply` or `Update`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl Manager {
 /// `kubectl apply` in its two variants, the controllers before they applied server-side,
 /// and those of `--override-manager`.
 pub(crate) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
-    let known = [
+    let replaced = [
         ("kubectl", "Apply"),
         ("kubectl", "Update"),
         ("before-first-apply", "Update"),
@@ -37,7 +38,7 @@ pub(crate) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
     let overridden = overridden
         .iter()
         .flat_map(|name| [(name.as_str(), "Apply"), (name.as_str(), "Update")]);
-    known
+    replaced
         .into_iter()
         .chain(overridden)
         .map(|(name, operation)| Manager {
@@ -77,8 +78,8 @@ const LABELS: [&str; 1] = ["fluxcd.io/sync-gc-mark"];
 /// The JSON patch that removes all leftovers from the server's object; empty when there are none.
 pub(crate) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> Vec<Value> {
     let remove = |field: &str, keys: &[&str]| {
-        let there = texts(existing, field);
-        let keys = keys.iter().filter(|key| there.contains_key(**key));
+        let present = texts(existing, field);
+        let keys = keys.iter().filter(|key| present.contains_key(**key));
         keys.map(|key| json!({"op": "remove", "path": format!("/metadata/{field}/{}", key.replace('/', "~1"))}))
             .collect::<Vec<_>>()
     };
@@ -91,7 +92,7 @@ pub(crate) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> 
 /// Moves the fields of other managers to `manager`.
 fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Value> {
     let entries = entries(existing);
-    let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |entry: &Value, field: &str| entry.text_of(field).to_owned();
     let is_ours = |entry: &Value| text(entry, "manager") == manager && text(entry, "operation") == "Apply";
     let is_replaced = |entry: &Value| {
         let (name, operation) = (text(entry, "manager"), text(entry, "operation"));
@@ -99,11 +100,11 @@ fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Valu
     };
     let ours = entries.iter().rposition(is_ours);
     let mut merged = ours.and_then(|index| entries.get(index).cloned());
-    let mut kept = Vec::new();
+    let mut remaining = Vec::new();
     let mut edited = false;
     for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != ours) {
         if !is_replaced(entry) {
-            kept.push(entry.clone());
+            remaining.push(entry.clone());
             continue;
         }
         edited = true;
@@ -113,8 +114,8 @@ fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Valu
             None => merged = Some(renamed(entry, manager)),
         }
     }
-    kept.extend(merged);
-    edited.then(|| json!({"op": "replace", "path": "/metadata/managedFields", "value": kept}))
+    remaining.extend(merged);
+    edited.then(|| json!({"op": "replace", "path": "/metadata/managedFields", "value": remaining}))
 }
 
 fn renamed(entry: &Value, manager: &str) -> Value {
@@ -174,7 +175,7 @@ pub(crate) fn migrate(existing: &Value, api_version: &str) -> Option<Value> {
 
 fn entries(existing: &Value) -> Vec<Value> {
     let entries = existing.pointer("/metadata/managedFields").and_then(Value::as_array);
-    entries.cloned().unwrap_or_default()
+    entries.into_iter().flatten().cloned().collect()
 }
 
 #[cfg(test)]

@@ -31,15 +31,15 @@ impl Looker<'_> {
         items: &[Item],
         (memory, asked): (&Memory, Instant),
     ) -> Result<Vec<Option<Change>>, ApplyError> {
-        let known: Vec<_> = items
+        let remembered: Vec<_> = items
             .iter()
             .map(|item| Some((item.resource.as_ref()?, memory.recall(item)?)))
             .collect();
         let mut kinds = BTreeMap::<_, (Arc<Resource>, BTreeSet<String>)>::new();
         for (item, (resource, _)) in items
             .iter()
-            .zip(&known)
-            .filter_map(|(item, known)| Some((item, known.as_ref()?)))
+            .zip(&remembered)
+            .filter_map(|(item, remembered)| Some((item, remembered.as_ref()?)))
         {
             let (_, namespaces) = kinds
                 .entry(&item.gvk)
@@ -52,11 +52,11 @@ impl Looker<'_> {
         });
         let lists = lists.buffered(self.settings.concurrency.max(1));
         let lists: BTreeMap<GroupVersionKind, Vec<Stamps>> = lists.try_collect().await?;
-        let recalled = items.iter().zip(known).map(|(item, known)| {
-            let (resource, known) = known?;
+        let recalled = items.iter().zip(remembered).map(|(item, remembered)| {
+            let (resource, remembered) = remembered?;
             let mut lists = lists.get(&resource.gvk)?.iter();
             let stamp = lists.find_map(|list| list.get(namespace(item, resource), &item.id.name.name))?;
-            memory.is_at(known, stamp).then(|| known.change(item))
+            memory.is_at(remembered, stamp).then(|| remembered.change(item))
         });
         Ok(recalled.collect())
     }
@@ -75,12 +75,12 @@ impl Looker<'_> {
         {
             return Ok(vec![stamps]);
         }
-        let mut all = Vec::with_capacity(namespaces.len());
+        let mut listed = Vec::with_capacity(namespaces.len());
         for namespace in namespaces {
             let stamps = self.try_stamps(resource, namespace, asked).await;
-            all.extend(stamps.map_err(|error| unlisted(resource, namespace, error))?);
+            listed.extend(stamps.map_err(|error| unlisted(resource, namespace, error))?);
         }
-        Ok(all)
+        Ok(listed)
     }
 
     /// None for what cannot be listed. A server that does not answer is not sent dry runs instead, which

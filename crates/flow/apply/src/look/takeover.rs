@@ -10,6 +10,7 @@ use crate::inventory::{Entry, Inventory};
 use crate::object::metadata::{GROUP, is_owned, owner_selector, texts};
 use crate::object::order;
 use bumpwright_api::{ObjectId, ObjectName};
+use bumpwright_json::Texts;
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind};
 
 /// The kinds of a snapshot, each with the namespace of its objects; empty for cluster-scoped ones, and for those
@@ -35,7 +36,7 @@ impl Snapshot {
         let mut kinds = BTreeSet::new();
         let entries = snapshot.get("entries").and_then(Value::as_array);
         for entry in entries.into_iter().flatten() {
-            let namespace = entry.get("namespace").and_then(Value::as_str).unwrap_or_default();
+            let namespace = entry.text_of("namespace");
             let named = entry.get("kinds").and_then(Value::as_object);
             for (key, kind) in named.into_iter().flatten() {
                 if let Some(kind) = kind.as_str().and_then(|kind| named_kind(key, kind)) {
@@ -55,7 +56,7 @@ impl Snapshot {
     /// Any other error of the server: the existing objects are unknown then.
     pub async fn find(&self, cluster: &Cluster, owner: &ObjectName) -> Result<TakenOver, ClusterError> {
         let labels = owner_selector(owner);
-        let mut found = BTreeSet::new();
+        let mut ids = BTreeSet::new();
         let mut taken = TakenOver::default();
         for (namespace, kind) in &self.kinds {
             // The version may have been removed since then, or the kind and all of its objects.
@@ -80,7 +81,7 @@ impl Snapshot {
                     kind: resource.gvk.kind.clone(),
                     ..ObjectId::of(object)
                 };
-                if found.insert(id.clone()) {
+                if ids.insert(id.clone()) {
                     let version = resource.gvk.version.clone();
                     taken.inventory.entries.push(Entry { id, version });
                 }

@@ -97,8 +97,8 @@ impl Memory {
 
     /// The entry of an object, if the desired object is the same.
     pub(crate) fn recall(&self, item: &Item) -> Option<&Known> {
-        let known = self.objects.get(&self.id(&item.id))?;
-        (known.desired == self.desired(item) && known.until > Instant::now()).then_some(known)
+        let remembered = self.objects.get(&self.id(&item.id))?;
+        (remembered.desired == self.desired(item) && remembered.until > Instant::now()).then_some(remembered)
     }
 
     /// Returns whether an object is still at the version of an entry.
@@ -222,7 +222,7 @@ impl Memory {
             if left.is_zero() || left > TRUSTED {
                 continue;
             }
-            let known = Known {
+            let entry = Known {
                 desired: *desired,
                 version: *version,
                 until: clock + left,
@@ -230,7 +230,7 @@ impl Memory {
                 is_of_cluster: flags & IS_OF_CLUSTER != 0,
                 is_ready: flags & IS_READY != 0,
             };
-            memory.objects.insert(*id, known);
+            memory.objects.insert(*id, entry);
         }
         Some(memory)
     }

@@ -111,11 +111,11 @@ impl MemoryFolder {
     /// As [`MemoryFolder::remove`].
     pub fn retain(&self, owners: &[MemoryOwner]) -> io::Result<()> {
         let key = self.key()?;
-        let kept = owners.iter().map(|owner| self.path(key, owner));
-        let kept: BTreeSet<PathBuf> = kept.chain([self.folder.join(KEY)]).collect();
+        let paths = owners.iter().map(|owner| self.path(key, owner));
+        let paths: BTreeSet<PathBuf> = paths.chain([self.folder.join(KEY)]).collect();
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            if !kept.contains(&path) {
+            if !paths.contains(&path) {
                 removed(&path)?;
             }
         }

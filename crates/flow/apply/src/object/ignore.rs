@@ -7,6 +7,7 @@ use super::metadata::texts;
 use crate::error::{ApplyError, IgnoreRuleError};
 use crate::look::drift::{put, remove, unescape};
 use bumpwright_api::{IgnoreRule, ObjectSelector};
+use bumpwright_json::Texts;
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_kustomize::replace::LabelSelector;
 use bumpwright_re2::{Budget, Regexp};
@@ -14,7 +15,6 @@ use bumpwright_re2::{Budget, Regexp};
 /// The most memory that the patterns of all rules take, in bytes: a few bytes of a pattern can make a large program.
 const MAX_PATTERNS: usize = 16 << 20;
 
-/// Compiled rules.
 #[derive(Debug, Default)]
 pub(crate) struct IgnoreRules(Vec<(Target, Vec<String>)>);
 
@@ -86,7 +86,7 @@ impl Target {
 
     fn is_for(&self, object: &Value) -> bool {
         let gvk = GroupVersionKind::of(object);
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| object.text_at(pointer);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
         let parts = [gvk.group.as_str(), &gvk.version, &gvk.kind, name, namespace];
         let matches = |pattern: &Option<Regexp>, part: &str| match pattern {
@@ -123,11 +123,11 @@ pub(crate) fn without(object: &Value, paths: &[&str]) -> Value {
 pub(crate) fn yield_fields(object: &mut Value, existing: &Value, dry_run: &Value, paths: &[&str], manager: &str) {
     let managers = Managers::of(existing);
     for path in paths {
-        let there = existing.pointer(path);
-        if there == dry_run.pointer(path) {
+        let current = existing.pointer(path);
+        if current == dry_run.pointer(path) {
             continue;
         }
-        match there.filter(|_| !managers.applied_by_another(existing, path, manager)) {
+        match current.filter(|_| !managers.applied_by_another(existing, path, manager)) {
             Some(value) => put(object, path, value.clone()),
             None => remove(object, path),
         }
@@ -141,10 +141,10 @@ impl<'a> Managers<'a> {
     fn of(object: &'a Value) -> Self {
         let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
         let entries = entries.into_iter().flatten().filter_map(|entry| {
-            let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
+            let text = |field: &str| entry.text_of(field);
             let applies = text("subresource").is_empty() && text("operation") == "Apply";
             let fields = entry.get("fieldsV1").and_then(Value::as_object)?;
-            applies.then(|| (entry.get("manager").and_then(Value::as_str).unwrap_or_default(), fields))
+            applies.then(|| (entry.text_of("manager"), fields))
         });
         Self(entries.collect())
     }

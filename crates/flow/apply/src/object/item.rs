@@ -26,10 +26,9 @@ pub(crate) fn fingerprint(parts: &[&Value]) -> Fingerprint {
     digest.finalize().into()
 }
 
-/// A desired object.
+/// An object as the Kustomization wants it in the cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The manifest.
     pub object: Value,
     /// Its place in the source, for messages: `app/web.yaml:12`.
     pub origin: Option<String>,
@@ -59,7 +58,6 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Prepares a manifest.
     pub(crate) fn of(desired: Desired, settings: &Settings) -> Result<Self, ApplyError> {
         let Desired { mut object, origin } = desired;
         let id = ObjectId::of(&object);

@@ -84,8 +84,8 @@ pub(crate) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, Str
         return false;
     }
     let texts = texts(object, field).into_iter();
-    let mut all: Map<String, Value> = texts.map(|(key, value)| (key.to_owned(), value.into())).collect();
-    all.extend(values.iter().map(|(key, value)| (key.clone(), value.as_str().into())));
+    let mut merged: Map<String, Value> = texts.map(|(key, value)| (key.to_owned(), value.into())).collect();
+    merged.extend(values.iter().map(|(key, value)| (key.clone(), value.as_str().into())));
     let Some(object) = object.as_object_mut() else {
         return false;
     };
@@ -93,7 +93,7 @@ pub(crate) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, Str
     let Some(metadata) = metadata.as_object_mut() else {
         return false;
     };
-    let before = metadata.insert(field.to_owned(), all.into());
+    let before = metadata.insert(field.to_owned(), merged.into());
     let before = before.as_ref().and_then(Value::as_object).into_iter().flatten();
     before
         .into_iter()

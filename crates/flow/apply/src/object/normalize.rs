@@ -12,6 +12,7 @@ use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Map, Value};
 use x509_cert::der::Decode as _;
 
+use bumpwright_json::TextFields;
 use bumpwright_kube::GroupVersionKind;
 
 /// The groups of Kubernetes' own kinds, those of `k8s.io/client-go/kubernetes/scheme`.
@@ -46,7 +47,6 @@ pub(crate) fn is_typed(gvk: &GroupVersionKind) -> bool {
     BUILT_IN.contains(&gvk.group.as_str()) && !(is_role && gvk.api_version() == "rbac.authorization.k8s.io/v1")
 }
 
-/// Normalizes a manifest.
 pub(crate) fn normalize(object: &mut Value) {
     let gvk = GroupVersionKind::of(object);
     if is_typed(&gvk) {
@@ -141,19 +141,18 @@ fn normalize_secret(object: &mut Value) {
     let data = fields.get("data").and_then(Value::as_object);
     let strings = fields.get("stringData").and_then(Value::as_object);
     let readable = data.is_none_or(|data| data.values().all(is_readable));
-    if !readable || strings.is_none_or(|strings| !strings.values().all(Value::is_string)) {
-        return;
-    }
-    let Some(Value::Object(strings)) = fields.remove("stringData") else {
+    let encoded = |(key, value): (&String, &Value)| Some((key.clone(), STANDARD.encode(value.as_str()?).into()));
+    let encoded: Option<Map<String, Value>> = strings.and_then(|strings| strings.iter().map(encoded).collect());
+    let Some(encoded) = encoded.filter(|_| readable) else {
         return;
     };
+    fields.remove("stringData");
     let data = fields.entry("data").or_insert_with(|| Map::new().into());
     if data.is_null() {
         *data = Map::new().into();
     }
     if let Some(data) = data.as_object_mut() {
-        let encoded = strings.into_iter();
-        data.extend(encoded.map(|(key, value)| (key, STANDARD.encode(value.as_str().unwrap_or_default()).into())));
+        data.extend(encoded);
     }
 }
 
@@ -195,7 +194,7 @@ fn drop_bad_ca_bundle(object: &mut Value) {
     let Some(client) = client.and_then(Value::as_object_mut) else {
         return;
     };
-    let bundle = client.get("caBundle").and_then(Value::as_str).unwrap_or_default();
+    let bundle = client.text_of("caBundle");
     if !bundle.is_empty() && !STANDARD.decode(bundle).is_ok_and(|pem| holds_certificate(&pem)) {
         client.remove("caBundle");
     }

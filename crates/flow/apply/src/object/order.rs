@@ -45,7 +45,6 @@ pub(crate) enum Stage {
     Classes,
     /// Those of `--custom-apply-stage-kinds`.
     Custom,
-    /// All others.
     Rest,
 }
 

@@ -75,8 +75,8 @@ fn known_fields(schema: &Value) -> Option<&Map<String, Value>> {
         || schema
             .get("x-kubernetes-preserve-unknown-fields")
             .is_some_and(|keeps| keeps == true);
-    let known = schema.get("properties").and_then(Value::as_object);
-    known.filter(|_| !is_open)
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.filter(|_| !is_open)
 }
 
 fn below<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {

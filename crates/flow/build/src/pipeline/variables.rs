@@ -119,7 +119,9 @@ pub fn add_referred(
 
 fn add_config_map(variables: &mut Variables, data: Value) -> Result<(), ReferredError> {
     let data: Option<BTreeMap<String, String>> = serde_json::from_value(data)?;
-    variables.add_config_map(&data.unwrap_or_default());
+    if let Some(data) = data {
+        variables.add_config_map(&data);
+    }
     Ok(())
 }
 

@@ -25,10 +25,10 @@ impl Tree for DiskTree {
     }
 
     fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
-        let found = fs::canonicalize(path).map_err(|error| told(path, &error))?;
-        let directory = found.is_dir();
-        let path = found.into_os_string().into_string().map_err(|found| {
-            let shown = found.to_string_lossy().into_owned();
+        let canonical = fs::canonicalize(path).map_err(|error| told(path, &error))?;
+        let directory = canonical.is_dir();
+        let path = canonical.into_os_string().into_string().map_err(|canonical| {
+            let shown = canonical.to_string_lossy().into_owned();
             TreeError::Other(shown, "its name is not UTF-8".to_owned())
         })?;
         Ok(ResolvedPath { path, directory })

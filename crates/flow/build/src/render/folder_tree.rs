@@ -39,22 +39,22 @@ impl FolderTree {
     /// # Errors
     /// As [`FolderTree::new`]
     pub fn ignoring(root: &Path, ignore: Option<&str>) -> Result<Self, FolderError> {
-        let mut found = Walked::default();
-        found.walk(root, "")?;
-        let ignores = found.ignores.iter().map(|(directory, text)| IgnoreFile {
+        let mut walked = Walked::default();
+        walked.walk(root, "")?;
+        let ignores = walked.ignores.iter().map(|(directory, text)| IgnoreFile {
             directory: directory.as_bytes(),
             text,
         });
         let rules = IgnoreRules::of_tree(ignores, ignore);
-        let kept = |path: &str, is_directory| {
+        let is_included = |path: &str, is_directory| {
             let components: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
             rules.verdict(&components, is_directory) == Verdict::Kept
         };
         let mut names = Names::default();
-        for path in found.directories.iter().filter(|path| kept(path, true)) {
+        for path in walked.directories.iter().filter(|path| is_included(path, true)) {
             names.add_directory(&format!("/{path}"));
         }
-        for path in found.files.iter().filter(|path| kept(path, false)) {
+        for path in walked.files.iter().filter(|path| is_included(path, false)) {
             names.add_file(&format!("/{path}"), ());
         }
         Ok(Self {
@@ -63,7 +63,6 @@ impl FolderTree {
         })
     }
 
-    /// The folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root

@@ -58,13 +58,13 @@ impl<'a> Spot<'a> {
         if let Some(module) = self.tree.modules.get(&path) {
             return Ok(Some(module.top()));
         }
-        let found = self.tree.objects.find(self.id, name.as_bytes());
-        let found = found.map_err(|error| unreadable(&path, &error))?;
-        Ok(found.map(|found| Self {
+        let entry = self.tree.objects.find(self.id, name.as_bytes());
+        let entry = entry.map_err(|error| unreadable(&path, &error))?;
+        Ok(entry.map(|entry| Self {
             tree: self.tree,
             path,
-            kind: found.kind,
-            id: found.id,
+            kind: entry.kind,
+            id: entry.id,
         }))
     }
 }
@@ -101,8 +101,8 @@ impl GitTree {
 
     /// The commit that a submodule's entry names.
     pub(super) fn module_at(&self, path: &str) -> Option<ObjectId> {
-        let found = self.objects.find(self.root, path.as_bytes()).ok()??;
-        (found.kind == EntryKind::Submodule).then_some(found.id)
+        let entry = self.objects.find(self.root, path.as_bytes()).ok()??;
+        (entry.kind == EntryKind::Submodule).then_some(entry.id)
     }
 
     fn top(&self) -> Spot<'_> {
@@ -129,11 +129,11 @@ impl GitTree {
                 }
                 _ => {}
             }
-            let found = match here.last() {
+            let child = match here.last() {
                 Some((_, folder)) => folder.child(&name)?,
                 None => self.top().child(&name)?,
             };
-            let spot = found.ok_or_else(missing)?;
+            let spot = child.ok_or_else(missing)?;
             if spot.kind == EntryKind::Symlink {
                 links += 1;
                 if links > LINKS {

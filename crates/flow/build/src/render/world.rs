@@ -56,8 +56,8 @@ impl std::fmt::Debug for Fetches {
 }
 
 fn shared<K: Eq + Hash, T>(all: &Mutex<HashMap<K, Shared<T>>>, key: K) -> Shared<T> {
-    let mut all = all.lock();
-    Arc::clone(all.entry(key).or_default())
+    let mut entries = all.lock();
+    Arc::clone(entries.entry(key).or_default())
 }
 
 /// Repositories by their mirrors, files by HTTP, programs as child processes.

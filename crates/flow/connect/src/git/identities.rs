@@ -65,12 +65,12 @@ impl GitIdentities {
             return Err(CloudError::intercepted().into());
         }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
-        let mut all = self.known.lock();
-        let known = all.iter().find(|known| {
+        let mut logins = self.known.lock();
+        let cached = logins.iter().find(|known| {
             known.peer == peer && known.identity == identity && known.url == url && known.requester == requester
         });
-        if let Some(known) = known {
-            return Ok(Auth::Fetched(known.login.clone()));
+        if let Some(cached) = cached {
+            return Ok(Auth::Fetched(cached.login.clone()));
         }
         let cloud = self.clouds.by(CloudRoute {
             peer: peer.clone(),
@@ -81,11 +81,11 @@ impl GitIdentities {
             None => cloud,
         };
         let login = Fetched::new(GitLogin::new(Arc::new(cloud), identity.clone(), &url)?);
-        if all.len() >= MOST {
+        if logins.len() >= MOST {
             // They are created again when needed; their tokens are cached elsewhere.
-            all.clear();
+            logins.clear();
         }
-        all.push(Known {
+        logins.push(Known {
             peer,
             identity,
             url,

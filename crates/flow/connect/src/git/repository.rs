@@ -137,7 +137,7 @@ fn identity(
             "secretRef with github app data must be specified when provider is set to github".to_owned(),
         )
     };
-    let provider = match repository.spec.provider.as_deref().unwrap_or_default() {
+    let provider = match repository.spec.provider.as_str() {
         "" | "generic" => {
             refuse_stray_app(name.zip(secret))?;
             return Ok(None);

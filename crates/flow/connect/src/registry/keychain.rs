@@ -18,24 +18,24 @@ pub fn keychain(
     objects: &Objects,
 ) -> Result<Option<Keychain>, AccessError> {
     let local = LocalObjects::of(metadata, objects);
-    let mut found = Vec::new();
+    let mut named = Vec::new();
     if let Some(reference) = secret_ref {
         let secret = objects.secret(&local.name(&reference.name));
-        found.push(secret.ok_or_else(|| SecretError::NotFound {
+        named.push(secret.ok_or_else(|| SecretError::NotFound {
             name: reference.name.clone(),
         })?);
     }
     if !account.is_empty() {
-        found.extend(pull_secrets(local, account)?);
+        named.extend(pull_secrets(local, account)?);
     }
-    if found.is_empty() {
+    if named.is_empty() {
         return Ok(None);
     }
-    let names: Vec<String> = found
+    let names: Vec<String> = named
         .iter()
         .map(|secret| secret.metadata.object_name().to_string())
         .collect();
-    let secrets = found.iter().zip(&names).map(|(secret, name)| pull_secret(secret, name));
+    let secrets = named.iter().zip(&names).map(|(secret, name)| pull_secret(secret, name));
     Ok(Some(Keychain::from_secrets(
         &secrets.collect::<Result<Vec<_>, InvalidSecret>>()?,
     )?))

@@ -71,8 +71,8 @@ impl<'a> OciRegistry<'a> {
             return Ok(None);
         }
         let (secret, account) = (spec.secret_ref.as_ref(), &spec.service_account_name);
-        let found = token_account(metadata, secret, account, self.local.objects(), accounts);
-        found.map_err(|error| ConnectError::authentication(error.to_string()))
+        let account = token_account(metadata, secret, account, self.local.objects(), accounts);
+        account.map_err(|error| ConnectError::authentication(error.to_string()))
     }
 
     /// `spec.proxySecretRef`

@@ -1,4 +1,4 @@
-//! Logins with a ServiceAccount's own token at registries that are no cloud's (Flux 2.10,
+//! Logins with a ServiceAccount's own token at registries outside of the clouds (Flux 2.10,
 //! *Generic provider ServiceAccount tokens*).
 
 use crate::references::LocalObjects;

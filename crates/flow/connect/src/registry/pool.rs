@@ -60,17 +60,18 @@ impl Registries {
             insecure,
             peer: peer.clone(),
         };
-        let mut known = self.known.lock();
-        if let Some(known) = known.iter().find(|known| known.key == key) {
+        let mut registries = self.known.lock();
+        if let Some(known) = registries.iter().find(|known| known.key == key) {
             return Arc::clone(&known.registry);
         }
         let registry = Arc::new(Registry::telling(peer.clone(), insecure, self.sent.clone()));
-        if known.len() >= MOST {
+        if registries.len() >= MOST {
             // Clients of changed certificates and proxies are not used any more.
-            let oldest = oldest_of_most(&known);
-            known.remove(oldest);
+            if let Some(oldest) = oldest_of_most(&registries) {
+                registries.remove(oldest);
+            }
         }
-        known.push(Known {
+        registries.push(Known {
             key,
             tenant: Job::account().tenant().into(),
             registry: Arc::clone(&registry),
@@ -122,15 +123,14 @@ impl Registries {
     }
 }
 
-/// The place of the oldest registry of the tenant that has most.
-fn oldest_of_most(known: &[Known]) -> usize {
+/// The place of the oldest registry of the tenant that has most; none without registries.
+fn oldest_of_most(known: &[Known]) -> Option<usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for one in known {
         *counts.entry(&one.tenant).or_default() += 1;
     }
-    let most = counts.values().copied().max().unwrap_or_default();
-    let has_most = |one: &Known| counts.get(&*one.tenant) == Some(&most);
-    known.iter().position(has_most).unwrap_or_default()
+    let most = counts.values().max()?;
+    known.iter().position(|one| counts.get(&*one.tenant) == Some(most))
 }
 
 #[cfg(test)]

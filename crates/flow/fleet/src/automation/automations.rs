@@ -4,8 +4,6 @@
 //! cluster, and in one namespace, they have the same policy: they race, and write the same. In two clusters each has a
 //! policy of its own by that name: if these choose differently, each automation sets the field back.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::markers::MarkedFile;
@@ -32,7 +30,7 @@ pub(crate) struct Automation<'c> {
 }
 
 impl Automation<'_> {
-    /// Whether it looks at a file.
+    /// Whether it reads a file.
     pub(crate) fn covers(&self, file: &str) -> bool {
         match self.path.as_str() {
             "" => true,
@@ -44,10 +42,8 @@ impl Automation<'_> {
 
     /// Whether its selector takes a policy.
     fn selects(&self, policy: &FleetObject) -> bool {
-        let labels = policy.value.pointer("/metadata/labels").cloned().unwrap_or_default();
-        let labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap_or_default();
         let selector = self.spec.spec.policy_selector.as_ref();
-        selector.is_none_or(|selector| selector.matches(&labels).unwrap_or(false))
+        selector.is_none_or(|selector| selector.matches(&policy.texts("labels")).unwrap_or(false))
     }
 }
 
@@ -68,7 +64,7 @@ pub(crate) fn all<'c>(clusters: &[Cluster<'c>]) -> Vec<Automation<'c>> {
                 node,
                 object,
                 name: name_of(&object.value),
-                path: crate::clean(spec.spec.update.path.as_deref().unwrap_or_default()),
+                path: crate::clean(spec.path()),
                 pushes: pushes(&spec, reference(cluster, &source).as_ref()),
                 spec,
             });
@@ -199,11 +195,10 @@ fn pair(
     }
     let place = first?;
     let cluster = clusters.get(other.cluster)?;
-    let entry = clusters.get(one.cluster).map(|cluster| shown(&cluster.fleet.entry));
     let of = if one.cluster == other.cluster {
         String::new()
     } else {
-        format!(" of {}", entry.unwrap_or_default())
+        format!(" of {}", shown(&clusters.get(one.cluster)?.fleet.entry))
     };
     let both = format!("ImageUpdateAutomation {}{of}", one.name);
     let fields = if shared == 1 { "field" } else { "fields" };

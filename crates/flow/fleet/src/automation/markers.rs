@@ -55,7 +55,7 @@ pub(crate) fn all(
     }
     let paths: Vec<String> = paths.into_iter().collect();
     let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::new());
+    let files_with_markers = Mutex::new(Vec::new());
     let work = || {
         let tree = repository.tree();
         loop {
@@ -65,7 +65,7 @@ pub(crate) fn all(
             };
             let some = rest.iter().take(HANDFUL).filter_map(|path| of_file(&*tree, path));
             let some: Vec<MarkedFile> = some.collect();
-            found.lock().extend(some);
+            files_with_markers.lock().extend(some);
         }
     };
     match threads.min(paths.len().div_ceil(HANDFUL)) {
@@ -76,9 +76,9 @@ pub(crate) fn all(
             }
         }),
     }
-    let mut found = found.into_inner();
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    found
+    let mut files_with_markers = files_with_markers.into_inner();
+    files_with_markers.sort_by(|one, other| one.path.cmp(&other.path));
+    files_with_markers
 }
 
 /// The YAML files below a folder, or the file itself.
@@ -117,8 +117,8 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     Some(file)
 }
 
-/// Findings about markers. Without policies and automations in any cluster, only malformed markers are reported: another
-/// cluster, which was not given, may update the repository.
+/// Findings about markers. Without policies and automations in any cluster, only malformed markers are reported:
+/// another cluster, which was not given, may update the repository.
 pub(crate) fn check(
     clusters: &[Cluster<'_>],
     automations: &[Automation<'_>],
@@ -178,8 +178,8 @@ pub(crate) fn unknown(finding: Finding, near: Option<&str>, is_whole: bool) -> F
 
 /// The policy that is meant.
 pub(crate) fn suggestion(policies: &BTreeSet<ObjectName>, name: &ObjectName) -> Option<String> {
-    let found = meant(&policies.iter().collect(), name)?;
-    Some(format!("{}:{}", found.namespace, found.name))
+    let policy = meant(&policies.iter().collect(), name)?;
+    Some(format!("{}:{}", policy.namespace, policy.name))
 }
 
 fn of_skip(file: &MarkedFile, skip: &LocalSkip) -> Option<Finding> {

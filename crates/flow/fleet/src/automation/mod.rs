@@ -2,5 +2,6 @@
 
 pub(crate) mod annotations;
 pub(crate) mod automations;
+pub(crate) mod git_settings;
 pub(crate) mod markers;
 pub(crate) mod policies;

@@ -1,7 +1,5 @@
 //! Image policies and their repositories.
 
-use std::collections::BTreeMap;
-
 use crate::build::view::FleetObject;
 use crate::check::cluster::{Cluster, IMAGE_GROUP, name_of};
 use bumpwright_api::{ImagePolicy, ImageRepository, LabelSelector, ObjectName};
@@ -10,9 +8,6 @@ use bumpwright_policy::InvalidPolicy;
 
 /// Labels that every namespace has.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
-
-/// The range of a policy of versions.
-const RANGE: &str = "/spec/policy/semver/range";
 
 /// Findings about policies that are not valid, or whose repository is missing, or not for them.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
@@ -41,13 +36,7 @@ pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
 /// Why a policy is not valid, and where; what is still to be filled in by variables is not known.
 fn fault(object: &FleetObject) -> Option<(&'static str, String)> {
     let policy: ImagePolicy = serde_json::from_value(object.value.clone()).ok()?;
-    let error = policy.chooser().err()?;
-    let pointer = match error {
-        InvalidPolicy::Rule(_) if object.value.pointer(RANGE).is_some() => RANGE,
-        InvalidPolicy::Rule(_) => "/spec/policy",
-        InvalidPolicy::Filter(_) => "/spec/filterTags/pattern",
-        InvalidPolicy::Extract(_) => "/spec/filterTags/extract",
-    };
+    let (pointer, error) = policy.invalid()?;
     let is_open = object
         .value
         .pointer(pointer)
@@ -74,18 +63,14 @@ fn allows(cluster: &Cluster<'_>, repository: &FleetObject, name: &ObjectName, na
     let Ok(repository) = serde_json::from_value::<ImageRepository>(repository.value.clone()) else {
         return true;
     };
-    let selectors = repository
-        .spec
-        .access_from
-        .map(|from| from.namespace_selectors)
-        .unwrap_or_default();
-    let labels = cluster.fleet.object("", "Namespace", &ObjectName::new("", namespace));
-    if labels.is_none() && !selectors.is_empty() {
+    let selectors = match repository.spec.access_from {
+        Some(from) if !from.namespace_selectors.is_empty() => from.namespace_selectors,
+        _ => return false,
+    };
+    let Some(object) = cluster.fleet.object("", "Namespace", &ObjectName::new("", namespace)) else {
         return true;
-    }
-    let labels = labels.and_then(|object| object.value.pointer("/metadata/labels"));
-    let labels = labels.and_then(|labels| serde_json::from_value(labels.clone()).ok());
-    let mut labels: BTreeMap<String, String> = labels.unwrap_or_default();
+    };
+    let mut labels = object.texts("labels");
     labels.insert(NAME_LABEL.to_owned(), namespace.to_owned());
     selectors
         .iter()

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::instance;
 use super::settings::GivenSource;
-use super::view::FleetObject;
+use super::view::{BuildFailure, FleetObject};
 use crate::source::fetched::SOURCE_GROUP;
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
 use bumpwright_api::Kustomization;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_overlay::FaultKind;
 use bumpwright_yaml::{Files, ReadError, WriteError, json_of_node, read_resources};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
@@ -51,6 +52,17 @@ pub(crate) enum FileError {
     },
 }
 
+impl FileError {
+    /// The failure of a build that the file is all of.
+    pub(crate) fn failure(&self) -> BuildFailure {
+        let kind = match self {
+            Self::Value { .. } => FaultKind::Manifest,
+            Self::Tree(_) | Self::Syntax { .. } => FaultKind::Other,
+        };
+        BuildFailure::new(kind, self.to_string())
+    }
+}
+
 /// The Kustomization of an object.
 ///
 /// # Errors
@@ -79,7 +91,7 @@ pub(crate) fn own<'o>(
     folder: &str,
     given: &BTreeMap<String, GivenSource>,
 ) -> Option<(Kustomization, &'o FleetObject)> {
-    let mut found = objects
+    let mut own = objects
         .iter()
         .filter(|object| is_kustomization(&object.value))
         .filter_map(|object| {
@@ -93,7 +105,7 @@ pub(crate) fn own<'o>(
             };
             is_own.then_some((parsed, object))
         });
-    found.next()
+    own.next()
 }
 
 /// As [`own`], from the files below the folder: what `flux bootstrap` has applied need not be in the kustomization of
@@ -141,7 +153,7 @@ fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, FileError>
         place: files.show(problem.place).unwrap_or_else(|| file.to_owned()),
         problem,
     })?;
-    let mut all = Vec::new();
+    let mut objects = Vec::new();
     for node in nodes {
         let origin = files.show(node.place).map(String::into_boxed_str);
         let mut value = json_of_node(&node).map_err(|problem| FileError::Value {
@@ -152,35 +164,35 @@ fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, FileError>
             Some(items) => std::mem::take(items),
             None => vec![value],
         };
-        all.extend(values.into_iter().map(|value| FleetObject {
+        objects.extend(values.into_iter().map(|value| FleetObject {
             value,
             origin: origin.clone(),
         }));
     }
-    Ok(all)
+    Ok(objects)
 }
 
 /// The entries of a repository: folders that a cluster reconciles, as `flux bootstrap` or Flux's operator sets it up.
 ///
 /// What makes a folder one is the object of a GitRepository beside a Kustomization from it that builds the folder:
 /// somebody has to apply both. Kustomizations that a cluster gets from its own folder name the GitRepository only, and
-/// may build a folder above their file as well. The root is one if `flux bootstrap` made it so and there is no other.
+/// may build a folder above their file as well. The root is one if `flux bootstrap` made it so and nothing else is.
 #[must_use]
 pub fn entries(tree: &dyn Tree) -> Vec<String> {
     let files = yaml_files(tree, "/");
-    let mut found: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file, &files)).collect();
-    found.sort();
-    found.dedup();
+    let mut entries: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file, &files)).collect();
+    entries.sort();
+    entries.dedup();
     // The root is one where nothing else is: other repositories are often synced by their root.
-    if found.len() > 1 {
-        found.retain(|folder| !folder.is_empty());
+    if entries.len() > 1 {
+        entries.retain(|folder| !folder.is_empty());
     }
-    found
+    entries
 }
 
 /// The YAML files below a folder; links are not followed.
 fn yaml_files(tree: &dyn Tree, folder: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(folder) = waiting.pop() {
         let Ok(names) = tree.list(&folder) else { continue };
@@ -188,17 +200,17 @@ fn yaml_files(tree: &dyn Tree, folder: &str) -> Vec<String> {
             let below = path::join(&folder, &name);
             match tree.canonical(&below) {
                 Ok(at) if at.directory && at.path == below => waiting.push(below),
-                Ok(at) if !at.directory && is_yaml(&name) => found.push(below),
+                Ok(at) if !at.directory && is_yaml(&name) => files.push(below),
                 _ => {}
             }
         }
     }
-    found
+    files
 }
 
 fn mentions(tree: &dyn Tree, file: &str, word: &str) -> bool {
-    let bytes = tree.read(file).unwrap_or_default();
-    memchr::memmem::find(&bytes, word.as_bytes()).is_some()
+    tree.read(file)
+        .is_ok_and(|bytes| memchr::memmem::find(&bytes, word.as_bytes()).is_some())
 }
 
 fn is_yaml(name: &str) -> bool {
@@ -226,17 +238,17 @@ fn entries_in(tree: &dyn Tree, file: &str, files: &[String]) -> Vec<String> {
     let objects: Vec<&Value> = documents.iter().map(|document| &document.value).collect();
     let synced = objects.iter().filter_map(|object| synced(object));
     let is_folder = |path: &String| tree.canonical(&format!("/{path}")).is_ok_and(|found| found.directory);
-    let mut found: Vec<String> = synced.filter(is_folder).collect();
+    let mut entries: Vec<String> = synced.filter(is_folder).collect();
     let kustomizations = objects.iter().filter(|object| is_kustomization(object));
     for kustomization in kustomizations.filter_map(|object| parse(object).ok()) {
         let folder = clean(&kustomization.spec.path);
         let is_above = path::is_within(path::parent(file), &format!("/{folder}"));
         let is_meant = !folder.is_empty() || is_bootstrapped(&kustomization);
         if is_above && is_meant && has_source(tree, &kustomization, (file, &objects), files) {
-            found.push(folder);
+            entries.push(folder);
         }
     }
-    found
+    entries
 }
 
 /// The folder that an instance of Flux's operator syncs: the object, a Helm release of its chart, or values for that.
@@ -278,7 +290,7 @@ fn has_source(
         .filter(|other| *other != file && path::parent(other) == path::parent(file));
     let mut beside = beside.filter(|other| mentions(tree, other, SOURCE_GROUP));
     beside.any(|other| {
-        let objects = of_file(tree, other.trim_start_matches('/')).unwrap_or_default();
-        objects.iter().any(|object| is_source(&object.value))
+        let objects = of_file(tree, other.trim_start_matches('/'));
+        objects.is_ok_and(|objects| objects.iter().any(|object| is_source(&object.value)))
     })
 }

@@ -12,6 +12,7 @@ use crate::source::fetched::SOURCE_GROUP;
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
 use bumpwright_api::{Kustomization, ObjectName, group_kind};
+use bumpwright_json::Texts;
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
 use bumpwright_yaml::{FileId, read_resources, write_json};
 
@@ -87,10 +88,7 @@ fn is_chart(spec: &Value, release: &ObjectName, fleet: &Fleet) -> bool {
     let Some(reference) = spec.get("chartRef") else {
         return false;
     };
-    let (kind, name) = (
-        text(reference, "kind").unwrap_or_default(),
-        text(reference, "name").unwrap_or_default(),
-    );
+    let (kind, name) = (reference.text_of("kind"), reference.text_of("name"));
     let name = ObjectName::referred_from(&release.namespace, text(reference, "namespace"), name);
     let Some(found) = fleet.object(SOURCE_GROUP, kind, &name) else {
         return is_it(&name.name);
@@ -143,7 +141,7 @@ fn merge(values: &mut Value, over: Value) {
     }
 }
 
-/// A text that is not empty: for the operator and its chart an empty one is none.
+/// A text that is not empty: the operator and its chart treat an empty one as absent.
 fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
     value.get(field)?.as_str().filter(|text| !text.is_empty())
 }
@@ -161,8 +159,8 @@ pub(crate) fn objects(instance: &FleetObject, settings: &Settings) -> Vec<FleetO
     let kind = text("kind").unwrap_or("GitRepository");
     let metadata = json!({"name": name, "namespace": namespace});
     let interval = text("interval").unwrap_or("1m");
-    let mut spec = json!({"interval": interval, "url": text("url").unwrap_or_default()});
-    let reference = text("ref").unwrap_or_default();
+    let mut spec = json!({"interval": interval, "url": sync.text_of("url")});
+    let reference = sync.text_of("ref");
     let fields = [
         ("provider", text("provider").map(|provider| json!(provider))),
         ("secretRef", text("pullSecret").map(|secret| json!({"name": secret}))),
@@ -188,7 +186,7 @@ pub(crate) fn objects(instance: &FleetObject, settings: &Settings) -> Vec<FleetO
         "metadata": metadata,
         "spec": {
             "interval": "10m",
-            "path": text("path").unwrap_or_default(),
+            "path": sync.text_of("path"),
             "prune": true,
             "sourceRef": {"kind": kind, "name": name},
         },

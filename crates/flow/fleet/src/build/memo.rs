@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::reads::{Answers, BuildFiles, OpenedBytes, Reads, SameBytes};
 use super::references::References;
 use super::view::{Problem, Product};
+use crate::release::kept_inputs::Digest;
 use crate::source::meant::Source;
 use crate::source::repository::Repository;
 use bumpwright_api::{Kustomization, ObjectName};
@@ -24,9 +25,6 @@ pub struct Memo {
 }
 
 type Builds = HashMap<ObjectName, Vec<Arc<Known>>>;
-
-/// A SHA-256.
-pub(crate) type Digest = [u8; 32];
 
 type Rendered = Result<Arc<Product>, Problem>;
 
@@ -46,7 +44,7 @@ struct Known {
     product: Result<Arc<Product>, Problem>,
     /// What the files have answered; none for those that have nothing of the repository.
     answers: Option<Answers>,
-    /// The paths that a build which fails has looked at.
+    /// The paths that a failing build has read.
     failed_reads: Reads,
 }
 
@@ -108,9 +106,9 @@ impl Memo {
     /// Whether builds of a Kustomization, those that fail included, look at one of these files.
     #[must_use]
     pub fn looks_at(&self, name: &ObjectName, files: &[String]) -> bool {
-        let known = self.known.lock();
-        let mut all = known.get(name).into_iter().flatten();
-        all.any(|known| files.iter().any(|path| known.reads().contains(path)))
+        let memo = self.known.lock();
+        let mut builds = memo.get(name).into_iter().flatten();
+        builds.any(|memo| files.iter().any(|path| memo.reads().contains(path)))
     }
 
     /// The bytes of the earlier state, for one thread.
@@ -120,12 +118,12 @@ impl Memo {
 
     /// The render of these inputs, made if it is not known.
     pub(crate) fn rendered(&self, inputs: Digest, render: impl FnOnce() -> Rendered) -> Rendered {
-        let known = || self.rendered.lock();
-        let found = known().get(&inputs).cloned();
-        found.unwrap_or_else(|| {
-            let made = render();
-            known().insert(inputs, made.clone());
-            made
+        let cache = || self.rendered.lock();
+        let cached = cache().get(&inputs).cloned();
+        cached.unwrap_or_else(|| {
+            let release = render();
+            cache().insert(inputs, release.clone());
+            release
         })
     }
 
@@ -138,19 +136,19 @@ impl Memo {
     ) -> Option<Result<Arc<Product>, Problem>> {
         let name = input.kustomization.metadata.object_name();
         let here = |builds: &Builds| builds.get(&name)?.iter().find(|one| input.is_that_of(one)).cloned();
-        let known = here(&self.known.lock());
-        if let Some(known) = known {
-            return Some(known.product.clone());
+        let newest = here(&self.known.lock());
+        if let Some(newest) = newest {
+            return Some(newest.product.clone());
         }
         let (earlier, bytes) = (self.earlier.as_ref()?, bytes?);
         let mut candidates = earlier.builds.get(&name)?.iter().filter(|one| input.is_that_of(one));
-        let holds = |known: &&Arc<Known>| {
-            let answers = known.answers.as_ref();
+        let holds = |newest: &&Arc<Known>| {
+            let answers = newest.answers.as_ref();
             answers.is_none_or(|answers| answers.hold(files, bytes))
         };
-        let found = candidates.find(holds)?;
-        self.add(name, Arc::clone(found));
-        Some(found.product.clone())
+        let build = candidates.find(holds)?;
+        self.add(name, Arc::clone(build));
+        Some(build.product.clone())
     }
 
     pub(crate) fn put(
@@ -160,7 +158,7 @@ impl Memo {
         product: &Result<Arc<Product>, Problem>,
         answers: Answers,
     ) {
-        let known = Known {
+        let build = Known {
             kustomization: input.kustomization.clone(),
             source: input.source.clone(),
             files: input.key.to_owned(),
@@ -172,11 +170,11 @@ impl Memo {
             },
             answers: input.is_of_repository.then_some(answers),
         };
-        self.add(input.kustomization.metadata.object_name(), Arc::new(known));
+        self.add(input.kustomization.metadata.object_name(), Arc::new(build));
     }
 
     fn add(&self, name: ObjectName, known: Arc<Known>) {
-        let mut all = self.known.lock();
-        all.entry(name).or_default().push(known);
+        let mut builds = self.known.lock();
+        builds.entry(name).or_default().push(known);
     }
 }

@@ -11,16 +11,18 @@ use zeroize::Zeroizing;
 use super::reads::{Answers, BuildFiles, Reads, Recorder};
 use super::references::References;
 use super::settings::Settings;
-use super::view::{FleetObject, Problem, Product};
+use super::view::{BuildFailure, FleetObject, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
 use bumpwright_apply::{Settings as ApplySettings, as_applied};
 use bumpwright_build::{
     Decryption, FindError, Redaction, Referred, SubstituteFromError, Substitution, add_referred, overlay,
 };
+use bumpwright_json::Texts as _;
 use bumpwright_kustomize::tree::{Tree, World};
 use bumpwright_overlay::{Built, Decrypt, OverlayError, SourceFile, StageError, Stages, Substitute, prepare_within};
 use bumpwright_sops::{KeyService, MASK};
 use bumpwright_substitute::Variables;
+use bumpwright_text::between;
 
 /// Builds a Kustomization from the files of its source. What these have answered is returned in any case: for a build
 /// that fails it says when it may succeed.
@@ -34,7 +36,7 @@ pub(crate) fn build(
     let recorder = Recorder::new(files);
     let built = built(kustomization, references, &recorder, world, settings);
     let answers = recorder.into_answers();
-    let built = built.map_err(|error| Problem::Build(error.to_string()));
+    let built = built.map_err(|error| Problem::Build(BuildFailure::from(&error)));
     let product = built.map(|built| product(kustomization, built, answers.reads(files.source)));
     (product, answers)
 }
@@ -83,7 +85,7 @@ fn variables(post_build: &PostBuild, references: &References) -> Result<Variable
 
 fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred, FindError> {
     if reference.kind != "Secret" {
-        return Ok(Referred::ConfigMap(object.get("data").cloned().unwrap_or_default()));
+        return Ok(Referred::ConfigMap(object.value_at("/data").clone()));
     }
     let mut secret = object.clone();
     // SOPS leaves keys readable: these variables exist, only their values are not known.
@@ -127,11 +129,10 @@ pub fn is_sealed(object: &Value) -> bool {
 /// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization
 /// that would is not known.
 pub(crate) fn is_mask(value: &Value) -> bool {
-    if value.as_str().is_some_and(|text| text.starts_with("ENC[")) {
-        return true;
-    }
-    let plain = || STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default();
-    value == MASK || plain() == MASK.as_bytes()
+    let is_encoded = |text: &str| STANDARD.decode(text).is_ok_and(|plain| plain == MASK.as_bytes());
+    value
+        .as_str()
+        .is_some_and(|text| text.starts_with("ENC[") || text == MASK || is_encoded(text))
 }
 
 fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product {
@@ -153,8 +154,8 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
     let is_owned = !kustomization.metadata.name.is_empty();
     for mut object in built.objects {
         if is_owned && let Err(error) = as_applied(&mut object.value, &settings) {
-            let place = object.origin.as_ref().map(|origin| format!("{origin}: "));
-            product.refused.push(format!("{}{error}", place.unwrap_or_default()));
+            let place = between("", object.origin.as_ref(), ": ");
+            product.refused.push(format!("{place}{error}"));
         }
         product.objects.push(FleetObject {
             value: object.value,

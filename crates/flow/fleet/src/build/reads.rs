@@ -1,4 +1,4 @@
-//! What a build has looked at, and whether it would find the same in another state of the files.
+//! The files that a build has read, and whether it would read the same in another state.
 //!
 //! A build asks its tree three kinds of questions: whether a path exists, which names a directory has, and the content
 //! of a file. It gives the same again if all of its answers are the same. That the answers are compared, and not the
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::source::repository::Repository;
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError};
 
-/// The paths of the repository that a build has looked at.
+/// The paths of the repository that a build has read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Files that were read, and paths that were looked up, whether they exist or not.
@@ -24,14 +24,14 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Whether a file was looked at: a path from the root without a leading slash.
+    /// Whether a file was read: a path from the root without a leading slash.
     #[must_use]
     pub fn contains(&self, file: &str) -> bool {
         self.paths
             .contains(format!("/{}", file.trim_start_matches('/')).as_str())
     }
 
-    /// The paths that were looked at, without a leading slash.
+    /// The paths that were read, without a leading slash.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.paths.iter().map(|path| path.trim_start_matches('/'))
     }
@@ -88,10 +88,10 @@ pub(crate) struct BuildFiles<'f> {
 impl BuildFiles<'_> {
     /// The path of the repository that has the content of a file; none for a content that is made of several.
     fn origin(&self, path: &str) -> Option<String> {
-        let found = self.tree.canonical(path).ok().filter(|found| !found.directory)?;
+        let canonical = self.tree.canonical(path).ok().filter(|found| !found.directory)?;
         match self.source {
-            Some(source) => source.copied_from(&found.path),
-            None => Some(found.path),
+            Some(source) => source.copied_from(&canonical.path),
+            None => Some(canonical.path),
         }
     }
 
@@ -224,12 +224,12 @@ impl Tree for Recorder<'_> {
     }
 
     fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
-        let found = self.files.tree.canonical(path);
+        let canonical = self.files.tree.canonical(path);
         let mut answers = self.answers.borrow_mut();
         if !answers.looked.contains_key(path) {
-            answers.looked.insert(path.into(), Look::of(path, &found));
+            answers.looked.insert(path.into(), Look::of(path, &canonical));
         }
-        found
+        canonical
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {

@@ -31,11 +31,8 @@ pub struct Settings {
     pub identity: Identity,
     /// Files that the user gives for sources, by `Kind/namespace/name`.
     pub sources: BTreeMap<String, GivenSource>,
-    /// The most Kustomizations.
     pub kustomizations: usize,
-    /// The most objects.
     pub objects: usize,
-    /// Threads for builds.
     pub threads: usize,
     /// How HelmReleases are rendered; none where they are not.
     pub charts: Option<Charts>,
@@ -50,7 +47,6 @@ pub struct Charts {
     pub kube_version: String,
     /// The kinds of Kubernetes.
     pub schemas: Schemas,
-    /// Which of them.
     pub releases: RenderedReleases,
     /// Whether charts and values are a tenant's: charts do not see the texts of Secrets, so that no error and no image
     /// can have them, and charts and renders are on the account of [`Settings::memory`].
@@ -73,15 +69,12 @@ impl Charts {
 /// The HelmReleases of a fleet that are rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenderedReleases {
-    /// All of them.
     All,
-    /// Only these.
     Only(Arc<BTreeSet<ObjectName>>),
     /// None: only what they would be rendered from is noted.
     None,
     /// None: what they would be rendered from is noted with their charts, for [`differing`](crate::differing).
     Compared,
-    /// All but these.
     AllBut(Arc<LeftOutReleases>),
 }
 
@@ -98,7 +91,6 @@ pub struct LeftOutReleases {
 pub enum GivenSource {
     /// A folder of the repository, without a leading slash; empty for all of it.
     Folder(String),
-    /// Other files.
     Files(Arc<dyn Repository>),
 }
 

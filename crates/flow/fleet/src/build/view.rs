@@ -8,12 +8,14 @@ use serde_json::Value;
 
 use super::reads::Reads;
 use super::references::References;
+use crate::release::held_chart::HeldChart;
 use crate::release::kept_inputs::ReleaseInputs;
 use crate::source::meant::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
-use bumpwright_helm::UnreadValue;
+use bumpwright_helm::{UnreadValue, Values};
+use bumpwright_json::Texts;
 use bumpwright_kustomize::LostItems;
-use bumpwright_overlay::{Hidden, LeftOut, NotText, UndefinedVariable};
+use bumpwright_overlay::{Fault, FaultKind, Hidden, LeftOut, NotText, OverlayError, UndefinedVariable};
 
 /// What a cluster that reconciles an entry of a repository would have.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +31,7 @@ pub struct Fleet {
     /// What the cluster has besides: the Kustomization that reconciles the entry and its source, where somebody has
     /// applied a file that no Kustomization builds.
     pub(crate) applied: Vec<FleetObject>,
-    /// What its HelmReleases are rendered from, if they are looked at.
+    /// The inputs of its HelmReleases, if they are rendered.
     pub(crate) releases: BTreeMap<ObjectName, ReleaseInputs>,
     /// What the definitions in their charts serve, if they are compared.
     pub(crate) served_by_charts: BTreeSet<String>,
@@ -42,6 +44,8 @@ pub struct Node {
     pub kustomization: Option<Kustomization>,
     /// The HelmRelease, if it is one.
     pub release: Option<ReleaseSummary>,
+    /// What it is rendered from, if its chart was read.
+    pub(crate) chart: Option<ReleaseChart>,
     /// The node that gives it.
     pub parent: Option<usize>,
     /// Its place in the files of its parent, as `path:line:column`.
@@ -76,6 +80,13 @@ pub struct ReleaseSummary {
     pub service_account: String,
 }
 
+/// What a HelmRelease is rendered from.
+#[derive(Clone, Debug)]
+pub(crate) struct ReleaseChart {
+    pub(crate) chart: Arc<HeldChart>,
+    pub(crate) values: Arc<Values>,
+}
+
 /// A node that is not built yet.
 const WAITING: &str = "not built";
 
@@ -93,8 +104,11 @@ pub struct MissingReference {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The build fails; in the controller's words, with places.
-    #[error("{0}")]
-    Build(String),
+    #[error(transparent)]
+    Build(BuildFailure),
+    /// The fleet has more objects than are looked at.
+    #[error("the fleet has more than {most} objects with these {objects}")]
+    TooManyObjects { most: usize, objects: usize },
     /// The source is not available, so there is nothing to build.
     #[error("{0}")]
     Source(String),
@@ -113,6 +127,29 @@ pub enum Problem {
     /// The time was over before it was built.
     #[error("not looked at: the time limit was reached")]
     Late,
+}
+
+/// The errors of a build, one at least.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", lines(.0))]
+pub struct BuildFailure(pub Vec<Fault>);
+
+impl BuildFailure {
+    /// One error.
+    pub(crate) fn new(kind: FaultKind, text: String) -> Self {
+        Self(vec![Fault { kind, text }])
+    }
+}
+
+impl From<&OverlayError> for BuildFailure {
+    fn from(error: &OverlayError) -> Self {
+        Self(error.faults())
+    }
+}
+
+fn lines(faults: &[Fault]) -> String {
+    let texts: Vec<&str> = faults.iter().map(|fault| fault.text.as_str()).collect();
+    texts.join("\n")
 }
 
 /// The result of a build.
@@ -182,17 +219,29 @@ pub struct FleetObject {
 }
 
 impl FleetObject {
-    /// Its identity.
     #[must_use]
     pub fn id(&self) -> ObjectId {
         ObjectId::of(&self.value)
     }
 
+    /// Its labels or annotations. One that is not a text is among the [`NotText`] of its build.
+    pub(crate) fn texts(&self, field: &str) -> BTreeMap<String, String> {
+        let all = self
+            .value
+            .get("metadata")
+            .and_then(|metadata| metadata.get(field)?.as_object());
+        let texts = all
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+        texts.collect()
+    }
+
     /// Whether it says that it is deleted and made again when the API server refuses a change.
     pub(crate) fn has_force(&self) -> bool {
         let says = |field: &str| {
-            let all = self.value.get("metadata").and_then(|metadata| metadata.get(field));
-            let text = all.and_then(|all| all.get("kustomize.toolkit.fluxcd.io/force")?.as_str());
+            let entries = self.value.get("metadata").and_then(|metadata| metadata.get(field));
+            let text = entries.and_then(|entries| entries.get("kustomize.toolkit.fluxcd.io/force")?.as_str());
             text.is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
         };
         says("labels") || says("annotations")
@@ -201,7 +250,7 @@ impl FleetObject {
     /// `apiVersion`.
     #[must_use]
     pub fn api_version(&self) -> &str {
-        self.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default()
+        self.value.text_of("apiVersion")
     }
 }
 
@@ -211,13 +260,14 @@ impl Node {
         Self {
             kustomization: None,
             release: None,
+            chart: None,
             parent,
             origin: None,
             source: Source::This,
             ignore: None,
             path: path.to_owned(),
             missing: Vec::new(),
-            product: Err(Problem::Build(WAITING.to_owned())),
+            product: Err(Problem::Build(BuildFailure::new(FaultKind::Other, WAITING.to_owned()))),
             took: Duration::ZERO,
         }
     }
@@ -273,7 +323,7 @@ impl Node {
         Some(self.kustomization.as_ref()?.metadata.object_name())
     }
 
-    /// What it is told apart by in its fleet: `namespace/name`, `HelmRelease namespace/name`, or the path of an entry.
+    /// Its name in the fleet: `namespace/name`, `HelmRelease namespace/name`, or the path of an entry.
     #[must_use]
     pub fn shown(&self) -> String {
         match (self.name(), self.path.as_str()) {
@@ -299,7 +349,6 @@ impl Node {
 }
 
 impl Fleet {
-    /// An empty fleet.
     #[must_use]
     pub(crate) fn new(entry: &str) -> Self {
         Self {
@@ -329,13 +378,11 @@ impl Fleet {
         nodes.flat_map(|node| node.objects().iter().map(move |object| (node, object)))
     }
 
-    /// Number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.iter().map(|node| node.objects().len()).sum()
     }
 
-    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -345,7 +392,7 @@ impl Fleet {
     /// without a namespace are in `default`.
     #[must_use]
     pub fn object(&self, group: &str, kind: &str, name: &ObjectName) -> Option<&FleetObject> {
-        let found = |namespace: &str| {
+        let of_namespace = |namespace: &str| {
             let id = ObjectId {
                 name: ObjectName::new(namespace, name.name.as_str()),
                 group: group.to_owned(),
@@ -356,8 +403,8 @@ impl Fleet {
                 None => self.applied.iter().find(|object| object.id() == id),
             }
         };
-        found(&name.namespace).or_else(|| match name.namespace.as_str() {
-            bumpwright_api::DEFAULT_NAMESPACE => found(""),
+        of_namespace(&name.namespace).or_else(|| match name.namespace.as_str() {
+            bumpwright_api::DEFAULT_NAMESPACE => of_namespace(""),
             _ => None,
         })
     }
@@ -370,9 +417,9 @@ impl Fleet {
         let post_build = kustomization.spec.post_build.iter();
         for reference in post_build.flat_map(|post_build| &post_build.substitute_from) {
             let name = ObjectName::new(namespace, reference.name.as_str());
-            let found = self.object("", &reference.kind, &name);
-            references.push(found.map(|object| Arc::new(object.value.clone())));
-            if found.is_none() {
+            let referenced = self.object("", &reference.kind, &name);
+            references.push(referenced.map(|object| Arc::new(object.value.clone())));
+            if referenced.is_none() {
                 missing.push(MissingReference {
                     kind: reference.kind.clone(),
                     name,

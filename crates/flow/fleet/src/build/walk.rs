@@ -115,6 +115,8 @@ pub struct ClusterObjects {
     pub source: ObjectName,
     /// The Kustomizations, and the objects that they take variables from.
     pub objects: Vec<FleetObject>,
+    /// The Kustomizations that are not looked at, also where one of the others applies them.
+    pub others: BTreeSet<ObjectName>,
 }
 
 /// Reads the fleet of a cluster: what its Kustomizations would have with these files.
@@ -140,6 +142,7 @@ pub(crate) fn walked_cluster<'a>(
     let mut walk = Walk::new(repository, "", outside, settings, memo);
     walk.push(None, None, "", None);
     walk.sources.own = Some(("GitRepository".to_owned(), cluster.source.clone()));
+    walk.names.clone_from(&cluster.others);
     if let Some(root) = walk.fleet.nodes.first_mut() {
         root.product = Ok(Arc::new(Product::of(cluster.objects.clone())));
     }
@@ -168,7 +171,6 @@ struct Walk<'a> {
     /// The instances that an operator has made something of.
     operated: BTreeSet<String>,
     releases: Releases,
-    /// Objects so far.
     count: usize,
 }
 
@@ -283,8 +285,8 @@ impl<'a> Walk<'a> {
                 applied: Vec::new(),
             });
         }
-        let made = objects.iter().find_map(|object| self.of_instance(object, folder));
-        made.or_else(|| {
+        let instance = objects.iter().find_map(|object| self.of_instance(object, folder));
+        instance.or_else(|| {
             let tree = self.sources.repository.tree();
             let (kustomization, object, source) = entry::own_in_files(&*tree, folder, &self.settings.sources)?;
             Some(Own {
@@ -298,12 +300,14 @@ impl<'a> Walk<'a> {
 
     fn of_instance(&self, object: &FleetObject, folder: &str) -> Option<Own> {
         let instance = instance::of(object, &self.fleet)?;
-        let made = instance::objects(&instance, self.settings);
-        let (kustomization, object) = instance::own(&made, folder)?;
+        let objects = instance::objects(&instance, self.settings);
+        let (kustomization, object) = instance::own(&objects, folder)?;
         Some(Own {
             kustomization,
             origin: object.origin,
-            source: made.into_iter().find(|object| !entry::is_kustomization(&object.value)),
+            source: objects
+                .into_iter()
+                .find(|object| !entry::is_kustomization(&object.value)),
             applied: Vec::new(),
         })
     }
@@ -322,7 +326,7 @@ impl<'a> Walk<'a> {
         self.push(None, None, file, None);
         let product = entry::of_file(tree, file).map(|objects| Arc::new(Product::of(objects)));
         if let Some(root) = self.fleet.nodes.first_mut() {
-            root.product = product.map_err(|error| Problem::Build(error.to_string()));
+            root.product = product.map_err(|error| Problem::Build(error.failure()));
         }
     }
 
@@ -384,8 +388,8 @@ impl<'a> Walk<'a> {
                 .map(|job| (job.rank(), job))
                 .collect();
             // Nothing else can give what is missing when only such jobs are left.
-            let least = jobs.iter().map(|(rank, _)| *rank).min().unwrap_or_default();
-            let (ready, later): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|(rank, _)| *rank == least);
+            let least = jobs.iter().map(|(rank, _)| *rank).min();
+            let (ready, later): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|(rank, _)| Some(*rank) == least);
             waiting.extend(later.into_iter().map(|(_, job)| job.node));
             let ready: Vec<Job<'a>> = ready.into_iter().map(|(_, job)| job).collect();
             for job in &ready {
@@ -405,9 +409,9 @@ impl<'a> Walk<'a> {
 
     /// The new Kustomizations among the objects of a node, as nodes.
     fn discovered(&mut self, parent: usize) -> Vec<usize> {
-        let mut found = Vec::new();
+        let mut discovered = Vec::new();
         let Some(node) = self.fleet.nodes.get(parent).filter(|node| !node.is_elsewhere()) else {
-            return found;
+            return discovered;
         };
         let ours = node.objects().iter().filter_map(|object| {
             if entry::is_kustomization(&object.value) {
@@ -419,7 +423,7 @@ impl<'a> Walk<'a> {
         let ours: Vec<FleetObject> = ours.collect();
         for object in ours {
             if !entry::is_kustomization(&object.value) {
-                found.extend(self.operated(parent, &object));
+                discovered.extend(self.operated(parent, &object));
                 continue;
             }
             let (kustomization, problem) = match entry::parse(&object.value) {
@@ -435,17 +439,17 @@ impl<'a> Walk<'a> {
                 if !self.fleet.problems.contains(&problem) {
                     self.fleet.problems.push(problem);
                 }
-                return found;
+                return discovered;
             }
             let path = clean(&kustomization.spec.path);
             self.push(Some(kustomization), Some(parent), &path, object.origin);
             let at = self.fleet.nodes.len() - 1;
             match (problem, self.fleet.nodes.last_mut()) {
                 (Some(problem), Some(node)) => node.product = Err(Problem::Invalid(problem)),
-                _ => found.push(at),
+                _ => discovered.push(at),
             }
         }
-        found
+        discovered
     }
 
     /// Adds what an operator makes of a FluxInstance as a node. Returns the new Kustomizations of it.
@@ -490,8 +494,8 @@ impl<'a> Walk<'a> {
         job.missing = missing;
         let mut source = SourceObject::of(&job.kustomization);
         if !source.kind.is_empty() {
-            let found = self.fleet.object(SOURCE_GROUP, &source.kind, &source.name);
-            source.object = found.map(|object| object.value.clone());
+            let source_object = self.fleet.object(SOURCE_GROUP, &source.kind, &source.name);
+            source.object = source_object.map(|object| object.value.clone());
             job.plan = self.sources.plan(&self.fleet, &source);
             job.key = job.plan.key();
             job.source = match &job.plan {
@@ -547,8 +551,7 @@ impl<'a> Walk<'a> {
         let objects = node.objects().len();
         let most = self.settings.objects;
         if self.count + objects > most {
-            let problem = format!("the fleet has more than {most} objects with these {objects}");
-            node.product = Err(Problem::Build(problem));
+            node.product = Err(Problem::TooManyObjects { most, objects });
         } else {
             self.count += objects
         }

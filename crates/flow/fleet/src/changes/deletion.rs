@@ -1,4 +1,4 @@
-//! Objects that are no longer applied: which of them are deleted, and which stay behind.
+//! Objects that a change removes from what is applied: which of them are deleted, and which stay behind.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::diff::{Owner, Placed};
 use bumpwright_api::DeletionPolicy;
 use bumpwright_findings::{Finding, Rule};
 
-/// What becomes of an object that is no longer applied.
+/// What happens to an object that was removed from what is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Deleted,

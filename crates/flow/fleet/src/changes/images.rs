@@ -21,6 +21,9 @@ pub trait ImageRegistries: Debug + Send + Sync {
     /// Whether its registry has an image; none if that cannot be known, which is then for the caller to report. It is
     /// called from several threads, and has to return in bounded time.
     fn has(&self, image: &str) -> Option<bool>;
+
+    /// So many images of the change are not asked for, since it brings too many.
+    fn left_out(&self, count: usize);
 }
 
 /// Findings about images that a change brings: one for each.
@@ -37,6 +40,10 @@ pub(super) fn check(
                 new.entry(image).or_default().push(object);
             }
         }
+    }
+    let left_out = new.len().saturating_sub(MOST);
+    if left_out > 0 {
+        registries.left_out(left_out);
     }
     let new: Vec<_> = new.into_iter().take(MOST).collect();
     let absent = beside(
@@ -68,13 +75,10 @@ fn new_images(object: &Changed<'_>) -> Vec<String> {
     let (Some(workload), Some(new)) = (Workload::of(group, kind), object.new_value()) else {
         return Vec::new();
     };
-    let old = object
-        .old_value()
-        .map(|old| images(old, Some(workload)))
-        .unwrap_or_default();
+    let old = object.old_value().map(|old| images(old, Some(workload)));
     let product = object.new.and_then(|placed| placed.node.product.as_ref().ok());
     let is_hidden = |image: &str| product.is_some_and(|product| product.hides(image));
-    let is_old = |image: &String| old.values().any(|old| old == image);
+    let is_old = |image: &String| old.iter().flat_map(BTreeMap::values).any(|old| old == image);
     let mut new: Vec<String> = images(new, Some(workload)).into_values().collect();
     new.sort();
     new.dedup();

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::{Change, Changed, few, is_set};
-use crate::verify::images::Workload;
 use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_json::Texts;
 use bumpwright_schemas::quantity;
 
 /// Fields of the spec of a StatefulSet that may change.
@@ -149,13 +149,7 @@ fn outside(old: &Map<String, Value>, new: &Map<String, Value>, mutable: &[&str])
 /// An address that is pinned or has been given does not change.
 fn service(old: &Value, new: &Value) -> Vec<String> {
     let field = "/spec/clusterIP";
-    let address = |object: &Value| {
-        object
-            .pointer(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let address = |object: &Value| object.text_at(field).to_owned();
     let has_address = |object: &Value| object.pointer("/spec/type").and_then(Value::as_str) != Some("ExternalName");
     let (before, after) = (address(old), address(new));
     let is_refused = !after.is_empty() && before != after && has_address(old) && has_address(new);
@@ -184,9 +178,7 @@ fn secret_type(old: &Value, new: &Value) -> Vec<String> {
 /// Of a Pod only images, tolerations and the deadline change.
 fn pod(old: &Value, new: &Value) -> Vec<String> {
     let rest = |object: &Value| {
-        let mut object = object.clone();
-        let spec = Workload::Pod.template(&object).and_then(|pod| pod.get("spec")).cloned();
-        let mut spec = spec.unwrap_or_default();
+        let mut spec = object.value_at("/spec").clone();
         for field in ["containers", "initContainers"] {
             let containers = spec.get_mut(field).and_then(Value::as_array_mut);
             for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -196,8 +188,7 @@ fn pod(old: &Value, new: &Value) -> Vec<String> {
         if let Some(spec) = spec.as_object_mut() {
             spec.retain(|key, _| !matches!(key.as_str(), "activeDeadlineSeconds" | "tolerations"));
         }
-        object = spec;
-        object
+        spec
     };
     let differs = rest(old) != rest(new);
     differs.then(|| "/spec".to_owned()).into_iter().collect()

@@ -16,6 +16,7 @@ use crate::check::places;
 use crate::diff::{Both, Owner, Placed, owners};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_json::Texts;
 pub use images::ImageRegistries;
 
 /// Findings about what differs between an older state of a cluster and it. Without registries images are not asked for.
@@ -130,8 +131,7 @@ impl Change<'_> {
 
 /// The text of an annotation.
 fn annotation<'v>(value: &'v Value, key: &str) -> &'v str {
-    let annotations = value.pointer("/metadata/annotations");
-    annotations.and_then(|all| all.get(key)?.as_str()).unwrap_or_default()
+    value.value_at("/metadata/annotations").text_of(key)
 }
 
 /// Whether a field is true.

@@ -40,12 +40,10 @@ pub(super) fn check(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec<F
     let (Some(workload), Some(new)) = (Workload::of(group, kind), object.new_value()) else {
         return;
     };
-    let rights = |value: &Value| {
-        let pod = workload.template(value);
-        pod.map(node_rights).unwrap_or_default()
-    };
-    let before = object.old_value().map(rights).unwrap_or_default();
-    let gained: Vec<String> = rights(new).difference(&before).cloned().collect();
+    let rights = |value: &Value| workload.template(value).map(node_rights);
+    let before: BTreeSet<String> = object.old_value().and_then(rights).into_iter().flatten().collect();
+    let now = rights(new).into_iter().flatten();
+    let gained: Vec<String> = now.filter(|right| !before.contains(right)).collect();
     if !gained.is_empty() {
         let message = format!(
             "its pods get what the level Baseline of Pod Security forbids: {}",
@@ -69,35 +67,35 @@ pub(super) fn check(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec<F
 /// What a pod has that the level Baseline of the Pod Security Standards forbids
 /// (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>).
 fn node_rights(pod: &Value) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let Some(spec) = pod.get("spec") else { return found };
+    let mut rights = BTreeSet::new();
+    let Some(spec) = pod.get("spec") else { return rights };
     for field in ["hostNetwork", "hostPID", "hostIPC"] {
         if is_set(spec, &format!("/{field}")) {
-            found.insert(field.to_owned());
+            rights.insert(field.to_owned());
         }
     }
     for volume in items(spec, "/volumes") {
         if let Some(path) = volume.pointer("/hostPath/path").and_then(Value::as_str) {
-            found.insert(format!("the node's files in {path}"));
+            rights.insert(format!("the node's files in {path}"));
         }
     }
     for sysctl in items(spec, "/securityContext/sysctls") {
         let name = text(sysctl, "/name");
         if !SYSCTLS.contains(&name) {
-            found.insert(format!("sysctl {name}"));
+            rights.insert(format!("sysctl {name}"));
         }
     }
     let annotations = pod.pointer("/metadata/annotations").and_then(Value::as_object);
     for (key, value) in annotations.into_iter().flatten() {
         if key.starts_with("container.apparmor.security.beta.kubernetes.io/") && value == "unconfined" {
-            found.insert("no AppArmor profile".to_owned());
+            rights.insert("no AppArmor profile".to_owned());
         }
     }
-    profiles(spec, "", &mut found);
+    profiles(spec, "", &mut rights);
     for list in ["/containers", "/initContainers", "/ephemeralContainers"] {
-        items(spec, list).iter().for_each(|one| container(one, &mut found));
+        items(spec, list).iter().for_each(|one| container(one, &mut rights));
     }
-    found
+    rights
 }
 
 fn container(container: &Value, found: &mut BTreeSet<String>) {

@@ -14,7 +14,6 @@ const MOST: usize = 2_000;
 /// Verbs with which one gets the rights of others.
 const OTHERS: [&str; 3] = ["bind", "escalate", "impersonate"];
 
-/// Findings about rights.
 pub(super) fn check(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec<Finding>) {
     let Some(new) = object.new_value() else { return };
     match object.kind() {
@@ -56,12 +55,12 @@ fn binding(kind: &str, old: Option<&Value>, new: &Value) -> Option<String> {
 }
 
 fn subjects(binding: &Value) -> BTreeSet<String> {
-    let all = binding.get("subjects").and_then(Value::as_array);
+    let subjects = binding.get("subjects").and_then(Value::as_array);
     let subject = |one: &Value| match text(one, "/namespace") {
         "" => format!("{} {}", text(one, "/kind"), text(one, "/name")),
         namespace => format!("{} {namespace}/{}", text(one, "/kind"), text(one, "/name")),
     };
-    all.into_iter().flatten().map(subject).collect()
+    subjects.into_iter().flatten().map(subject).collect()
 }
 
 /// What a role allows that it did not. Of a new one only what gives everything, or the rights of others.
@@ -93,7 +92,7 @@ struct Right<'v> {
 
 /// The rights of a role, and whether there are more of them.
 fn rights(role: &Value) -> (Vec<Right<'_>>, bool) {
-    let mut all = Vec::new();
+    let mut rights = Vec::new();
     let rules = role.get("rules").and_then(Value::as_array);
     for rule in rules.into_iter().flatten() {
         let texts = |key: &str| -> Vec<&str> {
@@ -113,10 +112,10 @@ fn rights(role: &Value) -> (Vec<Right<'_>>, bool) {
         let of_paths = texts("nonResourceURLs").into_iter().map(|path| ("", "", "", path));
         for (group, resource, name, path) in of_resources.chain(of_paths) {
             for verb in &verbs {
-                if all.len() == MOST {
-                    return (all, true);
+                if rights.len() == MOST {
+                    return (rights, true);
                 }
-                all.push(Right {
+                rights.push(Right {
                     group,
                     resource,
                     name,
@@ -126,7 +125,7 @@ fn rights(role: &Value) -> (Vec<Right<'_>>, bool) {
             }
         }
     }
-    (all, false)
+    (rights, false)
 }
 
 impl Right<'_> {

@@ -104,8 +104,8 @@ fn parse(text: &str) -> Result<(Vec<Rule>, String), Unaccepted> {
 }
 
 fn rule(id: &str) -> Result<Rule, Unaccepted> {
-    let found = Rule::ALL.iter().find(|rule| rule.id() == id);
-    found.copied().ok_or_else(|| Unaccepted::NoRule {
+    let known_rule = Rule::ALL.iter().find(|rule| rule.id() == id);
+    known_rule.copied().ok_or_else(|| Unaccepted::NoRule {
         id: id.to_owned(),
         near: nearest(id, Rule::ALL.iter().map(|rule| rule.id())),
     })
@@ -118,15 +118,15 @@ pub(crate) fn apply(
     repository: &dyn Repository,
     found: &mut Vec<Finding>,
 ) {
-    let mut told = Vec::new();
-    by_annotations(clusters, found, &mut told);
+    let mut reports = Vec::new();
+    by_annotations(clusters, found, &mut reports);
     for file in marked {
         file.acceptances
             .iter()
-            .for_each(|comment| by_comment(file, comment, found, &mut told));
+            .for_each(|comment| by_comment(file, comment, found, &mut reports));
     }
-    by_rules(clusters, repository, found, &mut told);
-    found.append(&mut told);
+    by_rules(clusters, repository, found, &mut reports);
+    found.append(&mut reports);
 }
 
 /// Accepts the findings for which a test holds; returns whether there are any.
@@ -266,10 +266,10 @@ fn by_rules(clusters: &[Cluster<'_>], repository: &dyn Repository, found: &mut [
     if left.is_empty() {
         return;
     }
-    let seen = Seen::of(clusters, repository);
+    let clusters_seen = Seen::of(clusters, repository);
     told.extend(
         left.into_iter()
-            .filter(|(entry, _)| seen.has(entry))
+            .filter(|(entry, _)| clusters_seen.has(entry))
             .map(|(_, finding)| finding),
     );
 }
@@ -287,7 +287,7 @@ fn is_entry_for(entry: &Accepted, finding: &Finding) -> bool {
     in_file() && of_object()
 }
 
-/// What was looked at: an entry for what is in another cluster is not done with.
+/// What was checked: an entry for another cluster may still be needed.
 struct Seen<'c> {
     /// Whether these are all clusters of the repository.
     is_all: bool,
@@ -325,7 +325,7 @@ impl<'c> Seen<'c> {
         }
     }
 
-    /// Whether what an entry is for was looked at, or is nowhere.
+    /// Whether the object of an entry was checked, or does not exist.
     fn has(&self, entry: &Accepted) -> bool {
         let is_read = || self.files.iter().any(|file| entry.is_for(file));
         let is_elsewhere = || self.others.iter().any(|file| entry.is_for(file));

@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, shown, title};
 use super::places::split;
-use crate::build::view::{Node, Problem, Product};
+use crate::build::view::{BuildFailure, Node, Problem, Product};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
+use bumpwright_json::Texts;
+use bumpwright_overlay::{BUILD_FAILED, FaultKind};
+use bumpwright_text::Parts;
 
 /// Findings about builds, and about the bounds of the walk.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
@@ -23,9 +26,16 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 let schemas = product.unfetched_schemas.iter();
                 found.extend(schemas.map(|url| about(node, Rule::UnknownChart, &unfetched_schema(url))));
             }
-            Err(Problem::Build(text)) if text.contains(NOT_FETCHED) => unfetched(node, text, found),
-            Err(Problem::Build(text)) => failed(cluster, node, text, found),
-            Err(problem @ Problem::Late) => found.push(about(node, Rule::Limit, &problem.to_string())),
+            Err(Problem::Build(failure)) => {
+                let (sealed, others): (Vec<Line>, Vec<Line>) = faults(failure).into_iter().partition(Line::is_sealed);
+                match sealed.as_slice() {
+                    [] => failed(cluster, node, others, found),
+                    [first, rest @ ..] => unfetched(node, (first, rest.len()), &others, found),
+                }
+            }
+            Err(problem @ (Problem::Late | Problem::TooManyObjects { .. })) => {
+                found.push(about(node, Rule::Limit, &problem.to_string()))
+            }
             Err(Problem::Chart(text)) => found.push(missing_chart(cluster, node, text)),
             Err(Problem::ChartUnavailable(text)) => found.push(about(node, Rule::UnknownChart, text)),
             Err(Problem::Release(text)) => found.push(about(node, Rule::RenderFailed, text)),
@@ -62,14 +72,10 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
         return finding;
     };
     let names = |pointer: &&&str| object.value.pointer(pointer).is_some_and(Value::is_string);
-    let version = object
-        .value
-        .pointer(VERSION)
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let version = object.value.text_at(VERSION);
     let is_of_version = !version.is_empty() && text.contains(version);
     let fields = [VERSION, "/spec/chart/spec/chart", "/spec/chartRef/name"];
-    let fields = fields.get(usize::from(!is_of_version)..).unwrap_or_default();
+    let fields = fields.part(usize::from(!is_of_version)..);
     match fields.iter().find(names) {
         Some(pointer) => finding.placed(cluster.at(Rule::MissingChart, node, object, pointer, text).place),
         None => finding,
@@ -79,18 +85,13 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
 /// The version of the chart of a release.
 const VERSION: &str = "/spec/chart/spec/version";
 
-fn failed(cluster: &Cluster<'_>, node: &Node, text: &str, found: &mut Vec<Finding>) {
-    let parts = parts(text);
-    let each_has_a_place = parts.iter().all(|part| place_in(part).is_some());
-    let messages = if each_has_a_place {
-        parts
-    } else {
-        vec![parts.join("; ")]
-    };
-    for message in messages {
-        let place = place_in(&message).or_else(|| file_in(cluster, &message));
-        let rule = rule(&message);
-        let message = without_place(message.trim_start_matches(PREFIX), place.as_ref());
+fn failed(cluster: &Cluster<'_>, node: &Node, lines: Vec<Line>, found: &mut Vec<Finding>) {
+    let each_has_a_place = lines.iter().all(|line| place_in(&line.text).is_some());
+    let messages = if each_has_a_place { lines } else { joined(lines) };
+    for line in messages {
+        let place = place_in(&line.text).or_else(|| file_in(cluster, &line.text));
+        let rule = rule(line.kind);
+        let message = without_place(line.text.trim_start_matches(BUILD_FAILED), place.as_ref());
         let is_ours = place.as_ref().is_some_and(|place| place.path == RULES);
         let finding = about(node, rule, message).placed(place);
         found.push(if is_ours { finding.help(IGNORE_RULES) } else { finding });
@@ -102,24 +103,15 @@ const RULES: &str = ".bumpwright.yaml";
 const IGNORE_RULES: &str =
     "add the line .bumpwright.yaml to .sourceignore at the root: a Kustomization of the root applies each YAML file";
 
-/// The beginning of the messages of most failed builds.
-const PREFIX: &str = "kustomize build failed: ";
-
-/// What kustomize says of a base that is on another server, when there is no network.
-const NOT_FETCHED: &str = "is not available in this build";
-
 /// A build that needs files of other servers: one finding for all of them, and its other faults.
-fn unfetched(node: &Node, text: &str, found: &mut Vec<Finding>) {
-    let parts = parts(text);
-    let (remote, others): (Vec<&String>, Vec<&String>) = parts.iter().partition(|part| part.contains(NOT_FETCHED));
-    let Some(first) = remote.first() else { return };
-    let first = first.trim_start_matches(PREFIX);
+fn unfetched(node: &Node, (first, rest): (&Line, usize), others: &[Line], found: &mut Vec<Finding>) {
+    let first = first.text.trim_start_matches(BUILD_FAILED);
     let place = place_in(first);
     let words = first.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
     let address = words
         .filter(|word| word.contains("://") || word.contains("?ref="))
         .max_by_key(|word| word.len());
-    let more = match remote.len() - 1 {
+    let more = match rest {
         0 => String::new(),
         more => format!(" and {more} more of other servers"),
     };
@@ -132,22 +124,22 @@ fn unfetched(node: &Node, text: &str, found: &mut Vec<Finding>) {
     finding.object = finding.object.filter(|_| place.is_none());
     found.push(finding);
     for other in others {
-        let place = place_in(other);
-        let message = without_place(other.trim_start_matches(PREFIX), place.as_ref());
-        found.push(about(node, rule(other), message).placed(place));
+        let place = place_in(&other.text);
+        let message = without_place(other.text.trim_start_matches(BUILD_FAILED), place.as_ref());
+        found.push(about(node, rule(other.kind), message).placed(place));
     }
 }
 
-/// Objects that are encrypted as a whole were not looked at. Where nothing decrypts them they are refused, too.
+/// Objects that are encrypted as a whole were not checked. Where nothing decrypts them they are refused, too.
 fn sealed(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
-    let mut seen = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (node, object) in cluster.sealed() {
         let place = object.origin.as_deref().and_then(split);
         let is_refused = node
             .kustomization
             .as_ref()
             .is_some_and(|one| one.spec.decryption.is_none());
-        if is_refused || !seen.insert((node.shown(), place.as_ref().map(|place| place.path.clone()))) {
+        if is_refused || !reported.insert((node.shown(), place.as_ref().map(|place| place.path.clone()))) {
             continue;
         }
         let message = "the file is encrypted as a whole, so its objects were not checked";
@@ -157,19 +149,44 @@ fn sealed(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// The faults of a message, each in one line: those below it that are indented say how it was come upon.
-fn parts(text: &str) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        match parts.last_mut().filter(|_| line.starts_with([' ', '\t'])) {
-            Some(last) => {
-                last.push_str(", ");
-                last.push_str(line.trim());
+/// A fault in one line.
+struct Line {
+    kind: FaultKind,
+    text: String,
+}
+
+impl Line {
+    fn is_sealed(&self) -> bool {
+        self.kind == FaultKind::Sealed
+    }
+}
+
+/// The faults of a build, each in one line: those below it that are indented say how it was come upon.
+fn faults(failure: &BuildFailure) -> Vec<Line> {
+    let mut all: Vec<Line> = Vec::new();
+    for fault in &failure.0 {
+        for line in fault.text.lines().filter(|line| !line.trim().is_empty()) {
+            match all.last_mut().filter(|_| line.starts_with([' ', '\t'])) {
+                Some(last) => {
+                    last.text.push_str(", ");
+                    last.text.push_str(line.trim());
+                }
+                None => all.push(Line {
+                    kind: fault.kind,
+                    text: line.to_owned(),
+                }),
             }
-            None => parts.push(line.to_owned()),
         }
     }
-    parts
+    all
+}
+
+/// All of them as one, of the kind that says most.
+fn joined(lines: Vec<Line>) -> Vec<Line> {
+    let kind = lines.iter().map(|line| line.kind).max();
+    let texts: Vec<String> = lines.into_iter().map(|line| line.text).collect();
+    let text = texts.join("; ");
+    kind.map(|kind| Line { kind, text }).into_iter().collect()
 }
 
 /// A message without the place that it begins with.
@@ -180,16 +197,13 @@ fn without_place<'m>(message: &'m str, place: Option<&Place>) -> &'m str {
         .unwrap_or(message)
 }
 
-/// The rule that a failed build breaks, by the words of the build.
-fn rule(text: &str) -> Rule {
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    match () {
-        () if text.starts_with("the fleet has more than") => Rule::Limit,
-        () if has(&[NOT_FETCHED]) => Rule::UnknownSource,
-        () if has(&["cycle: "]) => Rule::IncludeCycle,
-        () if has(&["post build failed"]) => Rule::BuildFailed,
-        () if has(&["MalformedYAMLError", ": yaml: ", "failed to decode Kubernetes"]) => Rule::InvalidManifest,
-        () => Rule::BuildFailed,
+/// The rule that a failed build breaks.
+fn rule(kind: FaultKind) -> Rule {
+    match kind {
+        FaultKind::Sealed => Rule::UnknownSource,
+        FaultKind::Cycle => Rule::IncludeCycle,
+        FaultKind::Manifest => Rule::InvalidManifest,
+        FaultKind::Other => Rule::BuildFailed,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::source::each_file::each_file;
 use crate::source::meant::{Identity, Source, is_same};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
+use bumpwright_json::Texts;
 use bumpwright_nearest::nearest;
 
 pub(crate) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
@@ -145,13 +146,13 @@ impl<'c> Cluster<'c> {
             .fleet
             .identities()
             .filter(|(id, _)| id.group == group && id.kind == kind);
-        let found = if self.unbuilt.is_empty() || others.any(|(id, _)| id.name.name == name.name) {
+        let file = if self.unbuilt.is_empty() || others.any(|(id, _)| id.name.name == name.name) {
             None
         } else {
             let index = self.definitions.get_or_init(|| definitions(self.places));
             index.get(&(kind.to_owned(), name.name.clone()))
         };
-        match found {
+        match file {
             None => self.missing(finding, self.suggestion(group, kind, name)),
             Some(file) => finding.severity(Severity::Note).help(format!(
                 "{file} has one of that name, which no Kustomization that was built gives"
@@ -237,13 +238,13 @@ pub(crate) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -
         .copied()
 }
 
-/// The longest file that is looked at for definitions.
+/// The longest file that is searched for definitions.
 const LONGEST: usize = 1 << 20;
 
 /// Kinds and names of the objects in the YAML files of the repository, by the lines that say them: files that are
 /// templates have them, too.
 fn definitions(places: &Places<'_>) -> BTreeMap<(String, String), String> {
-    let mut found = BTreeMap::new();
+    let mut definitions = BTreeMap::new();
     each_file(places.tree(), "/", &mut |path| {
         let is_yaml = bumpwright_edit::file_kind(path) == bumpwright_edit::FileKind::Yaml;
         let bytes = is_yaml.then(|| places.tree().read(&format!("/{path}")).ok()).flatten();
@@ -251,13 +252,13 @@ fn definitions(places: &Places<'_>) -> BTreeMap<(String, String), String> {
             let text = String::from_utf8_lossy(&bytes);
             for document in text.split("\n---") {
                 if let Some(id) = kind_and_name(document) {
-                    found.entry(id).or_insert_with(|| path.to_owned());
+                    definitions.entry(id).or_insert_with(|| path.to_owned());
                 }
             }
         }
         true
     });
-    found
+    definitions
 }
 
 /// Kind and name of a document.
@@ -294,7 +295,7 @@ fn gives_no_names(node: &Node) -> bool {
     let (Source::Other(source) | Source::Unknown(source, _)) = &node.source else {
         return false;
     };
-    let url = source.url().unwrap_or_default();
+    let Some(url) = source.url() else { return false };
     let url = url.trim_end_matches('/').trim_end_matches(".git");
     [
         "/fluxcd/flux-manifests",
@@ -342,7 +343,7 @@ pub(crate) fn name_of(object: &Value) -> ObjectName {
 
 /// The text of a field.
 pub(crate) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value.text_at(pointer)
 }
 
 /// The values that a pattern selects, each with its JSON pointer; `*` is any item of a list.

@@ -68,21 +68,18 @@ fn of_kind(cluster: &Cluster<'_>, group: &str, kind: &str, found: &mut Vec<Findi
         let message = format!("dependsOn leads in a circle: {}", names.collect::<Vec<_>>().join(" → "));
         let next = cycle.get(1).unwrap_or(first);
         let entry = dependent.on.iter().find(|(name, _)| name == next);
-        let pointer = entry.map(|(_, pointer)| format!("{pointer}/name")).unwrap_or_default();
-        found.push(cluster.at(
-            Rule::DependencyCycle,
-            dependent.node,
-            dependent.object,
-            &pointer,
-            message,
-        ));
+        let pointer = entry.map(|(_, pointer)| format!("{pointer}/name"));
+        found.extend(pointer.map(|pointer| {
+            let (node, object) = (dependent.node, dependent.object);
+            cluster.at(Rule::DependencyCycle, node, object, &pointer, message)
+        }));
     }
 }
 
 /// Circles, each once, beginning with the least name: at least one through each edge that closes one in
 /// a walk in depth.
 fn cycles(edges: &BTreeMap<&ObjectName, Vec<&ObjectName>>) -> BTreeSet<Vec<ObjectName>> {
-    let mut found = BTreeSet::new();
+    let mut cycles = BTreeSet::new();
     let mut done: BTreeSet<&ObjectName> = BTreeSet::new();
     for start in edges.keys().copied() {
         if done.contains(start) {
@@ -101,7 +98,7 @@ fn cycles(edges: &BTreeMap<&ObjectName, Vec<&ObjectName>>) -> BTreeSet<Vec<Objec
             match depth.get(other) {
                 Some(at) => {
                     let cycle = path.iter().skip(*at).map(|(name, _)| (*name).clone());
-                    found.insert(rotated(cycle.collect()));
+                    cycles.insert(rotated(cycle.collect()));
                 }
                 None if !done.contains(other) => {
                     depth.insert(other, path.len());
@@ -111,7 +108,7 @@ fn cycles(edges: &BTreeMap<&ObjectName, Vec<&ObjectName>>) -> BTreeSet<Vec<Objec
             }
         }
     }
-    found
+    cycles
 }
 
 /// The same circle, beginning with its least name.

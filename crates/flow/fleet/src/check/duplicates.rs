@@ -6,6 +6,7 @@ use super::cluster::{Cluster, text};
 use crate::build::view::{FleetObject, Node};
 use bumpwright_api::ObjectId;
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_text::between;
 
 /// Annotations of objects that their Kustomization does not keep as they are in its source.
 const LENIENT: [(&str, &[&str]); 2] = [
@@ -27,16 +28,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             continue;
         };
         for (node, other) in rest {
-            let place = object
-                .origin
-                .as_deref()
-                .map(|origin| format!(" ({})", origin.trim_start_matches("./")));
-            let message = format!(
-                "built by {} and by {}{}",
-                node.title(),
-                first.title(),
-                place.unwrap_or_default()
-            );
+            let place = object.origin.as_deref().map(|origin| origin.trim_start_matches("./"));
+            let place = between(" (", place, ")");
+            let message = format!("built by {} and by {}{place}", node.title(), first.title());
             found.push(cluster.at(Rule::OwnedTwice, node, other, "", message));
         }
     }

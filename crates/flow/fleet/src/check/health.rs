@@ -153,14 +153,14 @@ fn maker(cluster: &Cluster<'_>, node: &Node, id: &ObjectId) -> Option<Maker> {
                 .find(|object| is_release(object, id) && mentions(object, id))
         })
         .or_else(|| own().find(|object| is_operated(object, id)));
-    let found = named.map(|object| made_of(object, true));
+    let by_name = named.map(|object| made_of(object, true));
     let any = || {
         own()
             .find(|object| is_release(object, id))
             .map(|object| made_of(object, false))
     };
     let other = || others().find(is_named).map(|object| made_of(object, true));
-    found.or_else(any).or_else(other).or_else(set)
+    by_name.or_else(any).or_else(other).or_else(set)
 }
 
 /// What an object may be made of.

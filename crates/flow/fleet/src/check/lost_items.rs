@@ -16,11 +16,11 @@ const DEFINITIONS: &str = "apiextensions.k8s.io";
 
 /// Findings about patches, each once, however many Kustomizations build it.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
-    let mut seen = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for node in cluster.fleet.nodes.iter().filter(|node| node.source == Source::This) {
         let Ok(product) = &node.product else { continue };
         for lost in &product.lost {
-            if !seen.insert((&lost.place, &lost.field, &lost.gone)) {
+            if !reported.insert((&lost.place, &lost.field, &lost.gone)) {
                 continue;
             }
             let finding = Finding::new(Rule::ListReplaced, lost.message())

@@ -9,6 +9,7 @@ use super::cluster::{Cluster, fits, name_of, select, text, title};
 use super::maker_table::{MAKERS, Maker, Where};
 use crate::build::view::FleetObject;
 use bumpwright_api::{LabelSelector, ObjectName};
+use bumpwright_json::TextFields as _;
 
 /// Labels that every namespace has.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -51,20 +52,18 @@ enum Namespaces {
     One(String),
     /// Names, or patterns of these; none for all.
     Some(Vec<String>),
-    /// Those with labels.
     Labelled(Vec<LabelSelector>),
 }
 
 /// What the operators of a cluster make.
 pub(super) struct Makers<'c> {
     cluster: &'c Cluster<'c>,
-    /// By kind.
     made: BTreeMap<&'static str, Vec<Made>>,
 }
 
 impl<'c> Makers<'c> {
     pub(super) fn of(cluster: &'c Cluster<'c>) -> Self {
-        let mut made: BTreeMap<&'static str, Vec<Made>> = BTreeMap::new();
+        let mut by_kind: BTreeMap<&'static str, Vec<Made>> = BTreeMap::new();
         for (node, object) in cluster.objects() {
             if node.is_elsewhere() {
                 continue;
@@ -72,7 +71,7 @@ impl<'c> Makers<'c> {
             let (group, kind) = bumpwright_api::group_kind(&object.value);
             for maker in MAKERS.iter().filter(|maker| maker.group == group && maker.kind == kind) {
                 let of = KINDS.into_iter().filter(|kind| maker.makes.contains(kind));
-                of.for_each(|kind| made.entry(kind).or_default().extend(by(maker, object)));
+                of.for_each(|kind| by_kind.entry(kind).or_default().extend(by(maker, object)));
             }
             for kind in KINDS {
                 let others = [
@@ -80,11 +79,11 @@ impl<'c> Makers<'c> {
                     inline(kind, object),
                     generated(cluster, kind, object),
                 ];
-                made.entry(kind).or_default().extend(others.into_iter().flatten());
+                by_kind.entry(kind).or_default().extend(others.into_iter().flatten());
             }
-            made.entry("Secret").or_default().extend(connection(object));
+            by_kind.entry("Secret").or_default().extend(connection(object));
         }
-        Self { cluster, made }
+        Self { cluster, made: by_kind }
     }
 
     /// What makes an object of a kind and a name.
@@ -100,8 +99,8 @@ impl<'c> Makers<'c> {
     }
 
     fn named(&self, kind: &str, name: &ObjectName) -> impl Iterator<Item = &Made> {
-        let made = self.made.get(kind).map_or(&[][..], Vec::as_slice);
-        made.iter().filter(move |made| fits(&made.name, &name.name))
+        let makers = self.made.get(kind).map_or(&[][..], Vec::as_slice);
+        makers.iter().filter(move |made| fits(&made.name, &name.name))
     }
 
     fn is_in(&self, made: &Made, namespace: &str) -> bool {
@@ -119,8 +118,7 @@ impl<'c> Makers<'c> {
             .fleet
             .object("", "Namespace", &ObjectName::new("", namespace));
         let Some(object) = object else { return true };
-        let labels = object.value.pointer("/metadata/labels").cloned().unwrap_or_default();
-        let mut labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap_or_default();
+        let mut labels = object.texts("labels");
         labels.insert(NAME_LABEL.to_owned(), namespace.to_owned());
         selectors
             .iter()
@@ -142,13 +140,13 @@ fn by(maker: &Maker, object: &FleetObject) -> Vec<Made> {
         Where::Selected => selected(&object.value),
     };
     let names = maker.names.iter().flat_map(|template| filled(template, &object.value));
-    let made = names.map(|name| Made {
+    let objects = names.map(|name| Made {
         maker: title(&object.value),
         keys: keys(),
         name: known(&name),
         namespaces: namespaces(),
     });
-    made.collect()
+    objects.collect()
 }
 
 /// A text with `*` for the variables and templates in it.
@@ -179,10 +177,11 @@ fn filled(template: &str, object: &Value) -> Vec<String> {
             .filter(|text| !text.is_empty());
         texts.map(str::to_owned).collect::<Vec<String>>()
     });
-    let found = found.into_iter().find(|texts| !texts.is_empty()).unwrap_or_default();
+    let found = found.into_iter().find(|texts| !texts.is_empty());
     let rests = filled(after, object);
     let all = found
         .iter()
+        .flatten()
         .flat_map(|text| rests.iter().map(move |rest| format!("{before}{text}{rest}")));
     all.collect()
 }
@@ -217,10 +216,10 @@ fn keys(object: &FleetObject) -> Option<BTreeSet<String>> {
         ("bitnami.com", "SealedSecret") => {
             let encrypted = spec.get("encryptedData")?.as_object()?;
             let template = spec.pointer("/template/data").and_then(Value::as_object);
-            let all = encrypted
+            let keys = encrypted
                 .keys()
                 .chain(template.into_iter().flat_map(|data| data.keys()));
-            Some(all.cloned().collect())
+            Some(keys.cloned().collect())
         }
         _ => None,
     }
@@ -278,10 +277,10 @@ fn copies(kind: &str, object: &FleetObject) -> Vec<Made> {
     let namespaces = annotations.flat_map(|annotations| {
         COPIES.iter().filter_map(|(switch, to)| {
             let is_on = |switch: &&str| annotations.get(*switch).and_then(Value::as_str) == Some("true");
-            let namespaces = annotations.get(*to).and_then(Value::as_str);
             match switch {
-                Some(switch) => is_on(switch).then(|| namespaces.unwrap_or_default()),
-                None => namespaces,
+                // Without a list the copies are in all namespaces.
+                Some(switch) => is_on(switch).then(|| annotations.text_of(to)),
+                None => annotations.get(*to)?.as_str(),
             }
         })
     });
@@ -313,7 +312,7 @@ fn inline(kind: &str, object: &FleetObject) -> Vec<Made> {
     let own = name_of(&object.value).namespace;
     let resources = select(&object.value, "/spec/resources/*");
     let resources = resources.iter().filter(|(_, resource)| text(resource, "/kind") == kind);
-    let made = resources.map(|(_, resource)| Made {
+    let objects = resources.map(|(_, resource)| Made {
         maker: title(&object.value),
         keys: None,
         name: known(text(resource, "/metadata/name")),
@@ -322,7 +321,7 @@ fn inline(kind: &str, object: &FleetObject) -> Vec<Made> {
             namespace => known(namespace),
         }),
     });
-    made.collect()
+    objects.collect()
 }
 
 /// What a policy of Kyverno generates or clones.
@@ -330,7 +329,7 @@ fn generated(cluster: &Cluster<'_>, kind: &str, object: &FleetObject) -> Vec<Mad
     let ("kyverno.io", "ClusterPolicy" | "Policy") = bumpwright_api::group_kind(&object.value) else {
         return Vec::new();
     };
-    let made = |name: &str, namespace: &str| Made {
+    let made_object = |name: &str, namespace: &str| Made {
         maker: title(&object.value),
         keys: None,
         name: known(name),
@@ -339,22 +338,22 @@ fn generated(cluster: &Cluster<'_>, kind: &str, object: &FleetObject) -> Vec<Mad
             namespace => Namespaces::One(known(namespace)),
         },
     };
-    let mut all = Vec::new();
+    let mut objects = Vec::new();
     for (_, rule) in select(&object.value, "/spec/rules/*/generate") {
         let namespace = text(rule, "/namespace");
         if text(rule, "/kind") == kind {
-            all.push(made(text(rule, "/name"), namespace));
+            objects.push(made_object(text(rule, "/name"), namespace));
         }
         let kinds = select(rule, "/cloneList/kinds/*");
         let is_listed = |(_, of): &(String, &Value)| of.as_str().is_some_and(|of| of.rsplit('/').next() == Some(kind));
         if kinds.iter().any(is_listed) {
             let from = text(rule, "/cloneList/namespace");
-            let there = cluster.of_kind("", kind).map(|(_, one)| name_of(&one.value));
-            let there = there.filter(|name| name.namespace == from);
-            all.extend(there.map(|name| made(&name.name, namespace)));
+            let sources = cluster.of_kind("", kind).map(|(_, one)| name_of(&one.value));
+            let sources = sources.filter(|name| name.namespace == from);
+            objects.extend(sources.map(|name| made_object(&name.name, namespace)));
         }
     }
-    all
+    objects
 }
 
 /// The Secret that an object of a cloud's operator writes its connection to.

@@ -26,7 +26,7 @@ use super::build::view::Fleet;
 use super::changes::{self, ImageRegistries};
 use super::source::meant::Identity;
 use super::source::repository::Repository;
-use crate::automation::{annotations, automations, markers, policies};
+use crate::automation::{annotations, automations, git_settings, markers, policies};
 use crate::secrets::{clear_text, generated_secrets};
 use bumpwright_findings::{Finding, Origin};
 use bumpwright_schemas::Schemas;
@@ -69,11 +69,11 @@ pub(crate) fn check_since(
         .iter()
         .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
         .collect();
-    let mut all = Vec::new();
+    let mut findings = Vec::new();
     for (before, cluster) in before.iter().zip(&clusters) {
         let mut found = Vec::new();
         changes::check(before, cluster, settings.registries.as_deref(), &mut found);
-        all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
+        findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
     }
     for cluster in &clusters {
         let mut found = Vec::new();
@@ -91,22 +91,23 @@ pub(crate) fn check_since(
         lost_items::check(cluster, &mut found);
         policies::check(cluster, &mut found);
         automations::templates(cluster, &mut found);
+        git_settings::check(cluster, &mut found);
         clear_text::check(cluster, &mut found);
         generated_secrets::check(cluster, &mut found);
-        all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
+        findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
     }
-    patches::check(fleets, &mut all);
+    patches::check(fleets, &mut findings);
     let automations = automations::all(&clusters);
-    automations::paths(&clusters, &automations, &mut all);
+    automations::paths(&clusters, &automations, &mut findings);
     let marked = markers::all(&clusters, &automations, repository, settings.threads);
-    markers::check(&clusters, &automations, &marked, &mut all);
-    rules::check(&clusters, &automations, repository, &mut all);
-    automations::check(&clusters, &automations, &marked, &mut all);
-    accept::apply(&clusters, &marked, repository, &mut all);
-    all
+    markers::check(&clusters, &automations, &marked, &mut findings);
+    rules::check(&clusters, &automations, repository, &mut findings);
+    automations::check(&clusters, &automations, &marked, &mut findings);
+    accept::apply(&clusters, &marked, repository, &mut findings);
+    findings
 }
 
-/// The Kustomizations that a check looks at.
+/// The Kustomizations that a check reads.
 #[must_use]
 pub fn checked(fleets: &[Fleet]) -> Vec<Origin> {
     let origin = |fleet: &Fleet, name: Option<String>| Origin {

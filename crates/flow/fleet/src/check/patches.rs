@@ -1,7 +1,7 @@
 //! Patches whose target matches no object.
 //!
 //! The build of each Kustomization warns of them. A patch that several have, because it is in a file of all or
-//! because their parent gives it to them, is meant for some of them: it is told of only if it matches nothing in
+//! because their parent gives it to them, is meant for some of them: it is reported only if it matches nothing in
 //! any, and then once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,12 +131,8 @@ fn has_no_components(node: &Node, place: &Place) -> bool {
 /// Whether a Kustomization has a patch of its own spec that others have warned of, and has not, or was not built.
 fn matches_spec(node: &Node, message: &str, users: &[User<'_>]) -> bool {
     let patches = |node: &Node| -> Vec<KustomizePatch> {
-        let patches = node.kustomization.as_ref().map(|one| one.spec.patches.clone());
-        patches
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|patch| target(patch) == message)
-            .collect()
+        let patches = node.kustomization.iter().flat_map(|one| &one.spec.patches);
+        patches.filter(|patch| target(patch) == message).cloned().collect()
     };
     let own = patches(node);
     let theirs = || users.iter().flat_map(|(_, user)| patches(user));

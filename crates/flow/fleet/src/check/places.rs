@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::build::view::FleetObject;
 use bumpwright_findings::Place;
 use bumpwright_kustomize::tree::Tree;
-use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, Value as YamlValue, read_resources};
+use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, ReadError, Value as YamlValue, read_resources};
 
 /// The most files that are kept parsed.
 const KEPT: usize = 256;
@@ -20,10 +20,10 @@ pub(crate) struct Places<'t> {
     files: RefCell<HashMap<String, Rc<ParsedFile>>>,
 }
 
-/// A file and its documents; none if it does not parse.
+/// A file and its documents.
 pub(crate) struct ParsedFile {
     pub(crate) bytes: Vec<u8>,
-    documents: Vec<Node>,
+    documents: Result<Vec<Node>, ReadError>,
 }
 
 /// The part of a field that a place is of.
@@ -51,7 +51,7 @@ impl<'t> Places<'t> {
             return Some(Rc::clone(file));
         }
         let bytes = self.tree.read(&format!("/{path}")).ok()?.into_owned();
-        let documents = read_resources(&bytes, Files::default().add(path)).unwrap_or_default();
+        let documents = read_resources(&bytes, Files::default().add(path));
         let file = Rc::new(ParsedFile { bytes, documents });
         let mut files = self.files.borrow_mut();
         if files.len() >= KEPT {
@@ -61,10 +61,10 @@ impl<'t> Places<'t> {
         Some(file)
     }
 
-    /// Where a file is not YAML; the outer option is none if there is no such file.
+    /// Where a file is not YAML; the outer option is `None` if the file cannot be read.
     pub(crate) fn syntax_error(&self, path: &str) -> Option<Option<Place>> {
-        let bytes = self.tree.read(&format!("/{path}")).ok()?;
-        let error = read_resources(&bytes, Files::default().add(path)).err();
+        let file = self.file(path)?;
+        let error = file.documents.as_ref().err();
         Some(error.filter(|error| error.place.line > 0).map(|error| Place {
             path: path.to_owned(),
             line: error.place.line as usize,
@@ -84,11 +84,11 @@ impl<'t> Places<'t> {
         if pointer.is_empty() {
             return Some(own);
         }
-        let found = self.file(&own.path).and_then(|file| {
+        let origin = self.file(&own.path).and_then(|file| {
             let document = file.document(&own, object)?;
             place_of_field(document, object, pointer, part)
         });
-        Some(match found {
+        Some(match origin {
             Some(place) => Place {
                 line: place.line as usize,
                 column: place.column as usize,
@@ -106,14 +106,14 @@ impl ParsedFile {
             let column = node.place.column as usize;
             node.place.line as usize == place.line && (column == place.column || place.column == 0)
         };
-        if let Some(document) = self.documents.iter().find(is_at) {
-            let items = document.get("items").map(items).unwrap_or_default();
-            return match items {
-                [] => Some(document),
-                items => items.iter().find(|item| is_object(item, object)),
+        let documents = || self.documents.iter().flatten();
+        if let Some(document) = documents().find(is_at) {
+            return match document.get("items").map(items) {
+                None | Some([]) => Some(document),
+                Some(items) => items.iter().find(|item| is_object(item, object)),
             };
         }
-        let lists = self.documents.iter().filter_map(|document| document.get("items"));
+        let lists = documents().filter_map(|document| document.get("items"));
         lists.flat_map(items).find(is_at)
     }
 }
@@ -186,9 +186,9 @@ fn item<'n>(items: &'n [Node], at: usize, built: Option<&Value>) -> Option<&'n N
         return items.get(at);
     };
     let has_name = |item: &&Node| item.get("name").and_then(Node::as_str) == Some(name);
-    let found = items.get(at).filter(has_name).or_else(|| items.iter().find(has_name));
+    let item = items.get(at).filter(has_name).or_else(|| items.iter().find(has_name));
     // The name may be one that a prefix or a variable changed.
-    found.or_else(|| items.get(at))
+    item.or_else(|| items.get(at))
 }
 
 /// Whether a scalar in a file is not the one that was built.

@@ -220,8 +220,8 @@ fn named<'v>(pattern: &str, reference: &'v Value, object: &FleetObject) -> Optio
         "" => "Secret",
         kind => kind,
     };
-    let known = matches!(kind, "Secret" | "ConfigMap");
-    known.then(|| (kind, ObjectName::new(name_of(&object.value).namespace, name)))
+    let is_supported = matches!(kind, "Secret" | "ConfigMap");
+    is_supported.then(|| (kind, ObjectName::new(name_of(&object.value).namespace, name)))
 }
 
 /// Keys for decryption and the login to the repository itself are made by hand: nothing could read

@@ -1,4 +1,4 @@
-//! The rule file of the repository (`.bumpwright.yaml`): whether it can be read, whether its policies are there,
+//! The rule file of the repository (`.bumpwright.yaml`): whether it can be read, whether its policies exist,
 //! whether each rule is for a file.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use bumpwright_findings::{Finding, Rule as Check, Severity};
 use bumpwright_kustomize::tree::Tree;
 use bumpwright_rules::{FILE, Rules};
 
-/// Findings about rules. As with markers, a repository that is updated by others is not looked at.
+/// Findings about rules. As with markers, a repository that is updated by others is not checked.
 pub(super) fn check(
     clusters: &[Cluster<'_>],
     automations: &[Automation<'_>],

@@ -16,6 +16,7 @@ use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_nearest::nearest;
 use bumpwright_schemas::{Known, Schemas, Violation};
 use bumpwright_sops::{MASK, is_encrypted_secret};
+use bumpwright_text::Cuts;
 use bumpwright_yaml::{ReadOptions, json_of_node, read_first};
 
 /// Objects that a thread takes at a time.
@@ -35,7 +36,6 @@ enum Fault {
     Kind,
 }
 
-/// Findings about schemas.
 pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, found: &mut Vec<Finding>) {
     let objects: Vec<(&Node, &FleetObject)> = cluster.objects().filter(|(_, object)| is_applied(object)).collect();
     let schemas = with_definitions(&objects, &settings.schemas);
@@ -116,7 +116,7 @@ fn json(text: &str) -> Option<Value> {
 /// The faults of all objects that have some, in their order, by as many threads as there may be.
 fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) -> Vec<(usize, Vec<Fault>)> {
     let next = AtomicUsize::new(0);
-    let all = Mutex::new(Vec::new());
+    let by_place = Mutex::new(Vec::new());
     let work = || {
         loop {
             let start = next.fetch_add(HANDFUL, Ordering::Relaxed);
@@ -126,7 +126,7 @@ fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) 
             let some = rest.iter().take(HANDFUL).enumerate();
             let some = some.map(|(at, (_, object))| (start + at, of_object(&object.value, schemas)));
             let some: Vec<_> = some.filter(|(_, faults)| !faults.is_empty()).collect();
-            all.lock().extend(some);
+            by_place.lock().extend(some);
         }
     };
     match threads.min(objects.len().div_ceil(HANDFUL)) {
@@ -137,14 +137,14 @@ fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) 
             }
         }),
     }
-    let mut all = all.into_inner();
-    all.sort_by_key(|(at, _)| *at);
-    all
+    let mut by_place = by_place.into_inner();
+    by_place.sort_by_key(|(at, _)| *at);
+    by_place
 }
 
 fn of_object(object: &Value, schemas: &Schemas) -> Vec<Fault> {
     let (group, kind) = bumpwright_api::group_kind(object);
-    let version = text(object, "/apiVersion").rsplit('/').next().unwrap_or_default();
+    let version = text(object, "/apiVersion").behind_last('/');
     let field = |rule, pointer: &str, text| Fault::Field {
         rule,
         pointer: pointer.to_owned(),
@@ -214,32 +214,32 @@ fn unknown_kinds(cluster: &Cluster<'_>, unknown: Unknown<'_>) -> Vec<Finding> {
     };
     let is_of_flux = |group: &str| FLUX.iter().any(|end| group.ends_with(end));
     let (flux, others): (Unknown<'_>, Unknown<'_>) = unknown.into_iter().partition(|(group, _)| is_of_flux(group));
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut flux = flux;
     for (group, users) in &mut flux {
-        let known = flux_kinds(group);
+        let kinds = flux_kinds(group);
         users.retain(|(node, object)| {
             let kind = text(&object.value, "/kind");
-            let near = nearest(kind, known.iter().copied());
+            let near = nearest(kind, kinds.iter().copied());
             let message = |near| format!("kind {kind} is unknown in {group}: did you mean {near}?");
             let slip = near.map(|near| cluster.at(Rule::UnknownKind, node, object, "/kind", message(near)));
             let is_left = slip.is_none();
-            found.extend(slip.map(|slip| slip.severity(Severity::Error)));
+            findings.extend(slip.map(|slip| slip.severity(Severity::Error)));
             is_left
         });
     }
     flux.retain(|_, users| !users.is_empty());
     let folded =
         |groups: &Unknown<'_>, help: &str| Some(of_groups(cluster, groups)?.severity(Severity::Note).help(help));
-    found.extend(folded(&flux, "the definitions come with Flux"));
+    findings.extend(folded(&flux, "the definitions come with Flux"));
     match elsewhere {
-        Some(help) => found.extend(folded(&others, help)),
+        Some(help) => findings.extend(folded(&others, help)),
         None => {
             let alone = others.into_iter().map(|one| BTreeMap::from([one]));
-            found.extend(alone.filter_map(|one| of_groups(cluster, &one)));
+            findings.extend(alone.filter_map(|one| of_groups(cluster, &one)));
         }
     }
-    found
+    findings
 }
 
 /// The kinds of a group of Flux.

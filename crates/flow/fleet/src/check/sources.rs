@@ -1,4 +1,4 @@
-//! Sources that nothing defines, and sources that were not looked at.
+//! Sources that nothing defines, and sources that were not read.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use bumpwright_findings::{Finding, Rule};
 use bumpwright_helm::UnreadValue;
 use bumpwright_nearest::nearest;
 
-/// Findings about values that no template reads. Keys of Secrets are not told.
+/// Findings about values that no template reads. Keys of Secrets are not reported.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for node in &cluster.fleet.nodes {
         let (Some(release), Ok(product)) = (&node.release, &node.product) else {

@@ -22,9 +22,9 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, strict: bool, fo
         let Ok(product) = &node.product else { continue };
         let givers = Givers::of(node, makers);
         // An object may come from several Kustomizations; a variable is named once for each object.
-        let mut seen = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for variable in &product.undefined {
-            if !seen.insert((&variable.object, &variable.name)) || givers.known.contains(variable.name.as_str()) {
+            if !reported.insert((&variable.object, &variable.name)) || givers.known.contains(variable.name.as_str()) {
                 continue;
             }
             match &givers.open {
@@ -61,11 +61,11 @@ impl<'c> Givers<'c> {
     fn of(node: &'c Node, makers: &'c Makers<'_>) -> Self {
         let (mut known, mut open) = (BTreeSet::new(), None);
         for missing in &node.missing {
-            let made = makers.find(&missing.kind, &missing.name);
-            match made.and_then(|made| made.keys.as_ref()) {
+            let maker = makers.find(&missing.kind, &missing.name);
+            match maker.and_then(|maker| maker.keys.as_ref()) {
                 Some(keys) => known.extend(keys.iter().map(String::as_str)),
                 None => {
-                    open.get_or_insert_with(|| (missing, made.map(|made| made.maker.clone())));
+                    open.get_or_insert_with(|| (missing, maker.map(|maker| maker.maker.clone())));
                 }
             }
         }
@@ -174,12 +174,12 @@ fn of_name(cluster: &Cluster<'_>, own: &Place, name: &str) -> Option<Place> {
         if at + 1 > own.line && line.starts_with("---") {
             return None;
         }
-        let mut found = line.match_indices(&wanted);
-        let found = found.find(|(at, _)| {
+        let mut matches = line.match_indices(&wanted);
+        let place = matches.find(|(at, _)| {
             let (before, rest) = (line.get(..*at), line.get(at + wanted.len()..));
             rest.is_some_and(ends) && before.is_some_and(|before| !before.ends_with('$'))
         });
-        if let Some((byte, _)) = found {
+        if let Some((byte, _)) = place {
             return Some(Place {
                 path: own.path.clone(),
                 line: at + 1,

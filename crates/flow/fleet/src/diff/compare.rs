@@ -26,9 +26,7 @@ pub fn compare(old: &Fleet, new: &Fleet) -> FleetDiff {
 
 /// A Kustomization or HelmRelease in both states, with its objects that may differ.
 pub(crate) struct Owner<'f> {
-    /// Before.
     pub(crate) old: Option<&'f Node>,
-    /// After.
     pub(crate) new: Option<&'f Node>,
     /// Its objects that are not the same ones in both states.
     pub(crate) objects: Vec<Both<'f>>,
@@ -39,7 +37,6 @@ pub(crate) struct Owner<'f> {
 pub(crate) struct Both<'f> {
     /// Before; of another owner if it has moved.
     pub(crate) old: Option<Placed<'f>>,
-    /// After.
     pub(crate) new: Option<Placed<'f>>,
 }
 
@@ -92,13 +89,14 @@ pub(crate) fn owners<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Owner<'f>> {
             );
         }
     }
-    let all = pairs.into_iter().zip(objects);
-    all.map(|(pair, objects)| Owner {
-        old: pair.old,
-        new: pair.new,
-        objects,
-    })
-    .collect()
+    let paired = pairs.into_iter().zip(objects);
+    paired
+        .map(|(pair, objects)| Owner {
+            old: pair.old,
+            new: pair.new,
+            objects,
+        })
+        .collect()
 }
 
 /// A Kustomization or release in both states.
@@ -160,7 +158,6 @@ fn pairs<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Pair<'f>> {
 pub(crate) struct Placed<'f> {
     /// Its owner, by position.
     pair: usize,
-    /// Its owner.
     pub(crate) node: &'f Node,
     pub(crate) object: &'f FleetObject,
 }
@@ -219,8 +216,8 @@ impl<'f> Matched<'f> {
         }
         let mut is_matched = vec![false; self.old.len()];
         for one in std::mem::take(&mut self.new) {
-            let found = olds.get_mut(&key(one.object)).and_then(VecDeque::pop_front);
-            match found.and_then(|at| Some((self.old.get(at)?, is_matched.get_mut(at)?))) {
+            let old_at = olds.get_mut(&key(one.object)).and_then(VecDeque::pop_front);
+            match old_at.and_then(|at| Some((self.old.get(at)?, is_matched.get_mut(at)?))) {
                 Some((before, is_matched)) => {
                     *is_matched = true;
                     self.both.push(Both {

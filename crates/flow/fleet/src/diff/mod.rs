@@ -37,7 +37,7 @@ pub struct KustomizationDiff {
     pub objects: Vec<ObjectDiff>,
 }
 
-/// Where something is.
+/// Which of two states something is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Only in the new state.
@@ -52,7 +52,6 @@ pub enum Presence {
 pub struct ObjectDiff {
     /// The object; a generated one without the hash in its name.
     pub object: Named,
-    /// The difference.
     pub change: ObjectChange,
     /// Its place in the new state, or in the old one: `path:line:column`.
     pub origin: Option<String>,
@@ -65,11 +64,9 @@ pub enum ObjectChange {
     Added,
     /// Only the old state has it.
     Removed,
-    /// These fields differ.
     Changed(Vec<Field>),
     /// Another Kustomization had it, and these fields differ.
     Moved {
-        /// That Kustomization.
         from: String,
         /// The fields that differ.
         fields: Vec<Field>,
@@ -79,13 +76,9 @@ pub enum ObjectChange {
 /// How many objects of a kind of difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Added ones.
     pub added: usize,
-    /// Removed ones.
     pub removed: usize,
-    /// Changed ones.
     pub changed: usize,
-    /// Moved ones.
     pub moved: usize,
 }
 
@@ -143,7 +136,6 @@ impl std::iter::Sum for Counts {
 }
 
 impl FleetDiff {
-    /// Whether nothing differs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kustomizations.is_empty()

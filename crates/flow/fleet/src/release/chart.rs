@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::held_chart::HeldChart;
 use super::inputs::of_chart;
 use super::kept_inputs::OfRepository;
 use super::spec::{ChartSpec, ReleaseSpec};
-use crate::build::memo::Digest;
 use crate::build::reads::{BuildFiles, Reads, Recorder};
 use crate::build::view::Fleet;
 use crate::source::error::SourceError;
@@ -21,6 +21,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_chart::{DependencyError, FilesOf, Place, Remotes, ValuesFiles, complete};
 use bumpwright_helm::{Chart, Dependency, UnreadValue, ValueReads, Values};
+use bumpwright_json::Texts as _;
 use bumpwright_kustomize::tree::Tree;
 
 /// Sources that releases have in common, by kind and name.
@@ -69,8 +70,7 @@ impl ChartPlan {
             let Some(object) = sources.object(fleet, "HelmChart", referred.clone()).object else {
                 return Self::missing(format!("HelmChart/{referred} is not in the fleet"));
             };
-            let spec = object.get("spec").cloned().unwrap_or_default();
-            return match serde_json::from_value::<ChartSpec>(spec) {
+            return match serde_json::from_value::<ChartSpec>(object.value_at("/spec").clone()) {
                 Ok(spec) => Self::of_spec((fleet, sources, plans), &referred.namespace, &spec),
                 Err(error) => Self::missing(format!("HelmChart/{referred}: spec: {error}")),
             };
@@ -110,12 +110,11 @@ impl ChartPlan {
             });
         let from = match reference.kind.as_str() {
             "HelmRepository" => {
-                let objects = source
-                    .object
-                    .as_ref()
-                    .map(|object| credentials(fleet, source, object).0);
+                let objects = source.object.iter();
                 From::Repository {
-                    objects: objects.unwrap_or_default(),
+                    objects: objects
+                        .flat_map(|object| credentials(fleet, source, object).0)
+                        .collect(),
                     chart: RepositoryChart {
                         repository: source.clone(),
                         name: spec.chart.clone(),
@@ -164,9 +163,9 @@ impl ChartPlan {
             (Plan::Here { folder, .. }, Some(path)) => {
                 let at = |path: &str| clean(&format!("{folder}/{path}"));
                 let chart = at(path);
-                let beside = chart.rsplit_once('/').map(|(above, _)| above.to_owned());
+                let beside = chart.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
                 let values = self.values.names.iter().map(|name| at(&clean(name)));
-                OfRepository::These(values.chain([beside.unwrap_or_default()]).collect())
+                OfRepository::These(values.chain([beside]).collect())
             }
             _ => OfRepository::These(vec![String::new()]),
         }
@@ -261,6 +260,15 @@ impl Remotes for Repositories<'_> {
     }
 }
 
+/// What is not there is a fault of the release; what is not reached may be there.
+fn not_read(error: &SourceError) -> ChartError {
+    match error {
+        SourceError::Absent(error) => ChartError::Broken(error.clone()),
+        SourceError::Part(error) => not_read(error),
+        error => ChartError::Unavailable(error.to_string()),
+    }
+}
+
 fn incomplete(error: DependencyError<ChartError>) -> ChartError {
     match &error {
         DependencyError::Remote {
@@ -280,38 +288,24 @@ pub(super) struct Until<'o> {
 
 /// A chart that several releases share.
 pub(super) struct Loaded {
-    pub(super) chart: Result<Arc<Chart>, ChartError>,
-    pub(super) digest: Digest,
+    pub(super) chart: Result<Arc<HeldChart>, ChartError>,
     value_reads: OnceLock<ValueReads>,
     /// What it has of the repository.
     pub(super) reads: Reads,
-    /// Its memory, on the account of a tenant.
-    _held: Option<Reservation>,
 }
 
 impl Loaded {
-    /// Reads the chart of a plan from the files of its source, if these are there.
+    /// Reads the chart of a plan from the files of its source, if they are known.
     pub(super) fn of(
         plan: &ChartPlan,
         files: Option<&Result<SourceTree<'_>, Arc<SourceError>>>,
         outside: Until<'_>,
         account: Option<&Share>,
     ) -> Self {
-        let image = match &plan.from {
-            From::Image { source, .. } => outside.all.image(source, outside.end),
-            _ => None,
-        };
-        let (chart, reads) = match (image, files) {
-            (Some(chart), _) => {
-                let chart = chart.and_then(|chart| {
-                    chart.check_installable().map_err(broken)?;
-                    Ok(Chart::clone(&chart))
-                });
-                (chart, Reads::default())
-            }
-            (None, Some(Err(error))) => (Err(ChartError::Unavailable(error.to_string())), Reads::default()),
-            (None, None) => (plan.load(None, outside), Reads::default()),
-            (None, Some(Ok(files))) => {
+        let (chart, reads) = match files {
+            Some(Err(error)) => (Err(not_read(error)), Reads::default()),
+            None => (plan.load(None, outside), Reads::default()),
+            Some(Ok(files)) => {
                 let tree = files.tree();
                 let source = Some(&**files);
                 let recorder = Recorder::new(BuildFiles { tree: &*tree, source });
@@ -319,20 +313,29 @@ impl Loaded {
                 (chart, recorder.into_answers().reads(source))
             }
         };
-        let held = match (account, &chart) {
-            (Some(account), Ok(chart)) => account.reserve(chart.bytes()).map(Some),
-            _ => Ok(None),
+        Self::new(chart, reads, account)
+    }
+
+    /// The chart of an OCIRepository; none where it is read from the files of its source.
+    pub(super) fn of_image(plan: &ChartPlan, outside: Until<'_>, account: Option<&Share>) -> Option<Self> {
+        let From::Image { plan, source } = &plan.from else {
+            return None;
         };
-        let (chart, held) = match held {
-            Ok(held) => (chart, held),
-            Err(error) => (Err(ChartError::Unavailable(error.to_string())), None),
-        };
+        let chart = outside.all.image(source, plan.objects(), outside.end)?;
+        let chart = chart.and_then(|chart| {
+            chart.check_installable().map_err(broken)?;
+            Ok(Chart::clone(&chart))
+        });
+        Some(Self::new(chart, Reads::default(), account))
+    }
+
+    fn new(chart: Result<Chart, ChartError>, reads: Reads, account: Option<&Share>) -> Self {
+        let hold = |chart| HeldChart::new(of_chart(&chart), chart, account);
+        let chart = chart.and_then(|chart| hold(chart).map_err(|error| ChartError::Unavailable(error.to_string())));
         Self {
-            digest: chart.as_ref().map(of_chart).unwrap_or_default(),
             chart: chart.map(Arc::new),
             value_reads: OnceLock::new(),
             reads,
-            _held: held,
         }
     }
 

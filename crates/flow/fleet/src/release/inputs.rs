@@ -10,9 +10,9 @@ use super::chart::ChartPlan;
 use super::kept_inputs::{OfRepository, ReleaseInputs};
 use super::spec::ReleaseSpec;
 use super::values::{MergeError, Merged};
-use crate::build::memo::Digest;
 use crate::build::settings::{LeftOutReleases, RenderedReleases};
 use crate::build::view::Fleet;
+use crate::release::kept_inputs::Digest;
 use bumpwright_api::ObjectName;
 use bumpwright_helm::{Chart, File};
 
@@ -26,7 +26,7 @@ impl ReleaseInputs {
     ) -> Self {
         let mut digest = Sha256::new();
         let merged = match merged {
-            Ok(merged) => serde_json::to_string(&merged.values).unwrap_or_default() + &merged.warnings.concat(),
+            Ok(merged) => format!("{:?}{}", merged.values, merged.warnings.concat()),
             Err(error) => error.to_string(),
         };
         for part in [&name.to_string(), text, &merged, &plan.key()] {
@@ -78,8 +78,8 @@ pub fn differing(before: &Fleet, after: &Fleet) -> [RenderedReleases; 2] {
 }
 
 fn unchanged(before: &Fleet, after: &Fleet) -> BTreeSet<ObjectName> {
-    let made = |fleet: &Fleet, name: &ObjectName| fleet.releases.get(name).and_then(|inputs| inputs.made);
-    let is_same = |name: &&ObjectName| made(before, name).is_some() && made(before, name) == made(after, name);
+    let digest = |fleet: &Fleet, name: &ObjectName| fleet.releases.get(name).and_then(|inputs| inputs.made);
+    let is_same = |name: &&ObjectName| digest(before, name).is_some() && digest(before, name) == digest(after, name);
     before.releases.keys().filter(is_same).cloned().collect()
 }
 
@@ -132,7 +132,7 @@ fn add(chart: &Chart, digest: &mut Sha256) {
         digest.update(bytes);
     };
     part(format!("{:?}", chart.metadata).as_bytes());
-    part(&serde_json::to_vec(&chart.values).unwrap_or_default());
+    part(format!("{:?}", chart.values).as_bytes());
     let mut all = |kind: &str, files: &mut dyn Iterator<Item = &File>| {
         part(kind.as_bytes());
         for file in files {

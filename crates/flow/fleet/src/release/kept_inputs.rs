@@ -1,7 +1,9 @@
 //! What a release is rendered from, for the comparison with another state.
 
-use crate::build::memo::Digest;
 use bumpwright_api::ObjectName;
+
+/// A SHA-256.
+pub(crate) type Digest = [u8; 32];
 
 /// What a release is rendered from, but for the bytes of its chart.
 #[derive(Clone, Debug)]

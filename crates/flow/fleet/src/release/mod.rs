@@ -7,7 +7,8 @@
 //!
 //! A chart is read once for all releases of it, and parsed once by each thread.
 
-pub(crate) mod chart;
+mod chart;
+pub(crate) mod held_chart;
 pub(crate) mod inputs;
 pub(crate) mod kept_inputs;
 mod render;
@@ -27,9 +28,10 @@ use values::{MergeError, Merged};
 
 use super::source::repository::ChartError;
 use crate::beside::beside;
-use crate::build::memo::{Digest, Memo};
+use crate::build::memo::Memo;
 use crate::build::settings::{Charts, RenderedReleases, Settings};
-use crate::build::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseSummary};
+use crate::build::view::{Fleet, FleetObject, Node, Problem, Product, ReleaseChart, ReleaseSummary};
+use crate::release::held_chart::HeldChart;
 use crate::source::error::SourceError;
 use crate::source::fetched::{SourceTree, Sources};
 use crate::source::meant::Source;
@@ -37,6 +39,8 @@ use crate::source::repository::Outside;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Share;
 use bumpwright_helm::{Capabilities, CapabilitiesError, Chart, ParsedTemplates};
+use bumpwright_json::Texts;
+use kept_inputs::Digest;
 
 /// The most charts that are fetched at a time.
 const FETCHES: usize = 16;
@@ -134,28 +138,30 @@ impl Releases {
             }
             Err(error) => fleet.problems.push(error.to_string()),
         }
-        for job in &jobs {
+        let nodes = jobs.iter().map(|job| job.node).collect();
+        for job in jobs {
             let Some(node) = fleet.nodes.get_mut(job.node) else {
                 continue;
             };
             let loaded = self.charts.get(&job.key);
-            let chart = loaded.and_then(|loaded| loaded.chart.as_ref().ok());
-            if let (Some(chart), Some(release)) = (chart, &mut node.release) {
-                release.chart.clone_from(&chart.metadata.name);
-                release.version.clone_from(&chart.metadata.version);
+            let held = loaded.and_then(|loaded| loaded.chart.as_ref().ok());
+            if let (Some(held), Some(release)) = (held, &mut node.release) {
+                release.chart.clone_from(&held.chart.metadata.name);
+                release.version.clone_from(&held.chart.metadata.version);
             }
-            node.missing = job
-                .merged
-                .as_ref()
-                .map(|merged| merged.missing.clone())
-                .unwrap_or_default();
+            let merged = job.merged.unwrap_or_default();
+            node.missing = merged.missing;
+            node.chart = held.map(|held| ReleaseChart {
+                chart: Arc::clone(held),
+                values: Arc::new(merged.values),
+            });
         }
         for done in done {
             if let Some(node) = fleet.nodes.get_mut(done.node) {
                 (node.product, node.took) = (done.product, done.took);
             }
         }
-        jobs.into_iter().map(|job| job.node).collect()
+        nodes
     }
 
     /// Notes what the releases would be rendered from.
@@ -165,11 +171,13 @@ impl Releases {
             let Some(loaded) = self.charts.get(&job.key) else {
                 continue;
             };
-            let Ok(chart) = &loaded.chart else { continue };
-            let by_chart = *gives_flux.entry(&job.key).or_insert_with(|| inputs::makes_flux(chart));
-            let made = (!by_chart && !job.mentions_flux).then(|| job.digest(&loaded.digest, common));
+            let Ok(held) = &loaded.chart else { continue };
+            let by_chart = *gives_flux
+                .entry(&job.key)
+                .or_insert_with(|| inputs::makes_flux(&held.chart));
+            let digest = (!by_chart && !job.mentions_flux).then(|| job.digest(&held.digest, common));
             if let Some(inputs) = fleet.releases.get_mut(&job.name) {
-                inputs.made = made;
+                inputs.made = digest;
             }
         }
     }
@@ -238,28 +246,40 @@ impl Releases {
 
     /// Reads the charts that are not known yet, side by side.
     fn load(&mut self, jobs: &[Job], sources: &mut Sources<'_>, outside: Until<'_>, account: Option<&Share>) {
-        let plans = jobs.iter().filter_map(|job| match &job.plan.from {
-            From::Files { plan, .. } => Some(plan),
-            // With the login of its own controller, below.
-            From::Image { plan, .. } => (!outside.all.has_artifacts()).then_some(plan),
+        let jobs: BTreeMap<&str, &ChartPlan> = jobs
+            .iter()
+            .filter(|job| !self.charts.contains_key(&job.key))
+            .map(|job| (job.key.as_str(), &job.plan))
+            .collect();
+        let is_image = |(_, plan): &(&str, &ChartPlan)| matches!(plan.from, From::Image { .. });
+        let images: Vec<_> = jobs.iter().map(|(key, plan)| (*key, *plan)).filter(is_image).collect();
+        let images = beside(
+            FETCHES,
+            &images,
+            || (),
+            |(), (key, plan)| Some(((*key).to_owned(), Loaded::of_image(plan, outside, account)?)),
+        );
+        self.charts.extend(images.into_iter().flatten());
+        let left = || jobs.iter().filter(|(key, _)| !self.charts.contains_key::<str>(key));
+        let plans = left().filter_map(|(_, plan)| match &plan.from {
+            From::Files { plan, .. } | From::Image { plan, .. } => Some(plan),
             _ => None,
         });
         sources.fetch(plans);
         type Files<'s> = Option<Result<SourceTree<'s>, Arc<SourceError>>>;
-        let mut wanted: BTreeMap<&str, (&ChartPlan, Files<'_>)> = BTreeMap::new();
-        for job in jobs.iter().filter(|job| !self.charts.contains_key(&job.key)) {
-            let files = match &job.plan.from {
+        let mut wanted: Vec<(&str, &ChartPlan, Files<'_>)> = Vec::new();
+        for (key, plan) in left() {
+            let files = match &plan.from {
                 From::Files { plan, .. } | From::Image { plan, .. } => Some(sources.files(plan)),
                 _ => None,
             };
-            wanted.insert(job.key.as_str(), (&job.plan, files));
+            wanted.push((key, plan, files));
         }
-        let wanted: Vec<_> = wanted.into_iter().collect();
         let loaded = beside(
             FETCHES,
             &wanted,
             || (),
-            |(), (key, (plan, files))| ((*key).to_owned(), Loaded::of(plan, files.as_ref(), outside, account)),
+            |(), (key, plan, files)| ((*key).to_owned(), Loaded::of(plan, files.as_ref(), outside, account)),
         );
         self.charts.extend(loaded);
     }
@@ -296,8 +316,8 @@ impl Releases {
         let Some(loaded) = self.charts.get(&job.key) else {
             return Err(Problem::Chart("its chart was not read".to_owned()));
         };
-        let chart = match &loaded.chart {
-            Ok(chart) => chart,
+        let HeldChart { chart, digest, .. } = match &loaded.chart {
+            Ok(held) => &**held,
             Err(ChartError::Unavailable(error)) => {
                 return Err(Problem::ChartUnavailable(with_chart(&job.plan, error)));
             }
@@ -307,7 +327,7 @@ impl Releases {
             .merged
             .as_ref()
             .map_err(|error| Problem::Release(error.to_string()))?;
-        memo.rendered(job.digest(&loaded.digest, common), || {
+        memo.rendered(job.digest(digest, common), || {
             let mut product = render::product(cluster, &job.name, &job.spec, chart, merged, parsed)?;
             product.reads = loaded.reads.clone();
             product.unread = loaded.unread(chart, &merged.values);
@@ -324,18 +344,15 @@ fn with_chart(plan: &ChartPlan, error: &str) -> String {
 }
 
 fn node_of(parent: usize, name: &ObjectName, object: &FleetObject) -> Node {
-    let spec = |pointer: &str| object.value.pointer(pointer);
+    let spec = object.value.value_at("/spec");
     Node {
         release: Some(ReleaseSummary {
             name: name.clone(),
             chart: String::new(),
             version: String::new(),
-            is_suspended: spec("/spec/suspend").and_then(Value::as_bool).unwrap_or_default(),
-            is_elsewhere: spec("/spec/kubeConfig").is_some_and(Value::is_object),
-            service_account: spec("/spec/serviceAccountName")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
+            is_suspended: *spec.value_at("/suspend") == true,
+            is_elsewhere: spec.value_at("/kubeConfig").is_object(),
+            service_account: spec.text_of("serviceAccountName").to_owned(),
         }),
         origin: object.origin.clone(),
         ..Node::waiting(Some(parent), &format!("HelmRelease {name}"))
@@ -362,7 +379,7 @@ fn job(
         node.source = source;
     }
     let merged = values::merged(fleet, &name, &spec, charts.is_tenant);
-    let text = object.value.get("spec").map(Value::to_string).unwrap_or_default();
+    let text = object.value.value_at("/spec").to_string();
     Job {
         mentions_flux: inputs::mentions_flux(&text) || merged.as_ref().is_ok_and(of_flux),
         inputs: ReleaseInputs::of(&name, &spec, &text, &plan, &merged),
@@ -413,7 +430,7 @@ fn capabilities(
 /// What the definitions in charts serve.
 fn served_by<'c>(charts: impl Iterator<Item = &'c Loaded>) -> BTreeSet<String> {
     let charts = charts.filter_map(|loaded| loaded.chart.as_ref().ok());
-    let definitions = charts.flat_map(|chart| chart_definitions(chart));
+    let definitions = charts.flat_map(|held| chart_definitions(&held.chart));
     definitions.flat_map(|object| served(&object)).collect()
 }
 
@@ -430,7 +447,7 @@ fn chart_definitions(chart: &Chart) -> Vec<Value> {
 
 /// `group/version` and `group/version/Kind` of what a definition serves.
 fn served(definition: &Value) -> Vec<String> {
-    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| definition.text_at(pointer);
     let (group, kind) = (text("/spec/group"), text("/spec/names/kind"));
     let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
     let names = versions.into_iter().flatten().filter_map(|version| {

@@ -7,6 +7,7 @@ use bumpwright_diff::SecretMask;
 use bumpwright_helm::{
     Capabilities, Chart, Document, Hook, ParsedTemplates, Release, Rendered, Seeded, Settings, render_sharing,
 };
+use bumpwright_json::Texts;
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
 use bumpwright_overlay::{Hidden, OverlayError};
 use bumpwright_yaml::{FileId, ReadError, WriteError, json_of_node, read_resources};
@@ -16,10 +17,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::spec::{GROUP, ReleaseSpec};
 use super::values::Merged;
-use crate::build::memo::Digest;
 use crate::build::one::built;
 use crate::build::settings::Settings as FleetSettings;
 use crate::build::view::{FleetObject, Problem, Product};
+use crate::release::kept_inputs::Digest;
 
 /// Bytes that the render of a tenant's release may produce, also those that it drops again: half of the memory of
 /// builds that a tenant has by default.
@@ -125,8 +126,8 @@ pub(super) fn product(
     for object in &mut objects {
         let (group, kind) = group_kind(object);
         let key = (group.to_owned(), kind.to_owned());
-        let known = scopes.get(&key).or_else(|| cluster.scopes.get(&key)).copied();
-        let is_namespaced = known.or_else(|| cluster.schemas.is_namespaced(&key.0, &key.1));
+        let scope = scopes.get(&key).or_else(|| cluster.scopes.get(&key)).copied();
+        let is_namespaced = scope.or_else(|| cluster.schemas.is_namespaced(&key.0, &key.1));
         if is_namespaced.unwrap_or(true) {
             put_namespace(object, &release.namespace);
         }
@@ -269,13 +270,7 @@ fn post_rendered(objects: Vec<Value>, kustomize: &Value, settings: &FleetSetting
 pub(super) fn own_scopes(objects: &[Value]) -> Scopes {
     let mut scopes = Scopes::new();
     for object in objects.iter().filter(|object| is_definition(object)) {
-        let text = |pointer: &str| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let text = |pointer: &str| object.text_at(pointer).to_owned();
         let key = (text("/spec/group"), text("/spec/names/kind"));
         scopes.insert(key, text("/spec/scope") != "Cluster");
     }

@@ -52,6 +52,8 @@ pub(super) enum ReferenceError {
     Kind,
     #[error("key not found")]
     NoKey,
+    #[error("the value is not a text: quote it, or write it as a block (`|`)")]
+    NotText,
     #[error("the data is not base64")]
     Encoding,
     #[error("the value is not YAML")]
@@ -192,7 +194,11 @@ fn referred(
         merged.warnings.push(unknown);
         return Ok(None);
     }
-    let text = found.as_str().unwrap_or_default();
+    // The API server takes null as an empty text, and refuses the object for other values.
+    let text = match found {
+        Value::Null => "",
+        found => found.as_str().ok_or(ReferenceError::NotText)?,
+    };
     if !is_encoded {
         return Ok(Some(text.to_owned()));
     }

@@ -79,6 +79,11 @@ fn message(review: &Review, findings: &[&Finding], comments: usize) -> String {
         format!("{}: {images} ({})", workload.object, effect(workload))
     });
     parts.extend(list(&workloads.collect::<Vec<_>>()));
+    let charts = review
+        .charts
+        .iter()
+        .map(|chart| format!("chart {} of {}", chart.title(), chart.releases.join(", ")));
+    parts.extend(list(&charts.collect::<Vec<_>>()));
     let mut message = parts.join("\n\n");
     if message.len() > BYTES {
         message.truncate(message.floor_char_boundary(BYTES));

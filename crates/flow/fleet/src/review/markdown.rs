@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::Review;
 use super::words::{capital, cut, effect, images};
+use super::{ChartChange, Review};
 use crate::diff::{self, Counts, FleetDiff};
 use bumpwright_findings::Finding;
 use bumpwright_forge::markdown::{cell, code};
+use bumpwright_text::between;
 use bumpwright_update::{ChangedWorkload, impact_section};
 
 /// The most findings and workloads that are seen at once; with headings and counts these are thirty lines.
@@ -25,6 +26,10 @@ pub(super) fn render(review: &Review) -> String {
     }
     if !review.impact.kustomizations.is_empty() || !review.impact.notes.is_empty() {
         fold(&mut out, "Impact", &impact_section(&review.impact, 3));
+    }
+    if !review.charts.is_empty() {
+        let parts: Vec<String> = review.charts.iter().map(chart).collect();
+        fold(&mut out, &format!("Charts: {}", review.charts.len()), &parts.join("\n"));
     }
     for (at, diff) in review.clusters.iter().enumerate().filter(|(_, diff)| !diff.is_empty()) {
         // What is left is shared by those that come.
@@ -69,13 +74,9 @@ fn seen(review: &Review) -> String {
 fn table_of_findings(findings: &[&Finding], most: usize) -> String {
     let mut out = "| | Finding | Place |\n|---|---|---|\n".to_owned();
     for finding in findings.iter().take(most) {
-        let object = finding
-            .object
-            .as_ref()
-            .map(|object| format!("{object}: "))
-            .unwrap_or_default();
+        let object = between("", finding.object.as_ref(), ": ");
         let place = finding.place.as_ref();
-        let place = place.map(|place| format!("`{}`", code(&format!("{}:{}", place.path, place.line))));
+        let place = place.map(|place| code(&format!("{}:{}", place.path, place.line)));
         let text = cut(&format!("{object}{}", finding.message));
         let _ = writeln!(
             out,
@@ -83,7 +84,7 @@ fn table_of_findings(findings: &[&Finding], most: usize) -> String {
             finding.severity.as_str(),
             finding.rule,
             cell(&text),
-            place.unwrap_or_default()
+            between("`", place, "`")
         );
     }
     more(&mut out, findings.len(), most);
@@ -94,6 +95,19 @@ fn workload(workload: &ChangedWorkload) -> String {
     let images = images(workload, |image| format!("`{}`", code(image)));
     let name = cell(&cut(&workload.object.to_string()));
     format!("| {name} | {} | {} |\n", images.join("<br>"), effect(workload))
+}
+
+/// A chart: what is new in it, as a list. Its texts are its author's: escaped, so that they mention nobody.
+fn chart(chart: &ChartChange) -> String {
+    let mut out = format!(
+        "**{}** of {}\n\n",
+        cell(&chart.title()),
+        cell(&chart.releases.join(", "))
+    );
+    for line in chart.lines() {
+        let _ = writeln!(out, "- {}", cell(&line));
+    }
+    out
 }
 
 /// A line below a table that has more rows than it shows.

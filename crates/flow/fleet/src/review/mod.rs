@@ -1,13 +1,16 @@
 //! A change as what it does to clusters: the objects that differ, the workloads that restart, and the findings that
 //! are new with it.
 
+mod charts;
 mod cluster;
 mod gerrit;
 mod json;
 mod markdown;
+mod page;
 mod words;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::build::view::Fleet;
 use super::check::{CheckSettings, check, check_since, checked};
@@ -15,14 +18,15 @@ use super::diff::{Counts, FleetDiff, compare};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
 use bumpwright_findings::Report;
+use bumpwright_pages::request;
 use bumpwright_update::Impact;
+pub use charts::{ChartChange, DefaultChange};
 pub use cluster::{ClusterChange, review_cluster};
 pub use gerrit::Vote;
 
 /// The clusters of a repository in one state.
 #[derive(Clone, Copy)]
 pub struct State<'r> {
-    /// The clusters.
     pub fleets: &'r [Fleet],
     pub repository: &'r dyn Repository,
 }
@@ -34,6 +38,8 @@ pub struct Review {
     pub clusters: Vec<FleetDiff>,
     /// The workloads and other objects that change.
     pub impact: Impact,
+    /// The charts that releases have in another version.
+    pub charts: Vec<ChartChange>,
     /// The findings that are new.
     pub report: Report,
     /// How many findings of before are not there any more.
@@ -52,6 +58,7 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
     Review {
         clusters: clusters.map(|(old, new)| compare(old, new)).collect(),
         impact: impact(&pairs(before.fleets, after.fleets)),
+        charts: charts::charts(before.fleets, after.fleets),
         report,
         gone,
     }
@@ -113,6 +120,12 @@ impl Review {
     #[must_use]
     pub fn json(&self) -> String {
         json::render(self)
+    }
+
+    /// For the page of a request, with the bytes that it takes: what is too much is left out and counted.
+    #[must_use]
+    pub fn page(&self) -> (Arc<request::Review>, u64) {
+        page::page(self)
     }
 
     /// For a comment at a pull request: at most thirty lines that are seen at once, the rest folded, and no

@@ -1,5 +1,6 @@
 //! Texts that the comments of all forges have.
 
+use bumpwright_text::Excerpt;
 use bumpwright_update::ChangedWorkload;
 
 /// The longest text of a finding or an image, in characters.
@@ -35,14 +36,11 @@ pub(super) fn effect(workload: &ChangedWorkload) -> String {
 }
 
 pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    text.excerpt(LONGEST).into_owned()
 }
 
 pub(super) fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + chars.as_str()
+    let first = chars.next();
+    first.into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }

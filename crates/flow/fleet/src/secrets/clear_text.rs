@@ -11,7 +11,7 @@ use bumpwright_yaml::Node;
 
 /// Findings about Secrets whose file has their values: one for each Secret, at its first key.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
-    let mut seen = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (node, object) in cluster.objects().filter(|(node, _)| node.source == Source::This) {
         let is_secret = bumpwright_api::group_kind(&object.value) == ("", "Secret");
         let Some(place) = object.origin.as_deref().filter(|_| is_secret).and_then(split) else {
@@ -27,7 +27,7 @@ pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         let Some((field, first)) = exposed.keys.first() else {
             continue;
         };
-        if seen.insert((place, node.shown())) {
+        if reported.insert((place, node.shown())) {
             let pointer = format!("/{field}/{}", escaped(first));
             let finding = cluster.at_key(Rule::ClearTextSecret, node, object, &pointer, message(&exposed.keys));
             found.push(weighed(finding, exposed.worst));
@@ -73,7 +73,7 @@ fn exposed(document: &Node) -> Exposed {
         for field in ["data", "stringData"] {
             let entries = document.get(field).and_then(Node::as_mapping);
             for entry in entries.map_or(&[][..], |mapping| &mapping.entries) {
-                let text = entry.value.as_str().unwrap_or_default();
+                let Some(text) = entry.value.as_str() else { continue };
                 let exposure = exposure(&entry.key.text, text, field == "data");
                 judged.push((exposure, field, entry.key.text.to_string()));
             }

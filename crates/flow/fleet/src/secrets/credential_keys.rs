@@ -152,8 +152,9 @@ pub(crate) fn is_sensitive(key: &str) -> bool {
     {
         return false;
     }
-    let last = words.last().map(String::as_str).unwrap_or_default();
-    let is_key = matches!(last, "key" | "keys" | "auth");
+    let is_key = words
+        .last()
+        .is_some_and(|last| matches!(last.as_str(), "key" | "keys" | "auth"));
     let is_one = |word: &String| {
         SENSITIVE.binary_search(&word.as_str()).is_ok() || ENDINGS.iter().any(|ending| word.ends_with(ending))
     };

@@ -1,5 +1,6 @@
 //! What a value looks like.
 
+use bumpwright_text::Cuts;
 use std::borrow::Cow;
 
 /// The kinds of PEM blocks that are private, by a part of their names.
@@ -116,7 +117,7 @@ fn variable(text: &str, open: &str, close: &str) -> Option<(usize, usize)> {
 /// Whether a text is, or has, what only a credential looks like.
 pub(crate) fn is_credential(text: &str) -> bool {
     let is_block = text.split("-----BEGIN ").skip(1).any(|block| {
-        let name = block.split("-----").next().unwrap_or_default();
+        let name = block.before("-----");
         name.contains(PRIVATE)
     });
     let words = || text.split(|c: char| c.is_whitespace() || "\"'`,;=<>()".contains(c));
@@ -136,9 +137,7 @@ fn is_token(word: &str) -> bool {
 
 /// Whether an address has a password: `scheme://user:password@host`.
 fn has_password(word: &str) -> bool {
-    let authority = word
-        .split_once("://")
-        .map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let authority = word.split_once("://").map(|(_, rest)| rest.before(['/', '?', '#']));
     let user = authority
         .and_then(|authority| authority.rsplit_once('@'))
         .map(|(user, _)| user);
@@ -150,7 +149,7 @@ fn has_password(word: &str) -> bool {
 pub(crate) fn is_public(value: &str) -> bool {
     if value.contains("-----BEGIN ") {
         // A private one was found before.
-        let before = value.split("-----BEGIN ").next().unwrap_or_default();
+        let before = value.before("-----BEGIN ");
         return before
             .lines()
             .all(|line| line.trim().is_empty() || line.starts_with('#'));

@@ -6,7 +6,7 @@
 use super::{credential_keys as keys, credential_shapes as shapes};
 use serde_json::Value;
 
-/// The longest text that is read as JSON, and the most lines that are looked at.
+/// The longest text that is read as JSON, and the most lines that are checked.
 const LONGEST: usize = 1 << 20;
 
 /// What a value of a Secret is, by the worst of its parts.
@@ -71,7 +71,7 @@ fn of_lines(key: &str, text: &str) -> Exposure {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';']) && !line.starts_with("//"));
     let mut has_pairs = false;
-    let found = lines.map(|line| match pair(line) {
+    let credentials = lines.map(|line| match pair(line) {
         Some((key, value)) => {
             has_pairs = true;
             if shapes::is_code(value) {
@@ -84,7 +84,7 @@ fn of_lines(key: &str, text: &str) -> Exposure {
         None => Exposure::Public,
     });
     // Of a file that is for people or programs, only what is plainly a credential counts.
-    match worst(found) {
+    match worst(credentials) {
         Exposure::Credential => Exposure::Credential,
         _ if !has_pairs && keys::is_sensitive(key) => Exposure::Credential,
         _ => Exposure::Public,

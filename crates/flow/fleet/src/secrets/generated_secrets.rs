@@ -70,7 +70,7 @@ fn entries(cluster: &Cluster<'_>, file: &str, generator: &YamlNode) -> Vec<(Plac
     let files = items(generator.get("files")).iter().map(|entry| (entry, false));
     let variables = items(generator.get("envs")).iter().chain(generator.get("env"));
     for (entry, is_variables) in files.chain(variables.map(|entry| (entry, true))) {
-        let text = entry.as_str().unwrap_or_default();
+        let Some(text) = entry.as_str() else { continue };
         let (key, name) = text.rsplit_once('=').unwrap_or((path::base(text), text));
         let found = path::clean(&path::join(path::parent(&format!("/{file}")), name));
         if let Ok(bytes) = cluster.places.tree().read(&found) {

@@ -75,13 +75,13 @@ impl Tree for Below<'_> {
     }
 
     fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
-        let found = self.tree.canonical(&self.path(path))?;
-        let path = match found.path.strip_prefix(&self.folder) {
+        let canonical = self.tree.canonical(&self.path(path))?;
+        let path = match canonical.path.strip_prefix(&self.folder) {
             Some("") => "/".to_owned(),
             Some(path) => path.to_owned(),
             None => return Err(TreeError::Missing(path.to_owned())),
         };
-        Ok(ResolvedPath { path, ..found })
+        Ok(ResolvedPath { path, ..canonical })
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
@@ -203,15 +203,15 @@ impl<'a> Copied<'a> {
 
     /// Leaves only what the rules keep.
     pub(crate) fn filter(&mut self, rules: &IgnoreRules) {
-        let kept = |path: &str, is_directory| {
+        let is_included = |path: &str, is_directory| {
             let components: Vec<&[u8]> = path.trim_matches('/').split('/').map(str::as_bytes).collect();
             rules.verdict(&components, is_directory) == Verdict::Kept
         };
         let mut names = Names::default();
-        for path in self.names.directories().filter(|path| kept(path, true)) {
+        for path in self.names.directories().filter(|path| is_included(path, true)) {
             names.add_directory(path);
         }
-        for (path, place) in self.names.files().filter(|(path, _)| kept(path, false)) {
+        for (path, place) in self.names.files().filter(|(path, _)| is_included(path, false)) {
             names.add_file(path, place.clone());
         }
         self.names = names;
@@ -257,9 +257,10 @@ impl Repository for Copied<'_> {
     }
 
     fn origins(&self, path: &str) -> Vec<String> {
-        let copies = self.copies.iter().filter(|copy| path::is_within(path, &copy.to));
-        let found = copies.filter_map(|copy| {
-            let rest = path.strip_prefix(copy.to.as_str()).unwrap_or_default();
+        let found = self.copies.iter().filter_map(|copy| {
+            let rest = path
+                .strip_prefix(copy.to.as_str())
+                .filter(|_| path::is_within(path, &copy.to))?;
             let from = path::clean(&format!("{}/{rest}", copy.from));
             Some(self.sources.get(copy.source)?.origins(&from))
         });

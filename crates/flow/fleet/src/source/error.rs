@@ -23,9 +23,11 @@ pub enum SourceError {
     /// It cannot be fetched, as the one who fetches says.
     #[error(transparent)]
     Fetch(#[from] Box<dyn std::error::Error + Send + Sync>),
+    /// Its server does not have it.
+    #[error("{0}")]
+    Absent(String),
     #[error("its ArtifactGenerator makes no artifact {0}")]
     NotMade(String),
-    /// An ArtifactGenerator fails.
     #[error("{name} build failed: {error}")]
     Generator { name: String, error: GeneratorError },
     /// Something else has the path of an entry of `spec.include`.

@@ -17,6 +17,7 @@ use crate::build::one::is_masked;
 use crate::build::settings::{GivenSource, Settings};
 use crate::build::view::Fleet;
 use bumpwright_api::ObjectName;
+use bumpwright_json::Texts;
 use bumpwright_kustomize::tree::TreeError;
 
 pub(crate) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
@@ -104,6 +105,14 @@ impl Plan {
                 format!("{} with [{}] {ignore:?}", base.key(), includes.join(", "))
             }
             Self::Missing(error) => format!("missing {error}"),
+        }
+    }
+
+    /// The Secrets and ServiceAccounts for its fetch.
+    pub(crate) fn objects(&self) -> &[Value] {
+        match self {
+            Self::Outside { objects, .. } => objects,
+            _ => &[],
         }
     }
 
@@ -238,13 +247,7 @@ impl<'a> Sources<'a> {
     }
 
     fn include(&self, fleet: &Fleet, of: &SourceObject, include: &Value, depth: usize) -> Include {
-        let text = |at: &str| {
-            include
-                .pointer(at)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let text = |at: &str| include.text_at(at).to_owned();
         let name = text("/repository/name");
         let to = match text("/toPath") {
             to if to.is_empty() => name.clone(),
@@ -307,7 +310,7 @@ impl<'a> Sources<'a> {
         });
         Plan::Generated {
             sources: sources.collect(),
-            spec: object.value.get("spec").map(Value::to_string).unwrap_or_default(),
+            spec: object.value.value_at("/spec").to_string(),
             name: name.clone(),
             generator: Box::new(generator),
         }
@@ -366,9 +369,9 @@ impl<'a> Sources<'a> {
         if let Some(made) = self.made.get(&key) {
             return made.clone();
         }
-        let made = self.made(plan).map_err(Arc::new);
-        self.made.insert(key, made.clone());
-        made
+        let files = self.made(plan).map_err(Arc::new);
+        self.made.insert(key, files.clone());
+        files
     }
 
     fn made(&mut self, plan: &Plan) -> Result<SourceTree<'a>, SourceError> {
@@ -416,20 +419,20 @@ impl<'a> Sources<'a> {
         includes: &[Include],
         ignore: Option<&str>,
     ) -> Result<SourceTree<'a>, SourceError> {
-        let mut all = Copied::default();
+        let mut tree = Copied::default();
         let base = self.files(base)?;
-        put(&mut all, &base, "/", "/")?;
+        put(&mut tree, &base, "/", "/")?;
         for include in includes {
             let files = self.files(&include.plan)?;
             let (from, to) = (format!("/{}", clean(&include.from)), format!("/{}", clean(&include.to)));
-            if all.canonical(&to).is_some_and(|found| found.directory) {
+            if tree.canonical(&to).is_some_and(|found| found.directory) {
                 return Err(SourceError::Exists { from, to });
             }
-            put(&mut all, &files, &from, &to).map_err(|error| SourceError::Include { from, to, error })?;
+            put(&mut tree, &files, &from, &to).map_err(|error| SourceError::Include { from, to, error })?;
         }
-        let rules = all.rules(ignore)?;
-        all.filter(&rules);
-        Ok(Arc::new(all))
+        let rules = tree.rules(ignore)?;
+        tree.filter(&rules);
+        Ok(Arc::new(tree))
     }
 }
 

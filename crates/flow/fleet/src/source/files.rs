@@ -84,9 +84,9 @@ impl SourceFiles {
         let mut changed = Vec::new();
         // The same files have one lock.
         if !Arc::ptr_eq(&self.fetched, &other.fetched) {
-            let one = self.fetched.files.lock();
+            let own_files = self.fetched.files.lock();
             let other = other.fetched.files.lock();
-            add_changed(&one.root, &other.root, &mut String::new(), &mut changed);
+            add_changed(&own_files.root, &other.root, &mut String::new(), &mut changed);
         }
         changed
     }

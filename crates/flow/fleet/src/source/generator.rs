@@ -13,6 +13,7 @@ use super::glob;
 use super::repository::Repository;
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_text::Cuts;
 use bumpwright_yaml::{FileId, json_of_node, node_of_json, read_resources, write_sigs};
 
 /// The group of ArtifactGenerators.
@@ -75,16 +76,16 @@ impl Generator {
         })
     }
 
-    /// Makes the artifact of a name; none if there is no such artifact.
+    /// Makes the artifact of a name; None if the generator does not define it.
     ///
     /// # Errors
     /// For users.
     pub(crate) fn make<'a>(&self, name: &str, sources: &Sources<'a>) -> Result<Option<Copied<'a>>, GeneratorError> {
-        let found = match self.path_pattern.as_str() {
+        let wanted = match self.path_pattern.as_str() {
             "" => self.artifacts.iter().find(|artifact| artifact.name == name).cloned(),
             pattern => self.rendered(pattern, name, sources)?,
         };
-        found.map(|artifact| made(&artifact, sources)).transpose()
+        wanted.map(|artifact| made(&artifact, sources)).transpose()
     }
 
     /// The artifact of a directory that `pathPattern` matches.
@@ -143,10 +144,10 @@ fn captures(template: &str, text: &str, again: bool) -> Option<Captures> {
     ends.reverse();
     ends.into_iter().find_map(|end| {
         let (value, text) = text.split_at_checked(end)?;
-        let mut found = captures(template, text, again)?;
-        match found.insert(name.to_owned(), value.to_owned()) {
+        let mut captured = captures(template, text, again)?;
+        match captured.insert(name.to_owned(), value.to_owned()) {
             Some(_) if !again => None,
-            _ => Some(found),
+            _ => Some(captured),
         }
     })
 }
@@ -259,8 +260,10 @@ impl<'s> Staging<'_, 's> {
             return Err(CopyError::AllExcluded { pattern, alias });
         }
         // `dir/**` is the content of the directory.
-        let prefix = from.strip_suffix("/**").filter(|prefix| !glob::is_pattern(prefix));
-        let prefix = prefix.map(clean).unwrap_or_default();
+        let prefix = match from.strip_suffix("/**") {
+            Some(prefix) if !glob::is_pattern(prefix) => clean(prefix),
+            _ => String::new(),
+        };
         self.copied
             .note(operation.number, &format!("/{prefix}"), &format!("/{}", clean(to)));
         for found in kept {
@@ -274,9 +277,9 @@ impl<'s> Staging<'_, 's> {
     }
 
     fn single(&mut self, operation: &mut Operation<'_>, from: &str, to: &str) -> Result<(), CopyError> {
-        let found = operation.tree.canonical(&format!("/{from}"));
-        let is_directory = found.map_err(|_| CopyError::Missing(from.to_owned()))?.directory;
-        let name = from.rsplit('/').next().unwrap_or_default();
+        let canonical = operation.tree.canonical(&format!("/{from}"));
+        let is_directory = canonical.map_err(|_| CopyError::Missing(from.to_owned()))?.directory;
+        let name = from.behind_last('/');
         let put = format!("/{}", clean(to));
         if is_directory {
             operation.base = from.to_owned();
@@ -286,7 +289,7 @@ impl<'s> Staging<'_, 's> {
         let is_inside = is_directory
             || to.ends_with('/')
             || to.is_empty()
-            || self.copied.canonical(&put).is_some_and(|found| found.directory);
+            || self.copied.canonical(&put).is_some_and(|canonical| canonical.directory);
         let put = if is_inside {
             clean(&format!("{to}/{name}"))
         } else {
@@ -323,7 +326,7 @@ impl<'s> Staging<'_, 's> {
 impl Operation<'_> {
     /// Whether a path of the source, without a leading slash, is excluded: as it is, below the base, or by its name.
     fn excludes(&self, path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or_default();
+        let name = path.behind_last('/');
         let below = path
             .strip_prefix(self.base.as_str())
             .and_then(|rest| rest.strip_prefix('/'));
@@ -337,11 +340,11 @@ impl Operation<'_> {
 
 /// All documents of a file, merged into one.
 fn one_document(bytes: &[u8]) -> Result<Value, CopyError> {
-    let mut all = Value::Object(serde_json::Map::new());
+    let mut document = Value::Object(serde_json::Map::new());
     for node in read_resources(bytes, FileId::NONE)? {
-        merge(&mut all, json_of_node(&node)?);
+        merge(&mut document, json_of_node(&node)?);
     }
-    Ok(all)
+    Ok(document)
 }
 
 /// Puts the fields of one document over those of another: maps are merged, everything else is replaced.

@@ -16,7 +16,9 @@ pub(crate) fn paths(tree: &dyn Tree, pattern: &str) -> Vec<String> {
         for folder in found {
             let here = format!("/{}", folder.trim_start_matches('/'));
             let names = if is_pattern(part) {
-                tree.list(&here).unwrap_or_default()
+                // As Go's Glob, which leaves out what cannot be listed.
+                let Ok(names) = tree.list(&here) else { continue };
+                names
             } else {
                 vec![part.to_owned()]
             };
@@ -47,16 +49,16 @@ const ALTERNATIVES: usize = 1000;
 /// The patterns without braces that one with braces stands for.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut waiting = vec![pattern.to_owned()];
-    let mut all = Vec::new();
+    let mut patterns = Vec::new();
     while let Some(pattern) = waiting.pop() {
         match braces(&pattern) {
-            Some((before, inside, after)) if all.len() + waiting.len() < ALTERNATIVES => {
+            Some((before, inside, after)) if patterns.len() + waiting.len() < ALTERNATIVES => {
                 waiting.extend(inside.iter().map(|one| format!("{before}{one}{after}")));
             }
-            _ => all.push(pattern),
+            _ => patterns.push(pattern),
         }
     }
-    all
+    patterns
 }
 
 /// The text before the first braces, the alternatives in them, and the text after.

@@ -107,10 +107,15 @@ pub trait Outside: Sync {
         }))
     }
 
-    /// The chart that an OCIRepository has, which the fleet need not have, where its files are not fetched; none where
-    /// they are. As [`Outside::chart`].
-    fn image(&self, source: &SourceObject, until: Option<Instant>) -> Option<Result<Arc<Chart>, ChartError>> {
-        let _ = (source, until);
+    /// The chart that an OCIRepository has, which the fleet need not have, where it is had as such; none where the
+    /// files of the source are fetched for it. As [`Outside::chart`].
+    fn image(
+        &self,
+        source: &SourceObject,
+        objects: &[Value],
+        until: Option<Instant>,
+    ) -> Option<Result<Arc<Chart>, ChartError>> {
+        let _ = (source, objects, until);
         None
     }
 }
@@ -233,8 +238,8 @@ struct ChangedTree<'t> {
 impl Tree for ChangedTree<'_> {
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
         // Links lead to the file that changed.
-        let found = self.tree.canonical(path)?;
-        match self.files.get(found.path.trim_start_matches('/')) {
+        let canonical = self.tree.canonical(path)?;
+        match self.files.get(canonical.path.trim_start_matches('/')) {
             Some(bytes) => Ok(Cow::Borrowed(bytes)),
             None => self.tree.read(path),
         }

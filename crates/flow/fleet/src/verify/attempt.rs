@@ -60,7 +60,6 @@ pub(crate) fn refused(why: impl fmt::Display) -> VerifyError {
     }
 }
 
-/// One verification.
 pub(crate) struct Attempt<'a> {
     pub(crate) verifier: &'a FleetVerifier,
     pub(crate) base: &'a dyn Repository,

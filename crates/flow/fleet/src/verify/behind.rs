@@ -56,8 +56,8 @@ impl<'p> Behind<'p> {
             let entry = pair.fleets.1.entry.as_str();
             match (known(pair.before), known(pair.after)) {
                 (Some(_), Some(_)) => {
-                    let seen = behind.seen.entry(entry.to_owned()).or_default();
-                    seen.insert(name.clone(), pair);
+                    let pairs = behind.seen.entry(entry.to_owned()).or_default();
+                    pairs.insert(name.clone(), pair);
                 }
                 _ => behind.unseen.push(pair),
             }
@@ -83,10 +83,10 @@ impl<'p> Behind<'p> {
     pub(crate) fn releases(&self, entry: &str, difference: &Difference<'_>) -> Option<Names<'p>> {
         let (before, after) = (difference.before?, difference.after?);
         let id = after.id();
-        let seen = |name: &ObjectName| key(self.pair((entry, name))?);
+        let name_of = |name: &ObjectName| key(self.pair((entry, name))?);
         if is_release(&after.value) {
             return if without_values(before) == without_values(after) {
-                Some(Names::from([seen(&id.name)?]))
+                Some(Names::from([name_of(&id.name)?]))
             } else {
                 None
             };
@@ -94,7 +94,7 @@ impl<'p> Behind<'p> {
         let from = [entry, &id.kind, &id.name.namespace, plain(&id.name.name)];
         let users = self.users.get(&from.map(str::to_owned));
         let users = users.filter(|_| id.group.is_empty())?;
-        users.iter().map(|name| seen(name)).collect()
+        users.iter().map(|name| name_of(name)).collect()
     }
 
     /// The releases whose charts have something of a file of the repository.
@@ -106,8 +106,8 @@ impl<'p> Behind<'p> {
                 .flatten()
                 .any(|product| product.reads.contains(path))
         };
-        let all = self.seen.values().flat_map(BTreeMap::values).copied();
-        all.filter(reads).filter_map(key).collect()
+        let pairs = self.seen.values().flat_map(BTreeMap::values).copied();
+        pairs.filter(reads).filter_map(key).collect()
     }
 
     /// Whether a release that is not rendered may have something of a file of the repository in its chart.

@@ -90,9 +90,9 @@ impl FleetVerifier {
     }
 
     fn take_memo(&self, base: Option<ObjectId>) -> Memo {
-        let mut known = self.known.lock();
-        if known.base == base {
-            std::mem::take(&mut known.memo)
+        let mut cached = self.known.lock();
+        if cached.base == base {
+            std::mem::take(&mut cached.memo)
         } else {
             Memo::default()
         }
@@ -338,12 +338,12 @@ impl Attempt<'_> {
     /// Whether a Kustomization that reads a changed file fails before and after.
     fn is_unbuilt(&self, pair: &Pair<'_>, memo: &Memo) -> bool {
         let fails = |node: Option<&Node>| node.is_some_and(|node| failure(node).is_some());
-        // Releases are looked at only if the commit changes them.
+        // Releases are compared only if the commit changes them.
         let looks_at = || pair.release.is_some() || memo.looks_at(&memo_name(pair), &self.paths());
         fails(pair.before) && fails(pair.after) && looks_at()
     }
 
-    /// Whether it is not known what the commit changes in a Kustomization or release, since there is no build of it.
+    /// Whether the commit's changes in a Kustomization or release are not known, since it could not be built.
     fn is_unknown(&self, pair: &Pair<'_>, memo: &Memo) -> bool {
         let is_unbuilt = pair.after.is_some_and(|node| node.product.is_err());
         is_unbuilt && (Broken::of(pair).is_some() || self.is_unbuilt(pair, memo) || not_seen(pair).is_some())
@@ -378,13 +378,13 @@ impl Attempt<'_> {
                 let change = self.proposal.changes.get(*n);
                 change.is_some_and(|change| memo.looks_at(&name, &[self.path(&change.path)]))
             };
-            let all: Vec<usize> = (0..self.proposal.changes.len()).collect();
+            let changes: Vec<usize> = (0..self.proposal.changes.len()).collect();
             // Values of a release may come from anywhere.
             let read: Vec<usize> = match pair.release {
                 Some(_) => Vec::new(),
-                None => all.iter().copied().filter(is_read).collect(),
+                None => changes.iter().copied().filter(is_read).collect(),
             };
-            let candidates = if read.is_empty() { all } else { read };
+            let candidates = if read.is_empty() { changes } else { read };
             let mut try_with = |fields: &[usize]| {
                 let release = pair.release.clone();
                 let releases = release.map(|name| RenderedReleases::Only(Arc::new(BTreeSet::from([name]))));
@@ -412,7 +412,7 @@ impl Attempt<'_> {
     }
 }
 
-/// The failure of a node; that there was no time, or that a chart cannot be had here, is none.
+/// The failure of a node. A build that ran out of time, or a chart that is unavailable here, does not count as one.
 fn failure(node: &Node) -> Option<&Problem> {
     let problem = node.product.as_ref().err();
     problem.filter(|problem| !matches!(problem, Problem::Late | Problem::ChartUnavailable(_)))

@@ -17,10 +17,9 @@ use bumpwright_update::DeadMarker;
 /// The most builds of a Kustomization with one field alone.
 const BUILDS: usize = 500;
 
-/// What was found.
 pub(crate) struct Dead {
     pub(crate) markers: Vec<DeadMarker>,
-    /// Fields that were not looked at.
+    /// Fields that were not searched.
     pub(crate) note: Option<String>,
 }
 
@@ -145,7 +144,7 @@ fn rendered<'p>(attempt: &Attempt<'_>, readers: &[Reader<'p>], behind: &Behind<'
             let Some(names) = behind.releases(entry, &difference) else {
                 continue;
             };
-            let news = news(&[difference]).unwrap_or_default();
+            let news = new_values(&[difference]);
             let is_new = |n: &&usize| {
                 let value = changes.get(**n).map(|change| change.new.as_str());
                 value.is_some_and(|value| news.iter().any(|new| new.contains(value)))
@@ -225,12 +224,13 @@ fn is_read(pair: &Pair<'_>, memo: &Memo, path: &str) -> bool {
 
 /// The new values of the fields that differ; none if nothing does.
 fn news(differences: &[Difference<'_>]) -> Option<Vec<String>> {
-    if differences.is_empty() {
-        return None;
-    }
+    (!differences.is_empty()).then(|| new_values(differences))
+}
+
+fn new_values(differences: &[Difference<'_>]) -> Vec<String> {
     let both = differences.iter().filter_map(|one| Some((one.before?, one.after?)));
     let fields = both.flat_map(|(before, after)| json_fields(&before.value, &after.value, false));
-    Some(fields.filter_map(|field| field.new).collect())
+    fields.filter_map(|field| field.new).collect()
 }
 
 impl Reader<'_> {

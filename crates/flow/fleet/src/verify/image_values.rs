@@ -8,8 +8,10 @@ use std::time::Instant;
 use bumpwright_api::ObjectName;
 use bumpwright_edit::{Part, is_image_key};
 use bumpwright_helm::{ValuesError, read_values};
+use bumpwright_json::Texts;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_propose::{ImageValue, Rendered, Values};
+use bumpwright_text::{Cuts, between};
 use serde_json::{Value, json};
 
 use super::images::{Workload, images};
@@ -24,7 +26,7 @@ use crate::source::repository::{Changed, Outside, Repository};
 /// The most renders of one release.
 const RENDERS: usize = 64;
 
-/// The deepest values that are looked at.
+/// The deepest values that are searched.
 const DEPTH: usize = 32;
 
 /// What is put behind a value to find it again. A version with it is still one.
@@ -56,7 +58,7 @@ pub fn image_values(
 ) -> Rendered {
     let (releases, others): (Vec<_>, Vec<_>) =
         (cluster.objects.iter().cloned()).partition(|object| is_release(&object.value));
-    let mut found = Rendered::default();
+    let mut rendered = Rendered::default();
     for release in releases.into_iter().filter(|release| has_chart(&release.value)) {
         let name = release.id().name;
         let maps: Vec<(&GeneratedValues, FleetObject)> = generated
@@ -77,27 +79,27 @@ pub fn image_values(
             name: &name,
         };
         let key = PolicyName::new(&name.namespace, &name.name);
-        let values = if found.releases.contains_key(&key) {
+        let values = if rendered.releases.contains_key(&key) {
             Values::Unknown("several files have a release of this name".to_owned())
         } else {
             probes
                 .values(&Holder::Spec)
                 .unwrap_or_else(|error| Values::Unknown(error.to_string()))
         };
-        found.releases.insert(key, values);
+        rendered.releases.insert(key, values);
         let maps = maps.iter().map(|(map, _)| (map.path.clone(), Holder::Map(map)));
         for (path, holder) in maps.chain(probes.values_files()) {
             let values = probes
                 .values(&holder)
                 .unwrap_or_else(|error| Values::Unknown(error.to_string()));
-            let both = match found.files.remove(&path) {
+            let both = match rendered.files.remove(&path) {
                 Some(before) => of_both(before, values),
                 None => values,
             };
-            found.files.insert(path, both);
+            rendered.files.insert(path, both);
         }
     }
-    found
+    rendered
 }
 
 /// The ConfigMap of a generator that a release takes values from.
@@ -111,7 +113,7 @@ fn config_map(
         .iter()
         .any(|namespace| namespace.is_empty());
     let is_it = |reference: &Value| {
-        let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
+        let text = |field: &str| reference.text_of(field);
         let key = match text("valuesKey") {
             "" => "values.yaml",
             key => key,
@@ -153,24 +155,23 @@ fn of_both(one: Values, other: Values) -> Values {
         }
         (known @ Values::Known { .. }, Values::Unknown(_)) | (Values::Unknown(_), known) => return known,
     };
-    let mut all: BTreeMap<String, ImageValue> = BTreeMap::new();
+    let mut values: BTreeMap<String, ImageValue> = BTreeMap::new();
     for value in images.into_iter().chain(others) {
-        match all.get_mut(&value.pointer) {
+        match values.get_mut(&value.pointer) {
             Some(known) => {
                 known.part = known.part.filter(|part| Some(*part) == value.part);
                 known.images.extend(value.images);
             }
-            None => drop(all.insert(value.pointer.clone(), value)),
+            None => drop(values.insert(value.pointer.clone(), value)),
         }
     }
     Values::Known {
-        images: all.into_values().collect(),
+        images: values.into_values().collect(),
         unused,
         unclear,
     }
 }
 
-/// Where values are.
 enum Holder<'a> {
     /// In `spec.values`.
     Spec,
@@ -220,19 +221,12 @@ enum ProbeError {
 impl Probes<'_> {
     /// The values files of the release's chart that are in the repository.
     fn values_files(&self) -> Vec<(String, Holder<'static>)> {
-        let spec = self.release.value.pointer("/spec/chart/spec");
-        let source = spec.and_then(|spec| spec.get("sourceRef"));
-        let text = |field: &str| {
-            source
-                .and_then(|source| source.get(field)?.as_str())
-                .unwrap_or_default()
-        };
+        let spec = self.release.value.value_at("/spec/chart/spec");
+        let text = |field: &str| spec.value_at("/sourceRef").text_of(field);
         let namespace = Some(text("namespace")).filter(|namespace| !namespace.is_empty());
         let named = ObjectName::referred_from(&self.name.namespace, namespace, text("name"));
         let is_own = text("kind") == "GitRepository" && named == *self.source;
-        let names = spec
-            .and_then(|spec| spec.get("valuesFiles")?.as_array())
-            .filter(|_| is_own);
+        let names = spec.value_at("/valuesFiles").as_array().filter(|_| is_own);
         let paths = names
             .into_iter()
             .flatten()
@@ -243,7 +237,7 @@ impl Probes<'_> {
     /// The values that are there.
     fn held(&self, holder: &Holder<'_>) -> Result<Value, ProbeError> {
         let path = match holder {
-            Holder::Spec => return Ok(self.release.value.pointer("/spec/values").cloned().unwrap_or_default()),
+            Holder::Spec => return Ok(self.release.value.value_at("/spec/values").clone()),
             Holder::Map(map) => &map.path,
             Holder::File(path) => path,
         };
@@ -257,8 +251,8 @@ impl Probes<'_> {
         let values = &self.held(holder)?;
         let (mut found, mut unused, mut unclear) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
         let candidates = leaves(values).into_iter().filter(|(pointer, text)| {
-            let mut all = before.values();
-            !text.is_empty() && (is_called_so(pointer) || all.any(|image| may_be_of(text, image)))
+            let mut images = before.values();
+            !text.is_empty() && (is_called_so(pointer) || images.any(|image| may_be_of(text, image)))
         });
         for (n, (pointer, text)) in candidates.enumerate() {
             let changed = if n < RENDERS {
@@ -318,6 +312,7 @@ impl Probes<'_> {
         let cluster = ClusterObjects {
             source: self.source.clone(),
             objects: others.into_iter().chain([release]).collect(),
+            others: BTreeSet::new(),
         };
         let fleet = view_cluster(&changed, &cluster, self.outside, &settings, &self.memo);
         let node = fleet.nodes.iter().find(|node| node.is_of_release(name));
@@ -326,31 +321,31 @@ impl Probes<'_> {
 }
 
 fn images_of(product: &Product) -> Images {
-    let mut found = Images::new();
+    let mut by_container = Images::new();
     for object in product.objects.iter().filter(|object| !is_release(&object.value)) {
         let id = object.id();
         for (container, image) in images(&object.value, Workload::of(&id.group, &id.kind)) {
-            found.insert((id.to_string(), container), image);
+            by_container.insert((id.to_string(), container), image);
         }
     }
-    found
+    by_container
 }
 
 /// Whether the key of a value is one that charts have for images.
 fn is_called_so(pointer: &str) -> bool {
-    let key = pointer.rsplit('/').next().unwrap_or_default();
+    let key = pointer.behind_last('/');
     matches!(key, "tag" | "digest" | "repository" | "version") || key.ends_with("Tag") || is_image_key(key)
 }
 
 /// Texts and numbers, with their places.
 fn leaves(values: &Value) -> Vec<(String, String)> {
-    let mut found = Vec::new();
+    let mut leaves = Vec::new();
     let mut open = vec![(String::new(), values, 0)];
     while let Some((pointer, value, depth)) = open.pop() {
         let below = |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
-            Value::String(text) => found.push((pointer, text.clone())),
-            Value::Number(number) => found.push((pointer, whole(number))),
+            Value::String(text) => leaves.push((pointer, text.clone())),
+            Value::Number(number) => leaves.push((pointer, whole(number))),
             Value::Object(fields) if depth < DEPTH => {
                 open.extend(fields.iter().map(|(key, value)| (below(key), value, depth + 1)));
             }
@@ -361,8 +356,8 @@ fn leaves(values: &Value) -> Vec<(String, String)> {
             _ => {}
         }
     }
-    found.sort();
-    found
+    leaves.sort();
+    leaves
 }
 
 /// Whether a text may be a part of an image: it is in there, from one of its parts to another.
@@ -428,7 +423,7 @@ fn part(text: &str, old: &str, new: &str) -> Option<Part> {
     }
     let ((name, tag, digest), (new_name, new_tag, _)) = (LatestRef::split(old), LatestRef::split(new));
     let written = match digest {
-        Some(digest) => format!("{}@{digest}", tag.unwrap_or_default()),
+        Some(digest) => format!("{}@{digest}", between("", tag, "")),
         None => String::new(),
     };
     match () {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bumpwright_json::Texts;
+use bumpwright_text::between;
 use serde_json::{Map, Value};
 
 /// How deep images are looked for in objects of unknown kinds.
@@ -34,8 +36,7 @@ impl Workload {
 
     /// The template of an object's pods.
     pub(crate) fn template(self, object: &Value) -> Option<&Value> {
-        let kind = object.get("kind").and_then(Value::as_str);
-        object.pointer(self.template_pointer(kind.unwrap_or_default()))
+        object.pointer(self.template_pointer(object.text_of("kind")))
     }
 
     /// The JSON pointer to the template of the pods of a kind.
@@ -51,21 +52,21 @@ impl Workload {
 /// The images of an object by container. In kinds that are not Kubernetes' own, an image is a field `image`, as text or
 /// as Helm charts have it in their values; without containers, its name is the path of the field.
 pub(crate) fn images(object: &Value, workload: Option<Workload>) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+    let mut images = BTreeMap::new();
     match workload {
         Some(workload) => {
             let spec = workload.template(object).and_then(|template| template.get("spec"));
             let spec = spec.and_then(Value::as_object);
-            spec.into_iter().for_each(|spec| containers(spec, &mut found));
+            spec.into_iter().for_each(|spec| containers(spec, &mut images));
         }
         None if has_images(object) => {
             if let Some(spec) = object.get("spec") {
-                search(spec, "spec", 0, &mut found);
+                search(spec, "spec", 0, &mut images);
             }
         }
         None => {}
     }
-    found
+    images
 }
 
 /// Definitions have schemas of images, and no images; image repositories and policies name some, and run none.
@@ -83,7 +84,7 @@ fn containers(spec: &Map<String, Value>, found: &mut BTreeMap<String, String>) {
     for field in ["initContainers", "containers", "ephemeralContainers"] {
         let items = spec.get(field).and_then(Value::as_array);
         for item in items.into_iter().flatten() {
-            let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| item.text_of(key);
             if !text("image").is_empty() {
                 found.insert(text("name").to_owned(), text("image").to_owned());
             }
@@ -135,10 +136,10 @@ fn image(value: &Value) -> Option<String> {
     if tag.is_none() && digest.is_none() {
         return None;
     }
-    let registry = text("registry").map(|registry| registry + "/").unwrap_or_default();
-    let name = text("repository").or_else(|| text("name")).unwrap_or_default();
-    let tag = tag.map(|tag| format!(":{tag}")).unwrap_or_default();
-    let digest = digest.map(|digest| format!("@{digest}")).unwrap_or_default();
+    let registry = between("", text("registry"), "/");
+    let name = between("", text("repository").or_else(|| text("name")), "");
+    let tag = between(":", tag, "");
+    let digest = between("@", digest, "");
     Some(format!("{registry}{name}{tag}{digest}"))
 }
 

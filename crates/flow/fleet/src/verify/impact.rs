@@ -23,11 +23,11 @@ const HIDDEN: &str = "**";
 pub(crate) fn impact(pairs: &[Pair<'_>]) -> Impact {
     let mut impact = Impact::default();
     for pair in pairs {
-        let found = pair.differences();
-        if !found.is_empty() {
+        let differences = pair.differences();
+        if !differences.is_empty() {
             impact.kustomizations.push(pair.name.clone());
         }
-        for difference in found {
+        for difference in differences {
             add(&mut impact, pair, &difference);
         }
     }
@@ -197,36 +197,36 @@ pub(crate) fn compared<'f>(old: Option<&'f Product>, new: Option<&'f Product>) -
         objects.iter().map(|object| (object.id(), object)).collect()
     };
     let (mut olds, mut news) = (objects(old), objects(new));
-    let mut found = Vec::new();
-    let kept: Vec<ObjectId> = news.keys().filter(|id| olds.contains_key(*id)).cloned().collect();
-    for id in kept {
+    let mut differences = Vec::new();
+    let common: Vec<ObjectId> = news.keys().filter(|id| olds.contains_key(*id)).cloned().collect();
+    for id in common {
         let (before, after) = (olds.remove(&id), news.remove(&id));
         if before.map(|object| &object.value) != after.map(|object| &object.value) {
-            found.push(Difference { before, after });
+            differences.push(Difference { before, after });
         }
     }
     for (id, after) in news {
         let renamed = olds.keys().find(|old| is_renamed(old, &id)).cloned();
         let before = renamed.and_then(|old| olds.remove(&old));
-        found.push(Difference {
+        differences.push(Difference {
             before,
             after: Some(after),
         });
     }
-    found.extend(olds.into_values().map(|before| Difference {
+    differences.extend(olds.into_values().map(|before| Difference {
         before: Some(before),
         after: None,
     }));
-    found
+    differences
 }
 
 /// Whether a node is missing in the other fleet because one above it was not built there.
 pub(crate) fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
     let mut at = node.parent;
     while let Some(above) = at.and_then(|at| own.nodes.get(at)) {
-        let there = other.nodes.iter().find(|there| there.shown() == above.shown());
-        match there {
-            Some(there) if there.product.is_err() => return true,
+        let counterpart = other.nodes.iter().find(|there| there.shown() == above.shown());
+        match counterpart {
+            Some(counterpart) if counterpart.product.is_err() => return true,
             Some(_) => return false,
             None => at = above.parent,
         }
@@ -309,9 +309,11 @@ fn changed(before: &Value, after: &Value) -> usize {
 }
 
 fn container_images(pair: &Pair<'_>, difference: &Difference<'_>, workload: Option<Workload>) -> Vec<ContainerImage> {
-    let images = |object: Option<&FleetObject>| {
-        let found = object.map(|object| images(&object.value, workload));
-        found.unwrap_or_default()
+    let images = |object: Option<&FleetObject>| -> BTreeMap<String, String> {
+        object
+            .into_iter()
+            .flat_map(|object| images(&object.value, workload))
+            .collect()
     };
     let (old, new) = (images(difference.before), images(difference.after));
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();

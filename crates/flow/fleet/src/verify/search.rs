@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-/// A bounded search.
 pub(crate) struct Search {
     /// Trials that are left.
     left: usize,

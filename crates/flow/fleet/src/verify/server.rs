@@ -91,11 +91,11 @@ where
             answer.await.unwrap_or_else(|_| Err(late()))
         }
     };
-    let asked: Vec<_> = runs.into_iter().map(in_time).collect();
-    stream::iter(asked).buffered(CONCURRENT).collect().await
+    let requests: Vec<_> = runs.into_iter().map(in_time).collect();
+    stream::iter(requests).buffered(CONCURRENT).collect().await
 }
 
-/// Who asks.
+/// The identity that asks for a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker<'a> {
     /// A ServiceAccount that is impersonated.
@@ -147,7 +147,7 @@ struct Refused<'p> {
 }
 
 impl Attempt<'_> {
-    /// Asks the API servers about the objects that the commit changes. Returns what is to be told and stops nothing.
+    /// Asks the API servers about the objects that the commit changes. Returns reports that stop nothing.
     ///
     /// # Errors
     /// They refuse some that they took before, or cannot be asked.

@@ -22,7 +22,7 @@ pub(super) fn space(owner: &str, tags: usize) -> u64 {
 /// it takes more than the one that asks. Returns the owners of removed scans.
 ///
 /// # Errors
-/// In the inner result: there is no room.
+/// In the inner result: the scan does not fit.
 pub(super) fn make_room(
     tags: &mut Table<'_, &'static str, &'static [u8]>,
     sizes: &mut Table<'_, &'static str, u64>,

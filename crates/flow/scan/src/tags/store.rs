@@ -40,20 +40,16 @@ const MOST: u64 = 256 << 20;
 pub enum TagsError {
     /// The database is unusable.
     #[error("{}: {error}", path.display())]
-    Unusable {
-        path: PathBuf,
-        /// Why not.
-        error: String,
-    },
-    /// There is no room in it.
+    Unusable { path: PathBuf, error: String },
+    /// The tags do not fit into it.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// There is no memory for them.
+    /// The tags do not fit into memory.
     #[error("no memory for the tags: {0}")]
     Memory(#[from] Exceeded),
 }
 
-/// Why there is no room for tags.
+/// Why tags do not fit into the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The namespace has its share.
@@ -183,11 +179,11 @@ impl TagStore {
                 Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
-            let found = table.get(scanned.owner.as_str())?;
+            let stored = table.get(scanned.owner.as_str())?;
             // Tags scanned before the object named another image are ignored.
-            let tags = found
+            let tags = stored
                 .as_ref()
-                .and_then(|found| of_image(found.value(), &scanned.canonical));
+                .and_then(|stored| of_image(stored.value(), &scanned.canonical));
             Ok(tags.map(&read))
         })
     }
@@ -196,7 +192,7 @@ impl TagStore {
     /// file is recreated. Tags of other namespaces may have to make room, which is reported.
     ///
     /// # Errors
-    /// The file cannot be written, or there is no room; stored tags stay. The next call opens it again.
+    /// The file cannot be written, or the tags do not fit; stored tags stay. The next call opens it again.
     pub fn set(&self, scanned: &Scanned, tags: &[String]) -> Result<String, TagsError> {
         if !self.path.exists() {
             self.close();
@@ -217,7 +213,7 @@ impl TagStore {
         Ok(checksum(tags.iter().map(String::as_str)))
     }
 
-    /// Writes a scan, unless it is there. Returns the owners of scans that made room.
+    /// Writes a scan, unless it is stored already. Returns the owners of scans that made room.
     fn write(
         &self,
         database: &Database,
@@ -225,7 +221,7 @@ impl TagStore {
         stored: &Stored<'_>,
     ) -> Result<Result<Vec<String>, Refused>, redb::Error> {
         let transaction = database.begin_write()?;
-        let made = {
+        let outcome = {
             let mut table = transaction.open_table(TAGS)?;
             let mut sizes = transaction.open_table(SIZES)?;
             let is_there = table.get(owner)?.is_some_and(|old| stored.is(old.value()));
@@ -241,11 +237,11 @@ impl TagStore {
                 Some(made)
             }
         };
-        match made {
+        match outcome {
             Some(Ok(_)) => transaction.commit()?,
             _ => transaction.abort()?,
         }
-        Ok(made.unwrap_or_else(|| Ok(Vec::new())))
+        Ok(outcome.unwrap_or_else(|| Ok(Vec::new())))
     }
 
     /// Removes the tags of all other owners: their objects are deleted.

@@ -10,6 +10,7 @@ use crate::job::remote_job::RemoteJob;
 use crate::remote::base::Base;
 use crate::remote::place::Place;
 use bumpwright_git::{Commit, CommitInfo, GitError, ObjectId, Pack, Person};
+use bumpwright_text::Parts;
 
 /// The inputs of a commit.
 pub(crate) struct Wanted<'a> {
@@ -113,7 +114,7 @@ impl Wanted<'_> {
 fn author_of(info: &CommitInfo) -> String {
     let line = String::from_utf8_lossy(&info.author);
     let end = line.rfind('>').map_or(line.len(), |at| at + 1);
-    line.get(..end).unwrap_or_default().to_owned()
+    line.part(..end).to_owned()
 }
 
 /// The commit to push, new or found at the remote.

@@ -6,14 +6,15 @@ use std::time::SystemTime;
 use crate::error::RunError;
 use crate::plan::bumps::{self, bumps};
 use crate::policy::policies::Policies;
+use crate::report::edited::Edited;
 use bumpwright_api::ImageUpdateAutomation;
-use bumpwright_edit::{Change, DocumentId};
+use bumpwright_edit::DocumentId;
 use bumpwright_gostd::Time;
 use bumpwright_message::{
-    self as message, Data, DataBuilder, Era, FieldChange, Impact, MessageError, ObjectIdentifier, ObjectName,
+    self as message, Data, DataBuilder, Era, FieldChange, MessageError, ObjectIdentifier, ObjectName,
 };
-use bumpwright_policy::PolicyName;
 use bumpwright_template::{Limits, World};
+use bumpwright_text::between;
 
 /// How a run's commits are to be described.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,16 +32,11 @@ pub struct CommitMessage {
 pub struct Changed<'a> {
     /// `namespace/name` of the automation; none for a plain run.
     pub automation: Option<&'a str>,
-    /// The changed fields.
-    pub changes: &'a [Change],
     /// `update.path`, joined: files are named relative to it (IUA-062).
     pub below: &'a str,
     /// The policies with their images.
     pub policies: &'a Policies,
-    /// The names of the images of the policies that chose the values.
-    pub images: &'a BTreeMap<PolicyName, String>,
-    /// What the changes alter in clusters; none without a fleet.
-    pub impact: Option<&'a Impact>,
+    pub edited: Edited<'a>,
 }
 
 /// The clock and the random generator of this machine.
@@ -86,17 +82,17 @@ impl CommitMessage {
         }
         // One of an automation is that of Flux (IUA-045).
         if self.template.is_empty() && changed.automation.is_none() {
-            let bumps = bumps(changed.changes, changed.images);
+            let bumps = bumps(changed.edited.changes, changed.edited.images);
             return Ok(bumps::message(&bumps).into_bytes());
         }
         let mut data = data(changed);
         data.values.clone_from(&self.values);
         data.era = self.era;
-        data.impact = changed.impact.cloned().unwrap_or_default();
+        data.impact = changed.edited.impact.cloned().unwrap_or_default();
         let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(RunError::Message)?;
         if message.contains(&0) {
             // Git would truncate the message at a NUL byte, and many servers refuse such a commit.
-            return Err(RunError::Other("the commit message holds a NUL byte".to_owned()));
+            return Err(RunError::NulInMessage);
         }
         Ok(message)
     }
@@ -124,7 +120,7 @@ impl CommitMessage {
 #[must_use]
 pub fn explained(error: &MessageError) -> String {
     let place = error.place();
-    let hint = error.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
+    let hint = between(": ", error.hint(), "");
     format!("message template, line {}, column {}{hint}", place.line, place.column)
 }
 
@@ -132,7 +128,7 @@ pub fn explained(error: &MessageError) -> String {
 fn data(changed: &Changed<'_>) -> Data {
     let automation = changed.automation.unwrap_or_default();
     let mut builder = DataBuilder::new(ObjectName::split(automation), changed.below);
-    for change in changed.changes {
+    for change in changed.edited.changes {
         let field = FieldChange {
             file: change.path.clone(),
             object: identifier(&change.object),

@@ -2,6 +2,7 @@
 //! *Change-Ids* and *Uploading Changes*).
 
 use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -167,6 +168,9 @@ pub(crate) fn repository(url: &str) -> String {
     let Ok(parsed) = RemoteUrl::parse(url) else {
         return url.to_owned();
     };
+    if let Some(path) = parsed.local_path() {
+        return format!("file://{}", plain(path).display());
+    }
     let path = parsed.web().map(|web| web.path()).or(parsed.ssh_path());
     let (Some(host), Some(path)) = (parsed.host(), path) else {
         return url.to_owned();
@@ -175,6 +179,21 @@ pub(crate) fn repository(url: &str) -> String {
     let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
     let project = path.strip_prefix("a/").unwrap_or(path);
     format!("https://{}/a/{project}", host.to_ascii_lowercase())
+}
+
+/// A path without `.`, `..` and double slashes. Links are not followed: a mirror of another machine has none of them.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// A Change-Id of these parts.
@@ -244,7 +263,15 @@ mod tests {
             repository("https://review.example/x/a/y"),
             "https://review.example/a/x/a/y"
         );
-        assert_eq!(repository("file:///srv/a.git"), "file:///srv/a.git");
+        for url in [
+            "file:///srv/a.git",
+            "file:///srv/a.git/",
+            "file:///srv/./x/../a.git",
+            "file:///srv//a.git",
+            "file://localhost/srv/a.git",
+        ] {
+            assert_eq!(repository(url), "file:///srv/a.git", "{url}");
+        }
     }
 
     #[test]

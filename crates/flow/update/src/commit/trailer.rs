@@ -1,5 +1,7 @@
 //! Trailers of a commit message: the lines of its last paragraph that name keys and values (git-interpret-trailers).
 
+use bumpwright_text::Cuts;
+
 /// Adds `Change-Id: ID` to the trailers; a message that names a change already, rightly placed or not, is returned
 /// unchanged, and the server reports errors in it.
 pub(crate) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
@@ -68,7 +70,7 @@ fn has_trailers(message: &[u8]) -> bool {
 
 /// `Key: value`, the key of letters, digits and hyphens.
 fn is_trailer(line: &[u8]) -> bool {
-    let key = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    let key = line.before(b':');
     let key = key.trim_ascii_end();
     key.len() < line.len() && !key.is_empty() && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }

@@ -337,7 +337,8 @@ impl IndexState {
                     self.list((child.id, tree.1), path, found, walk)?;
                 }
                 Some(kind) => {
-                    let facts = self.use_blob(child.id, kind).unwrap_or_default();
+                    let unread = || GitError::Invalid(format!("file {} was not read", child.id));
+                    let facts = self.use_blob(child.id, kind).ok_or_else(unread)?;
                     walk.step(facts.cost_at(path.len()))?;
                     found.push(Marked {
                         path: path.clone(),

@@ -3,8 +3,6 @@
 //! The rules are those of a secure join: `..` stops at the root, an absolute path or link target starts at the root,
 //! links inside the repository are followed on the way to the path. Below the path nothing is followed.
 
-use std::convert::Infallible;
-
 /// The kind of entry at a path of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
@@ -28,6 +26,16 @@ pub enum PathError<E> {
     /// The repository could not be read.
     #[error(transparent)]
     Lookup(E),
+}
+
+impl<E> PathError<E> {
+    /// With another error of the repository.
+    pub fn map<F>(self, of_lookup: impl FnOnce(E) -> F) -> PathError<F> {
+        match self {
+            Self::TooManyLinks { path } => PathError::TooManyLinks { path },
+            Self::Lookup(error) => PathError::Lookup(of_lookup(error)),
+        }
+    }
 }
 
 /// Linux's limit for links times six, the limit of the join that Flux uses.
@@ -67,8 +75,15 @@ pub fn join<E>(path: &str, mut lookup: impl FnMut(&str) -> Result<Node, E>) -> R
 /// Joins the path lexically, as if no part of it were a link.
 #[must_use]
 pub fn join_by_letters(path: &str) -> String {
-    let unseen = join(path, |_| Ok::<_, Infallible>(Node::Present));
-    unseen.unwrap_or_default()
+    let mut done: Vec<String> = Vec::new();
+    for part in parts(path).into_iter().rev() {
+        if part == ".." {
+            done.pop();
+        } else {
+            done.push(part);
+        }
+    }
+    done.join("/")
 }
 
 /// The parts of a path without `.` and empty ones, last first.
@@ -84,6 +99,7 @@ fn parts(path: &str) -> Vec<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::convert::Infallible;
 
     fn joined(path: &str, links: &[(&str, &str)]) -> Result<String, PathError<Infallible>> {
         join(path, |at| {
@@ -98,9 +114,12 @@ mod tests {
     fn the_root_is_never_left() {
         for path in ["", ".", "./", "/", "../../..", "a/../..", "././/"] {
             assert_eq!(joined(path, &[]).unwrap(), "", "{path:?}");
+            assert_eq!(join_by_letters(path), "", "{path:?}");
         }
-        assert_eq!(joined("/apps", &[]).unwrap(), "apps");
-        assert_eq!(joined("../apps/./x/", &[]).unwrap(), "apps/x");
+        for (path, wanted) in [("/apps", "apps"), ("../apps/./x/", "apps/x"), ("a/b/../c", "a/c")] {
+            assert_eq!(joined(path, &[]).unwrap(), wanted);
+            assert_eq!(join_by_letters(path), wanted);
+        }
     }
 
     #[test]

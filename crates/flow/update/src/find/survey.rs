@@ -74,7 +74,7 @@ impl Surveyed {
 }
 
 /// The name of the repository, for errors.
-const FILES: &str = "the files of the repository";
+pub(crate) const FILES: &str = "the files of the repository";
 
 /// Surveys the tree `root`, which is at `prefix` in the repository (empty for its root), with these formats beside
 /// YAML. Only objects unknown to `index` are read.
@@ -101,19 +101,35 @@ pub fn survey_file(
     (blob, formats): (ObjectId, Formats),
     path: &[u8],
 ) -> Result<Surveyed, GitError> {
-    let kind = edit::kind_of(&String::from_utf8_lossy(path), formats);
     let mut walk = Walk::new(FILES, objects);
+    let file = marked_file(objects, index, (blob, formats), path, &mut walk)?;
+    Ok(Surveyed::new(vec![file], walk, None))
+}
+
+/// The facts about one file.
+///
+/// # Errors
+///
+/// When its blob cannot be read.
+pub(crate) fn marked_file(
+    objects: &Objects,
+    index: &Index,
+    (blob, formats): (ObjectId, Formats),
+    path: &[u8],
+    walk: &mut Walk,
+) -> Result<Marked, GitError> {
+    let kind = edit::kind_of(&String::from_utf8_lossy(path), formats);
     let _kept = index.surveying();
-    scan_all(objects, index, &[(blob, kind)], &mut walk)?;
+    scan_all(objects, index, &[(blob, kind)], walk)?;
+    // A file with nothing to report may not be known.
     let facts = index.blob(blob, kind).unwrap_or_default();
-    let files = vec![Marked {
+    Ok(Marked {
         path: path.to_vec(),
         place: blob,
         kind,
         facts,
         rules: None,
-    }];
-    Ok(Surveyed::new(files, walk, None))
+    })
 }
 
 /// Reads the unknown objects below `root` and adds them to the index.

@@ -10,10 +10,9 @@ use super::survey::{self, Surveyed};
 use crate::error::RunError;
 use crate::folder::rewrite::FileChange;
 use crate::job::remote_job::RemoteJob;
-use crate::plan::{preview, splice};
+use crate::plan::{planned, splice};
 use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
-use crate::report::run::Run;
 use bumpwright_edit::Plan;
 use bumpwright_git::{EntryKind, Fetched, GitError, Walk};
 
@@ -29,6 +28,15 @@ pub(crate) struct Tree<'a> {
     pub(crate) job: &'a RemoteJob,
     pub(crate) index: &'a Index,
     pub(crate) fetched: &'a Fetched,
+}
+
+/// The policies of a run.
+pub(crate) struct KnownPolicies {
+    pub(crate) policies: Arc<Policies>,
+    /// The automations of the repository that a run without one passes over, by name.
+    pub(crate) passed_over: Vec<String>,
+    /// On manifests that could not be read.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Tree<'_> {
@@ -83,27 +91,32 @@ impl Tree<'_> {
         })
     }
 
-    /// The given policies and, when markers name others, those that the repository holds. The report gets notes on
-    /// manifests that could not be read, and the automations that a run without one passes over.
-    pub(crate) fn policies(&self, marked: &[Marked], report: &mut Run) -> Result<Arc<Policies>, RunError> {
+    /// The given policies and, when markers name others, those that the repository holds.
+    pub(crate) fn policies(&self, marked: &[Marked]) -> Result<KnownPolicies, RunError> {
         let edits = &self.job.edits;
+        let given = KnownPolicies {
+            policies: edits.policies.clone(),
+            passed_over: Vec::new(),
+            notes: Vec::new(),
+        };
         let is_plain = edits.automation.is_none() && edits.put_back.is_none();
-        let lacks_manifests = preview::lacks_manifests(marked, edits);
+        let lacks_manifests = planned::lacks_manifests(marked, edits);
         if !lacks_manifests && !is_plain {
-            return Ok(edits.policies.clone());
+            return Ok(given);
         }
         let found = self
             .manifests(is_plain)
             .map_err(|source| self.job.read_failed(source))?;
-        if is_plain {
-            report.passed_over = found.automations.iter().cloned().collect();
-        }
+        let passed_over = found.automations.iter().cloned().collect();
         if !lacks_manifests {
-            return Ok(edits.policies.clone());
+            return Ok(KnownPolicies { passed_over, ..given });
         }
         let (policies, notes) = found.below(&edits.policies);
-        report.notes.extend(notes);
-        Ok(Arc::new(policies))
+        Ok(KnownPolicies {
+            policies: Arc::new(policies),
+            passed_over,
+            notes,
+        })
     }
 
     fn manifests(&self, is_plain: bool) -> Result<repository_policies::FoundPolicies, GitError> {

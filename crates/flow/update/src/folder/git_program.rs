@@ -4,9 +4,34 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
-use crate::error::RunError;
+/// Why the program `git` has not done what it was to do.
+#[derive(Debug, thiserror::Error)]
+pub enum GitProgramError {
+    /// It could not be started, or its output not be read.
+    #[error("cannot run git: {0}; --commit needs it on the PATH")]
+    Start(#[source] std::io::Error),
+    /// It refused, in these words.
+    #[error("git refused: {0}")]
+    Refused(String),
+    /// It refused.
+    #[error("git refused without a word ({0}); a hook may have")]
+    Silent(ExitStatus),
+    /// A filter that would run in a preview.
+    #[error("{filter}: git cannot be told to leave out a filter with this name; rename it, or run without --commit")]
+    Filter {
+        /// `filter.NAME`
+        filter: String,
+    },
+    /// Its output has another form than that of Git.
+    #[error("git {command} printed {answer:?}, which is not what Git prints; check which git is the first on the PATH")]
+    Unexpected {
+        /// Its arguments.
+        command: &'static str,
+        answer: String,
+    },
+}
 
 /// Settings by which a repository starts programs when files are looked at: its file system monitor and its hooks.
 /// Before Git 2.36 a monitor was always a program, so only an empty name disables it everywhere.
@@ -40,7 +65,7 @@ impl<'a> Git<'a> {
     /// # Errors
     ///
     /// When the folder is in no repository, or the settings name a filter that cannot be left out.
-    pub(crate) fn quiet(root: &'a Path) -> Result<Self, RunError> {
+    pub(crate) fn quiet(root: &'a Path) -> Result<Self, GitProgramError> {
         let mut git = Self {
             root,
             is_quiet: true,
@@ -48,9 +73,7 @@ impl<'a> Git<'a> {
         };
         for filter in git.filters()? {
             if filter.contains(['=', char::REPLACEMENT_CHARACTER]) {
-                return Err(RunError::Other(format!(
-                    "{filter}: git cannot be told to leave out a filter with this name; rename it, or run without --commit"
-                )));
+                return Err(GitProgramError::Filter { filter });
             }
             let off = ["clean=", "smudge=", "process=", "required=false"];
             git.settings.extend(off.map(|setting| format!("{filter}.{setting}")));
@@ -59,7 +82,7 @@ impl<'a> Git<'a> {
     }
 
     /// The names of the content filters in the settings, `filter.NAME`.
-    fn filters(&self) -> Result<BTreeSet<String>, RunError> {
+    fn filters(&self) -> Result<BTreeSet<String>, GitProgramError> {
         let names = self.run(&["config", "-z", "--name-only", "--list"], b"")?;
         let names = String::from_utf8_lossy(&names);
         let filters = names.split('\0').filter(|name| name.starts_with("filter."));
@@ -88,7 +111,7 @@ impl<'a> Git<'a> {
     /// # Errors
     ///
     /// When git is missing or refuses.
-    pub(crate) fn run(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, RunError> {
+    pub(crate) fn run(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitProgramError> {
         let mut command = self.command();
         command.args(args);
         output(command, input)
@@ -99,7 +122,7 @@ impl<'a> Git<'a> {
     /// # Errors
     ///
     /// As [`Self::run`].
-    pub(crate) fn text(&self, args: &[&str]) -> Result<String, RunError> {
+    pub(crate) fn text(&self, args: &[&str]) -> Result<String, GitProgramError> {
         let out = self.run(args, b"")?;
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
     }
@@ -109,7 +132,7 @@ impl<'a> Git<'a> {
     /// # Errors
     ///
     /// As [`Self::run`].
-    pub(crate) fn listed(&self, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
+    pub(crate) fn listed(&self, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, GitProgramError> {
         Ok(paths_in(&self.run(args, b"")?))
     }
 
@@ -118,7 +141,7 @@ impl<'a> Git<'a> {
     /// # Errors
     ///
     /// As [`Self::run`].
-    pub(crate) fn picked(&self, args: &[&str], paths: &[&[u8]]) -> Result<BTreeSet<Vec<u8>>, RunError> {
+    pub(crate) fn picked(&self, args: &[&str], paths: &[&[u8]]) -> Result<BTreeSet<Vec<u8>>, GitProgramError> {
         let mut command = self.command();
         // It refuses this setting; no path with a dot before it has a pattern's beginning.
         command.env_remove(LITERAL).args(args);
@@ -171,34 +194,33 @@ fn paths_in(out: &[u8]) -> BTreeSet<Vec<u8>> {
 /// # Errors
 ///
 /// When git is missing or refuses.
-pub(crate) fn output(command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
+pub(crate) fn output(command: Command, input: &[u8]) -> Result<Vec<u8>, GitProgramError> {
     accepted(ended(command, input)?)
 }
 
 /// Runs a git command to its end.
-fn ended(mut command: Command, input: &[u8]) -> Result<Output, RunError> {
-    let missing = |e: std::io::Error| RunError::Other(format!("cannot run git: {e}; --commit needs it on the PATH"));
+fn ended(mut command: Command, input: &[u8]) -> Result<Output, GitProgramError> {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(missing)?;
+        .map_err(GitProgramError::Start)?;
     if let Some(mut stdin) = child.stdin.take() {
         // A program that does not read its input ends first; its exit status says more than the broken pipe.
         let _ = stdin.write_all(input);
     }
-    child.wait_with_output().map_err(missing)
+    child.wait_with_output().map_err(GitProgramError::Start)
 }
 
 /// What a command printed, unless it refused.
-fn accepted(out: Output) -> Result<Vec<u8>, RunError> {
+fn accepted(out: Output) -> Result<Vec<u8>, GitProgramError> {
     if out.status.success() {
         return Ok(out.stdout);
     }
     let said = String::from_utf8_lossy(&out.stderr);
-    Err(RunError::Other(match said.trim() {
-        "" => format!("git refused without a word ({}); a hook may have", out.status),
-        said => format!("git refused: {said}"),
-    }))
+    Err(match said.trim() {
+        "" => GitProgramError::Silent(out.status),
+        said => GitProgramError::Refused(said.to_owned()),
+    })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::RunError;
 use crate::interrupt;
+use bumpwright_text::Parts;
 
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,15 +49,13 @@ pub(crate) fn replace_all(root: &Path, files: &[FileChange]) -> Result<(), RunEr
     }
     for file in &staged {
         if fs::read(&file.path).map_err(|e| unwritable(&file.path, e))? != file.change.old {
-            let path = file.path.display();
-            return Err(RunError::Other(format!(
-                "{path} has changed in the meantime: run again"
-            )));
+            let path = file.path.display().to_string();
+            return Err(RunError::Changed { path });
         }
     }
     for (n, file) in staged.into_iter().enumerate() {
         if let Err(error) = file.temporary.persist(&file.path) {
-            put_back(root, files.get(..n).unwrap_or_default())?;
+            put_back(root, files.part(..n))?;
             return Err(unwritable(&file.path, error.error));
         }
     }

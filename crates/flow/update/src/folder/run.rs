@@ -18,11 +18,13 @@ use crate::history::past;
 use crate::interrupt;
 use crate::job::edits::Edits;
 use crate::job::verify;
-use crate::plan::{bumps, preview, remarks, splice, verification};
+use crate::plan::planned::{self, Plan};
+use crate::plan::{splice, verification};
 use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
+use crate::report::edited::Edited;
 use crate::report::run::{CommitReport, Run};
-use bumpwright_edit::{self as edit, Formats, LocalSkip, OWN_FOLDER, Plan, Reason, Skip};
+use bumpwright_edit::{self as edit, Formats, LocalSkip, OWN_FOLDER, Plan as FilePlan, Reason, Skip};
 use bumpwright_rules::Rules;
 
 /// One run in a folder.
@@ -43,98 +45,135 @@ pub struct FolderJob {
 /// Runs `job`. A failure is in the report's `error`; no file was changed then.
 #[must_use]
 pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
-    let mut report = Run::begin(&job.edits, &job.shown);
+    let report = Run::begin(&job.edits, &job.shown);
     if !job.edits.dry_run {
         // What is written is what is in the folder; previews after it start from there.
         ahead.files.clear();
     }
-    if let Err(error) = attempt(job, &mut report, ahead) {
+    let mut attempt = Attempt { job, report };
+    let outcome = attempt.run(ahead);
+    let mut report = attempt.report;
+    if let Err(error) = outcome {
         report.fail(&error);
         report.commit = None;
     }
     report
 }
 
-/// Each step's result is put into the report at once, so that a failure is reported together with the steps before it.
-fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), RunError> {
-    if interrupt::wanted() {
-        return Err(RunError::Interrupted);
-    }
-    if let Err(closed) = job.edits.check_window(job.edits.policies.now()) {
-        report.close(closed);
-        if !job.edits.dry_run {
-            return Ok(());
-        }
-    }
-    let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
-    let work = ahead.work.entry(root.clone()).or_default().clone();
-    let set = rules_of(job, &root, ahead).on_account_of(work);
-    let (below, mut marked) = find_marked(job, &root, Reading::of(job, &set, ahead))?;
-    set.check()?;
-    let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
-    report.notes.extend(notes);
-    let policies = preview::resolved(policies, &marked, &job.edits);
-    let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
-    if job.commit.is_some() && leave_ignored(&root, &mut marked, &preview, report)? {
-        preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
-    }
-    let (policies, note) = past::of_folder((&job.edits, &job.shown), &root, (&marked, policies), &mut preview)?;
-    report.notes.extend(note);
-    let is_all = job.edits.path.is_none() && job.only.is_none();
-    preview.add_skips_of_rules(&set, &named(&marked), is_all);
-    set.check()?;
-    report.remark(remarks::of_edits(&marked, &preview));
-    report.images = bumps::images(&preview.changes, &policies);
-    report.changes = preview.changes;
-    report.skips = preview.skips;
-    report.named = preview.named;
-    report.unknown = preview.unknown;
-    report.others = preview.others;
-    report.due = preview.due;
-    job.edits.check_asked(&report.named, &report.skips)?;
-    report.files = spliced(&marked, &preview.files, ahead)?;
-    if report.files.is_empty() {
-        let checked = job.commit.as_ref().map_or(Ok(()), |commit| commit.message.check());
-        return checked.map_err(RunError::Message);
-    }
-    let base = verify::Base::Folder { root: &root, ahead };
-    report.impact = verification::verify(&job.edits, base, report, &preview.files)?;
-    report.ask_for_releases(&job.edits);
-    let message = message(job, &below, &policies, report)?;
-    let dry_run = job.edits.dry_run;
-    if let Some(commit) = &job.commit {
-        report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, dry_run)?);
-    }
-    if dry_run {
-        ahead.remember(&root, &report.files);
-        return Ok(());
-    }
-    report.commit = interrupt::held(|| write(job, &message, &root, &report.files))?;
-    Ok(())
+/// A run and its report. Each step's result is put into the report at once, so that a failure is reported together with
+/// the steps before it.
+struct Attempt<'a> {
+    job: &'a FolderJob,
+    report: Run,
 }
 
-/// Leaves out the files with edits that no commit can hold, since git ignores them. Returns whether there are any.
+/// The files of a run, and their edits.
+struct Planned {
+    /// The job's path, joined.
+    below: String,
+    marked: Vec<Marked<PathBuf>>,
+    /// With the images of all policies named by markers.
+    policies: Arc<Policies>,
+    plan: Plan,
+}
+
+impl Attempt<'_> {
+    fn run(&mut self, ahead: &mut Ahead) -> Result<(), RunError> {
+        if interrupt::wanted() {
+            return Err(RunError::Interrupted);
+        }
+        let job = self.job;
+        let dry_run = job.edits.dry_run;
+        if let Err(closed) = job.edits.check_window(job.edits.policies.now()) {
+            self.report.close(closed);
+            if !dry_run {
+                return Ok(());
+            }
+        }
+        let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
+        let planned = self.plan(&root, ahead)?;
+        let (report, policies) = (&mut self.report, &planned.policies);
+        let plans = report.set_plan(planned.plan, &planned.marked, policies);
+        job.edits.check_asked(&report.named, &report.skips)?;
+        report.files = spliced(&planned.marked, &plans, ahead)?;
+        if report.files.is_empty() {
+            let checked = job.commit.as_ref().map_or(Ok(()), |commit| commit.message.check());
+            return checked.map_err(RunError::Message);
+        }
+        let base = verify::Base::Folder { root: &root, ahead };
+        report.impact = verification::verify(&job.edits, base, (&report.changes, &report.files), &plans)?;
+        report.ask_for_releases(&job.edits);
+        let message = message(job, &planned.below, policies, report.edited())?;
+        if let Some(commit) = &job.commit {
+            report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, dry_run)?);
+        }
+        if dry_run {
+            ahead.remember(&root, &report.files);
+            return Ok(());
+        }
+        report.commit = interrupt::held(|| write(job, &message, &root, &report.files))?;
+        Ok(())
+    }
+
+    /// Find → resolve → plan: nothing is written.
+    fn plan(&mut self, root: &Path, ahead: &mut Ahead) -> Result<Planned, RunError> {
+        let (job, notes) = (self.job, &mut self.report.notes);
+        let work = ahead.work.entry(root.to_owned()).or_default().clone();
+        let set = rules_of(job, root, ahead).on_account_of(work);
+        let (below, mut marked) = find_marked(job, root, Reading::of(job, &set, ahead))?;
+        set.check()?;
+        let (policies, unread) = all_policies(job, root, &marked, ahead)?;
+        notes.extend(unread);
+        let policies = planned::resolved(policies, &marked, &job.edits);
+        let mut plan = planned::plan(&marked, &job.edits, &policies, policies.now())?;
+        let ignored = match job.commit {
+            Some(_) => leave_ignored(root, &mut marked, &plan, job.edits.dry_run)?,
+            None => Vec::new(),
+        };
+        if !ignored.is_empty() {
+            notes.extend(ignored);
+            plan = planned::plan(&marked, &job.edits, &policies, policies.now())?;
+        }
+        let (policies, note) = past::of_folder((&job.edits, &job.shown), root, (&marked, policies), &mut plan)?;
+        notes.extend(note);
+        let is_all = job.edits.path.is_none() && job.only.is_none();
+        plan.add_skips_of_rules(&set, &named(&marked), is_all);
+        set.check()?;
+        Ok(Planned {
+            below,
+            marked,
+            policies,
+            plan,
+        })
+    }
+}
+
+/// Leaves out the files with edits that no commit can hold, since git ignores them. Returns a note on each.
 fn leave_ignored(
     root: &Path,
     marked: &mut Vec<Marked<PathBuf>>,
-    preview: &preview::Preview,
-    report: &mut Run,
-) -> Result<bool, RunError> {
-    let edited = preview.files.iter().filter_map(|(n, _)| marked.get(*n));
+    plan: &Plan,
+    dry_run: bool,
+) -> Result<Vec<String>, RunError> {
+    let edited = plan.files.iter().filter_map(|(n, _)| marked.get(*n));
     let paths: Vec<&[u8]> = edited.map(|file| file.path.as_slice()).collect();
-    let ignored = worktree::ignored(root, &paths, report.dry_run)?;
-    for path in &ignored {
-        report.notes.push(format!(
+    let ignored = worktree::ignored(root, &paths, dry_run)?;
+    marked.retain(|file| !ignored.contains(&file.path));
+    let notes = ignored.iter().map(|path| {
+        format!(
             "{} is left as it is: git ignores it, so no commit can hold it; it is edited without --commit",
             String::from_utf8_lossy(path)
-        ));
-    }
-    marked.retain(|file| !ignored.contains(&file.path));
-    Ok(!ignored.is_empty())
+        )
+    });
+    Ok(notes.collect())
 }
 
 /// Reads and splices the files that change.
-fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -> Result<Vec<FileChange>, RunError> {
+fn spliced(
+    marked: &[Marked<PathBuf>],
+    plans: &[(usize, FilePlan)],
+    ahead: &Ahead,
+) -> Result<Vec<FileChange>, RunError> {
     let mut files = Vec::with_capacity(plans.len());
     for (n, plan) in plans {
         let Some(file) = marked.get(*n) else { continue };
@@ -145,17 +184,15 @@ fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -
 }
 
 /// The message of the commit, if one is requested.
-fn message(job: &FolderJob, below: &str, policies: &Policies, report: &Run) -> Result<Vec<u8>, RunError> {
+fn message(job: &FolderJob, below: &str, policies: &Policies, edited: Edited<'_>) -> Result<Vec<u8>, RunError> {
     let Some(commit) = &job.commit else {
         return Ok(Vec::new());
     };
     commit.message.render(&Changed {
         automation: job.edits.automation.as_deref(),
-        changes: &report.changes,
         below,
         policies,
-        images: &report.images,
-        impact: report.impact.as_ref(),
+        edited,
     })
 }
 
@@ -169,9 +206,7 @@ fn write(job: &FolderJob, message: &[u8], root: &Path, files: &[FileChange]) -> 
     match worktree::commit(commit, message, root, files) {
         Ok(made) => Ok(Some(made)),
         // Git ended after it had committed, or somebody else committed: restoring the old contents would undo that.
-        Err(error) if worktree::head(root)? != head => Err(RunError::Other(format!(
-            "{error}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`"
-        ))),
+        Err(error) if worktree::head(root)? != head => Err(RunError::HeadMoved(Box::new(error))),
         Err(error) => {
             // All or nothing: the files are restored.
             put_back(root, files)?;
@@ -283,7 +318,9 @@ fn rules_in(root: &Path, ahead: &Ahead, given: Option<&Rules>) -> RuleSet {
         if folder == top && folder != root && other.is_file() {
             return RuleSet::of_misnamed(&format!("{above}{}", edit::OTHER_RULE_FILE), given);
         }
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        // The root of the file system has none, and nothing above it.
+        let Some(name) = folder.file_name() else { break };
+        let name = name.to_string_lossy();
         below = match below.as_str() {
             "" => name.into_owned(),
             below => format!("{name}/{below}"),
@@ -405,7 +442,7 @@ fn all_policies(
     marked: &[Marked<PathBuf>],
     ahead: &Ahead,
 ) -> Result<(Arc<Policies>, Vec<String>), RunError> {
-    if !preview::lacks_manifests(marked, &job.edits) {
+    if !planned::lacks_manifests(marked, &job.edits) {
         return Ok((job.edits.policies.clone(), Vec::new()));
     }
     let mut whole = Vec::new();

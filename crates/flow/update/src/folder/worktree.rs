@@ -9,8 +9,9 @@ use std::time::SystemTime;
 
 use tempfile::NamedTempFile;
 
-use super::git_program::{Git, output};
+use super::git_program::{Git, GitProgramError, output};
 use super::rewrite::FileChange;
+use super::worktree_error::WorktreeError;
 use crate::commit::message::CommitMessage;
 use crate::error::RunError;
 use crate::job::remote_job::Author;
@@ -56,9 +57,7 @@ pub(crate) fn prepare(
     let git = git_for(root, is_preview)?;
     let has_commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
     if !has_commit && git.text(&["rev-parse", "--git-dir"]).is_ok() {
-        return Err(RunError::Other(
-            "the repository has no commits; make a first one, or run without --commit".to_owned(),
-        ));
+        return Err(WorktreeError::NoCommits.into());
     }
     check_clean(&git, files)?;
     let signed = match commit.signing {
@@ -73,7 +72,7 @@ pub(crate) fn prepare(
 }
 
 /// Git, without programs of the repository in a preview.
-fn git_for(root: &Path, is_preview: bool) -> Result<Git<'_>, RunError> {
+fn git_for(root: &Path, is_preview: bool) -> Result<Git<'_>, GitProgramError> {
     if is_preview {
         Git::quiet(root)
     } else {
@@ -94,7 +93,7 @@ pub(crate) fn ignored(root: &Path, paths: &[&[u8]], is_preview: bool) -> Result<
     if git.text(&["rev-parse", "--git-dir"]).is_err() {
         return Ok(BTreeSet::new());
     }
-    git.picked(&["check-ignore", "-z", "--stdin"], paths)
+    Ok(git.picked(&["check-ignore", "-z", "--stdin"], paths)?)
 }
 
 /// Refuses files with uncommitted changes.
@@ -112,15 +111,12 @@ fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
     ];
     let dirty = git.listed(&compare)?;
     for file in files {
-        let path = String::from_utf8_lossy(&file.path);
+        let path = || String::from_utf8_lossy(&file.path).into_owned();
         if !tracked.contains(&file.path) {
-            return Err(RunError::Other(format!(
-                "{path} is not tracked by git; `git add` it, name other files with --path, or run without --commit"
-            )));
+            return Err(WorktreeError::Untracked { path: path() }.into());
         }
         if dirty.contains(&file.path) {
-            let why = format!("{path} has uncommitted changes; commit or stash them first, or run without --commit");
-            return Err(RunError::Other(why));
+            return Err(WorktreeError::Uncommitted { path: path() }.into());
         }
     }
     Ok(())
@@ -132,7 +128,7 @@ fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
 ///
 /// When there is none.
 pub(crate) fn head(root: &Path) -> Result<String, RunError> {
-    Git::of_user(root).text(&["rev-parse", "--verify", "HEAD"])
+    Ok(Git::of_user(root).text(&["rev-parse", "--verify", "HEAD"])?)
 }
 
 /// Commits these files and nothing else, whatever is staged.
@@ -164,9 +160,8 @@ pub(crate) fn commit(
 }
 
 /// A file listing the paths of these files, for git.
-fn names(files: &[FileChange]) -> Result<NamedTempFile, RunError> {
-    let failed =
-        |action| move |error: std::io::Error| RunError::Other(format!("cannot {action} a temporary file: {error}"));
+fn names(files: &[FileChange]) -> Result<NamedTempFile, WorktreeError> {
+    let failed = |action| move |source| WorktreeError::Temporary { action, source };
     let mut names = NamedTempFile::new().map_err(failed("make"))?;
     for file in files {
         let line = [file.path.as_slice(), b"\0"].concat();
@@ -207,8 +202,8 @@ fn sign(git: &Git<'_>, signer: &dyn Signer) -> Result<(), RunError> {
     let signed = add_signature(&unsigned, &signature);
     let id = git.run(&["hash-object", "-t", "commit", "-w", "--stdin"], &signed)?;
     let id = String::from_utf8_lossy(&id).trim().to_owned();
-    git.text(&["update-ref", "-m", "commit: signed", "HEAD", &id, &made])
-        .map(drop)
+    git.text(&["update-ref", "-m", "commit: signed", "HEAD", &id, &made])?;
+    Ok(())
 }
 
 /// Removes the commit that could not be signed from the branch and the index.

@@ -8,6 +8,7 @@ use super::paths::{ChangedFile, Changes, changed_files};
 use bumpwright_edit::unified::changed_lines;
 use bumpwright_edit::{Formats, Scan, kind_of, scan};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
+use bumpwright_text::{Excerpt, Parts};
 use memchr::memmem;
 
 /// The most files that are read, and the bytes of one that is.
@@ -117,7 +118,7 @@ fn marked(path: &str, bytes: &[u8]) -> BTreeMap<usize, Option<&'static str>> {
             () if site.object.kind.contains("Secret") => Some("a Secret"),
             () => None,
         };
-        let breaks = |range: Range<usize>| memchr::memchr_iter(b'\n', bytes.get(range).unwrap_or_default()).count();
+        let breaks = |range: Range<usize>| memchr::memchr_iter(b'\n', bytes.part(range)).count();
         if site.span.start < at {
             (at, line) = (0, 0);
         }
@@ -179,14 +180,12 @@ impl Shown {
 
     /// The lines of one side of a change.
     fn side(&mut self, sign: char, (path, version, lines): (&str, &Version, &[&[u8]]), range: Range<usize>) {
-        for number in range {
+        let lines = lines.iter().enumerate().take(range.end).skip(range.start);
+        for (number, text) in lines {
             match version.marked.get(&number) {
                 None => self.other_lines += 1,
                 Some(Some(kept)) => self.line(&format!("{sign} {path}:{}: of {kept}, not shown", number + 1)),
-                Some(None) => {
-                    let text = lines.get(number).copied().unwrap_or_default();
-                    self.line(&format!("{sign}{}", plain(&String::from_utf8_lossy(text))));
-                }
+                Some(None) => self.line(&format!("{sign}{}", plain(&String::from_utf8_lossy(text)))),
             }
         }
     }
@@ -233,15 +232,8 @@ fn numbers(lines: &Range<usize>) -> String {
 /// A text of one line that is not too long.
 fn plain(text: &str) -> String {
     let text = text.trim_end_matches(['\r', '\n']);
-    let mut plain: String = text
-        .chars()
-        .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
-        .take(LONGEST)
-        .collect();
-    if text.chars().nth(LONGEST).is_some() {
-        plain.push('…');
-    }
-    plain
+    let visible = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    text.excerpt(LONGEST).chars().map(visible).collect()
 }
 
 #[cfg(test)]

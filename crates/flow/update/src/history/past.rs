@@ -1,6 +1,7 @@
 //! Where the past of a run's files is read: in the mirror of a remote, or in the repository of a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use super::reverts::{Past, respect};
 use crate::error::RunError;
 use crate::find::facts::Marked;
 use crate::find::index::Index;
-use crate::folder::git_program::{git_without_fetches, output};
+use crate::folder::git_program::{GitProgramError, git_without_fetches, output};
 use crate::job::edits::Edits;
 use crate::job::remote_job::RemoteJob;
-use crate::plan::preview::Preview;
+use crate::plan::planned::Plan;
 use crate::policy::policies::Policies;
 use crate::remote::base::Base;
 use crate::remote::place::Place;
@@ -30,7 +31,7 @@ pub(crate) fn of_remote(
     place: &Place,
     base: &Base,
     (marked, policies): (&[Marked], Arc<Policies>),
-    preview: &mut Preview,
+    plan: &mut Plan,
 ) -> Result<(Arc<Policies>, Option<String>), RunError> {
     let (objects, tip) = (&base.fetched.objects, base.fetched.tip.commit);
     let failed = |source| match source {
@@ -49,7 +50,7 @@ pub(crate) fn of_remote(
         history: &|limit| History::of_mirror(&place.mirror, objects, tip, limit),
         now: &Time::unix((place.now)(), 0),
     };
-    source.judge(&job.edits, (marked, policies), preview, &failed)
+    source.judge(&job.edits, (marked, policies), plan, &failed)
 }
 
 /// The same for a run in a folder, by the commit that is checked out there.
@@ -57,15 +58,15 @@ pub(crate) fn of_folder(
     (edits, shown): (&Edits, &str),
     root: &Path,
     (marked, policies): (&[Marked<PathBuf>], Arc<Policies>),
-    preview: &mut Preview,
+    plan: &mut Plan,
 ) -> Result<(Arc<Policies>, Option<String>), RunError> {
-    if !Source::is_needed(edits, &policies, preview) {
+    if !Source::is_needed(edits, &policies, plan) {
         return Ok((policies, None));
     }
     let now = policies.now().clone();
     let unjudged = Arc::clone(&policies);
     let judged = at_head(root, shown, &now, |source, failed| {
-        source.judge(edits, (marked, policies), preview, failed)
+        source.judge(edits, (marked, policies), plan, failed)
     });
     Ok(judged?.unwrap_or((unjudged, None)))
 }
@@ -74,7 +75,7 @@ pub(crate) fn of_folder(
 /// Of policies whose images are not promoted by a path, or by one that is not in the repository, it says nothing.
 ///
 /// # Errors
-/// There is no repository ([`RunError::Other`]), or its history cannot be read.
+/// There is no repository ([`RunError::NoRepository`]), or its history cannot be read.
 pub fn proven_in(
     folder: &Path,
     chosen: &[(&ImagePolicy, LatestRef)],
@@ -143,26 +144,26 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn is_needed(edits: &Edits, policies: &Policies, preview: &Preview) -> bool {
-        let asks = edits.respect_reverts.is_some() || !promotion::promoted(policies, preview).is_empty();
-        asks && !preview.files.is_empty()
+    fn is_needed(edits: &Edits, policies: &Policies, plan: &Plan) -> bool {
+        let asks = edits.respect_reverts.is_some() || !promotion::promoted(policies, plan).is_empty();
+        asks && !plan.files.is_empty()
     }
 
     fn judge<Place>(
         &self,
         edits: &Edits,
         (marked, mut policies): (&[Marked<Place>], Arc<Policies>),
-        preview: &mut Preview,
+        plan: &mut Plan,
         failed: &dyn Fn(GitError) -> RunError,
     ) -> Result<(Arc<Policies>, Option<String>), RunError> {
-        let promoted = promotion::promoted(&policies, preview);
+        let promoted = promotion::promoted(&policies, plan);
         if !promoted.is_empty() {
             let proven = self
                 .prove((&policies, edits.rules.as_ref()), &promoted)
                 .map_err(failed)?;
-            policies = promotion::apply(&proven, (marked, edits), &policies, self.now, preview)?;
+            policies = promotion::apply(&proven, (marked, edits), &policies, self.now, plan)?;
         }
-        let Some(asked) = edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
+        let Some(asked) = edits.respect_reverts.as_ref().filter(|_| !plan.files.is_empty()) else {
             return Ok((policies, None));
         };
         let past = Past {
@@ -172,7 +173,7 @@ impl Source<'_> {
             prefix: self.prefix,
             stories: self.index.stories(),
         };
-        let note = respect(past, asked, &policies, marked, preview).map_err(failed)?;
+        let note = respect(past, asked, &policies, marked, plan).map_err(failed)?;
         Ok((policies, note))
     }
 
@@ -213,24 +214,37 @@ impl Repository {
             output(git, b"")
         };
         let found = ask(&["--show-prefix", "--git-path", "objects", "--git-path", "shallow"]);
-        let found = found.map_err(|error| {
-            RunError::Other(format!(
-                "the Git repository of the folder, whose history counts here, cannot be read: {error}"
-            ))
-        })?;
-        let mut lines = found.split(|byte| *byte == b'\n');
-        let mut line = || lines.next().unwrap_or_default();
-        let (prefix, objects, shallow) = (line().to_vec(), line(), line());
+        let found = found.map_err(RunError::NoRepository)?;
+        let lines: Vec<&[u8]> = found.split(|byte| *byte == b'\n').collect();
+        let [prefix, objects, shallow, ..] = lines.as_slice() else {
+            return Err(RunError::NoRepository(GitProgramError::Unexpected {
+                command: "rev-parse --show-prefix --git-path objects --git-path shallow",
+                answer: String::from_utf8_lossy(&found).into_owned(),
+            }));
+        };
         let path = |bytes: &[u8]| root.join(crate::folder::rewrite::native(bytes));
         // A failure: there is no commit yet.
         let head = ask(&["--verify", "--quiet", "HEAD^{commit}"]).ok();
-        let shallow = std::fs::read(path(shallow)).unwrap_or_default();
+        let shallow = shallow_commits(&path(shallow))?;
         Ok(Self {
             objects: path(objects),
-            shallow: shallow.split(|byte| *byte == b'\n').filter_map(id).collect(),
+            shallow,
             head: head.as_deref().and_then(|hex| id(hex.trim_ascii())),
-            prefix,
+            prefix: prefix.to_vec(),
         })
+    }
+}
+
+/// The commits whose parents are not in the repository; it has no such file if there are none.
+fn shallow_commits(file: &Path) -> Result<BTreeSet<ObjectId>, RunError> {
+    match std::fs::read(file) {
+        Ok(lines) => Ok(lines.split(|byte| *byte == b'\n').filter_map(id).collect()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeSet::new()),
+        Err(source) => Err(RunError::File {
+            action: "read",
+            path: file.display().to_string(),
+            source,
+        }),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::find::index::Index;
 use crate::find::ruled::{Reading, rules_of_tree};
 use crate::find::survey::{survey, survey_file};
 use crate::job::edits::Edits;
-use crate::plan::preview::{self, Preview, skip};
+use crate::plan::planned::{self, Plan, skip};
 use crate::policy::policies::Policies;
 use bumpwright_edit::{Change, FileKind, Formats, Part, Reason, Site, is_same_image, tag_and_digest};
 use bumpwright_git::{EntryKind, GitError, History, ObjectId, Objects, Visited};
@@ -92,8 +92,8 @@ struct InUse {
 }
 
 /// The policies that change something and whose images are promoted.
-pub(crate) fn promoted(policies: &Policies, preview: &Preview) -> BTreeSet<PolicyName> {
-    let names = preview.changes.iter().map(|change| &change.policy);
+pub(crate) fn promoted(policies: &Policies, plan: &Plan) -> BTreeSet<PolicyName> {
+    let names = plan.changes.iter().map(|change| &change.policy);
     names
         .filter(|name| policies.promotion(name).is_some())
         .cloned()
@@ -103,26 +103,26 @@ pub(crate) fn promoted(policies: &Policies, preview: &Preview) -> BTreeSet<Polic
 /// Plans the edits again with the images that are proven. What they do not change is a skip, and so is a step back.
 ///
 /// # Errors
-/// As [`preview::preview`].
+/// As [`planned::plan`].
 pub(crate) fn apply<Place>(
     proven: &BTreeMap<PolicyName, Proven>,
     (marked, edits): (&[Marked<Place>], &Edits),
     policies: &Policies,
     now: &Time,
-    preview: &mut Preview,
+    plan: &mut Plan,
 ) -> Result<Arc<Policies>, RunError> {
     let images = proven
         .iter()
         .filter_map(|(name, proven)| Some((name.clone(), proven.image.clone()?)));
     let policies = Arc::new(policies.with_images(images));
-    let before = std::mem::replace(preview, preview::preview(marked, edits, &policies, now)?);
+    let before = std::mem::replace(plan, planned::plan(marked, edits, &policies, now)?);
     let due = proven.values().filter_map(|proven| proven.due.clone());
-    preview.due = preview.due.take().into_iter().chain(due).min_by(Time::order);
+    plan.due = plan.due.take().into_iter().chain(due).min_by(Time::order);
     let is_back = |change: &Change| {
         let order = policies.order(&change.policy);
         compare(&change.new, &change.old, change.setter.part, order.as_ref()) == Some(Ordering::Less)
     };
-    preview.take_out(Reason::NotProven, |_, changes| {
+    plan.take_out(Reason::NotProven, |_, changes| {
         let judged = changes.iter().map(|change| {
             let proven = proven.get(&change.policy)?;
             (proven.image.is_none() || is_back(change)).then(|| proven.message.clone())
@@ -130,27 +130,20 @@ pub(crate) fn apply<Place>(
         together(changes, judged.collect())
     });
     let place = |path: &str, line: usize, column: usize| (path.to_owned(), line, column);
-    let told: BTreeSet<_> = (preview
+    let told: BTreeSet<_> = (plan
         .changes
         .iter()
         .map(|change| place(&change.path, change.line, change.column)))
-    .chain(
-        preview
-            .skips
-            .iter()
-            .map(|skip| place(&skip.path, skip.line, skip.column)),
-    )
+    .chain(plan.skips.iter().map(|skip| place(&skip.path, skip.line, skip.column)))
     .collect();
     for change in before.changes {
         if let Some(proven) = proven.get(&change.policy)
             && !told.contains(&place(&change.path, change.line, change.column))
         {
-            preview
-                .skips
-                .push(skip(change, Reason::NotProven, proven.message.clone()));
+            plan.skips.push(skip(change, Reason::NotProven, proven.message.clone()));
         }
     }
-    preview.skips.sort();
+    plan.skips.sort();
     Ok(policies)
 }
 
@@ -171,9 +164,12 @@ pub(crate) fn prove(
         }
     }
     let now = branch.now.unix_seconds();
-    let longest = promotions().map(|(_, promotion)| promotion.soak.0 / NANOSECONDS).max();
+    let soaks = promotions().map(|(_, promotion)| promotion.soak.0 / NANOSECONDS);
+    let Some(longest) = soaks.max() else {
+        return Ok(BTreeMap::new());
+    };
     let mut all: Vec<&mut Proof> = below.values_mut().flatten().collect();
-    date(&mut branch, &mut all, now - longest.unwrap_or_default())?;
+    date(&mut branch, &mut all, now - longest)?;
     let mut proven = BTreeMap::new();
     for (name, promotion) in promotions() {
         let Some(chosen) = policies.image(name) else { continue };

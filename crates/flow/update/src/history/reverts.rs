@@ -9,7 +9,7 @@ use super::taken_back::take_out;
 use crate::find::facts::Marked;
 use crate::find::ruled::Reading;
 use crate::job::edits::RespectReverts;
-use crate::plan::preview::Preview;
+use crate::plan::planned::Plan;
 use crate::policy::policies::Policies;
 use bumpwright_edit::{Change, FileKind};
 use bumpwright_git::{CommitInfo, GitError, History, ObjectId, Objects, Visited};
@@ -32,7 +32,10 @@ pub(crate) struct Past<'a> {
 
 /// A file with edits.
 struct Edited {
+    /// Its path in the repository.
     path: Vec<u8>,
+    /// Its path in the folder of the run, which rules know; letters that are not UTF-8 are replaced there.
+    name: String,
     kind: FileKind,
     rules: Option<Rules>,
     fields: Vec<Open>,
@@ -67,14 +70,11 @@ pub(crate) fn respect<Place>(
     asked: &RespectReverts,
     policies: &Policies,
     marked: &[Marked<Place>],
-    preview: &mut Preview,
+    plan: &mut Plan,
 ) -> Result<Option<String>, GitError> {
-    let mut files = Vec::with_capacity(preview.files.len());
-    let mut changes = preview.changes.as_slice();
-    for (n, plan) in &preview.files {
-        let (own, rest) = changes.split_at_checked(plan.ends.len()).unwrap_or_default();
-        changes = rest;
-        files.extend(marked.get(*n).map(|file| Edited::of(file, own, past.prefix)));
+    let mut files = Vec::with_capacity(plan.files.len());
+    for (n, changes) in plan.by_file() {
+        files.extend(marked.get(n).map(|file| Edited::of(file, changes, past.prefix)));
     }
     let mut walk = Walking {
         past: &mut past,
@@ -84,7 +84,7 @@ pub(crate) fn respect<Place>(
     walk.tell(&mut files)?;
     let stories = |file: Edited| file.fields.into_iter().map(|open| open.story).collect();
     let stories: Vec<Vec<Story>> = files.into_iter().map(stories).collect();
-    take_out(preview, &stories, policies);
+    take_out(plan, &stories, policies);
     Ok(past.history.is_cut().then(|| SHALLOW.to_owned()))
 }
 
@@ -103,6 +103,7 @@ impl Edited {
         };
         Self {
             path: [prefix, &file.path].concat(),
+            name: String::from_utf8_lossy(&file.path).into_owned(),
             kind: file.kind,
             rules: file.rules.clone(),
             fields: changes.iter().map(open).collect(),
@@ -110,11 +111,10 @@ impl Edited {
         }
     }
 
-    /// How its contents are read; rules know paths in the folder of the run.
-    fn reading(&self, prefix: &[u8]) -> Reading<'_> {
-        let path = self.path.strip_prefix(prefix).unwrap_or(&self.path);
+    /// How its contents are read.
+    fn reading(&self) -> Reading<'_> {
         Reading {
-            path: std::str::from_utf8(path).unwrap_or_default(),
+            path: &self.name,
             kind: self.kind,
             rules: self.rules.as_ref(),
         }
@@ -296,12 +296,7 @@ impl Walking<'_, '_> {
         let (before, after) = ((before, file.path.clone()), (after, file.path.clone()));
         for version in [&before, &after] {
             if !self.versions.contains_key(version) {
-                let fields = fields_of(
-                    self.past.objects,
-                    version.0,
-                    file.reading(self.past.prefix),
-                    self.past.history.walk(),
-                )?;
+                let fields = fields_of(self.past.objects, version.0, file.reading(), self.past.history.walk())?;
                 self.versions.insert(version.clone(), fields);
             }
         }
@@ -337,6 +332,7 @@ fn is_by(commit: &CommitInfo, address: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::find::facts::BlobFacts;
 
     #[test]
     fn commits_are_known_by_an_address() {
@@ -367,6 +363,26 @@ mod tests {
             ("A <a@b>", "Co-authored-by: é"),
         ] {
             assert!(!is_ours(author, message), "{author} {message}");
+        }
+    }
+
+    /// Rules are for paths in the folder of the run, and for files with any name.
+    #[test]
+    fn a_file_is_read_by_its_name_in_the_folder() {
+        for (path, name) in [
+            (&b"web/versions.toml"[..], "web/versions.toml"),
+            (b"web/\xff.toml", "web/\u{fffd}.toml"),
+        ] {
+            let file = Marked {
+                path: path.to_vec(),
+                place: (),
+                kind: FileKind::Other,
+                facts: BlobFacts::default(),
+                rules: None,
+            };
+            let edited = Edited::of(&file, &[], b"clusters/");
+            assert_eq!(edited.reading().path, name);
+            assert_eq!(edited.path, [b"clusters/", path].concat());
         }
     }
 }

@@ -5,15 +5,15 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::story::{Left, Story};
-use crate::plan::preview::Preview;
+use crate::plan::planned::Plan;
 use crate::policy::policies::Policies;
 use bumpwright_edit::{Change, Part, Reason, tag_and_digest};
 use bumpwright_policy::{ImagePolicy, LatestRef, PolicyName};
 
 /// Makes skips of the edits that were reverted. `stories` are those of the fields that change, by file.
-pub(crate) fn take_out(preview: &mut Preview, stories: &[Vec<Story>], policies: &Policies) {
+pub(crate) fn take_out(plan: &mut Plan, stories: &[Vec<Story>], policies: &Policies) {
     let mut orders: HashMap<PolicyName, Option<ImagePolicy>> = HashMap::new();
-    preview.take_out(Reason::Reverted, |file, changes| {
+    plan.take_out(Reason::Reverted, |file, changes| {
         let stories = stories.get(file).map_or(&[][..], Vec::as_slice);
         let judged = changes.iter().zip(stories).map(|(change, story)| {
             let order = orders.entry(change.policy.clone());

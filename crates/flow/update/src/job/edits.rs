@@ -1,13 +1,11 @@
-//! What a run is to set, and who is asked or told of it.
+//! What a run is to set.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::announce::Announce;
-use super::verify::Verify;
+use super::hooks::Hooks;
 use crate::error::RunError;
-use crate::policy::policies::{Policies, Resolve};
-use crate::report::releases::Releases;
+use crate::policy::policies::Policies;
 use crate::rollout::PutBack;
 use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Formats, Reason, Skip};
@@ -30,14 +28,7 @@ pub struct Edits {
     pub policies: Arc<Policies>,
     /// Policies that somebody has named for this run: without a marker for each of them nothing is written.
     pub asked: BTreeSet<PolicyName>,
-    /// Chooses images by asking registries; without it the policies' status counts.
-    pub resolver: Option<Arc<dyn Resolve>>,
-    /// Verifies the edits before they are committed, and says what they change in clusters.
-    pub verify: Option<Arc<dyn Verify>>,
-    /// Asks for the releases behind what changes.
-    pub releases: Option<Arc<dyn Releases>>,
-    /// Told of the commit before it is pushed.
-    pub announce: Option<Arc<dyn Announce>>,
+    pub hooks: Hooks,
     /// Fields are put back to what they held, in the place of following policies.
     pub put_back: Option<Arc<PutBack>>,
     /// Leave fields alone that somebody has set back; none to write them.
@@ -66,9 +57,8 @@ impl Edits {
         if skips.iter().any(|skip| may_hide_marker(skip.reason)) {
             return Ok(());
         }
-        // As markers and flags have it.
-        let written = |policy: &PolicyName| format!("{}:{}", policy.namespace, policy.name);
-        let (policy, named) = (written(policy), named.iter().map(written).collect::<Vec<_>>());
+        let named: Vec<String> = named.iter().map(PolicyName::marker).collect();
+        let policy = policy.marker();
         let near = nearest(&policy, named.iter().map(String::as_str)).map(str::to_owned);
         Err(RunError::Unmarked { policy, near })
     }

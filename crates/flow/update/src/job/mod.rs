@@ -3,6 +3,7 @@
 pub(crate) mod announce;
 pub(crate) mod destination;
 pub(crate) mod edits;
+pub(crate) mod hooks;
 pub(crate) mod pull_request;
 pub(crate) mod push;
 pub(crate) mod remote_job;

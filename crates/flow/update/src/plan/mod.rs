@@ -1,7 +1,7 @@
 //! From markers and policies to edits: the pure middle of a run.
 
 pub(crate) mod bumps;
-pub(crate) mod preview;
+pub(crate) mod planned;
 pub(crate) mod remarks;
 pub(crate) mod splice;
 pub(crate) mod verification;

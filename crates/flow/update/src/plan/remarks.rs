@@ -1,6 +1,6 @@
 //! What is to be said of edits that are made: a digest that goes, a file that SOPS refuses afterwards.
 
-use super::preview::Preview;
+use super::planned::Plan;
 use crate::find::facts::Marked;
 use bumpwright_edit::{Change, Part};
 use bumpwright_policy::LatestRef;
@@ -9,15 +9,12 @@ use bumpwright_policy::LatestRef;
 const NAMED: usize = 3;
 
 /// Remarks on planned edits.
-pub(crate) fn of_edits<Place>(marked: &[Marked<Place>], preview: &Preview) -> Vec<String> {
-    let changes = preview.changes.iter();
+pub(crate) fn of_edits<Place>(marked: &[Marked<Place>], plan: &Plan) -> Vec<String> {
+    let changes = plan.changes.iter();
     let unpinned: Vec<&Change> = changes.filter(|change| loses_digest(change)).collect();
     let mut signed: Vec<&Change> = Vec::new();
-    let mut rest = preview.changes.as_slice();
-    for (n, plan) in &preview.files {
-        let (own, others) = rest.split_at_checked(plan.ends.len()).unwrap_or((rest, &[]));
-        rest = others;
-        let scan = marked.get(*n).and_then(|file| file.facts.scan.as_ref());
+    for (n, own) in plan.by_file() {
+        let scan = marked.get(n).and_then(|file| file.facts.scan.as_ref());
         signed.extend(own.first().filter(|_| scan.is_some_and(|scan| scan.is_signed)));
     }
     let mut remarks = named(&unpinned, "fields lose a digest", |change| {

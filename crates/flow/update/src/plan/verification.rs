@@ -1,34 +1,34 @@
 //! The verification of the edits of a run, if that is asked for.
 
 use crate::error::RunError;
+use crate::folder::rewrite::FileChange;
 use crate::job::edits::Edits;
 use crate::job::verify::{Base, Proposal};
-use crate::report::run::Run;
 use bumpwright_edit::{Change, Plan};
 use bumpwright_message::Impact;
 
-/// Verifies the edits of a run, if that is asked for. `plans` are those of `report.files`.
+/// Verifies the edits of a run, if that is asked for. `plans` are those of the files.
 pub(crate) fn verify(
     edits: &Edits,
     base: Base<'_>,
-    report: &Run,
+    (changes, files): (&[Change], &[FileChange]),
     plans: &[(usize, Plan)],
 ) -> Result<Option<Impact>, RunError> {
-    let Some(verify) = &edits.verify else {
+    let Some(verify) = &edits.hooks.verify else {
         return Ok(None);
     };
     let plans: Vec<&Plan> = plans.iter().map(|(_, plan)| plan).collect();
     let proposal = Proposal {
         automation: edits.automation.as_deref(),
         base,
-        changes: &report.changes,
-        files: &report.files,
+        changes,
+        files,
         plans: &plans,
     };
     match verify.verify(&proposal) {
         Ok(impact) => Ok(Some(impact)),
         Err(error) => Err(RunError::Verify {
-            fields: named(&report.changes, &error.fields),
+            fields: named(changes, &error.fields),
             message: error.message,
         }),
     }

@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use crate::job::edits::Edits;
 use crate::policy::policies::Policies;
 use crate::policy::view::View;
-use crate::report::run::Run;
 use bumpwright_edit::{Change, Images, Reason, Verdict};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{Closed, PolicyName};
@@ -85,19 +84,5 @@ impl Edits {
     /// Checks that the automation may push.
     pub(crate) fn check_window(&self, now: &Time) -> Result<(), Closed> {
         self.windows.as_ref().map_or(Ok(()), |windows| windows.check(now))
-    }
-}
-
-impl Run {
-    /// Records that the automation is closed. In a preview that is all; else nothing has been done.
-    pub(crate) fn close(&mut self, closed: Closed) {
-        self.notes
-            .push(format!("nothing is written: the automation is {closed}"));
-        self.outside = Some(closed);
-        if !self.dry_run {
-            self.changes.clear();
-            self.files.clear();
-            (self.commit, self.impact, self.pull_request) = (None, None, None);
-        }
     }
 }

@@ -41,6 +41,8 @@ pub struct Policies {
     promotions: HashMap<PolicyName, PathPromotion>,
     /// What of the clusters could not be built, and why: policies may be there.
     unbuilt: Option<Arc<str>>,
+    /// How one that is not known is given.
+    way_out: &'static str,
 }
 
 /// The rule and the filter of a policy.
@@ -90,6 +92,7 @@ impl Policies {
             orders: HashMap::new(),
             promotions: HashMap::new(),
             unbuilt: None,
+            way_out: "",
         }
     }
 
@@ -116,6 +119,12 @@ impl Policies {
             unbuilt: unbuilt.map(Into::into),
             ..self
         }
+    }
+
+    /// With the way to give one that is not known: for people at a command line.
+    #[must_use]
+    pub fn with_way_out(self, way_out: &'static str) -> Self {
+        Self { way_out, ..self }
     }
 
     /// With labels of namespaces, for policies that allow automations by them.
@@ -157,8 +166,8 @@ impl Policies {
         let mut checked = policy.clone();
         let annotations = &mut checked.metadata.annotations;
         let is_checked = |key: &str| {
-            let key = key.strip_prefix("bumpwright.dev/").unwrap_or_default();
-            key == "minimum-age" || key.starts_with("verify-")
+            key.strip_prefix("bumpwright.dev/")
+                .is_some_and(|key| key == "minimum-age" || key.starts_with("verify-"))
         };
         annotations.retain(|key, _| !is_checked(key) && !PROMOTION_ANNOTATIONS.contains(&key.as_str()));
         // It belongs to what is promoted by path as well.
@@ -358,11 +367,15 @@ impl Policies {
     /// Whether a run sees a policy: an automation sees those of its own namespace (IUA-002), and those
     /// that allow it to.
     pub(crate) fn is_open_to(&self, namespace: Option<&str>, name: &PolicyName) -> bool {
-        let Some(own) = namespace.filter(|own| *own != name.namespace) else {
-            return true;
-        };
+        self.closed_to(namespace, name).is_none()
+    }
+
+    /// The namespace of an automation that may not use this policy; none if it may.
+    pub(crate) fn closed_to<'n>(&self, namespace: Option<&'n str>, name: &PolicyName) -> Option<&'n str> {
+        let own = namespace.filter(|own| *own != name.namespace)?;
         let terms = self.find(name).and_then(|(set, _)| set.terms.get(name));
-        terms.is_some_and(|terms| terms.allows(own, self.labels.as_deref()))
+        let is_allowed = terms.is_some_and(|terms| terms.allows(own, self.labels.as_deref()));
+        (!is_allowed).then_some(own)
     }
 
     /// A policy and the set that it is in.
@@ -435,9 +448,10 @@ impl Policies {
                 _ => closed.push(((*name).clone(), self.fallen_back(name, open))),
             }
         }
-        let answers = resolver.map(|resolver| resolver.resolve(&wanted)).unwrap_or_default();
-        for ((name, known, repository), answer) in asked.into_iter().zip(answers) {
-            closed.push((name.clone(), known.answered(name, repository, answer)));
+        if let Some(resolver) = resolver {
+            for ((name, known, repository), answer) in asked.into_iter().zip(resolver.resolve(&wanted)) {
+                closed.push((name.clone(), known.answered(name, repository, answer)));
+            }
         }
         if closed.is_empty() {
             return self;
@@ -490,6 +504,14 @@ impl Policies {
     /// What could not be built, in which a policy that is not known may be.
     pub(crate) fn unbuilt(&self) -> Option<&str> {
         self.unbuilt.as_deref()
+    }
+
+    /// How one that is not known is given, after a semicolon.
+    pub(crate) fn way_out(&self) -> String {
+        match self.way_out {
+            "" => String::new(),
+            way_out => format!("; {way_out}"),
+        }
     }
 
     /// The known name nearest to `name`, if one is near enough to be a suggestion.

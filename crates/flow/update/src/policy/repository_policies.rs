@@ -13,6 +13,8 @@ use bumpwright_api::{
 pub(crate) struct FoundPolicies {
     objects: Objects,
     notes: Vec<String>,
+    /// What is wrong with a file that has policies: one that is missing may be there.
+    unread: Option<String>,
     /// The names of automations, which are not followed.
     pub(crate) automations: BTreeSet<String>,
     wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
@@ -37,8 +39,12 @@ impl FoundPolicies {
     /// Adds the policies of one file. Unreadable manifests are noted with their place, and do not stop the others.
     pub(crate) fn read(&mut self, path: &[u8], bytes: &[u8]) {
         let lenient = read_leniently(&String::from_utf8_lossy(path), bytes);
-        self.notes
-            .extend(lenient.problems.into_iter().map(|problem| problem.to_string()));
+        let problems = lenient.problems.into_iter().map(|problem| problem.to_string());
+        let before = self.notes.len();
+        self.notes.extend(problems);
+        if memchr::memmem::find(bytes, POLICY.as_bytes()).is_some() {
+            self.unread = self.unread.take().or_else(|| self.notes.get(before).cloned());
+        }
         for (at, doubt) in lenient.doubts {
             let wish = lenient.documents.get(at).and_then(|document| wish(&document.object));
             if let Some((key, _)) = wish {
@@ -92,6 +98,9 @@ impl FoundPolicies {
     /// The given policies together with those found in the repository, and the notes.
     pub(crate) fn below(self, given: &Policies) -> (Policies, Vec<String>) {
         let mut policies = given.clone();
+        if policies.unbuilt().is_none() {
+            policies = policies.with_unbuilt(self.unread);
+        }
         for repository in self.objects.image_repositories() {
             match self.unclear.get(&(REPOSITORY, repository.name())) {
                 Some(why) => policies.add_unclear_repository(repository.name(), why),
@@ -125,5 +134,30 @@ fn wish(object: &Object) -> Option<((&'static str, ObjectName), Wish)> {
             Some((key, Wish::Repository(repository.spec.clone())))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_may_have_the_policy() {
+        let unread = |files: &[(&str, &str)]| {
+            let mut found = FoundPolicies::default();
+            for (path, text) in files {
+                found.read(path.as_bytes(), text.as_bytes());
+            }
+            let (policies, notes) = found.below(&Policies::default());
+            (policies.unbuilt().map(str::to_owned), notes.len())
+        };
+        let policy = "kind: ImagePolicy\na: b: c\n";
+        let (why, notes) = unread(&[("other.yaml", "a: b: c\n"), ("policies.yaml", policy)]);
+        assert!(
+            why.as_ref().is_some_and(|why| why.starts_with("policies.yaml:2:")),
+            "{why:?}"
+        );
+        assert_eq!(notes, 2);
+        assert_eq!(unread(&[("other.yaml", "a: b: c\n")]).0, None);
     }
 }

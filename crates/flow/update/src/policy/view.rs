@@ -33,23 +33,22 @@ impl View<'_> {
 
 impl Images for View<'_> {
     fn verdict(&self, name: &PolicyName) -> Verdict<'_> {
-        if !self.policies.is_open_to(self.namespace, name) {
+        if let Some(own) = self.policies.closed_to(self.namespace, name) {
             // The same whether there is such a policy or not.
-            let own = self.namespace.unwrap_or_default();
             let message = format!(
                 "policy {name} is not in the automation's namespace {own}, and no such policy allows automations from there"
             );
             return Verdict::Skip(Reason::OtherNamespace, message);
         }
         let Some((_, known)) = self.policies.find(name) else {
-            let hint = self
-                .policies
-                .meant(name)
-                .map(|meant| format!("; did you mean {}:{}?", meant.namespace, meant.name));
-            let hint = hint.unwrap_or_default();
+            let meant = self.policies.meant(name).map(PolicyName::marker);
+            let hint = meant.map(|meant| format!("; did you mean {meant}?"));
             let message = match self.policies.unbuilt() {
-                Some(unbuilt) => format!("ImagePolicy {name} is not known: {unbuilt}{hint}"),
-                None => format!("there is no ImagePolicy {name}{hint}"),
+                Some(unbuilt) => format!("ImagePolicy {name} is not known: {unbuilt}{}", hint.unwrap_or_default()),
+                None => format!(
+                    "there is no ImagePolicy {name}{}",
+                    hint.unwrap_or_else(|| self.policies.way_out())
+                ),
             };
             return Verdict::Skip(Reason::UnknownPolicy, message);
         };
@@ -144,7 +143,20 @@ mod tests {
         assert_eq!(why, Reason::UnknownPolicy);
         assert!(message.ends_with("did you mean fs:app?"), "{message}");
         assert!(reason(view, "flux-system", "app").1.ends_with("did you mean fs:app?"));
-        assert!(!reason(view, "fs", "quite-different").1.contains("did you mean"));
+        assert_eq!(
+            reason(view, "fs", "quite-different").1,
+            "there is no ImagePolicy fs/quite-different"
+        );
+        let policies = policies.clone().with_way_out("give it with -f");
+        let view = View {
+            policies: &policies,
+            ..view
+        };
+        assert_eq!(
+            reason(view, "fs", "quite-different").1,
+            "there is no ImagePolicy fs/quite-different; give it with -f"
+        );
+        assert!(reason(view, "fs", "ap").1.ends_with("; did you mean fs:app?"));
     }
 
     #[test]

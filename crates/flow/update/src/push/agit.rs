@@ -2,8 +2,10 @@
 //! end are known from the API, where there is a login for it.
 
 use crate::commit::create::Made;
+use crate::job::push::PushSettings;
 use crate::job::remote_job::RemoteJob;
 use bumpwright_forge::{End, Numbered};
+use bumpwright_text::Excerpt;
 
 /// Where the server shows the commits of requests.
 pub(crate) const REQUESTS: &str = "refs/pull/";
@@ -44,12 +46,12 @@ pub(crate) fn standing(job: &RemoteJob, reference: &str, references: &[String]) 
 }
 
 /// A note on a request whose title is not the one of now: a push sets it only when it opens the request.
-pub(crate) fn stale_title(job: &RemoteJob, made: &Made, request: &Numbered) -> Option<String> {
-    let given = job.push.options.iter().find(|(key, _)| key == "title");
+pub(crate) fn stale_title(push: &PushSettings, made: &Made, request: &Numbered) -> Option<String> {
+    let given = push.options.iter().find(|(key, _)| key == "title");
     let message = String::from_utf8_lossy(&made.message);
     let wanted = match given {
         Some((_, title)) if !title.is_empty() => title.trim(),
-        _ => message.lines().next().unwrap_or_default().trim(),
+        _ => message.first_line().trim(),
     };
     // A title in Base64 is the server's business.
     let is_stale = request.title.trim() != wanted && !wanted.starts_with("{base64}");

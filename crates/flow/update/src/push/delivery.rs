@@ -135,7 +135,7 @@ impl Delivery<'_> {
         };
         let next = match answer(&source) {
             Answer::NothingNew | Answer::Current => {
-                let stale = open.and_then(|open| agit::stale_title(self.job, self.made, &open));
+                let stale = open.and_then(|open| agit::stale_title(&self.job.push, self.made, &open));
                 self.notes.extend(stale);
                 self.notes.extend(self.unread_options(target, &source));
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
@@ -258,7 +258,7 @@ impl Delivery<'_> {
             self.notes.extend(lines.into_iter().map(str::to_owned));
             if let Some(reference) = became.filter(|_| outcome != PushStatus::Created) {
                 let request = agit::request_at(self.job, &reference);
-                let stale = request.and_then(|request| agit::stale_title(self.job, self.made, &request));
+                let stale = request.and_then(|request| agit::stale_title(&self.job.push, self.made, &request));
                 self.notes.extend(stale);
             }
         }

@@ -7,11 +7,11 @@ use crate::job::destination::{Destinations, Value};
 use crate::job::pull_request::PullRequest;
 use crate::job::remote_job::RemoteJob;
 use crate::plan::bumps::{self, Bump, bumps};
+use crate::report::edited::Edited;
 use crate::report::impact_section::impact_section;
-use crate::report::pull_request::{PullRequestReport, edited};
+use crate::report::pull_request::PullRequestReport;
 use crate::report::releases::releases_section;
-use crate::report::run::Run;
-use bumpwright_edit::{Change, Reason, Skip};
+use bumpwright_edit::Change;
 use bumpwright_forge::{Found, Kept, Row, WantedPullRequest};
 use bumpwright_git::ObjectId;
 use bumpwright_message::DEFAULT_MESSAGE;
@@ -60,14 +60,14 @@ pub(crate) fn look(
     run: &Wanted<'_>,
     planned: PullRequestReport,
     made: &Made,
-    report: &Run,
+    edited: Edited<'_>,
 ) -> Result<Option<Looked>, RunError> {
     let Some(wanted) = &run.job.pull_request else {
         return Ok(None);
     };
     let reference = format!("{HEADS}{}", planned.head);
     let before = run.base.listed(&reference);
-    let found = with_content((wanted, &planned), made, report, |content| wanted.forge.find(content))
+    let found = with_content((wanted, &planned), made, edited, |content| wanted.forge.find(content))
         .map_err(RunError::Forge)?;
     let found = match found {
         Found::Declined(kept) => return Ok(Some(leave(planned, kept))),
@@ -110,21 +110,6 @@ fn holds_work_of_others(run: &Wanted<'_>, before: Option<ObjectId>, new: ObjectI
     Ok(!merged)
 }
 
-/// The changes that are not made because of commits of others.
-pub(crate) fn skips(kept: &PullRequestReport, changes: &[Change]) -> Vec<Skip> {
-    let Some(request) = &kept.kept else {
-        return Vec::new();
-    };
-    let skip = |change: &Change| Skip {
-        path: change.path.clone(),
-        line: change.line,
-        column: change.column,
-        reason: Reason::BranchEdited,
-        message: format!("not set to {}: {}", change.new, edited(request.number, &kept.head)),
-    };
-    changes.iter().map(skip).collect()
-}
-
 /// Opens or updates the request for the pushed branch.
 ///
 /// # Errors
@@ -133,12 +118,12 @@ pub(crate) fn keep(
     job: &RemoteJob,
     (planned, found): (PullRequestReport, Found),
     made: &Made,
-    report: &Run,
+    edited: Edited<'_>,
 ) -> Result<PullRequestReport, RunError> {
     let Some(wanted) = &job.pull_request else {
         return Ok(planned);
     };
-    let kept = with_content((wanted, &planned), made, report, |content| {
+    let kept = with_content((wanted, &planned), made, edited, |content| {
         wanted.forge.keep(found, content)
     })?;
     Ok(PullRequestReport {
@@ -150,14 +135,14 @@ pub(crate) fn keep(
 fn with_content<T>(
     (wanted, planned): (&PullRequest, &PullRequestReport),
     made: &Made,
-    report: &Run,
+    edited: Edited<'_>,
     use_it: impl FnOnce(&WantedPullRequest<'_>) -> T,
 ) -> T {
-    let changes: Vec<Row> = report.changes.iter().map(row).collect();
-    let mut section = releases_section(&report.releases, 3);
-    section.extend(report.impact.as_ref().map(|impact| impact_section(impact, 3)));
+    let changes: Vec<Row> = edited.changes.iter().map(row).collect();
+    let mut section = releases_section(edited.releases, 3);
+    section.extend(edited.impact.map(|impact| impact_section(impact, 3)));
     let message = String::from_utf8_lossy(&made.message);
-    let bumps = bumps(&report.changes, &report.images);
+    let bumps = bumps(edited.changes, edited.images);
     let titled = Titled::of(&message, &bumps);
     use_it(&WantedPullRequest {
         head: &planned.head,
@@ -181,19 +166,15 @@ struct Titled<'m> {
 impl<'m> Titled<'m> {
     /// A message that nobody has written says less than what is bumped.
     fn of(message: &'m str, bumps: &[Bump<'_>]) -> Self {
-        let first = message
-            .lines()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .unwrap_or_default();
         let title = bumps::title(bumps);
-        if first == DEFAULT_MESSAGE || first == title {
-            Self { title, message: "" }
-        } else {
-            Self {
+        let first = message.lines().map(str::trim).find(|line| !line.is_empty());
+        match first.filter(|first| *first != DEFAULT_MESSAGE && *first != title) {
+            Some(first) => Self {
                 title: first.to_owned(),
                 message,
-            }
+            },
+            // Forges refuse requests without a title.
+            None => Self { title, message: "" },
         }
     }
 }
@@ -205,5 +186,24 @@ fn row(change: &Change) -> Row {
         old: change.old.clone(),
         new: change.new.clone(),
         policy: change.policy.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_always_has_a_title() {
+        for (message, title, told) in [
+            ("Deploy web\n\nfor Anna\n", "Deploy web", "Deploy web\n\nfor Anna\n"),
+            ("\n  Deploy web \n", "Deploy web", "\n  Deploy web \n"),
+            (DEFAULT_MESSAGE, "Bump images", ""),
+            ("", "Bump images", ""),
+            (" \n\n", "Bump images", ""),
+        ] {
+            let titled = Titled::of(message, &[]);
+            assert_eq!((titled.title.as_str(), titled.message), (title, told), "{message:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::RunError;
 use crate::job::destination::Destinations;
 use crate::job::remote_job::RemoteJob;
+use crate::report::pull_request::PullRequestReport;
 use bumpwright_git::{Fetched, ObjectId, Revision, check_reference, revision};
 
 /// The base that a run builds on.
@@ -24,6 +25,15 @@ impl Base {
     pub(crate) fn listed(&self, reference: &str) -> Option<ObjectId> {
         let mut also = self.fetched.also.iter();
         also.find(|also| also.reference == reference)?.object
+    }
+
+    /// Leaves the branch of a pull request as it is, and all references if others have worked there.
+    pub(crate) fn leave(&mut self, kept: &PullRequestReport) {
+        self.destinations.leave(&format!("refs/heads/{}", kept.head));
+        if kept.is_edited() {
+            self.destinations.specs.clear();
+            self.destinations.branch = None;
+        }
     }
 
     /// Refuses invalid reference names early, so that a preview reports them too.

@@ -7,3 +7,4 @@ pub(crate) mod place;
 pub(crate) mod previewed;
 pub(crate) mod queue;
 pub(crate) mod run;
+pub(crate) mod steps;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use bumpwright_forge::markdown::{cell, code};
 use bumpwright_message::{ChangedObject, ChangedWorkload, DeadMarker, Impact};
+use bumpwright_text::Excerpt;
 
 /// The most rows of a list; the rest is counted.
 const SHOWN: usize = 50;
@@ -90,10 +91,7 @@ fn dead_marker(marker: &DeadMarker) -> String {
 
 /// A text as code in a cell, truncated.
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        None => code(text),
-        Some((end, _)) => format!("{}…", code(text.get(..end).unwrap_or_default())),
-    }
+    code(&text.excerpt(LONGEST))
 }
 
 #[cfg(test)]

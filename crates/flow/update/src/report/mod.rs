@@ -1,5 +1,6 @@
 //! What a run reports.
 
+pub(crate) mod edited;
 pub(crate) mod impact_section;
 pub(crate) mod pull_request;
 pub(crate) mod releases;

@@ -1,5 +1,6 @@
 //! What a run reports of its pull request.
 
+use bumpwright_edit::{Change, Reason, Skip};
 use bumpwright_forge::{Kept, PullRequestState};
 
 /// The pull request of a run.
@@ -67,6 +68,21 @@ impl PullRequestReport {
     }
 }
 
+/// The changes that are not made because of commits of others.
+pub(crate) fn skips(kept: &PullRequestReport, changes: &[Change]) -> Vec<Skip> {
+    let Some(request) = &kept.kept else {
+        return Vec::new();
+    };
+    let skip = |change: &Change| Skip {
+        path: change.path.clone(),
+        line: change.line,
+        column: change.column,
+        reason: Reason::BranchEdited,
+        message: format!("not set to {}: {}", change.new, edited(request.number, &kept.head)),
+    };
+    changes.iter().map(skip).collect()
+}
+
 /// How commits of others are overwritten.
 pub(crate) const OVERWRITE: &str = "--pull-request-overwrite (bumpwright.dev/pull-request-overwrite: \"true\")";
 
@@ -76,6 +92,6 @@ pub(crate) fn declined(number: u64, url: &str) -> String {
     )
 }
 
-pub(crate) fn edited(number: u64, head: &str) -> String {
+fn edited(number: u64, head: &str) -> String {
     format!("pull request #{number} has commits of others on {head}")
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::plan::bumps::Bump;
 use bumpwright_forge::markdown::{cell, code, fence};
 use bumpwright_policy::PolicyName;
+use bumpwright_text::Excerpt;
 
 /// The most bumps that are asked about; the rest is counted.
 const MOST: usize = 20;
@@ -181,12 +182,8 @@ pub fn releases_section(releases: &[ImageRelease], level: usize) -> String {
 /// A line without characters that move a cursor, and not too long.
 fn plain(line: &str) -> String {
     let clean = line.trim_end().chars().filter(|c| !c.is_control());
-    let mut out: String = clean.take(LONGEST + 1).collect();
-    if let Some((end, _)) = out.char_indices().nth(LONGEST) {
-        out.truncate(end);
-        out.push('…');
-    }
-    out
+    let clean: String = clean.take(LONGEST + 1).collect();
+    clean.excerpt(LONGEST).into_owned()
 }
 
 /// An address that is a link in Markdown and HTML as it is.

@@ -2,14 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pull_request::PullRequestReport;
+use super::edited::Edited;
+use super::pull_request::{self, PullRequestReport};
 use super::releases::{self, ImageRelease};
+use crate::commit::create::Made;
 use crate::commit::message::explained;
 use crate::error::{Failure, RunError};
+use crate::find::facts::Marked;
 use crate::folder::rewrite::FileChange;
 use crate::job::edits::Edits;
-use crate::plan::bumps::bumps;
-use bumpwright_edit::{Change, Skip};
+use crate::plan::bumps::{self, bumps};
+use crate::plan::planned::{MarkedField, Plan};
+use crate::plan::remarks;
+use crate::policy::policies::Policies;
+use bumpwright_edit::{Change, Plan as FilePlan, Skip};
 use bumpwright_git::Revision;
 use bumpwright_gostd::Time;
 use bumpwright_message::Impact;
@@ -90,7 +96,7 @@ impl Run {
 
     /// Asks for the releases behind the changes, if that is wanted.
     pub(crate) fn ask_for_releases(&mut self, edits: &Edits) {
-        let Some(asked) = &edits.releases else { return };
+        let Some(asked) = &edits.hooks.releases else { return };
         let (found, notes) = releases::of_bumps(&**asked, &bumps(&self.changes, &self.images));
         self.releases = found;
         for note in notes {
@@ -100,10 +106,70 @@ impl Run {
         }
     }
 
-    /// Notes what is to be said of the edits.
-    pub(crate) fn remark(&mut self, remarks: Vec<String>) {
-        self.notes.extend_from_slice(&remarks);
-        self.remarks = remarks;
+    /// Records the planned edits of the marked files. Returns the plans of the files that have some.
+    pub(crate) fn set_plan<Place>(
+        &mut self,
+        plan: Plan,
+        marked: &[Marked<Place>],
+        policies: &Policies,
+    ) -> Vec<(usize, FilePlan)> {
+        self.remarks = remarks::of_edits(marked, &plan);
+        self.notes.extend_from_slice(&self.remarks);
+        self.images = bumps::images(&plan.changes, policies);
+        self.changes = plan.changes;
+        self.skips = plan.skips;
+        self.named = plan.named;
+        self.fields = plan.fields;
+        self.unknown = plan.unknown;
+        self.others = plan.others;
+        self.due = plan.due;
+        plan.files
+    }
+
+    /// The edits, for those who are asked or notified.
+    pub(crate) fn edited(&self) -> Edited<'_> {
+        Edited {
+            changes: &self.changes,
+            images: &self.images,
+            releases: &self.releases,
+            impact: self.impact.as_ref(),
+        }
+    }
+
+    /// Records that the automation is closed. In a preview that is all; else nothing has been done.
+    pub(crate) fn close(&mut self, closed: Closed) {
+        self.notes
+            .push(format!("nothing is written: the automation is {closed}"));
+        self.outside = Some(closed);
+        if !self.dry_run {
+            self.changes.clear();
+            self.files.clear();
+            (self.commit, self.impact, self.pull_request) = (None, None, None);
+        }
+    }
+
+    /// Records the commit as it is to be pushed; one that was found at the remote has its own message and author.
+    pub(crate) fn set_commit(&mut self, made: &Made) {
+        if let Some(commit) = &mut self.commit {
+            commit.id = Some(made.id.to_string());
+            commit.signed = made.signed;
+            commit.author.clone_from(&made.author);
+            commit.message = String::from_utf8_lossy(&made.message).into_owned();
+        }
+    }
+
+    /// Records a pull request that is left as it is. Work of others there stops the whole run.
+    pub(crate) fn leave(&mut self, kept: PullRequestReport) {
+        self.notes.extend(kept.note());
+        if kept.is_edited() {
+            self.skips.extend(pull_request::skips(&kept, &self.changes));
+            self.skips.sort();
+            self.changes.clear();
+            self.files.clear();
+            self.impact = None;
+            self.releases.clear();
+        }
+        self.pull_request = Some(kept);
     }
 
     /// Records a failure, and for a template error what was probably meant.
@@ -136,16 +202,6 @@ impl Run {
     pub fn has_pushed(&self) -> bool {
         self.pushes.iter().any(|push| push.status != PushStatus::UpToDate)
     }
-}
-
-/// A marked field, as it was before the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MarkedField {
-    /// Path from the repository's root.
-    pub path: String,
-    /// The line, from 1.
-    pub line: usize,
-    pub value: String,
 }
 
 /// The commit of a run.

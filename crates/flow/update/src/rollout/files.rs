@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::find::facts::{self, Marked};
+use crate::find::facts;
 use crate::find::index::Index;
 use crate::find::ruled::{answered, rules_of_tree, with_rules};
 use crate::find::survey;
@@ -196,9 +196,8 @@ impl<'a> Ours<'a> {
             return Ok(file);
         }
         let limit = facts::size_limit(kind_of(&String::from_utf8_lossy(path), Formats::all()));
-        let surveyed = survey::survey_file(&self.objects, self.index, (blob, Formats::all()), path)?;
-        let first: Option<Marked> = surveyed.files.into_iter().next();
-        let facts = first.map(|file| file.facts).unwrap_or_default();
+        let mut walk = Walk::new(survey::FILES, &self.objects);
+        let facts = survey::marked_file(&self.objects, self.index, (blob, Formats::all()), path, &mut walk)?.facts;
         let bytes = self.objects.blob(blob, limit)?;
         let name = String::from_utf8_lossy(path);
         let rules = self.rules.as_ref().filter(|rules| rules.are_for(&name));

@@ -7,9 +7,9 @@ use super::files::{OurFile, Ours};
 use super::put_back::PutBack;
 use crate::find::facts::Marked;
 use crate::find::index::Index;
-use crate::plan::preview::Preview;
+use crate::plan::planned::Plan;
 use crate::policy::policies::Policies;
-use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored, tag_and_digest};
+use bumpwright_edit::{Change, Edit, Part, Plan as FilePlan, Site, restored, tag_and_digest};
 use bumpwright_git::Objects;
 use bumpwright_git::{GitError, ObjectId};
 use bumpwright_policy::{LatestRef, PolicyName};
@@ -17,7 +17,7 @@ use bumpwright_rules::Rules;
 
 /// The plan, and the images that the policies have then.
 pub(crate) struct Planned {
-    pub(crate) preview: Preview,
+    pub(crate) plan: Plan,
     pub(crate) policies: Arc<Policies>,
 }
 
@@ -31,7 +31,7 @@ impl PutBack {
         may_use: &dyn Fn(&PolicyName) -> bool,
         files: &[Marked],
     ) -> Result<Planned, GitError> {
-        let mut preview = Preview::default();
+        let mut planned = Plan::default();
         let mut images: BTreeMap<PolicyName, LatestRef> = BTreeMap::new();
         let missing = || GitError::Invalid("the commits of the rollout are not in the repository any more".to_owned());
         let ours = Ours::of(objects, index, &self.commits, rules)?.ok_or_else(missing)?;
@@ -54,16 +54,16 @@ impl PutBack {
             for change in &plan.changes {
                 remember(&mut images, change);
             }
-            preview.changes.extend(plan.changes.iter().cloned());
-            preview.files.push((n, plan));
+            planned.changes.extend(plan.changes.iter().cloned());
+            planned.files.push((n, plan));
         }
-        preview.files.sort_by_key(|(n, _)| *n);
+        planned.files.sort_by_key(|(n, _)| *n);
         let mut policies = Policies::default();
         for (name, image) in images {
             policies.set(name, image);
         }
         Ok(Planned {
-            preview,
+            plan: planned,
             policies: Arc::new(policies),
         })
     }
@@ -83,7 +83,7 @@ fn plan(
     file: &Marked,
     good: ObjectId,
     is_meant: &dyn Fn(&PolicyName) -> bool,
-) -> Result<Plan, GitError> {
+) -> Result<FilePlan, GitError> {
     let (now, then) = (ours.file(file.place, path)?, ours.file(good, path)?);
     let mut fields: Vec<(&Site, &Site, Vec<Edit>)> = Vec::new();
     for field in &known.fields {
@@ -100,7 +100,7 @@ fn plan(
         }
     }
     fields.sort_by_key(|(site, ..)| site.span.start);
-    let mut plan = Plan::default();
+    let mut plan = FilePlan::default();
     for (site, was, edits) in fields {
         plan.edits.extend(edits);
         plan.changes.push(Change {

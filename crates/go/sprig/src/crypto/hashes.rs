@@ -6,6 +6,7 @@ use crate::text::encoding::unbase64;
 use aes::Aes256;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bumpwright_template::{Args, Failure, Function, Host, STRING, UINT32, Value};
+use bumpwright_text::Parts;
 use cbc::cipher::{
     BlockModeDecrypt, BlockModeEncrypt, KeyIvInit,
     block_padding::{NoPadding, Pkcs7},
@@ -155,7 +156,7 @@ fn decrypt_aes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     };
     match plain.len().checked_sub(padding.into()) {
         Some(length) => {
-            let text = Value::text(plain.get(..length).unwrap_or_default());
+            let text = Value::text(plain.part(..length));
             plain.zeroize();
             Ok(text)
         }

@@ -2,10 +2,11 @@
 
 use crate::text::encoding::base64;
 use bumpwright_template::{Args, Failure, Function, Host, INT, STRING, Value};
+use bumpwright_text::Parts;
 
 /// The functions of this family.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    // Helm looks no hosts up unless it is told to.
+    // Helm looks up hosts only with `--enable-dns`.
     Function::new("getHostByName", &[&STRING], &STRING, |_, _| Ok(Value::text(""))),
     Function::new("randAlpha", &[&INT], &STRING, |host, args| drawn(host, args, LETTERS)),
     Function::new("randAlphaNum", &[&INT], &STRING, |host, args| {
@@ -62,7 +63,7 @@ fn uuid(host: &Host<'_>) -> String {
     let version = number & !(0xf << 76) | 4 << 76;
     let number = version & !(0b11 << 62) | 0b10 << 62;
     let hex = format!("{number:032x}");
-    let part = |range| hex.get(range).unwrap_or_default();
+    let part = |range| hex.part(range);
     [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
 }
 

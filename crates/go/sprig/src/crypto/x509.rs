@@ -3,6 +3,7 @@
 use super::private_keys::{PrivateKey, crate_error};
 use bumpwright_gostd::quote_bytes;
 use bumpwright_template::{Failure, Host, Text};
+use bumpwright_text::Parts;
 use sha2::{Digest, Sha256};
 use std::{net::IpAddr, time::Duration};
 use x509_cert::{
@@ -121,7 +122,7 @@ pub(crate) fn create(
     if spec.is_authority {
         // The crate would use SHA-1, as the standard says; Go uses the start of this one.
         let hash = Sha256::digest(public.subject_public_key.raw_bytes());
-        let id = OctetString::new(hash.get(..KEY_ID).unwrap_or_default()).map_err(crate_error)?;
+        let id = OctetString::new(hash.part(..KEY_ID)).map_err(crate_error)?;
         builder.add_extension(&SubjectKeyIdentifier(id)).map_err(crate_error)?;
     }
     if authority_id.is_some() {

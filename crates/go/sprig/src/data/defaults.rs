@@ -43,7 +43,7 @@ fn is_empty(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn coalesce(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     host.step(args.len() as u64)?;
-    Ok(args.0.iter().find(|value| !empty(value)).cloned().unwrap_or_default())
+    Ok(Value::or_nil(args.0.iter().find(|value| !empty(value))))
 }
 
 fn all(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {

@@ -63,12 +63,12 @@ fn has_key(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
 fn pluck(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let key = args.value(0)?;
     host.produce(LIST_BYTES.saturating_add(args.len().saturating_mul(size_of::<Value>())))?;
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for index in 1..args.len() {
         host.read(key)?;
-        found.extend(args.map(index)?.get(key));
+        values.extend(args.map(index)?.get(key));
     }
-    Ok(Value::list(found))
+    Ok(Value::list(values))
 }
 
 /// The value at a path of keys through dictionaries in the last argument, or the last but one when a key is missing.
@@ -106,9 +106,9 @@ fn too_few() -> Failure {
 
 /// Go's error for a failed type assertion.
 fn conversion(value: &Value, expected: &str) -> Failure {
-    let found = value.type_of().map_or_else(|| "nil".to_owned(), |of| of.to_string());
+    let actual = value.type_of().map_or_else(|| "nil".to_owned(), |of| of.to_string());
     Failure::new(format!(
-        "interface conversion: interface {{}} is {found}, not {expected}"
+        "interface conversion: interface {{}} is {actual}, not {expected}"
     ))
 }
 
@@ -149,11 +149,11 @@ fn omit(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let omitted = (1..args.len()).map(|index| args.text(index));
     let omitted: HashSet<&Text> = omitted.collect::<Result<_, _>>()?;
     let entries = map.counted_entries(host)?;
-    let kept = entries.iter().filter_map(|(key, value)| match key {
+    let remaining = entries.iter().filter_map(|(key, value)| match key {
         Value::String(key) if !omitted.contains(key) => Some((key, value.clone())),
         _ => None,
     });
-    Ok(Value::dict(kept))
+    Ok(Value::dict(remaining))
 }
 
 #[cfg(test)]

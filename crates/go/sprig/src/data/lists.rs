@@ -80,29 +80,29 @@ fn prepend(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 }
 
 fn concat(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
-    let mut all = Vec::new();
+    let mut joined = Vec::new();
     for list in args.0 {
         let of = list.type_of().ok_or_else(nil_dereference)?;
         let refuse = || Failure::new(format!("Cannot concat type {} as list", of.kind_name()));
         let items = list.items().ok_or_else(refuse)?;
         host.produce(items.len().saturating_mul(COPIED))?;
-        all.extend_from_slice(items);
+        joined.extend_from_slice(items);
     }
-    Ok(if all.is_empty() {
+    Ok(if joined.is_empty() {
         Value::zero(&LIST)
     } else {
-        Value::list(all)
+        Value::list(joined)
     })
 }
 
 fn first(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find first on type")?;
-    Ok(items.first().cloned().unwrap_or_default())
+    Ok(Value::or_nil(items.first()))
 }
 
 fn last(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find last on type")?;
-    Ok(items.last().cloned().unwrap_or_default())
+    Ok(Value::or_nil(items.last()))
 }
 
 fn rest(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
@@ -170,11 +170,11 @@ impl KnownValues {
 fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find uniq on type")?;
     host.produce(items.len().saturating_mul(COPIED))?;
-    let mut known = KnownValues::default();
+    let mut distinct = KnownValues::default();
     let mut different = Vec::new();
     for item in items {
-        if !known.has(host, item)? {
-            known.learn(item);
+        if !distinct.has(host, item)? {
+            distinct.learn(item);
             different.push(item.clone());
         }
     }
@@ -184,11 +184,11 @@ fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 fn without(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find without on type")?;
     host.produce(items.len().saturating_mul(COPIED))?;
-    let mut known = KnownValues::default();
-    args.rest(1).iter().for_each(|value| known.learn(value));
+    let mut excluded = KnownValues::default();
+    args.rest(1).iter().for_each(|value| excluded.learn(value));
     let mut left = Vec::new();
     for item in items {
-        if !known.has(host, item)? {
+        if !excluded.has(host, item)? {
             left.push(item.clone());
         }
     }

@@ -123,13 +123,13 @@ impl Merger<'_, '_> {
             return Ok(None);
         };
         let mut map = map.clone();
-        let mut made = None;
+        let mut created = None;
         if map.is_nil() && !is_nil(source)? {
             if !target.addressable {
                 return Ok(None);
             }
             map = Map::new(map.key, map.item, []);
-            made = Some(match &target.value {
+            created = Some(match &target.value {
                 Value::Named(name, _) => Value::named(name, Value::Map(map.clone())),
                 _ => Value::Map(map.clone()),
             });
@@ -138,7 +138,7 @@ impl Merger<'_, '_> {
             return if self.overwrite && target.addressable {
                 set(target, source)
             } else {
-                Ok(made)
+                Ok(created)
             };
         };
         for (key, _) in from.counted_entries(self.host)?.iter() {
@@ -146,7 +146,7 @@ impl Merger<'_, '_> {
                 self.merge_entry(&map, key, from.key, &Slot::in_place(value, from.item, false))?;
             }
         }
-        Ok(made)
+        Ok(created)
     }
 
     /// Merges one entry of a source into a map.

@@ -4,6 +4,7 @@
 
 use bumpwright_gostd::{append_char, first_rune, parse_float, quote};
 use bumpwright_template::{ENTRY_BYTES, Failure, Host, LIST_BYTES, Map, STRING_BYTES, Text, Value};
+use bumpwright_text::Parts;
 
 /// Go's maximum depth.
 const MAX_DEPTH: usize = 10_000;
@@ -230,7 +231,7 @@ impl Parser<'_> {
 
     fn digits(&mut self) -> usize {
         let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.rest = self.rest.get(count..).unwrap_or_default();
+        self.rest = self.rest.tail(count);
         count
     }
 
@@ -257,7 +258,7 @@ impl Parser<'_> {
                 rest => {
                     let (ch, length) = first_rune(rest).unwrap_or(('\u{fffd}', 1));
                     append_char(&mut out, ch);
-                    self.rest = rest.get(length..).unwrap_or_default();
+                    self.rest = rest.tail(length);
                 }
             }
         }
@@ -295,7 +296,7 @@ impl Parser<'_> {
             && (0xd800..0xdc00).contains(&high)
             && let Some(low @ 0xdc00..0xe000) = rest.get(..4).and_then(hexadecimal)
         {
-            self.rest = rest.get(4..).unwrap_or_default();
+            self.rest = rest.tail(4);
             let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
             return Ok(char::from_u32(code).unwrap_or('\u{fffd}'));
         }
@@ -320,15 +321,15 @@ impl Parser<'_> {
     }
 
     fn advance(&mut self) {
-        self.rest = self.rest.get(1..).unwrap_or_default();
+        self.rest = self.rest.tail(1);
     }
 
     fn take(&mut self, byte: u8) -> bool {
-        let found = self.rest.first() == Some(&byte);
-        if found {
+        let is_next = self.rest.first() == Some(&byte);
+        if is_next {
             self.advance();
         }
-        found
+        is_next
     }
 
     fn end_of_input(&self) -> DecodeError {
@@ -353,7 +354,6 @@ enum AfterValue {
     Document(Value),
     /// The end of the array or object that it is in.
     Container(Value),
-    /// Another value.
     Item,
 }
 

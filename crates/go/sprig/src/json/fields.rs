@@ -23,8 +23,8 @@ struct Visit {
 
 /// The fields of a struct in the order of their declaration, those of embedded structs in their place.
 pub(crate) fn json_fields(of: &'static StructType) -> Vec<JsonField> {
-    let mut seen: Vec<*const StructType> = Vec::new();
-    let mut found: Vec<(JsonField, bool)> = Vec::new();
+    let mut visited: Vec<*const StructType> = Vec::new();
+    let mut fields: Vec<(JsonField, bool)> = Vec::new();
     let mut level = vec![Visit {
         of,
         path: Vec::new(),
@@ -33,10 +33,10 @@ pub(crate) fn json_fields(of: &'static StructType) -> Vec<JsonField> {
     while !level.is_empty() {
         let mut next: Vec<Visit> = Vec::new();
         for visit in level {
-            if seen.contains(&std::ptr::from_ref(visit.of)) {
+            if visited.contains(&std::ptr::from_ref(visit.of)) {
                 continue;
             }
-            seen.push(visit.of);
+            visited.push(visit.of);
             for (index, field) in visit.of.fields.iter().enumerate() {
                 let path = [visit.path.as_slice(), &[index]].concat();
                 let (name, options) = field.json.split_once(',').unwrap_or((field.json, ""));
@@ -57,14 +57,14 @@ pub(crate) fn json_fields(of: &'static StructType) -> Vec<JsonField> {
                             omit_empty: options.split(',').any(|option| option == "omitempty"),
                             tagged: !name.is_empty(),
                         };
-                        found.push((field, visit.twice));
+                        fields.push((field, visit.twice));
                     }
                 }
             }
         }
         level = next;
     }
-    dominant(found)
+    dominant(fields)
 }
 
 /// The struct that a field holds or points to.

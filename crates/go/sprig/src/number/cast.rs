@@ -3,6 +3,7 @@
 
 use bumpwright_gostd as gostd;
 use bumpwright_template::{NamedType, UintKind, Value};
+use bumpwright_text::Parts;
 
 /// As an `int64`, and as an `int`, which has the same bits.
 pub(crate) fn to_int(value: &Value) -> i64 {
@@ -64,7 +65,7 @@ fn without_zero_decimals(text: &[u8]) -> &[u8] {
     for (index, byte) in text.iter().enumerate().rev() {
         match byte {
             b'0' => zero_seen = true,
-            b'.' if zero_seen => return text.get(..index).unwrap_or_default(),
+            b'.' if zero_seen => return text.part(..index),
             b'.' => {}
             _ => break,
         }

@@ -41,21 +41,18 @@ impl Decimal {
         })
     }
 
-    /// The nearest float.
     pub(crate) fn to_float(&self, host: &mut Host<'_>) -> Result<f64, Failure> {
         host.produce(self.digits())?;
         // The inverse of the above: a number's text is parsed to the nearest float, however long it is.
         Ok(format!("{}e{}", self.value, self.exponent).parse().unwrap_or(0.0))
     }
 
-    /// The sum.
     pub(crate) fn plus(self, host: &mut Host<'_>, other: Self) -> Result<Self, Failure> {
         let exponent = self.exponent.min(other.exponent);
         let value = self.scaled_to(host, exponent)? + other.scaled_to(host, exponent)?;
         Ok(Self { value, exponent })
     }
 
-    /// The difference.
     pub(crate) fn minus(self, host: &mut Host<'_>, other: Self) -> Result<Self, Failure> {
         let negative = Self {
             value: -other.value,
@@ -64,7 +61,6 @@ impl Decimal {
         self.plus(host, negative)
     }
 
-    /// The product.
     pub(crate) fn times(self, host: &mut Host<'_>, other: Self) -> Result<Self, Failure> {
         host.produce(self.digits().saturating_add(other.digits()))?;
         Ok(Self {

@@ -1,6 +1,7 @@
 //! Base64 and Base32. Decoding returns the text of its error instead of failing.
 
 use bumpwright_template::{Args, Failure, Function, Host, STRING, Value};
+use bumpwright_text::Parts;
 use std::fmt;
 
 /// The functions of this family.
@@ -202,7 +203,7 @@ fn decode_32(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
 
 /// Checks the rest from the first `=` at `at`, after `letters` letters of a group.
 fn check_padding(text: &[u8], at: usize, letters: usize) -> Result<(), usize> {
-    let rest = text.get(at + 1..).unwrap_or_default();
+    let rest = text.tail(at + 1);
     let wanted = 7 - letters.min(7);
     if rest.len() < wanted {
         return Err(text.len());

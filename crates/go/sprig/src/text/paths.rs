@@ -2,6 +2,7 @@
 
 use super::strval::{made, walked};
 use bumpwright_template::{Args, BOOL, Failure, Function, Host, STRING, Value};
+use bumpwright_text::{Cuts, Parts};
 
 /// The functions of this family.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -24,12 +25,7 @@ fn base(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let base = match path.iter().rposition(|byte| *byte != b'/') {
         None if path.is_empty() => b".",
         None => b"/".as_slice(),
-        Some(end) => path
-            .get(..=end)
-            .unwrap_or_default()
-            .rsplit(|byte| *byte == b'/')
-            .next()
-            .unwrap_or_default(),
+        Some(end) => path.part(..=end).behind_last(b'/'),
     };
     Ok(made(host, base.to_vec())?.into())
 }
@@ -39,7 +35,7 @@ fn dir(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
     walked(host, path)?;
     let end = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let dir = cleaned(path.get(..end).unwrap_or_default());
+    let dir = cleaned(path.part(..end));
     Ok(made(host, dir)?.into())
 }
 
@@ -62,8 +58,8 @@ fn cleaned(path: &[u8]) -> Vec<u8> {
         match element {
             b"" | b"." => {}
             b".." if out.len() > floor => {
-                let kept = out.get(floor..).unwrap_or_default();
-                let slash = kept.iter().rposition(|byte| *byte == b'/');
+                let above_floor = out.tail(floor);
+                let slash = above_floor.iter().rposition(|byte| *byte == b'/');
                 out.truncate(floor + slash.unwrap_or(0));
             }
             b".." if rooted => {}
@@ -89,7 +85,7 @@ fn ext(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
     walked(host, path)?;
     let start = path.iter().rposition(|byte| matches!(byte, b'/' | b'.'));
-    let tail = start.and_then(|start| path.get(start..)).unwrap_or_default();
+    let tail = start.map_or(&[][..], |start| path.part(start..));
     let ext = if tail.first() == Some(&b'.') { tail } else { b"" };
     Ok(made(host, ext.to_vec())?.into())
 }

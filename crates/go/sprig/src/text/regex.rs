@@ -6,6 +6,7 @@
 use bumpwright_gostd::{can_backquote, quote_bytes};
 use bumpwright_re2::{Budget, Error, Exhausted, Regexp, quote_meta};
 use bumpwright_template::{Args, BOOL, Failure, Function, Host, INT, STRING, STRINGS, Slice, Text, Value};
+use bumpwright_text::Parts;
 use std::{cell::RefCell, ops::Range, rc::Rc};
 
 const PATTERN_AND_TEXT: &[&bumpwright_template::Type] = &[&STRING, &STRING];
@@ -151,10 +152,10 @@ fn panicked(pattern: &[u8], error: &Error) -> Failure {
 fn within<T>(host: &mut Host<'_>, search: impl FnOnce(&mut Budget) -> Result<T, Exhausted>) -> Result<T, Failure> {
     let limits = host.limits();
     let mut budget = Budget::new(limits.steps.saturating_mul(STEPS_PER_STEP), limits.produced);
-    let found = search(&mut budget);
+    let result = search(&mut budget);
     host.step(1 + budget.steps_used() / STEPS_PER_STEP)?;
     host.produce(budget.bytes_used())?;
-    found.map_err(|exhausted| Failure::Limit(exhausted.to_string()))
+    result.map_err(|exhausted| Failure::Limit(exhausted.to_string()))
 }
 
 fn matches(host: &mut Host<'_>, args: Args<'_>, regexp: &Regexp) -> Result<Value, Failure> {
@@ -165,18 +166,18 @@ fn matches(host: &mut Host<'_>, args: Args<'_>, regexp: &Regexp) -> Result<Value
 fn find(host: &mut Host<'_>, args: Args<'_>, regexp: &Regexp) -> Result<Value, Failure> {
     let text = args.text(1)?;
     let found = within(host, |budget| regexp.find(text, budget))?;
-    let found = found.and_then(|range| text.get(range)).unwrap_or_default();
+    let found = found.map_or(&[][..], |range| text.part(range));
     host.produce(found.len())?;
     Ok(Value::text(found))
 }
 
 fn find_all(host: &mut Host<'_>, args: Args<'_>, regexp: &Regexp) -> Result<Value, Failure> {
     let (text, limit) = (args.text(1)?, args.int(2)?);
-    let found = within(host, |budget| regexp.find_all(text, limit, budget))?;
-    if found.is_empty() {
+    let matches = within(host, |budget| regexp.find_all(text, limit, budget))?;
+    if matches.is_empty() {
         return Ok(Value::Slice(Slice::nil(&STRING)));
     }
-    parts(host, text, found)
+    parts(host, text, matches)
 }
 
 fn split(host: &mut Host<'_>, args: Args<'_>, regexp: &Regexp) -> Result<Value, Failure> {
@@ -190,7 +191,7 @@ fn split(host: &mut Host<'_>, args: Args<'_>, regexp: &Regexp) -> Result<Value, 
 fn parts(host: &mut Host<'_>, text: &[u8], ranges: Vec<Range<usize>>) -> Result<Value, Failure> {
     let bytes: usize = ranges.iter().map(|range| range.len() + BYTES_PER_ITEM).sum();
     host.produce(bytes)?;
-    let parts = ranges.into_iter().map(|range| text.get(range).unwrap_or_default());
+    let parts = ranges.into_iter().map(|range| text.part(range));
     Ok(Value::strings(parts.map(Text::from)))
 }
 

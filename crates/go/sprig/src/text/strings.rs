@@ -5,6 +5,7 @@
 use super::strval::{made, searched, strval, walked};
 use bumpwright_gostd::{append_quoted, first_rune, last_rune, runes, unicode};
 use bumpwright_template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print};
+use bumpwright_text::Parts;
 use memchr::memmem;
 use std::collections::BTreeSet;
 
@@ -46,10 +47,10 @@ fn trunc(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (count, text) = (args.int(0)?, args.text(1)?);
     let kept = match usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) {
         length if length >= text.len() => return Ok(Value::text(text)),
-        length if count < 0 => text.get(text.len() - length..),
-        length => text.get(..length),
+        length if count < 0 => text.part(text.len() - length..),
+        length => text.part(..length),
     };
-    part(host, kept.unwrap_or_default())
+    part(host, kept)
 }
 
 fn substr(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
@@ -66,7 +67,7 @@ fn substr(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     if start > end {
         return Err(out_of_range(format!("[{start}:{end}]")));
     }
-    part(host, text.get(start as usize..end as usize).unwrap_or_default())
+    part(host, text.part(start as usize..end as usize))
 }
 
 fn abbrev(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
@@ -99,7 +100,7 @@ fn abbreviated(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     if length.wrapping_sub(offset) < shown {
         offset = length - shown;
     }
-    let slice = |from: i64, to: i64| text.get(from as usize..to as usize).unwrap_or_default();
+    let slice = |from: i64, to: i64| text.part(from as usize..to as usize);
     if offset <= 4 {
         [slice(0, shown), DOTS].concat()
     } else if width < 7 {
@@ -124,22 +125,22 @@ fn trim_all(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn trimmed(host: &mut Host<'_>, text: &Text, cut: impl Fn(char) -> bool) -> Result<Value, Failure> {
-    let mut kept: &[u8] = text;
-    while let Some((ch, width)) = first_rune(kept)
+    let mut trimmed: &[u8] = text;
+    while let Some((ch, width)) = first_rune(trimmed)
         && cut(ch)
     {
-        kept = kept.get(width..).unwrap_or_default();
+        trimmed = trimmed.tail(width);
     }
-    while let Some((ch, width)) = last_rune(kept)
+    while let Some((ch, width)) = last_rune(trimmed)
         && cut(ch)
     {
-        kept = kept.get(..kept.len() - width).unwrap_or_default();
+        trimmed = trimmed.part(..trimmed.len() - width);
     }
-    walked(host, text.get(kept.len()..).unwrap_or_default())?;
-    if kept.len() == text.len() {
+    walked(host, text.part(trimmed.len()..))?;
+    if trimmed.len() == text.len() {
         return Ok(Value::text(text));
     }
-    part(host, kept)
+    part(host, trimmed)
 }
 
 fn trim_prefix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
@@ -181,8 +182,8 @@ fn nospace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     if !chars().any(unicode::is_space) {
         return Ok(Value::text(text));
     }
-    let kept: String = chars().filter(|ch| !unicode::is_space(*ch)).collect();
-    Ok(made(host, kept.into_bytes())?.into())
+    let without_spaces: String = chars().filter(|ch| !unicode::is_space(*ch)).collect();
+    Ok(made(host, without_spaces.into_bytes())?.into())
 }
 
 /// The first byte of each word as a character.
@@ -225,15 +226,15 @@ pub(crate) fn replaced(host: &mut Host<'_>, text: &[u8], old: &[u8], new: &[u8])
     if old.is_empty() {
         push(&mut out, b"", new);
         for (_, width) in runes(text) {
-            push(&mut out, text.get(start..start + width).unwrap_or_default(), new);
+            push(&mut out, text.part(start..start + width), new);
             start += width;
         }
     } else {
         for at in memmem::find_iter(text, old) {
-            push(&mut out, text.get(start..at).unwrap_or_default(), new);
+            push(&mut out, text.part(start..at), new);
             start = at + old.len();
         }
-        push(&mut out, text.get(start..).unwrap_or_default(), b"");
+        push(&mut out, text.tail(start), b"");
     }
     Ok(out.into())
 }

@@ -51,7 +51,7 @@ fn join(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(Value::text(text))
 }
 
-/// The string at a key; empty when there is no such key.
+/// The string at a key; empty if the key is missing.
 fn part(parts: &Map, key: &str) -> Result<Vec<u8>, Failure> {
     let Some(value) = parts.get(&Value::text(key)) else {
         return Ok(Vec::new());

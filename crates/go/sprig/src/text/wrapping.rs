@@ -2,6 +2,7 @@
 
 use super::strings::{repeated, replaced};
 use bumpwright_template::{Args, Failure, Function, Host, INT, STRING, Text, Value};
+use bumpwright_text::Parts;
 use memchr::{memchr, memrchr};
 
 /// The functions of this family.
@@ -43,19 +44,18 @@ fn wrapped(
         }
         let space = memrchr(b' ', left.get(..=width).unwrap_or(left));
         let (line, rest) = match space {
-            Some(space) => (left.get(..space), left.get(space + 1..)),
-            None if breaks_words => (left.get(..width), left.get(width..)),
-            None => match memchr(b' ', left.get(width..).unwrap_or_default()) {
-                Some(behind) => (left.get(..width + behind), left.get(width + behind + 1..)),
+            Some(space) => (left.part(..space), left.part(space + 1..)),
+            None if breaks_words => (left.part(..width), left.part(width..)),
+            None => match memchr(b' ', left.tail(width)) {
+                Some(behind) => (left.part(..width + behind), left.part(width + behind + 1..)),
                 None => break,
             },
         };
-        let line = line.unwrap_or_default();
         // Twice, since a growing buffer has room for more than it holds.
         host.produce((line.len() + line_end.len()).saturating_mul(2))?;
         out.extend_from_slice(line);
         out.extend_from_slice(line_end);
-        left = rest.unwrap_or_default();
+        left = rest;
     }
     host.produce(left.len())?;
     out.extend_from_slice(left);

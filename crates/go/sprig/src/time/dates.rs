@@ -20,7 +20,6 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// The current time.
 pub(crate) fn now(host: &Host<'_>) -> Time {
     let (seconds, nanoseconds) = host.world().now();
     Time::unix(seconds, nanoseconds)

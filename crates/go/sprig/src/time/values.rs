@@ -227,7 +227,7 @@ fn zone_of(pointer: &Pointer) -> Zone {
 
 fn location_name(args: Args<'_>) -> Result<Value, Failure> {
     match args.value(0)? {
-        Value::Struct(location) => Ok(location.field("name").cloned().unwrap_or_default()),
+        Value::Struct(location) => Ok(Value::or_nil(location.field("name"))),
         _ => Ok(Value::text("UTC")),
     }
 }

@@ -1,6 +1,7 @@
 //! Formats floating-point numbers as Go does (`strconv.FormatFloat`).
 
 use super::integer::append_uint;
+use bumpwright_text::Parts;
 use std::fmt::{self, Write};
 
 /// `strconv.FormatFloat`: `format` is one of `b`, `e`, `E`, `f`, `g`, `G`, `x`, `X`; no `precision` is Go's -1, the
@@ -8,8 +9,12 @@ use std::fmt::{self, Write};
 pub fn format_float(number: f64, format: u8, precision: Option<usize>, bits: u32) -> String {
     let mut out = Vec::new();
     append_float(&mut out, number, format, precision, bits);
-    // The output is ASCII.
-    String::from_utf8(out).unwrap_or_default()
+    ascii(&out)
+}
+
+/// Bytes of ASCII as a text.
+fn ascii(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// `strconv.AppendFloat`: appends the result of [`format_float`].
@@ -119,7 +124,7 @@ impl Decimal {
     fn reads_back(&self, number: f64, bits: u32) -> bool {
         let mut text = Vec::new();
         self.append_scientific(&mut text, self.len.saturating_sub(1), b'e');
-        let text = str::from_utf8(&text).unwrap_or_default();
+        let text = ascii(&text);
         if bits == 32 {
             text.parse() == Ok(number as f32)
         } else {
@@ -146,7 +151,7 @@ impl Decimal {
         let Reading {
             bytes, len, exponent, ..
         } = reading;
-        let digits = bytes.get(..len).unwrap_or_default();
+        let digits = bytes.part(..len);
         let len = digits
             .iter()
             .rposition(|digit| *digit != b'0')
@@ -263,11 +268,11 @@ fn append_hexadecimal(out: &mut Vec<u8>, number: f64, letter: u8, precision: Opt
         let dropped = 60 - 4 * digits as u32;
         let half = 1_u64 << (dropped - 1);
         let rest = mantissa & (2 * half - 1);
-        let mut kept = mantissa >> dropped;
-        if rest > half || rest == half && kept % 2 == 1 {
-            kept += 1;
+        let mut rounded = mantissa >> dropped;
+        if rest > half || rest == half && rounded % 2 == 1 {
+            rounded += 1;
         }
-        mantissa = kept << dropped;
+        mantissa = rounded << dropped;
         if mantissa >> 61 != 0 {
             mantissa >>= 1;
             exponent += 1;

@@ -1,6 +1,7 @@
 //! Go's integers as text (`strconv.ParseInt`, `strconv.AppendUint` and related functions).
 
 use super::num_error::{NumError, Reason};
+use bumpwright_text::Parts;
 
 /// The longest text of a 64-bit integer: all its bits.
 const LONGEST: usize = 64;
@@ -183,7 +184,7 @@ impl Digits {
 
     /// The digits, at least one.
     pub fn bytes(&self) -> &[u8] {
-        self.places.get(LONGEST - self.used..).unwrap_or_default()
+        self.places.part(LONGEST - self.used..)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::quote::quote_bytes;
 use std::fmt;
 
-/// Go's `strconv.NumError`.
+/// Go's `strconv.NumError`, with the function that failed and its input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumError<T> {
     /// The name of the function in Go: `ParseInt`.

@@ -8,15 +8,14 @@ const FIRST_YEAR: u64 = 292_277_022_400;
 const DAYS_IN_400_YEARS: u64 = 146_097;
 /// From the 1st of March to the 31st of December.
 const MARCH_TO_DECEMBER: u64 = 306;
-/// Days before the months March to February, in a year that begins with March.
-const BEFORE_MONTH: [u64; 12] = [0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 306, 337];
+/// From one month to the same month five months later, in a year that begins with March.
+const DAYS_IN_5_MONTHS: u64 = 153;
 
 pub(crate) const SECONDS_IN_DAY: u64 = 86_400;
 /// From day 0 to 0001-01-01.
 pub(crate) const SECONDS_BEFORE_YEAR_1: u64 =
     (FIRST_YEAR / 400 * DAYS_IN_400_YEARS + MARCH_TO_DECEMBER) * SECONDS_IN_DAY;
 
-/// A date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Civil {
     pub year: i64,
@@ -35,8 +34,8 @@ impl Civil {
         // Without leap days, years are all 365 days long.
         let year_of_era = (in_era - in_era / 1_460 + in_era / 36_524 - in_era / 146_096) / 365;
         let in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = BEFORE_MONTH.partition_point(|before| *before <= in_year).max(1) - 1;
-        let before = BEFORE_MONTH.get(from_march).copied().unwrap_or_default();
+        let from_march = (5 * in_year + 2) / DAYS_IN_5_MONTHS;
+        let before = before_month(from_march);
         let next_year = from_march >= 10;
         let year = (era * 400 + year_of_era).wrapping_sub(FIRST_YEAR).cast_signed() + i64::from(next_year);
         let day_of_year = if next_year {
@@ -57,11 +56,15 @@ impl Civil {
     }
 }
 
+/// Days before a month, in a year that begins with March: 0, 31, 61, 92, 122, 153, …, 337.
+const fn before_month(from_march: u64) -> u64 {
+    (DAYS_IN_5_MONTHS * from_march + 2) / 5
+}
+
 /// The day of a date; `month` is from 1 to 12, `day` any number.
 pub(crate) fn day_of(year: i64, month: u8, day: i64) -> u64 {
     let next_year = month < 3;
-    let from_march = usize::from(if next_year { month + 9 } else { month - 3 });
-    let before = BEFORE_MONTH.get(from_march).copied().unwrap_or_default();
+    let before = before_month(u64::from(if next_year { month + 9 } else { month - 3 }));
     let year = year
         .cast_unsigned()
         .wrapping_sub(u64::from(next_year))

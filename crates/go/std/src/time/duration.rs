@@ -10,6 +10,14 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(pub i64);
 
+impl Duration {
+    /// The duration for a timer: a negative one is zero.
+    #[must_use]
+    pub fn as_std(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0.max(0).unsigned_abs())
+    }
+}
+
 const SECOND: u64 = 1_000_000_000;
 /// The magnitude of the smallest duration; all others are below it.
 const MOST: u64 = 1 << 63;
@@ -25,15 +33,10 @@ pub enum DurationError {
     MissingUnit(Vec<u8>),
     /// A number has a unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote_for_time(.unit), quote_for_time(.text))]
-    UnknownUnit {
-        unit: Vec<u8>,
-        /// The whole text.
-        text: Vec<u8>,
-    },
+    UnknownUnit { unit: Vec<u8>, text: Vec<u8> },
 }
 
 impl Duration {
-    /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
 
     /// Parses a duration (Go's `ParseDuration`): `-1.5h`, `1h2m`, `.5us`, `0`.
@@ -141,8 +144,8 @@ struct WithFraction(u64, u32);
 
 impl fmt::Display for WithFraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = 10_u64.pow(self.1);
-        let (whole, fraction) = (self.0 / one, self.0 % one);
+        let unit = 10_u64.pow(self.1);
+        let (whole, fraction) = (self.0 / unit, self.0 % unit);
         if fraction == 0 {
             return write!(f, "{whole}");
         }

@@ -10,7 +10,7 @@ use std::{
     time::{self, SystemTime},
 };
 
-/// A point in time, and the zone for displaying it. There are no zone tables: the local zone is UTC.
+/// A point in time, and the zone for displaying it. Zone tables are not supported: the local zone is UTC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Time {
     /// Since 0001-01-01T00:00:00Z.
@@ -21,10 +21,9 @@ pub struct Time {
     pub zone: Zone,
 }
 
-/// A zone.
+/// The zone in which a time is displayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Zone {
-    /// UTC itself.
     #[default]
     Utc,
     /// The zone of the machine. It has the offset and the name of UTC, though in Go it is not the same zone.

@@ -20,13 +20,9 @@ pub enum TimeError {
         /// What the layout has there.
         element: Vec<u8>,
     },
-    /// Something stands after all elements.
+    /// Text after all elements.
     #[error("parsing time {}: extra text: {}", quote_for_time(.text), quote_for_time(.rest))]
-    ExtraText {
-        text: Vec<u8>,
-        /// What stands there.
-        rest: Vec<u8>,
-    },
+    ExtraText { text: Vec<u8>, rest: Vec<u8> },
     /// A number is not one that its element can have.
     #[error("parsing time {}: {what} out of range", quote_for_time(.text))]
     OutOfRange {
@@ -49,7 +45,7 @@ impl Time {
     /// # Errors
     /// Go's: `parsing time "x" as "2006": cannot parse "x" as "2006"`, `parsing time "…": month out of range`.
     pub fn parse(layout: &[u8], text: &[u8]) -> Result<Self, TimeError> {
-        let mut found = ParsedTime::default();
+        let mut parsed = ParsedTime::default();
         let (mut rest, mut layout_left) = (text, layout);
         loop {
             let piece = next_piece(layout_left);
@@ -71,7 +67,7 @@ impl Time {
                 break;
             };
             layout_left = piece.after;
-            rest = found
+            rest = parsed
                 .read(element, rest, layout_left)
                 .map_err(|refusal| match refusal {
                     ParseFailure::Unreadable => cannot(rest, piece.spelling),
@@ -81,7 +77,7 @@ impl Time {
                     },
                 })?;
         }
-        found.into_time(text)
+        parsed.into_time(text)
     }
 }
 

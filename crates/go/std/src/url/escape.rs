@@ -28,7 +28,7 @@ pub(crate) enum Part {
 }
 
 /// `text` escaped for the query of a URL: Go's `url.QueryEscape`, which is also `urlquery` of templates.
-pub fn query_escape(text: &[u8]) -> Vec<u8> {
+pub fn query_escape(text: &[u8]) -> String {
     escape(text, Part::Query)
 }
 
@@ -41,22 +41,21 @@ pub fn path_unescape(text: &[u8]) -> Result<Vec<u8>, EscapeError> {
 }
 
 /// `text` escaped for a part of a URL.
-pub(crate) fn escape(text: &[u8], part: Part) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
+pub(crate) fn escape(text: &[u8], part: Part) -> String {
+    let mut out = String::with_capacity(text.len());
     for byte in text {
         match byte {
-            b' ' if part == Part::Query => out.push(b'+'),
+            b' ' if part == Part::Query => out.push('+'),
             byte if must_escape(*byte, part) => {
-                let [high, low] = hex_pair(*byte).map(|digit| digit.to_ascii_uppercase());
-                out.extend([b'%', high, low]);
+                out.push('%');
+                out.extend(hex_pair(*byte).map(|digit| char::from(digit.to_ascii_uppercase())));
             }
-            byte => out.push(*byte),
+            byte => out.push(char::from(*byte)),
         }
     }
     out
 }
 
-/// Unescapes a part.
 pub(crate) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> {
     let in_host = matches!(part, Part::Host | Part::HostZone);
     let mut out = Vec::with_capacity(text.len());
@@ -92,8 +91,12 @@ pub(crate) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> 
     Ok(out)
 }
 
-fn value_of(digit: u8) -> u8 {
-    char::from(digit).to_digit(16).unwrap_or_default() as u8
+/// The value of a hexadecimal digit.
+const fn value_of(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        letter => (letter | 0x20).wrapping_sub(b'a' - 10),
+    }
 }
 
 /// Whether a byte must be escaped in that part.

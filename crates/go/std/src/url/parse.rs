@@ -127,7 +127,7 @@ fn split_scheme(text: &[u8]) -> Result<(&[u8], &[u8]), UrlProblem> {
 /// A part unescaped, and as written if escaping it again gives something else.
 fn plain_and_written(text: &[u8], part: Part) -> Result<(Vec<u8>, Vec<u8>), EscapeError> {
     let plain = unescape(text, part)?;
-    let written = if escape(&plain, part) == text {
+    let written = if escape(&plain, part).as_bytes() == text {
         Vec::new()
     } else {
         text.to_vec()

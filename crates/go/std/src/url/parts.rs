@@ -1,6 +1,7 @@
 //! Go's `net/url`: a URL in its parts, and its text.
 
 use super::escape::{Part, escape, must_escape, unescape};
+use bumpwright_text::Cuts;
 
 /// A URL. The parts are bytes, and unescaped unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,7 +10,6 @@ pub struct Url {
     pub scheme: Vec<u8>,
     /// The part after the scheme when that is not a path: `a@b.c` of `mailto:a@b.c`. As written.
     pub opaque: Vec<u8>,
-    /// User and password.
     pub user: Option<UserInfo>,
     /// With the port, if there is one.
     pub host: Vec<u8>,
@@ -40,10 +40,10 @@ impl UserInfo {
     pub fn text(&self) -> Vec<u8> {
         let mut out = escape(&self.name, Part::User);
         if let Some(password) = &self.password {
-            out.push(b':');
-            out.extend(escape(password, Part::User));
+            out.push(':');
+            out.push_str(&escape(password, Part::User));
         }
-        out
+        out.into_bytes()
     }
 }
 
@@ -96,7 +96,7 @@ impl Url {
             out.extend(user.text());
             out.push(b'@');
         }
-        out.extend(escape(&self.host, Part::Host));
+        out.extend(escape(&self.host, Part::Host).into_bytes());
     }
 
     fn push_path(&self, out: &mut Vec<u8>) {
@@ -104,7 +104,7 @@ impl Url {
         if !path.is_empty() && !path.starts_with(b"/") && !self.host.is_empty() {
             out.push(b'/');
         }
-        let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
+        let first = path.before(b'/');
         if out.is_empty() && first.contains(&b':') {
             // Else it would be parsed as a scheme.
             out.extend_from_slice(b"./");
@@ -123,7 +123,7 @@ fn as_written(plain: &[u8], written: &[u8], part: Part) -> Vec<u8> {
     if plain == b"*" && part == Part::Path {
         return b"*".to_vec();
     }
-    escape(plain, part)
+    escape(plain, part).into_bytes()
 }
 
 /// Whether a text is empty, or a colon followed by digits, perhaps none.

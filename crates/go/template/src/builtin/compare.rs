@@ -36,31 +36,26 @@ pub(crate) fn eq(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failur
     Ok(answer(false))
 }
 
-/// `ne a b`
 pub(crate) fn ne(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
     Ok(answer(!equal(host, a, b)?))
 }
 
-/// `lt a b`
 pub(crate) fn lt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
     Ok(answer(less(host, a, b)?))
 }
 
-/// `le a b`
 pub(crate) fn le(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
     Ok(answer(less_or_equal(host, a, b)?))
 }
 
-/// `gt a b`
 pub(crate) fn gt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
     Ok(answer(!less_or_equal(host, a, b)?))
 }
 
-/// `ge a b`
 pub(crate) fn ge(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
     Ok(answer(!less(host, a, b)?))

@@ -23,7 +23,7 @@ pub(crate) fn js(host: &mut Host<'_>, arguments: Args<'_>) -> Result<Value, Fail
 
 /// `urlquery`: the arguments as printed, escaped for the query of a URL.
 pub(crate) fn url_query(host: &mut Host<'_>, arguments: Args<'_>) -> Result<Value, Failure> {
-    escaped(host, arguments, query_escape)
+    escaped(host, arguments, |text| query_escape(text).into_bytes())
 }
 
 /// A byte of the longest escape: `\u00XX` of a control character.
@@ -112,7 +112,7 @@ mod tests {
         );
         assert_eq!(
             query_escape(text),
-            b"a%3Cb%3E%26%22%27%00%07%5C%3D+%FF%E2%82+%C2%A0%E2%82%AC%7F"
+            "a%3Cb%3E%26%22%27%00%07%5C%3D+%FF%E2%82+%C2%A0%E2%82%AC%7F"
         );
     }
 }

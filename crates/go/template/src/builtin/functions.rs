@@ -14,8 +14,8 @@ pub struct Functions {
 impl Functions {
     /// Go's own functions and those of `tables`; a later one replaces an earlier one of the same name.
     pub fn new(tables: &[&'static [Function]]) -> Self {
-        let all = std::iter::once(&BUILTINS).chain(tables);
-        let by_name = all
+        let tables = std::iter::once(&BUILTINS).chain(tables);
+        let by_name = tables
             .flat_map(|table| table.iter())
             .map(|function| (function.name, function));
         Self {

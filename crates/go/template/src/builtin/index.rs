@@ -8,6 +8,7 @@ use crate::value::go_type::TypeKind;
 use crate::value::model::{Slice, Slot, Type, UintKind, Value};
 use crate::value::slot::{View, indirect};
 use crate::value::text::Text;
+use bumpwright_text::Parts;
 
 /// `index x 1 "a"`: `x[1]["a"]`.
 pub(crate) fn index(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
@@ -66,7 +67,6 @@ pub(crate) fn slice(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Fai
     cut(host, view, from..to, indexes.len() == 3)
 }
 
-/// `len x`.
 pub(crate) fn len(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let nothing = Slot::nothing();
     let slot = arguments.first().unwrap_or(&nothing);
@@ -204,7 +204,7 @@ fn cut(
 ) -> Result<Slot, Failure> {
     let (items, item) = match view.value.bare() {
         Value::String(text) => {
-            let text = Value::String(Text::from(text.get(range).unwrap_or_default()));
+            let text = Value::String(Text::from(text.part(range)));
             return Ok(Slot::of(renamed(view.value, text)));
         }
         Value::Array(_) if !view.addressable => {
@@ -217,7 +217,7 @@ fn cut(
         Value::Slice(slice) => (slice.items(), slice.item),
         _ => (&[] as &[Value], &Type::Reflect),
     };
-    let items = items.get(range).unwrap_or_default();
+    let items = items.part(range);
     host.produce(std::mem::size_of_val(items))?;
     let is_nil = view.value.is_nil();
     let slice = if is_nil {

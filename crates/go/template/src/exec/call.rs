@@ -7,6 +7,7 @@ use crate::value::error::{Cause, Stage};
 use crate::value::failure::Failure;
 use crate::value::model::{Args, Body, Function, Nested, Pointer, Slot, Type, Value};
 use crate::value::truth::truth;
+use bumpwright_text::Parts;
 
 /// A function, or a method with its receiver.
 pub(crate) struct Callee {
@@ -38,7 +39,7 @@ impl<'t> Exec<'t, '_, '_> {
                     Some(Err(panic)) => Err(panic),
                 };
                 self.eval_arguments(dot, function, operands, |exec, slot| exec.values.push(slot.value))?;
-                let arguments = self.values.get(base..).unwrap_or_default();
+                let arguments = self.values.tail(base);
                 let result = receiver
                     .and_then(|()| arguments.iter().try_for_each(|argument| self.host.read(argument)))
                     .and_then(|()| body(self.host, Args(arguments)));
@@ -48,7 +49,7 @@ impl<'t> Exec<'t, '_, '_> {
             Body::Reflect(body) => {
                 let base = self.slots.len();
                 self.eval_arguments(dot, function, operands, |exec, slot| exec.slots.push(slot))?;
-                let arguments = self.slots.get(base..).unwrap_or_default();
+                let arguments = self.slots.tail(base);
                 let result = arguments
                     .iter()
                     .try_for_each(|argument| self.host.read(&argument.value))
@@ -59,7 +60,7 @@ impl<'t> Exec<'t, '_, '_> {
             Body::Nested(body) => {
                 let base = self.values.len();
                 self.eval_arguments(dot, function, operands, |exec, slot| exec.values.push(slot.value))?;
-                let arguments = self.values.get(base..).unwrap_or_default();
+                let arguments = self.values.tail(base);
                 let result = body(&mut Nested::new(self.host, self.set), Args(arguments));
                 self.values.truncate(base);
                 result.map(|value| Slot::in_place(value, function.result, false))

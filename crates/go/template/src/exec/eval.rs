@@ -8,6 +8,7 @@ use crate::parse::node::{Command, Expr, Name, NodeRef, Number, Pipe, Variable};
 use crate::value::convert::{as_complex, as_float, as_integer, zero};
 use crate::value::go_type::TypeKind;
 use crate::value::model::{ComplexKind, Function, Slot, Type, Value};
+use bumpwright_text::Parts;
 
 impl<'t> Exec<'t, '_, '_> {
     /// The value of a pipeline; declares or sets its variables.
@@ -121,7 +122,7 @@ impl<'t> Exec<'t, '_, '_> {
         operands: Operands<'t>,
     ) -> Result<Slot, BoxedError> {
         self.at = Some(NodeRef::Expr(word));
-        let names = variable.names.get(1..).unwrap_or_default();
+        let names = variable.names.tail(1);
         let value = self.var(name_of(&variable.names))?;
         if !operands.are_given()
             && let Some(field) = plain_fields(value, names)

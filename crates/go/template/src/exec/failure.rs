@@ -32,7 +32,6 @@ impl Exec<'_, '_, '_> {
         }
     }
 
-    /// Counts steps.
     #[inline]
     pub(crate) fn step(&mut self, count: u64) -> Result<(), BoxedError> {
         self.host.step(count).map_err(|failure| self.failure(failure))

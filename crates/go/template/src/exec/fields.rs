@@ -179,22 +179,22 @@ pub(crate) fn plain_fields(receiver: &Slot, names: &[Name]) -> Option<Slot> {
 }
 
 fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Option<PlainField> {
-    let seen = name.seen.get();
-    if let Some(seen) = seen.filter(|seen| std::ptr::eq(seen.of, of) && seen.addressable == addressable) {
-        return Some(seen);
+    let cached = name.seen.get();
+    if let Some(cached) = cached.filter(|cached| std::ptr::eq(cached.of, of) && cached.addressable == addressable) {
+        return Some(cached);
     }
     if find_method(&Type::Struct(of), &name.text, addressable).is_some() {
         return None;
     }
     let (path, field) = find_field(of, &name.text).filter(|(_, field)| field.is_exported())?;
-    let found = PlainField {
+    let field = PlainField {
         of,
         addressable,
         path,
         field,
     };
-    name.seen.set(Some(found));
-    Some(found)
+    name.seen.set(Some(field));
+    Some(field)
 }
 
 /// The method of that name, bound to the value.
@@ -205,10 +205,10 @@ fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
         Value::Pointer(pointer) => Type::Pointer(pointer.to),
         _ => return None,
     };
-    let found = find_method(&ty, name, view.addressable)?;
+    let method = find_method(&ty, name, view.addressable)?;
     Some(Callee {
-        function: &found.method.function,
-        receiver: Some(found.receiver(view.value).cloned()),
+        function: &method.method.function,
+        receiver: Some(method.receiver(view.value).cloned()),
     })
 }
 
@@ -240,22 +240,22 @@ fn promoted(of: &Struct, path: Path, mut addressable: bool) -> Result<(Value, bo
 
 /// The names that the type of the value has instead of `name`.
 fn missing(view: View<'_>, name: &str) -> Missing {
-    let mut known: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     if let Some(ty) = view.value.type_of() {
         let base = match ty {
             Type::Pointer(to) => *to,
             other => other,
         };
         if let Type::Struct(of) = base {
-            known.extend(field_names(of));
+            names.extend(field_names(of));
         }
         if matches!(base.kind(), TypeKind::Struct) || matches!(base, Type::Named(_)) {
-            known.extend(method_names(&ty, view.addressable));
+            names.extend(method_names(&ty, view.addressable));
         }
     }
     Missing {
         name: name.to_owned(),
-        known: known.into_iter().map(str::to_owned).collect(),
+        known: names.into_iter().map(str::to_owned).collect(),
         what: MissingKind::Field,
     }
 }

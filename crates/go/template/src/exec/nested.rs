@@ -9,7 +9,6 @@ impl<'t, 'h, 'w> Nested<'t, 'h, 'w> {
         Self { host, set }
     }
 
-    /// The rendering.
     pub fn host(&mut self) -> &mut Host<'w> {
         self.host
     }

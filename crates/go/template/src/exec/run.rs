@@ -21,7 +21,6 @@ pub struct Template {
     set: Templates<'static>,
 }
 
-/// A boxed error.
 pub(crate) type BoxedError = Box<Error>;
 
 /// One execution of a template, or of one that it calls.
@@ -33,7 +32,6 @@ pub(crate) struct Exec<'t, 'h, 'w> {
     pub(crate) name: &'t str,
     pub(crate) host: &'h mut Host<'w>,
     pub(crate) out: &'h mut Vec<u8>,
-    /// The current node.
     pub(crate) at: Option<NodeRef<'t>>,
     /// Variables in scope, innermost last.
     pub(crate) vars: Vec<(&'t str, Slot)>,
@@ -175,10 +173,10 @@ impl<'t> Exec<'t, '_, '_> {
 
     fn walk_template(&mut self, dot: &Slot, call: &'t TemplateCall) -> Result<(), BoxedError> {
         let Some((name, tree)) = self.set.find(&call.name) else {
-            let known = self.set.names();
+            let names = self.set.names();
             let missing = Missing {
                 name: call.name.clone(),
-                known,
+                known: names,
                 what: MissingKind::Template,
             };
             let text = format!("template {} not defined", quote(&call.name));
@@ -249,12 +247,12 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     fn undefined(&self, name: &str) -> BoxedError {
-        let mut known: Vec<String> = self.vars.iter().map(|(name, _)| (*name).to_owned()).collect();
-        known.sort();
-        known.dedup();
+        let mut names: Vec<String> = self.vars.iter().map(|(name, _)| (*name).to_owned()).collect();
+        names.sort();
+        names.dedup();
         let missing = Missing {
             name: name.to_owned(),
-            known,
+            known: names,
             what: MissingKind::Variable,
         };
         self.fail_missing(format!("undefined variable: {name}"), missing)

@@ -105,7 +105,7 @@ impl<'p> Templates<'p> {
     /// Renders the template `name` with `data` as its dot.
     ///
     /// # Errors
-    /// As [`Template::execute`](crate::Template::execute), and when there is no such template.
+    /// As [`Template::execute`](crate::Template::execute), and when the template is not defined.
     pub fn execute(&self, name: &str, data: &Slot, host: &mut Host<'_>) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         match run::run(self, name, data, host, &mut out) {
@@ -117,7 +117,6 @@ impl<'p> Templates<'p> {
         }
     }
 
-    /// The set's name.
     pub(crate) fn name(&self) -> &'p str {
         self.name
     }

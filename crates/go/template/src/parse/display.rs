@@ -164,8 +164,10 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
 }
 
 fn write_variable(f: &mut Formatter<'_>, variable: &Variable) -> fmt::Result {
-    let (dollar, fields) = variable.names.split_at_checked(1).unwrap_or_default();
-    dollar.iter().try_for_each(|name| f.write_str(&name.text))?;
+    let Some((dollar, fields)) = variable.names.split_first() else {
+        return Ok(());
+    };
+    f.write_str(&dollar.text)?;
     write_fields(f, fields)
 }
 

@@ -5,6 +5,7 @@ use super::{
     token::{Fault, Keyword, Token, TokenKind},
 };
 use bumpwright_gostd::unicode;
+use bumpwright_text::Parts;
 
 /// A lexer that returns one token at a time.
 pub(crate) struct Lexer<'t> {
@@ -23,9 +24,7 @@ pub(crate) struct Lexer<'t> {
 /// Whether `break` and `continue` are keywords: they are not when there are functions of that name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoopWords {
-    /// `break`
     pub(crate) is_break: bool,
-    /// `continue`
     pub(crate) is_continue: bool,
 }
 
@@ -52,7 +51,6 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The next token.
     pub(crate) fn token(&mut self) -> Token<'t> {
         self.start = self.pos;
         if self.in_action {
@@ -63,11 +61,11 @@ impl<'t> Lexer<'t> {
     }
 
     fn rest(&self) -> &'t str {
-        self.text.get(self.pos..).unwrap_or_default()
+        self.text.part(self.pos..)
     }
 
     fn word(&self) -> &'t str {
-        self.text.get(self.start..self.pos).unwrap_or_default()
+        self.text.part(self.start..self.pos)
     }
 
     fn peek(&self) -> Option<char> {
@@ -92,7 +90,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn emit(&mut self, kind: TokenKind) -> Token<'t> {
-        let skipped = self.text.as_bytes().get(self.counted..self.start).unwrap_or_default();
+        let skipped = self.text.as_bytes().part(self.counted..self.start);
         self.line += memchr::memchr_iter(b'\n', skipped).count();
         self.counted = self.start;
         Token {
@@ -119,10 +117,10 @@ impl<'t> Lexer<'t> {
             let delim = self.start + length;
             self.pos = delim + LEFT_DELIM.len();
             let trims = trims_before(self.rest());
-            let text = self.text.get(self.start..delim).unwrap_or_default();
-            let kept = if trims { text.trim_end_matches(is_space) } else { text };
-            if !kept.is_empty() {
-                self.pos = self.start + kept.len();
+            let text = self.text.part(self.start..delim);
+            let trimmed = if trims { text.trim_end_matches(is_space) } else { text };
+            if !trimmed.is_empty() {
+                self.pos = self.start + trimmed.len();
                 let token = self.emit(TokenKind::Text);
                 self.pos = delim;
                 return token;

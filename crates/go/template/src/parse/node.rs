@@ -27,17 +27,12 @@ pub(crate) enum Node {
     Text(Pos, Text),
     /// `{{pipeline}}`
     Action(Pos, Pipe),
-    /// `{{if}}`
     If(Branch),
-    /// `{{range}}`
     Range(Branch),
-    /// `{{with}}`
     With(Branch),
     /// `{{template "name" pipeline}}`; also the call of a `{{block}}`, besides its definition.
     Template(TemplateCall),
-    /// `{{break}}`
     Break(Pos),
-    /// `{{continue}}`
     Continue(Pos),
 }
 
@@ -113,7 +108,6 @@ pub(crate) struct PlainField {
     pub field: &'static Field,
 }
 
-/// An operand.
 #[derive(Debug)]
 pub(crate) enum Expr {
     /// `.`
@@ -158,15 +152,12 @@ pub(crate) struct Number {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NodeRef<'t> {
     Node(&'t Node),
-    /// A pipeline.
     Pipe(&'t Pipe),
     Command(&'t Command),
-    /// An operand.
     Expr(&'t Expr),
 }
 
 impl Name {
-    /// A name.
     pub fn new(text: &str) -> Self {
         Self {
             text: text.to_owned(),

@@ -50,9 +50,9 @@ impl<'t> Scope<'t> {
     /// Each name once, in the order of declaration.
     pub(crate) fn names(&self) -> Vec<&'t str> {
         let mut names = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut distinct = std::collections::HashSet::new();
         for name in &self.names {
-            if seen.insert(*name) {
+            if distinct.insert(*name) {
                 names.push(*name);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::node::Pos;
 use bumpwright_gostd::{quote, unicode};
+use bumpwright_text::Parts;
 use std::fmt;
 
 /// A token of the template.
@@ -49,7 +50,6 @@ pub(crate) enum TokenKind {
     Keyword(Keyword),
 }
 
-/// Keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyword {
     Block,
@@ -94,7 +94,7 @@ impl fmt::Display for Token<'_> {
             TokenKind::Keyword(_) => write!(f, "<{}>", self.text),
             _ if self.text.len() > 10 => {
                 let end = self.text.char_indices().nth(10).map_or(self.text.len(), |(at, _)| at);
-                write!(f, "{}...", quote(self.text.get(..end).unwrap_or_default()))
+                write!(f, "{}...", quote(self.text.part(..end)))
             }
             _ => f.write_str(&quote(self.text)),
         }

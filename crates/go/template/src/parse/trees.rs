@@ -30,10 +30,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
-/// A template.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Its nodes.
     pub(crate) root: List,
     /// Whether they are only space: such a definition is replaced by any other.
     pub(crate) is_empty: bool,
@@ -80,7 +78,6 @@ pub(crate) struct Parser<'t> {
 
 /// The state of the parser in one template. Nested definitions have their own.
 pub(crate) struct Progress<'t> {
-    /// Its variables.
     pub(crate) scope: Scope<'t>,
     /// The line of the last token read, also ahead: the line of errors.
     pub(crate) line: usize,
@@ -237,14 +234,14 @@ impl<'t> Parser<'t> {
 
     /// The error of an undefined name.
     pub(crate) fn missing(&self, token: Token<'t>, what: MissingKind, text: &str) -> Box<Error> {
-        let known = match what {
+        let names = match what {
             MissingKind::Variable => self.template.scope.names(),
             _ => self.functions.names(),
         };
         let mut error = self.error(token.pos, text);
         error.missing = Some(Box::new(Missing {
             name: token.text.to_owned(),
-            known: known.into_iter().map(str::to_owned).collect(),
+            known: names.into_iter().map(str::to_owned).collect(),
             what,
         }));
         error

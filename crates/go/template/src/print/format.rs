@@ -6,6 +6,7 @@ use crate::exec::host::Host;
 use crate::value::failure::Failure;
 use crate::value::model::Value;
 use bumpwright_gostd::first_rune;
+use bumpwright_text::Parts;
 
 /// Greater widths, precisions and indexes are errors.
 const LARGEST: i64 = 1_000_000;
@@ -52,7 +53,7 @@ impl Printer<'_> {
         if cursor.reordered {
             return Ok(());
         }
-        self.left_over(host, operands.get(cursor.next..).unwrap_or_default())
+        self.left_over(host, operands.tail(cursor.next))
     }
 
     /// Prints the directive after a percent sign. Returns false at the end of the format.
@@ -102,7 +103,7 @@ impl Printer<'_> {
             self.put(host, b"%!(NOVERB)")?;
             return Ok(false);
         };
-        cursor.rest = cursor.rest.get(width..).unwrap_or_default();
+        cursor.rest = cursor.rest.tail(width);
         self.apply(host, cursor, verb)?;
         Ok(true)
     }
@@ -197,11 +198,11 @@ impl Cursor<'_> {
             .filter(|_| self.rest.len() > 2)
         else {
             self.good_index = false;
-            self.rest = self.rest.get(1..).unwrap_or_default();
+            self.rest = self.rest.tail(1);
             return;
         };
-        let inner = self.rest.get(1..end).unwrap_or_default();
-        self.rest = self.rest.get(end + 1..).unwrap_or_default();
+        let inner = self.rest.part(1..end);
+        self.rest = self.rest.tail(end + 1);
         let number = match leading_number(inner) {
             (Some(number), []) => number,
             _ => {

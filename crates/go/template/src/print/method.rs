@@ -48,9 +48,9 @@ impl Printer<'_> {
         if let Some((_, found)) = self.methods.iter().find(|(known, _)| std::ptr::eq(*known, *of)) {
             return *found;
         }
-        let found = find_print_method(ty, false);
-        self.methods.push((of, found));
-        found
+        let method = find_print_method(ty, false);
+        self.methods.push((of, method));
+        method
     }
 
     /// Reports a method that panicked.

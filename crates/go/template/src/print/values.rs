@@ -67,8 +67,9 @@ impl Printer<'_> {
                 self.operand(host, value, 'v')?;
             }
             (None, Some(last)) => {
-                let name = last.type_of().map(|ty| ty.to_string());
-                self.put(host, name.unwrap_or_default().as_bytes())?;
+                if let Some(name) = last.type_of() {
+                    self.put(host, name.to_string().as_bytes())?;
+                }
                 self.put(host, b"=")?;
                 let place = Place {
                     interface: last.interface,
@@ -128,7 +129,6 @@ impl Printer<'_> {
         }
     }
 
-    /// A nil interface.
     fn nil(&mut self, host: &mut Host<'_>, verb: char, place: Place) -> Result<(), Failure> {
         let Some(interface) = place.interface else {
             return match verb {
@@ -165,7 +165,7 @@ impl Printer<'_> {
             }
         }
         self.put(host, if sharp { b"{" } else { b"[" })?;
-        for (index, each) in value.items().unwrap_or_default().iter().enumerate() {
+        for (index, each) in value.elements().iter().enumerate() {
             self.separator(host, index)?;
             self.nested(host, each, verb, place.inside(item))?;
         }
@@ -217,7 +217,7 @@ impl Printer<'_> {
 
     /// A slice or an array of bytes, under a verb that prints it as a whole.
     fn bytes(&mut self, host: &mut Host<'_>, value: &Value, verb: char) -> Result<(), Failure> {
-        let items = value.items().unwrap_or_default();
+        let items = value.elements();
         host.produce(items.len())?;
         let bytes: Vec<u8> = items
             .iter()

@@ -8,7 +8,6 @@ use thiserror::Error;
 pub struct Error {
     /// Go's text: `template: NAME:LINE:COLUMN: executing "NAME" at <NODE>: what`.
     pub text: String,
-    /// When it happened.
     pub stage: Stage,
     /// The place in the text of the template.
     pub place: Place,
@@ -23,7 +22,6 @@ pub struct Error {
 /// What an error of a template wraps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A function's error.
     Function,
     /// The error of a template that a function executed.
     Template(Box<Error>),

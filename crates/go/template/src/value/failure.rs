@@ -35,7 +35,6 @@ impl Failure {
 pub enum NestedError {
     /// It is not a template.
     Parse(Error),
-    /// Its execution failed.
     Exec(Error),
     /// A limit was reached.
     Limit(Failure),

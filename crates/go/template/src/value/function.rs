@@ -7,6 +7,7 @@ use super::map::Map;
 use super::model::{Args, Body, Function, Nested, Slice, Type, Value};
 use super::text::Text;
 use crate::exec::host::Host;
+use bumpwright_text::Parts;
 
 impl Function {
     /// A function over plain values.
@@ -75,7 +76,7 @@ impl<'a> Args<'a> {
 
     /// All arguments from `index` on: the variadic ones.
     pub fn rest(&self, index: usize) -> &'a [Value] {
-        self.0.get(index..).unwrap_or_default()
+        self.0.tail(index)
     }
 
     /// A `string` argument.

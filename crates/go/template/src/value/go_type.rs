@@ -25,58 +25,41 @@ pub enum TypeKind {
     Struct,
 }
 
-/// `interface {}`
 pub static ANY: Type = Type::Interface("interface {}");
 
-/// `error`
 pub static ERROR: Type = Type::Interface("error");
 
-/// `bool`
 pub static BOOL: Type = Type::Bool;
 
-/// `string`
 pub static STRING: Type = Type::String;
 
-/// `int`
 pub static INT: Type = Type::Int(IntKind::Int);
 
-/// `int64`
 pub static INT64: Type = Type::Int(IntKind::Int64);
 
 /// `uint8`, which is also `byte`
 pub static UINT8: Type = Type::Uint(UintKind::Uint8);
 
-/// `uint32`
 pub static UINT32: Type = Type::Uint(UintKind::Uint32);
 
-/// `uint64`
 pub static UINT64: Type = Type::Uint(UintKind::Uint64);
 
-/// `float64`
 pub static FLOAT64: Type = Type::Float(FloatKind::Float64);
 
-/// `[]uint8`
 pub static BYTES: Type = Type::Slice(&UINT8);
 
-/// `[]int`
 pub static INTS: Type = Type::Slice(&INT);
 
-/// `[]string`
 pub static STRINGS: Type = Type::Slice(&STRING);
 
-/// `[]interface {}`
 pub static LIST: Type = Type::Slice(&ANY);
 
-/// `[][]interface {}`
 pub static LISTS: Type = Type::Slice(&LIST);
 
-/// `map[string]interface {}`
 pub static DICT: Type = Type::Map(&STRING, &ANY);
 
-/// `map[string]string`
 pub static STRING_MAP: Type = Type::Map(&STRING, &STRING);
 
-/// `reflect.Value`
 pub(crate) static REFLECT: Type = Type::Reflect;
 
 impl Type {
@@ -113,7 +96,6 @@ impl Type {
         }
     }
 
-    /// The underlying type.
     pub fn underlying(&self) -> Type {
         match self {
             Self::Named(named) => *named.underlying,

@@ -13,7 +13,6 @@ use crate::exec::host::Host;
 /// A map `map[K]V`; clones share the entries.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// `K`
     pub key: &'static Type,
     /// `V`; when it is an interface, the values are the contents of the interfaces.
     pub item: &'static Type,
@@ -70,7 +69,6 @@ impl Map {
         }
     }
 
-    /// A nil map.
     pub fn nil(key: &'static Type, item: &'static Type) -> Self {
         Self {
             key,

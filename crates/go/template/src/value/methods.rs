@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::model::{Args, Body, Field, Method, StructType, Type, Value};
 use crate::exec::host::Host;
+use bumpwright_text::Parts;
 
 /// The value to print: pointers are followed, unless the pointer itself has a method for printing.
 pub(crate) fn printable(value: &Value) -> &Value {
@@ -55,7 +56,7 @@ impl Path {
     }
 
     pub(crate) fn indexes(&self) -> impl Iterator<Item = usize> + '_ {
-        let used = self.indexes.get(..usize::from(self.length)).unwrap_or_default();
+        let used = self.indexes.part(..usize::from(self.length));
         used.iter().map(|index| usize::from(*index))
     }
 }
@@ -75,17 +76,17 @@ pub fn find_method(ty: &Type, name: &str, addressable: bool) -> Option<FoundMeth
         Type::Pointer(to) => (*to, true),
         other => (other, addressable),
     };
-    let found = |method: &'static Method| {
+    let if_reachable = |method: &'static Method| {
         (pointed || !method.pointer).then_some(FoundMethod {
             method,
             path: Path::default(),
         })
     };
     match base {
-        Type::Named(named) => own(named.methods, name).and_then(found),
+        Type::Named(named) => own(named.methods, name).and_then(if_reachable),
         Type::Struct(of) => {
             if let Some(method) = own(of.methods, name) {
-                return found(method);
+                return if_reachable(method);
             }
             if !of.fields.iter().any(|field| field.embedded) || of.fields.iter().any(|field| field.name == name) {
                 return None;
@@ -118,13 +119,13 @@ pub(crate) fn method_names(ty: &Type, addressable: bool) -> Vec<&'static str> {
             0
         });
     }
-    let mut known = Vec::new();
+    let mut reachable = Vec::new();
     for name in names {
-        if !known.contains(&name) && find_method(ty, name, addressable).is_some() {
-            known.push(name);
+        if !reachable.contains(&name) && find_method(ty, name, addressable).is_some() {
+            reachable.push(name);
         }
     }
-    known
+    reachable
 }
 
 /// The path to the field of that name, promoted ones included, as `reflect`'s `FieldByName` finds it.

@@ -16,17 +16,13 @@ pub enum Value {
     /// Untyped nil: the content of a nil interface.
     #[default]
     Nil,
-    /// `bool`
     Bool(bool),
-    /// A signed integer.
     Int(IntKind, i64),
-    /// An unsigned integer.
     Uint(UintKind, u64),
     /// A floating-point number; of a `float32` the value is one that fits.
     Float(FloatKind, f64),
     /// A complex number: real and imaginary part.
     Complex(ComplexKind, f64, f64),
-    /// `string`
     String(Text),
     /// A slice, perhaps nil.
     Slice(Slice),
@@ -40,7 +36,7 @@ pub enum Value {
     Named(&'static NamedType, Rc<Value>),
 }
 
-/// A slice `[]T`.
+/// A slice `[]T`, which may be nil.
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// `T`; when it is an interface, the items are the contents of the interfaces.
@@ -86,7 +82,6 @@ pub struct Function {
     pub variadic: bool,
     /// Go's result type; a second result `error` is in the `Result` of the body.
     pub result: &'static Type,
-    /// The implementation.
     pub body: Body,
 }
 
@@ -142,18 +137,13 @@ pub struct Nested<'t, 'h, 'w> {
     pub(crate) set: &'t dyn Executes,
 }
 
-/// A Go type.
+/// A Go type, as `reflect` tells them apart.
 #[derive(Clone, Copy)]
 pub enum Type {
-    /// `bool`
     Bool,
-    /// A signed integer.
     Int(IntKind),
-    /// An unsigned integer.
     Uint(UintKind),
-    /// A floating-point number.
     Float(FloatKind),
-    /// A complex number.
     Complex(ComplexKind),
     /// `string`: bytes, often UTF-8.
     String,
@@ -186,7 +176,7 @@ pub enum IntKind {
     Int64,
 }
 
-/// Unsigned integers.
+/// The sizes of unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UintKind {
     Uint,
@@ -197,21 +187,21 @@ pub enum UintKind {
     Uintptr,
 }
 
-/// Floating-point numbers.
+/// The sizes of floating-point numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatKind {
     Float32,
     Float64,
 }
 
-/// Complex numbers.
+/// The sizes of complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComplexKind {
     Complex64,
     Complex128,
 }
 
-/// A struct type.
+/// A struct type with its fields and methods.
 #[derive(Debug)]
 pub struct StructType {
     /// With its package: `update.Change`.

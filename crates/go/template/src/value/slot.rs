@@ -29,7 +29,6 @@ impl Slot {
         Self::default()
     }
 
-    /// Go's `Value.IsValid`.
     pub fn is_valid(&self) -> bool {
         self.interface.is_some() || !matches!(self.value, Value::Nil)
     }

@@ -1,6 +1,7 @@
 //! Go's `string`.
 
 use bumpwright_gostd::lossy;
+use bumpwright_text::Parts;
 use std::{
     borrow::Cow,
     cmp::Ordering,
@@ -27,7 +28,7 @@ impl Text {
     }
 
     /// A substring, which keeps the whole text in memory; `None` when the range is out of bounds.
-    pub fn part(&self, range: Range<usize>) -> Self {
+    pub fn shared_part(&self, range: Range<usize>) -> Self {
         let Some(bytes) = self.get(range.clone()) else {
             return Self::from("");
         };
@@ -62,7 +63,7 @@ impl Deref for Text {
 
     fn deref(&self) -> &[u8] {
         let end = self.whole.len().saturating_sub(self.after as usize);
-        self.whole.get(self.before as usize..end).unwrap_or_default()
+        self.whole.part(self.before as usize..end)
     }
 }
 
@@ -141,18 +142,18 @@ mod tests {
     #[test]
     fn parts_are_like_texts_of_their_own() {
         let whole = Text::from("abcdef");
-        let part = whole.part(1..5);
+        let part = whole.shared_part(1..5);
         for (ours, expected) in [
             (part.clone(), "bcde"),
-            (part.part(1..3), "cd"),
-            (part.part(4..4), ""),
-            (part.part(2..5), ""),
-            (whole.part(0..6), "abcdef"),
+            (part.shared_part(1..3), "cd"),
+            (part.shared_part(4..4), ""),
+            (part.shared_part(2..5), ""),
+            (whole.shared_part(0..6), "abcdef"),
         ] {
             assert_eq!(ours, Text::from(expected));
             assert_eq!(&*ours, expected.as_bytes());
         }
-        assert!(part.part(1..3).is_same(&whole.part(2..4)));
-        assert!(part < whole.part(2..6) && part > whole);
+        assert!(part.shared_part(1..3).is_same(&whole.shared_part(2..4)));
+        assert!(part < whole.shared_part(2..6) && part > whole);
     }
 }

@@ -22,17 +22,14 @@ impl Value {
         Self::String(text.into())
     }
 
-    /// An `int`.
     pub fn int(number: i64) -> Self {
         Self::Int(IntKind::Int, number)
     }
 
-    /// An `int64`.
     pub fn int64(number: i64) -> Self {
         Self::Int(IntKind::Int64, number)
     }
 
-    /// A `float64`.
     pub fn float(number: f64) -> Self {
         Self::Float(FloatKind::Float64, number)
     }
@@ -123,6 +120,19 @@ impl Value {
         }
     }
 
+    /// A copy of a value; nil, as in Go, where there is none.
+    pub fn or_nil(value: Option<&Value>) -> Value {
+        match value {
+            Some(value) => value.clone(),
+            None => Value::Nil,
+        }
+    }
+
+    /// The elements of a slice or an array; none of anything else.
+    pub fn elements(&self) -> &[Value] {
+        self.items().unwrap_or(&[])
+    }
+
     /// The elements of a slice or an array, as Go's `reflect` sees them.
     pub fn items(&self) -> Option<&[Value]> {
         match self.bare() {
@@ -171,7 +181,6 @@ impl Slice {
         }
     }
 
-    /// A nil slice.
     pub fn nil(item: &'static Type) -> Self {
         Self { item, items: None }
     }
@@ -196,7 +205,6 @@ impl Array {
         }
     }
 
-    /// Its elements.
     pub fn items(&self) -> &[Value] {
         &self.items
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::encoding::text_of;
-use super::error::ReadError;
+use super::error::{ReadError, shown_mark};
 use super::options::{Dialect, MAX_DEPTH};
 use super::parse::{Event, EventKind, Parser, Properties};
 use super::resolve::tag_of;
@@ -51,6 +51,7 @@ pub fn read_first_annotated(bytes: &[u8]) -> Result<Option<AnnotatedDocument>, R
 
 struct Builder<'a> {
     parser: Parser<'a>,
+    text: &'a str,
     open: Vec<OpenCollection<'a>>,
     /// The target of an anchor and its number of nodes; `None` for a collection that is still open.
     anchors: HashMap<&'a str, Option<(Annotated, usize)>>,
@@ -75,6 +76,7 @@ impl<'a> Builder<'a> {
     fn new(text: &'a str, has_targets: bool) -> Self {
         Self {
             parser: Parser::with_comments(text),
+            text,
             open: Vec::new(),
             anchors: HashMap::new(),
             aliased: 0,
@@ -92,7 +94,8 @@ impl<'a> Builder<'a> {
                 comments,
                 happening,
             } = self.parser.next().map_err(|fault| {
-                let place = place_of(fault.mark.line, fault.mark.column);
+                let mark = shown_mark(&fault, self.text);
+                let place = place_of(mark.line, mark.column);
                 ReadError::of_fault(&fault, place, Dialect::V3)
             })?;
             let comments = comments.map(|comments| *comments).unwrap_or_default();
@@ -272,7 +275,7 @@ fn null() -> Annotated {
     }))
 }
 
-/// The tag that is written at a node; `!` alone is none.
+/// The tag that is written at a node; `!` alone does not count.
 fn given(properties: &Properties<'_>) -> Option<Box<str>> {
     let tag = properties.tag.as_deref().filter(|tag| !matches!(*tag, "" | "!"))?;
     Some(tag.into())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use compact_str::CompactString;
 
 use super::entries::{Pair, mapping_of, normalize_v2};
-use super::error::ReadError;
+use super::error::{ReadError, shown_mark};
 use super::node_count::NodeCount;
 use super::options::{Dialect, ReadOptions};
 use super::parse::{Event, EventKind, Parser, Properties};
@@ -18,6 +18,7 @@ use crate::write::go_syntax::go_syntax;
 /// Builds documents one by one.
 pub(crate) struct Composer<'a, 'o> {
     parser: Parser<'a>,
+    text: &'a str,
     options: &'o ReadOptions,
     /// Lines before the text.
     line: u32,
@@ -78,6 +79,7 @@ impl<'a, 'o> Composer<'a, 'o> {
     pub(crate) fn new(text: &'a str, options: &'o ReadOptions, line: u32) -> Self {
         Self {
             parser: Parser::new(text, options.dialect),
+            text,
             options,
             line,
             open: Vec::new(),
@@ -95,9 +97,10 @@ impl<'a, 'o> Composer<'a, 'o> {
     }
 
     fn event(&mut self) -> Result<Event<'a>, ReadError> {
-        self.parser
-            .next()
-            .map_err(|fault| ReadError::of_fault(&fault, self.place(fault.mark), self.options.dialect))
+        self.parser.next().map_err(|fault| {
+            let place = self.place(shown_mark(&fault, self.text));
+            ReadError::of_fault(&fault, place, self.options.dialect)
+        })
     }
 
     /// The next document; `None` at the end of the stream.
@@ -250,7 +253,7 @@ impl<'a, 'o> Composer<'a, 'o> {
         Ok(Some(self.finish(node, weight, open.depth, &open.properties)))
     }
 
-    /// Adds a node to its collection; returns it where there is none.
+    /// Adds a node to its collection; returns it if it is the root.
     fn attach(&mut self, done: Measured, place: Place) -> Result<Option<Node>, ReadError> {
         let Some(open) = self.open.last_mut() else {
             return Ok(Some(done.node));

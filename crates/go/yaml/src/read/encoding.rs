@@ -2,6 +2,7 @@
 
 use super::error::ReadError;
 use crate::place::{FileId, Place};
+use bumpwright_text::{Cuts, Parts};
 use std::borrow::Cow;
 
 /// The text of a file.
@@ -15,8 +16,8 @@ pub(crate) fn text_of(bytes: &[u8], file: FileId) -> Result<Cow<'_, str>, ReadEr
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
             Err(error) => {
-                let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
+                let valid = bytes.part(..error.valid_up_to());
+                let rest = bytes.part(error.valid_up_to()..);
                 let before = std::str::from_utf8(valid).unwrap_or_default();
                 return Err(ReadError::yaml(place_after(before, file), utf8_problem(rest)));
             }
@@ -24,7 +25,7 @@ pub(crate) fn text_of(bytes: &[u8], file: FileId) -> Result<Cow<'_, str>, ReadEr
     };
     match forbidden(&text) {
         Some(at) => {
-            let place = place_after(text.get(..at).unwrap_or_default(), file);
+            let place = place_after(text.part(..at), file);
             Err(ReadError::yaml(place, "control characters are not allowed"))
         }
         None => Ok(text),
@@ -90,7 +91,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: FileId) -> Result<String,
 /// The place right after `before`.
 fn place_after(before: &str, file: FileId) -> Place {
     let line = before.bytes().filter(|byte| *byte == b'\n').count();
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+    let column = before.behind_last('\n').chars().count();
     let number = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX);
     Place {
         file,

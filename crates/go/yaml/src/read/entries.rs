@@ -99,13 +99,13 @@ fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Re
         if pair.key.tag == Tag::Null && !pair.key.text.is_empty() {
             return Err(null_key(&pair));
         }
-        let known = match options.duplicates {
+        let earlier = match options.duplicates {
             Duplicates::Keep => None,
             _ => entries.find(&pair.key.text),
         };
-        if let Some(known) = known.and_then(|at| entries.list.get(at)) {
+        if let Some(earlier) = earlier.and_then(|at| entries.list.get(at)) {
             if options.duplicates == Duplicates::Refuse {
-                return Err(duplicate_v3(&pair, known));
+                return Err(duplicate_v3(&pair, earlier));
             }
             entries.set(entry(pair));
             continue;
@@ -212,17 +212,17 @@ fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Re
 }
 
 fn set_v2(entries: &mut Entries, entry: Entry, options: &ReadOptions) -> Result<(), ReadError> {
-    let known = match options.duplicates {
+    let earlier = match options.duplicates {
         Duplicates::Keep => None,
         _ => entries.find(&entry.key.text),
     };
-    if known.is_some() && options.duplicates == Duplicates::Refuse {
+    if earlier.is_some() && options.duplicates == Duplicates::Refuse {
         let key = bumpwright_gostd::quote(&entry.key.text);
         let problem = format!("key {key} already set in map");
         let go = format!("yaml: unmarshal errors:\n  line {}: {problem}", entry.value.place.line);
         return Err(ReadError::new(entry.place, problem, go));
     }
-    match known {
+    match earlier {
         Some(_) => entries.set(entry),
         None => entries.list.push(entry),
     }

@@ -3,12 +3,13 @@
 use super::options::Dialect;
 use super::token::{Fault, Mark};
 use crate::place::{Files, Place};
+use bumpwright_text::{ContentEnd, between};
 
 /// A text that cannot be read.
 ///
 /// The message has place and problem; [`ReadError::go`] is the message of Go's library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}:{column}: {problem}{}", .context.map(|context| format!(", {context}")).unwrap_or_default(), line = .place.line, column = .place.column)]
+#[error("{line}:{column}: {problem}{}", between(", ", .context.as_ref(), ""), line = .place.line, column = .place.column)]
 pub struct ReadError {
     pub place: Place,
     pub problem: String,
@@ -62,13 +63,13 @@ impl ReadError {
     /// [`ReadError::go`] whole: Go shows the key or value at fault, which may be a secret.
     #[must_use]
     pub fn go_with_content(&self) -> String {
-        format!("{}{}", self.go, self.shown.as_deref().unwrap_or_default())
+        format!("{}{}", self.go, between("", self.shown.as_ref(), ""))
     }
 
     /// `path:line:column: problem, context`.
     #[must_use]
     pub fn show(&self, files: &Files) -> String {
-        let context = self.context.map(|context| format!(", {context}")).unwrap_or_default();
+        let context = between(", ", self.context, "");
         match files.show(self.place) {
             Some(place) => format!("{place}: {}{context}", self.problem),
             None => self.to_string(),
@@ -86,21 +87,63 @@ impl ReadError {
     }
 }
 
+/// Where a fault is shown. One at the end of the text is where the quote or the bracket that is never closed begins,
+/// else where the last content ends: the line after it is empty, and none of the file's.
+pub(crate) fn shown_mark(fault: &Fault, text: &str) -> Mark {
+    if fault.mark.index < text.chars().count() {
+        return fault.mark;
+    }
+    let is_open = ["quoted scalar", "flow", "simple key"]
+        .iter()
+        .any(|open| fault.context.contains(open));
+    if is_open && fault.context_mark != Mark::default() {
+        return fault.context_mark;
+    }
+    let end = ContentEnd::of(text);
+    Mark {
+        index: end.characters,
+        line: u32::try_from(end.line).unwrap_or(u32::MAX),
+        column: u32::try_from(end.column).unwrap_or(u32::MAX),
+    }
+}
+
 /// go-yaml's message. It treats line 0 as unknown, counts from 0 for the parser and from 1 for the scanner, and the
 /// versions differ in which of the two marks they prefer.
 fn go_sentence(fault: &Fault, dialect: Dialect) -> String {
-    let known = |mark: Mark| (mark.line != 0).then_some(mark.line);
+    let line_of = |mark: Mark| (mark.line != 0).then_some(mark.line);
     let scanner = u32::from(fault.scanner);
     let line = match dialect {
-        Dialect::V2 => known(fault.mark)
+        Dialect::V2 => line_of(fault.mark)
             .map(|line| line + scanner)
-            .or_else(|| known(fault.context_mark)),
-        Dialect::V3 => known(fault.context_mark)
-            .or_else(|| known(fault.mark))
+            .or_else(|| line_of(fault.context_mark)),
+        Dialect::V3 => line_of(fault.context_mark)
+            .or_else(|| line_of(fault.mark))
             .map(|line| line + scanner),
     };
     match line {
         Some(line) => format!("yaml: line {line}: {}", fault.problem),
         None => format!("yaml: {}", fault.problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{FileId, ReadOptions, read};
+
+    /// The sentences of Go, with its own lines, are recorded in the corpora.
+    #[test]
+    fn what_is_not_ended_is_shown_where_it_begins_or_where_the_content_ends() {
+        for (text, shown) in [
+            ("a: 1\nb:\n  c: \"x\n", "3:6: found unexpected end of stream"),
+            ("a: 1\nb: 'x\n\n\n", "2:4: found unexpected end of stream"),
+            ("a: 1\nb: [1, 2\n", "2:4: did not find expected ',' or ']'"),
+            ("a: 1\nb\n", "2:1: could not find expected ':'"),
+            ("a: 1\nb: @\n", "2:4: found character that cannot start any token"),
+        ] {
+            let error = read(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE)).unwrap_err();
+            assert!(error.to_string().starts_with(shown), "{text:?}: {error}");
+        }
     }
 }

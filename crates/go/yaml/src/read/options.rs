@@ -19,14 +19,12 @@ pub enum Duplicates {
     Refuse,
     /// The last one counts.
     Last,
-    /// Both are kept.
     Keep,
 }
 
-/// Options for reading.
+/// How a text is read: as by which library of Go, and up to which depth.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadOptions {
-    /// The library.
     pub dialect: Dialect,
     /// The treatment of duplicate keys.
     pub duplicates: Duplicates,

@@ -8,6 +8,7 @@ use super::scan::{Scanned, Scanner};
 use super::scan_comment::Comments;
 use super::token::{Fault, Mark, Token, TokenKind};
 use crate::node::Style;
+use bumpwright_text::Parts;
 
 /// An event of a stream, and its place.
 #[derive(Debug)]
@@ -163,7 +164,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if let Some(pending) = &mut self.pending {
-            let rest = pending.head.get(length + 1..).unwrap_or_default().to_owned();
+            let rest = pending.head.tail(length + 1).to_owned();
             pending.head.truncate(length);
             self.stem = std::mem::replace(&mut pending.head, rest);
         }

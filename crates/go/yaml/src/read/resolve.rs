@@ -6,14 +6,13 @@ use std::borrow::Cow;
 use super::options::Dialect;
 use crate::node::{Scalar, Style, Tag};
 use bumpwright_gostd::{parse_float, parse_int, parse_uint};
+use bumpwright_text::Parts;
 
 /// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved<'a> {
     Null,
-    /// A boolean.
     Bool(bool),
-    /// An integer.
     Int(i64),
     /// An integer above all of [`Resolved::Int`].
     Uint(u64),
@@ -74,7 +73,7 @@ pub fn plain_tag(text: &str, dialect: Dialect) -> Tag {
 }
 
 fn resolve_for(text: &str, dialect: Dialect, dates: bool) -> Resolved<'_> {
-    let known = match text.as_bytes().first() {
+    let resolved = match text.as_bytes().first() {
         None | Some(b'~' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'y' | b'Y' | b'o' | b'O' | b'.') => {
             word(text, dialect)
         }
@@ -82,7 +81,7 @@ fn resolve_for(text: &str, dialect: Dialect, dates: bool) -> Resolved<'_> {
         Some(b'0'..=b'9') => number(text, dialect, dates),
         Some(_) => None,
     };
-    known
+    resolved
         .or_else(|| {
             if text.starts_with('.') {
                 parse_float(text, 64).ok().map(Resolved::Float)
@@ -168,7 +167,7 @@ fn is_decimal_float(text: &str) -> bool {
     let mut rest = text.as_bytes();
     let digits = |rest: &mut &[u8]| {
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        *rest = rest.get(count..).unwrap_or_default();
+        *rest = rest.tail(count);
         count
     };
     if let [b'-' | b'+', tail @ ..] = rest {

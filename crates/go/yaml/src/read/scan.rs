@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use super::options::Dialect;
 use super::scan_comment::ScannedComment;
 use super::token::{Fault, Mark, Token, TokenKind, break_length, is_blank_or_end, width};
+use bumpwright_text::Parts;
 
 /// go-yaml's maximum depth.
 const MAX_NESTING: usize = 10_000;
@@ -136,28 +137,28 @@ impl<'a> Scanner<'a> {
         let mut level = level;
         while self.keys.get(level).is_some_and(|key| key.token == taken) {
             if self.keys.get(level).is_some_and(|key| key.waited_for) {
-                return self.key_is_possible(level);
+                return Ok(self.possible_key(level)?.is_some());
             }
             level += 1;
         }
         Ok(false)
     }
 
-    /// Whether the key of a flow level is still possible; it is not after its line or its 1024 characters.
-    fn key_is_possible(&mut self, level: usize) -> Scanned<bool> {
+    /// The key of a flow level if it is still possible; it is not after its line or its 1024 characters.
+    fn possible_key(&mut self, level: usize) -> Scanned<Option<SimpleKey>> {
         let mark = self.mark;
         let Some(key) = self.keys.get_mut(level).filter(|key| key.possible) else {
-            return Ok(false);
+            return Ok(None);
         };
         if key.mark.line >= mark.line && key.mark.index + MAX_KEY >= mark.index {
-            return Ok(true);
+            return Ok(Some(*key));
         }
         let old = *key;
         key.possible = false;
         if old.required {
             return Err(self.fault("while scanning a simple key", old.mark, "could not find expected ':'"));
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// An error at the current position.
@@ -173,7 +174,7 @@ impl<'a> Scanner<'a> {
 
     /// The rest of the text.
     pub(crate) fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
+        self.text.as_bytes().part(self.at..)
     }
 
     /// The byte at an offset; 0 beyond the end.
@@ -182,7 +183,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(crate) fn slice(&self, from: usize, to: usize) -> &'a str {
-        self.text.get(from..to).unwrap_or_default()
+        self.text.part(from..to)
     }
 
     /// Consumes one character that is not a line break.
@@ -316,7 +317,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_content(&mut self) -> Scanned<()> {
         let rest = self.rest();
-        let spaced = is_blank_or_end(rest.get(1..).unwrap_or_default());
+        let spaced = is_blank_or_end(rest.tail(1));
         let flow = self.flow > 0;
         match self.byte(0) {
             b'[' => self.fetch_flow_start(TokenKind::FlowSequenceStart),
@@ -365,7 +366,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn may_start_plain(&self, byte: u8) -> bool {
-        let next = self.rest().get(1..).unwrap_or_default();
+        let next = self.rest().tail(1);
         match byte {
             b'-' => !matches!(next, [b' ' | b'\t', ..]),
             b'?' | b':' => self.flow == 0 && !is_blank_or_end(next),
@@ -425,7 +426,7 @@ impl<'a> Scanner<'a> {
             let rest = self.rest();
             let mut ahead = 0;
             while ahead < COMMENT_REACH {
-                let here = rest.get(ahead..).unwrap_or_default();
+                let here = rest.tail(ahead);
                 match here {
                     [b' ' | b'\t', ..] => ahead += 1,
                     _ if break_length(here) > 0 => ahead += break_length(here),
@@ -447,7 +448,7 @@ impl<'a> Scanner<'a> {
 
     /// go-yaml v3 looks for a comment on the line right after a token; blanks before it may be tabs.
     fn skip_line_comment(&mut self) {
-        let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        let read = self.text.as_bytes().part(..self.at);
         let last = read.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
         if last.is_none_or(|byte| matches!(byte, b'\n' | b'\r')) {
             return;
@@ -612,8 +613,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_value(&mut self) -> Scanned<()> {
         let level = self.keys.len().saturating_sub(1);
-        if self.key_is_possible(level)? {
-            let key = self.keys.get(level).copied().unwrap_or_default();
+        if let Some(key) = self.possible_key(level)? {
             self.insert(key.token, key.mark, TokenKind::Key);
             self.roll(
                 i64::from(key.mark.column),

@@ -3,6 +3,7 @@
 
 use super::scan::{COMMENT_REACH, Scanner};
 use super::token::{Mark, TokenKind, break_length};
+use bumpwright_text::Parts;
 
 /// A comment, and the token that it belongs to.
 #[derive(Debug, Default)]
@@ -43,7 +44,7 @@ struct Run {
 impl Scanner<'_> {
     /// Line breaks since the last character that is not blank.
     fn newlines(&self) -> u32 {
-        let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        let read = self.text.as_bytes().part(..self.at);
         let mut count = 0;
         let mut rest = read;
         while let [before @ .., last] = rest {

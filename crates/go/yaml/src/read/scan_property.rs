@@ -3,6 +3,7 @@
 use super::scan::{Scanned, Scanner};
 use super::scan_scalar::hexadecimal;
 use super::token::{Fault, Mark, TokenKind, is_blank_or_end, width};
+use bumpwright_text::Parts;
 use std::borrow::Cow;
 
 /// Maximum number of digits in `%YAML`.
@@ -104,11 +105,7 @@ impl<'a> Scanner<'a> {
 
     /// The characters of a tag; `head` is a supposed handle that turned out to be none.
     fn tag_uri(&mut self, directive: bool, head: Option<&'a str>, start: Mark) -> Scanned<Cow<'a, str>> {
-        let mut bytes = head
-            .and_then(|head| head.get(1..))
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec();
+        let mut bytes = head.map_or_else(Vec::new, |head| head.tail(1).as_bytes().to_vec());
         let mut any = head.is_some();
         loop {
             match self.byte(0) {

@@ -3,6 +3,7 @@
 use super::scan::{Scanned, Scanner};
 use super::token::{Mark, TokenKind, break_length, is_blank_or_end, is_inert, width};
 use crate::node::Style;
+use bumpwright_text::Parts;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -30,21 +31,21 @@ impl<'a> ScalarText<'a> {
             None if self.from == self.to => (self.from, self.to) = (from, to),
             None if self.to == from => self.to = to,
             _ => {
-                let part = self.text.get(from..to).unwrap_or_default();
+                let part = self.text.part(from..to);
                 self.own().push_str(part);
             }
         }
     }
 
     fn own(&mut self) -> &mut String {
-        let so_far = self.text.get(self.from..self.to).unwrap_or_default();
+        let so_far = self.text.part(self.from..self.to);
         self.owned.get_or_insert_with(|| so_far.to_owned())
     }
 
     fn finish(self) -> Cow<'a, str> {
         match self.owned {
             Some(owned) => Cow::Owned(owned),
-            None => Cow::Borrowed(self.text.get(self.from..self.to).unwrap_or_default()),
+            None => Cow::Borrowed(self.text.part(self.from..self.to)),
         }
     }
 }
@@ -160,9 +161,9 @@ impl<'a> Scanner<'a> {
             }
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' => break,
-                b':' if is_blank_or_end(bytes.get(at + 1..).unwrap_or_default()) => break,
+                b':' if is_blank_or_end(bytes.tail(at + 1)) => break,
                 b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow > 0 => break,
-                0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+                0xC2 | 0xE2 if break_length(bytes.part(at..)) > 0 => break,
                 _ => {}
             }
             at += width(byte);
@@ -228,7 +229,7 @@ impl<'a> Scanner<'a> {
                     self.skip();
                 }
                 b'\\' if quote == b'"' => {
-                    if break_length(self.rest().get(1..).unwrap_or_default()) > 0 {
+                    if break_length(self.rest().tail(1)) > 0 {
                         self.skip();
                         self.skip_break();
                         value.own();
@@ -249,7 +250,7 @@ impl<'a> Scanner<'a> {
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' => break,
                 b'\\' if quote == b'"' => break,
-                0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+                0xC2 | 0xE2 if break_length(bytes.part(at..)) > 0 => break,
                 _ if byte == quote => break,
                 _ => {}
             }
@@ -354,7 +355,7 @@ impl<'a> Scanner<'a> {
             match byte {
                 b' '..=b'~' => {}
                 b'\n' | b'\r' => break,
-                0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+                0xC2 | 0xE2 if break_length(bytes.part(at..)) > 0 => break,
                 _ => {}
             }
             at += width(byte);

@@ -2,6 +2,7 @@
 
 use super::error::ReadError;
 use crate::place::{FileId, Place};
+use bumpwright_text::Parts;
 
 /// The text of a document and the number of lines before it.
 pub(crate) struct Part<'a> {
@@ -29,21 +30,21 @@ pub(crate) fn parts(text: &str, file: FileId) -> Result<Vec<Part<'_>>, ReadError
                     column: 1,
                 },
             )?;
-            let text = text.get(from..at).unwrap_or_default();
+            let text = text.part(from..at);
             parts.push(Part { text, line: from_line });
             (from, from_line) = (end + 1, line + 1);
         }
         at = end + 1;
         line += 1;
     }
-    let text = text.get(from..).unwrap_or_default();
+    let text = text.tail(from);
     parts.push(Part { text, line: from_line });
     Ok(parts)
 }
 
 /// Checks that only a comment follows `---`.
 fn check(separator: &str, place: Place) -> Result<(), ReadError> {
-    let rest = separator.get(3..).unwrap_or_default().trim();
+    let rest = separator.tail(3).trim();
     if rest.is_empty() || rest.starts_with('#') {
         Ok(())
     } else {

@@ -1,6 +1,7 @@
 //! The styles that a scalar's text allows: plain, single-quoted, block.
 
 use crate::read::token::{break_length, inert_length, is_blank_or_end, is_inert, width};
+use bumpwright_text::Parts;
 
 /// The library to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,6 @@ pub(crate) enum Library {
 pub(crate) struct Allowed {
     /// Plain, inside of `[]` and `{}`.
     pub(crate) flow_plain: bool,
-    /// Plain, elsewhere.
     pub(crate) block_plain: bool,
     pub(crate) single: bool,
     pub(crate) block: bool,
@@ -93,8 +93,8 @@ fn observe(bytes: &[u8], library: Library) -> Features {
             at += 1;
             continue;
         }
-        let rest = bytes.get(at..).unwrap_or_default();
-        let next = bytes.get(at + width(byte)..).unwrap_or_default();
+        let rest = bytes.part(at..);
+        let next = bytes.tail(at + width(byte));
         let (flow, block) = indicator(byte, at == 0, after_blank, next);
         features.flow_indicator |= flow;
         features.block_indicator |= block;

@@ -3,6 +3,7 @@
 use super::analyze::{Allowed, Library, analyze, is_printable};
 use crate::node::Style;
 use crate::read::token::{break_length, is_blank_or_end, width};
+use bumpwright_text::Parts;
 use std::fmt::Write;
 
 /// The default indentation of one level.
@@ -13,7 +14,6 @@ const MAX_SIMPLE_KEY: usize = 128;
 /// The position of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Context {
-    /// A document.
     Root,
     Item,
     /// A key without `?`.
@@ -132,7 +132,6 @@ impl<'o> Emitter<'o> {
         self.put(name);
     }
 
-    /// Writes a tag.
     pub(crate) fn tag(&mut self, handle: &str, suffix: &str) {
         if !self.whitespace {
             self.put(" ");
@@ -278,7 +277,7 @@ impl<'o> Emitter<'o> {
         let (mut spaces, mut breaks) = (false, false);
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            let rest = bytes.get(at..).unwrap_or_default();
+            let rest = bytes.part(at..);
             let length = break_length(rest);
             if byte == b' ' {
                 let inside = !quoted || (at > 0 && at + 1 < bytes.len());
@@ -303,7 +302,7 @@ impl<'o> Emitter<'o> {
                     self.indent_line();
                 }
                 let end = at + run_length(rest);
-                let run = text.get(at..end).unwrap_or_default();
+                let run = text.part(at..end);
                 if quoted && byte == b'\'' {
                     self.put("''");
                     at += 1;
@@ -329,7 +328,7 @@ impl<'o> Emitter<'o> {
         let mut spaces = false;
         let mut clean = 0..0;
         for (at, character) in text.char_indices() {
-            let rest = text.as_bytes().get(at..).unwrap_or_default();
+            let rest = text.as_bytes().part(at..);
             let escaped = marked || !is_printable(rest) || break_length(rest) > 0 || matches!(character, '"' | '\\');
             let inside = at > 0 && at + 1 < text.len();
             if !escaped && character != ' ' {
@@ -340,7 +339,7 @@ impl<'o> Emitter<'o> {
                 spaces = false;
                 continue;
             }
-            self.put(text.get(clean.clone()).unwrap_or_default());
+            self.put(text.part(clean.clone()));
             clean = 0..0;
             if escaped {
                 self.escape(character);
@@ -356,7 +355,7 @@ impl<'o> Emitter<'o> {
                 spaces = true;
             }
         }
-        self.put(text.get(clean).unwrap_or_default());
+        self.put(text.part(clean));
         self.indicator("\"", false, false, false);
         self.whitespace = false;
         self.indention = false;
@@ -449,7 +448,7 @@ impl<'o> Emitter<'o> {
                 self.indent_line();
             }
             let end = at + line_length(rest);
-            let line = text.get(at..end).unwrap_or_default();
+            let line = text.part(at..end);
             if !sign && !line.starts_with('#') {
                 self.put("# ");
             }
@@ -471,7 +470,7 @@ impl<'o> Emitter<'o> {
         let mut breaks = true;
         let mut at = 0;
         while at < bytes.len() {
-            let rest = bytes.get(at..).unwrap_or_default();
+            let rest = bytes.part(at..);
             let length = break_length(rest);
             if length > 0 {
                 self.block_break(text, at, length);
@@ -483,7 +482,7 @@ impl<'o> Emitter<'o> {
                 self.indent_line();
             }
             let end = at + line_length(rest);
-            self.put(text.get(at..end).unwrap_or_default());
+            self.put(text.part(at..end));
             self.indention = false;
             breaks = false;
             at = end;
@@ -501,13 +500,13 @@ impl<'o> Emitter<'o> {
         let (mut breaks, mut leading_blank) = (true, true);
         // go-yaml checks the start of the text here, and not what follows the break.
         let mut content = 0;
-        while break_length(bytes.get(content..).unwrap_or_default()) > 0 {
-            content += break_length(bytes.get(content..).unwrap_or_default());
+        while break_length(bytes.part(content..)) > 0 {
+            content += break_length(bytes.part(content..));
         }
-        let starts_solid = !is_blank_or_end(bytes.get(content..).unwrap_or_default());
+        let starts_solid = !is_blank_or_end(bytes.part(content..));
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            let rest = bytes.get(at..).unwrap_or_default();
+            let rest = bytes.part(at..);
             let length = break_length(rest);
             if length > 0 {
                 if !breaks && !leading_blank && byte == b'\n' && starts_solid {
@@ -527,7 +526,7 @@ impl<'o> Emitter<'o> {
                 self.indent_line();
                 at += 1;
             } else {
-                self.put(text.get(at..at + width(byte)).unwrap_or_default());
+                self.put(text.part(at..at + width(byte)));
                 at += width(byte);
             }
             self.indention = false;
@@ -542,7 +541,7 @@ fn run_length(bytes: &[u8]) -> usize {
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b' ' | b'\n' | b'\r' => break,
-            0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+            0xC2 | 0xE2 if break_length(bytes.part(at..)) > 0 => break,
             _ => at += 1,
         }
     }
@@ -555,7 +554,7 @@ fn line_length(bytes: &[u8]) -> usize {
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'\n' | b'\r' => break,
-            0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+            0xC2 | 0xE2 if break_length(bytes.part(at..)) > 0 => break,
             _ => at += 1,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
 use crate::node::{Mapping, Node, Value};
+use bumpwright_text::Parts;
 use std::fmt::Write;
 
 /// Writes a node as kyaml does (`RNode.MarshalJSON`).
@@ -141,14 +142,13 @@ fn write_escaped(text: &str, out: &mut String, html: bool) {
         if !special {
             continue;
         }
-        out.push_str(text.get(from..at).unwrap_or_default());
-        escape(
-            text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default(),
-            out,
-        );
+        out.push_str(text.part(from..at));
+        text.part(at..at + length)
+            .chars()
+            .for_each(|character| escape(character, out));
         from = at + length;
     }
-    out.push_str(text.get(from..).unwrap_or_default());
+    out.push_str(text.tail(from));
 }
 
 fn escape(character: char, out: &mut String) {

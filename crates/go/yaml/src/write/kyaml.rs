@@ -180,12 +180,12 @@ fn tag_parts(tag: &Tag) -> (&str, &str) {
 
 /// Splits a tag into the default handle and its suffix; no handle for a tag that is written in full.
 pub(crate) fn handle_of(tag: &str) -> (&str, &str) {
-    let known = |handle: &'static str, prefix| {
+    let shortened = |handle: &'static str, prefix| {
         let suffix: &str = tag.strip_prefix(prefix)?;
         (!suffix.is_empty()).then_some((handle, suffix))
     };
-    known("!!", "!!")
-        .or_else(|| known("!!", YAML_TAGS))
-        .or_else(|| known("!", "!"))
+    shortened("!!", "!!")
+        .or_else(|| shortened("!!", YAML_TAGS))
+        .or_else(|| shortened("!", "!"))
         .unwrap_or(("", tag))
 }

@@ -1,6 +1,7 @@
 //! The order of keys in go-yaml v2: letters after everything else, runs of digits as numbers.
 
 use bumpwright_gostd::unicode::{is_digit, is_letter};
+use bumpwright_text::Parts;
 use std::cmp::Ordering;
 
 /// Compares two keys. This is not a total order (`a1b`, `a9`, `a10` form a cycle), so a sort must not rely on
@@ -24,7 +25,7 @@ fn is_less(left: &str, right: &str) -> bool {
         .find(|at| left.is_char_boundary(*at) && right.is_char_boundary(*at))
         .unwrap_or(0);
     let (before, left_rest) = left.split_at_checked(common).unwrap_or(("", left));
-    let right_rest = right.get(common..).unwrap_or_default();
+    let right_rest = right.part(common..);
     let (Some(l), Some(r)) = (left_rest.chars().next(), right_rest.chars().next()) else {
         return left_rest.is_empty() && !right_rest.is_empty();
     };

@@ -169,16 +169,14 @@ pub fn is_base_60(text: &str) -> bool {
         return false;
     }
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let mut parts = rest.split(':');
-    let whole = parts.next().unwrap_or_default().as_bytes();
+    let Some((whole, sixtieths)) = rest.split_once(':') else {
+        return false;
+    };
     let digits = |bytes: &[u8]| bytes.iter().all(|byte| byte.is_ascii_digit() || *byte == b'_');
-    if !whole.first().is_some_and(u8::is_ascii_digit) || !digits(whole) {
+    if !whole.starts_with(|first: char| first.is_ascii_digit()) || !digits(whole.as_bytes()) {
         return false;
     }
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return false;
-    }
+    let mut parts = sixtieths.split(':').peekable();
     while let Some(part) = parts.next() {
         let (part, fraction) = match (part.split_once('.'), parts.peek()) {
             (Some((part, fraction)), None) => (part, fraction),
@@ -219,14 +217,9 @@ const fn is_strange(ch: char) -> bool {
 }
 
 fn refusal(text: &str) -> String {
-    let found = text
-        .chars()
-        .find(|ch| is_strange(*ch))
-        .map(u32::from)
-        .unwrap_or_default();
-    format!(
-        "the text holds the character U+{found:04X}, which YAML does not take; put it into binaryData or take it away"
-    )
+    let strange = text.chars().filter(|ch| is_strange(*ch)).map(u32::from);
+    let first: String = strange.take(1).map(|code| format!(" U+{code:04X}")).collect();
+    format!("the text holds the character{first}, which YAML does not take; put it into binaryData or take it away")
 }
 
 fn check_key(key: &str, place: Place) -> Result<(), WriteError> {

@@ -73,7 +73,7 @@ fn of_leaf(leaf: Leaf<'_>) -> Json {
     }
 }
 
-/// A float once its spelling in JSON was read again: whole numbers are integers, and there is no negative zero.
+/// A float once its spelling in JSON was read again: whole numbers are integers, and negative zero is zero.
 fn float(number: f64) -> Json {
     let spelled = json_float(number);
     let signed = spelled.parse::<i64>().map(Number::from);

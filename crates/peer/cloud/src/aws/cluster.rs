@@ -83,10 +83,10 @@ impl Cloud {
         // Counted from before the requests, to be on the safe side.
         let now = SystemTime::now();
         let credentials = self.aws_credentials(arn.region, account, deadline).map_err(no_token)?;
-        let found = place.completed(|| self.aws(arn.region, deadline).described(place, arn, &credentials))?;
+        let cluster = place.completed(|| self.aws(arn.region, deadline).described(place, arn, &credentials))?;
         let url = presigned(arn, &credentials, now)?;
         let token = format!("k8s-aws-v1.{}", URL_SAFE_NO_PAD.encode(url.expose()));
-        ClusterLogin::new(found, Secret::new(token), now.checked_add(LIFE))
+        ClusterLogin::new(cluster, Secret::new(token), now.checked_add(LIFE))
     }
 }
 

@@ -8,7 +8,7 @@ use url::Url;
 use super::sigv4::Signer;
 use crate::login::expiring::ExpiringLogin;
 use crate::{AwsCredentials, CloudError};
-use bumpwright_http::Login;
+use bumpwright_http::{Login, host_of};
 use bumpwright_secret::Secret;
 
 /// How long a signature is valid at CodeCommit.
@@ -23,7 +23,7 @@ pub(crate) fn region(url: &Url) -> Result<&str, CloudError> {
         let text = "AWS CodeCommit authentication requires an HTTPS Git URL";
         return Err(CloudError::Unfit(text.to_owned()));
     }
-    let host = url.host_str().unwrap_or_default();
+    let host = host_of(url);
     let first = ["git-codecommit.", "git-codecommit-fips."]
         .into_iter()
         .find_map(|first| host.strip_prefix(first));

@@ -131,6 +131,6 @@ impl Aws<'_> {
 }
 
 fn is_near(ip: std::net::IpAddr) -> bool {
-    let known = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
-    ip.is_loopback() || known.iter().any(|near| near.parse() == Ok(ip))
+    let addresses = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
+    ip.is_loopback() || addresses.iter().any(|near| near.parse() == Ok(ip))
 }

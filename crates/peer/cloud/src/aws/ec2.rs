@@ -88,10 +88,10 @@ impl Aws<'_> {
                 .services
                 .send_to_metadata(DOING, &request, Deadline::after(TOKEN.min(self.deadline.left())))
             {
-                Ok(answer) if is_ok(&answer) => {
-                    let token = String::from_utf8(answer.body).unwrap_or_default();
-                    return Ok(Ok(Some(Secret::new(token))));
-                }
+                Ok(answer) if is_ok(&answer) => match String::from_utf8(answer.body) {
+                    Ok(token) => return Ok(Ok(Some(Secret::new(token)))),
+                    Err(_) => "EC2 metadata returned a token that is not text".to_owned(),
+                },
                 Ok(answer) if answer.status == StatusCode::BAD_REQUEST => return Err(refused(DOING, &answer, &[])),
                 Ok(answer) => format!("EC2 metadata returned no token: {}", answer.status),
                 Err(error) => error.to_string(),

@@ -90,7 +90,7 @@ impl Profiles {
         }
     }
 
-    /// The route of a profile; `None` when there is no such profile.
+    /// The route of a profile; `None` when the profile does not exist.
     ///
     /// # Errors
     /// [`ProfileError`], when the profile is incomplete or unsupported.

@@ -14,8 +14,9 @@ use zeroize::Zeroizing;
 
 use crate::AwsCredentials;
 use bumpwright_gostd::Time;
-use bumpwright_http::Request;
+use bumpwright_http::{Request, host_of};
 use bumpwright_secret::Secret;
+use bumpwright_text::Parts;
 
 /// A request to sign. `headers` are signed besides `host`, `x-amz-date` and `x-amz-security-token`; each name
 /// occurs once.
@@ -23,7 +24,6 @@ use bumpwright_secret::Secret;
 pub struct Unsigned<'a> {
     /// The method, such as `GET`.
     pub method: &'a str,
-    /// The address.
     pub url: &'a Url,
     /// The signed headers besides those that signing adds.
     pub headers: &'a [(&'a str, &'a str)],
@@ -81,7 +81,7 @@ impl Signer<'_> {
     /// Signs a request; the signature is valid for some minutes around `at`.
     pub fn sign(&self, request: Unsigned<'_>, at: SystemTime) -> Signed {
         let date = basic_date(at);
-        let day = date.get(..8).unwrap_or_default();
+        let day = date.part(..8);
         let token = self.credentials.session_token.as_ref();
         let (names, canonical) = canonical_request(request, self.service == S3, &date, token);
         let scope = format!("{day}/{}/{}/aws4_request", self.region, self.service);
@@ -101,7 +101,7 @@ impl Signer<'_> {
     /// `Z` (`aws/git-remote-codecommit`, *sign*). Returns the date and the signature.
     pub(crate) fn sign_for_git(&self, url: &Url, at: SystemTime) -> (String, Secret) {
         let date = basic_date(at).trim_end_matches('Z').to_owned();
-        let day = date.get(..8).unwrap_or_default();
+        let day = date.part(..8);
         let (path, query, host) = (escaped(url.path(), true), query(url), host(url));
         let canonical = format!("GIT\n{path}\n{query}\nhost:{host}\n\nhost\n");
         let scope = format!("{day}/{}/{}/aws4_request", self.region, self.service);
@@ -114,7 +114,7 @@ impl Signer<'_> {
     /// is valid for `life` from `at`, or less where the service says so.
     pub(crate) fn presign(&self, url: &Url, header: (&str, &str), life: Duration, at: SystemTime) -> Secret {
         let date = basic_date(at);
-        let day = date.get(..8).unwrap_or_default();
+        let day = date.part(..8);
         let scope = format!("{day}/{}/{}/aws4_request", self.region, self.service);
         let (name, value) = header;
         let (path, host, names) = (escaped(url.path(), true), host(url), format!("host;{name}"));
@@ -215,7 +215,7 @@ fn query_with(url: &Url, more: &[(&str, &str)]) -> String {
 
 /// The `Host` header of an address.
 fn host(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
+    let host = host_of(url);
     url.port()
         .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

@@ -21,7 +21,6 @@ const PATTERN: &str = r"(?i)^/subscriptions/([^/]{36})/resourceGroups/([^/]{1,20
 const SERVER: &str = "6dae42f8-4368-4678-94ff-3960e28e3630/.default";
 const VERSION: &str = "api-version=2022-04-01";
 
-/// Azure's resource manager.
 struct ResourceManager {
     endpoint: Url,
     /// The scope of its tokens.
@@ -31,16 +30,16 @@ struct ResourceManager {
 impl ResourceManager {
     /// The one of the cloud in the environment (`azcore`, `arm/runtime`). Flux always uses the public one.
     fn of(environment: &Environment) -> Result<Self, CloudError> {
-        let host = environment.get("AZURE_AUTHORITY_HOST").unwrap_or_default();
+        let host = environment.get("AZURE_AUTHORITY_HOST");
         let (endpoint, audience) = match custom_cloud(environment)? {
             Some(own) => own.manager()?,
             None => {
                 let (endpoint, audience) = match host {
-                    host if host.contains("chinacloudapi.cn") => (
+                    Some(host) if host.contains("chinacloudapi.cn") => (
                         "https://management.chinacloudapi.cn",
                         "https://management.core.chinacloudapi.cn/",
                     ),
-                    host if host.contains("microsoftonline.us") => (
+                    Some(host) if host.contains("microsoftonline.us") => (
                         "https://management.usgovcloudapi.net",
                         "https://management.core.usgovcloudapi.net/",
                     ),
@@ -93,7 +92,7 @@ impl Cloud {
             token.map_err(no_token)
         };
         let token = entra(SERVER)?;
-        let found = place.completed(|| {
+        let cluster = place.completed(|| {
             let manager = ResourceManager::of(self.environment())?;
             let asking = ClusterQuery {
                 cloud: self,
@@ -104,7 +103,7 @@ impl Cloud {
             };
             asking.found(request.read_kubeconfig)
         })?;
-        ClusterLogin::new(found, token.token, token.expires)
+        ClusterLogin::new(cluster, token.token, token.expires)
     }
 }
 
@@ -216,20 +215,18 @@ fn check(cluster: &str) -> Result<(), CloudError> {
         (least..=most).contains(&part.chars().count()) && !matches!(part, "." | "..")
     };
     let good = match parts.as_slice() {
-        ["", words @ ..] if words.len() == 8 => {
+        ["", first, subscription, second, group, third, provider, kind, name] => {
             let named = [
-                "subscriptions",
-                "resourceGroups",
-                "providers",
-                "Microsoft.ContainerService",
-                "managedClusters",
+                (first, "subscriptions"),
+                (second, "resourceGroups"),
+                (third, "providers"),
+                (provider, "Microsoft.ContainerService"),
+                (kind, "managedClusters"),
             ];
-            let at = [0, 2, 4, 5, 6];
-            let word = |i: usize| words.get(i).copied().unwrap_or_default();
-            named.iter().zip(at).all(|(name, i)| word(i).eq_ignore_ascii_case(name))
-                && long(word(1), 36, 36)
-                && long(word(3), 1, 200)
-                && long(word(7), 1, 200)
+            named.iter().all(|(word, name)| word.eq_ignore_ascii_case(name))
+                && long(subscription, 36, 36)
+                && long(group, 1, 200)
+                && long(name, 1, 200)
         }
         _ => false,
     };

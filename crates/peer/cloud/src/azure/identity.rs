@@ -23,7 +23,6 @@ use bumpwright_secret::Secret;
 /// One of Microsoft's clouds. It decides the authority that issues tokens, unless `AZURE_AUTHORITY_HOST` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AzureCloud {
-    /// The public cloud.
     #[default]
     Public,
     /// China (21Vianet).
@@ -74,13 +73,11 @@ pub struct EntraClient {
 pub enum EntraProof {
     /// None: the machine issues tokens of its managed identity.
     ManagedIdentity,
-    /// Its password.
     Secret {
         /// The tenant, by id or domain.
         tenant: String,
         /// Who issues its tokens; the cloud's usual authority otherwise.
         authority: Option<String>,
-        /// The password.
         secret: Secret,
     },
     /// A certificate and its key.
@@ -114,7 +111,6 @@ impl EntraProof {
 
 enum ProofMethod<'a> {
     Secret(&'a Secret),
-    /// A signed assertion.
     Assertion(&'a Secret),
 }
 
@@ -129,7 +125,7 @@ impl Azure<'_> {
     /// environment, of workload identity, or of a managed identity.
     ///
     /// # Errors
-    /// [`CloudError::Absent`] when there is no identity; others when the configured one gets no token.
+    /// [`CloudError::Absent`] when no identity is configured; others when the configured one gets no token.
     pub(crate) fn token(&self, scope: &str) -> Result<AccessToken, CloudError> {
         let mut tried = Vec::new();
         if let (Some(tenant), Some(client)) = (self.environment.get(TENANT), self.environment.get(CLIENT)) {

@@ -55,10 +55,10 @@ impl AzureRegistry {
     /// the cloud is not usable.
     pub(crate) fn parse(host: &str, environment: &Environment) -> Result<Self, CloudError> {
         let custom_cloud = custom_cloud(environment)?;
-        let known = SUFFIXES
+        let is_azure = SUFFIXES
             .iter()
             .any(|suffix| host.strip_suffix(suffix).is_some_and(|name| !name.is_empty()));
-        if !known || !is_host(host) {
+        if !is_azure || !is_host(host) {
             let own = custom_cloud
                 .as_ref()
                 .map(|custom_cloud| custom_cloud.registry_suffix.as_str());
@@ -83,8 +83,8 @@ impl AzureRegistry {
             }
         }
         let cloud = match host.rsplit('.').next() {
-            Some("cn") if known => AzureCloud::China,
-            Some("us") if known => AzureCloud::Government,
+            Some("cn") if is_azure => AzureCloud::China,
+            Some("us") if is_azure => AzureCloud::Government,
             _ => AzureCloud::Public,
         };
         let scope = match custom_cloud {

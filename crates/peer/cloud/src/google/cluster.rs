@@ -37,8 +37,8 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<ClusterLogin, CloudError> {
         let token = self.google_token(account, deadline).map_err(no_token)?;
-        let found = place.completed(|| self.described_by_google(place, &token.token, deadline))?;
-        ClusterLogin::new(found, token.token, token.expires)
+        let cluster = place.completed(|| self.described_by_google(place, &token.token, deadline))?;
+        ClusterLogin::new(cluster, token.token, token.expires)
     }
 
     fn described_by_google(

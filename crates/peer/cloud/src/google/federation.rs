@@ -18,6 +18,7 @@ use crate::token::{AccessToken, access_token};
 use crate::{CloudError, Endpoints, fields, files};
 use bumpwright_http::{Request, basic_header};
 use bumpwright_secret::Secret;
+use bumpwright_text::Cuts;
 
 /// The parameters of an exchange.
 pub(crate) struct Federation<'a> {
@@ -31,7 +32,6 @@ pub(crate) struct Federation<'a> {
     pub(crate) user_project: &'a str,
 }
 
-/// The foreign token.
 pub(crate) enum Subject<'a> {
     Token(&'a Secret),
     Credential(&'a CredentialSource),
@@ -146,7 +146,10 @@ impl Google<'_> {
     fn exchanged(&self, federation: &Federation<'_>, subject: &Secret) -> Result<AccessToken, CloudError> {
         let doing = format!("exchange a token for one of Google's ({})", federation.audience);
         let scope = match federation.impersonation {
-            Some(_) => SCOPES.first().copied().unwrap_or_default().to_owned(),
+            Some(_) => {
+                let [platform, ..] = SCOPES;
+                platform.to_owned()
+            }
             None => SCOPES.join(" "),
         };
         let options = json!({"userProject": federation.user_project}).to_string();
@@ -184,13 +187,7 @@ impl Google<'_> {
         lifetime: u32,
         with: &Secret,
     ) -> Result<AccessToken, CloudError> {
-        let account = url
-            .path_segments()
-            .and_then(|mut parts| parts.next_back().map(str::to_owned));
-        let account = account
-            .as_deref()
-            .and_then(|last| last.split(':').next())
-            .unwrap_or_default();
+        let account = url.path().behind_last('/').before(':');
         let doing = format!("get a Google access token for the service account {account}");
         let lifetime = if lifetime == 0 { 3600 } else { lifetime };
         let lifetime = format!("{lifetime}s");
@@ -254,8 +251,8 @@ impl Google<'_> {
         let mut request = Request::get(url.clone());
         let mut secrets = Vec::new();
         for (name, value) in &source.headers {
-            let known = HEADERS.into_iter().find(|known| name.eq_ignore_ascii_case(known));
-            let Some(known) = known else {
+            let header = HEADERS.into_iter().find(|known| name.eq_ignore_ascii_case(known));
+            let Some(header) = header else {
                 let detail = format!("has the header {name:?}; supported are {}", HEADERS.join(", "));
                 return Err(CloudError::settings(
                     "credential_source of the Google credentials file",
@@ -263,7 +260,7 @@ impl Google<'_> {
                 ));
             };
             let value = Secret::new(value.as_str());
-            request = request.secret_header(known, value.clone());
+            request = request.secret_header(header, value.clone());
             secrets.push(value);
         }
         let secrets: Vec<&Secret> = secrets.iter().collect();

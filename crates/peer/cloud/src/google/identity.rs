@@ -110,7 +110,7 @@ impl Google<'_> {
     /// Gets a token of the file that `GOOGLE_APPLICATION_CREDENTIALS` names, of gcloud's file, or of the machine.
     ///
     /// # Errors
-    /// [`CloudError::Absent`] when there is no identity; others when the configured one gets no token.
+    /// [`CloudError::Absent`] when no identity is configured; others when the configured one gets no token.
     pub(crate) fn token(&self) -> Result<AccessToken, CloudError> {
         const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
         if let Some(path) = self.environment.get(VARIABLE) {

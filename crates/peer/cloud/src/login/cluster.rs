@@ -62,7 +62,7 @@ pub struct ClusterPlace {
 /// Reads address and certificate authorities (PEM) of a kubeconfig's current context.
 pub type ReadKubeconfig = fn(&Secret) -> Result<(String, Option<String>), Box<dyn std::error::Error + Send + Sync>>;
 
-/// A login request.
+/// A request for a login at a cluster of a cloud.
 #[derive(Clone, Debug)]
 pub struct ClusterRequest {
     pub place: ClusterPlace,
@@ -81,7 +81,6 @@ pub struct ClusterLogin {
     pub address: String,
     /// Its certificate authorities, PEM; without them the system's.
     pub ca: Option<String>,
-    /// The bearer token.
     pub token: Secret,
     /// When the token expires, if known.
     pub expires: Option<SystemTime>,

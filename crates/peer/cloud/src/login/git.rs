@@ -11,7 +11,7 @@ use super::expiring::ExpiringLogin;
 use super::github_app::GitHubApp;
 use crate::aws::codecommit;
 use crate::{AzureCloud, Cloud, CloudError, Provider, Use, WorkloadIdentity};
-use bumpwright_http::{Deadline, FetchLogin, FetchLoginError, Login};
+use bumpwright_http::{Deadline, FetchLogin, FetchLoginError, Login, host_of};
 use bumpwright_secret::Secret;
 
 /// The scope of Azure DevOps for tokens.
@@ -36,7 +36,6 @@ const GOOGLE_USERNAME: &str = "git-service-account";
 pub enum GitIdentity {
     /// The identity of this process at a cloud, or of a ServiceAccount (`spec.serviceAccountName`).
     Provider {
-        /// The cloud.
         provider: Provider,
         /// The ServiceAccount, instead of this process.
         service_account: Option<WorkloadIdentity>,
@@ -97,7 +96,7 @@ fn is_of(provider: Provider, url: &Url) -> Result<(), CloudError> {
         Provider::Azure => ("Azure DevOps", &AZURE_HOSTS),
         Provider::Gcp => ("Google", &GOOGLE_HOSTS),
     };
-    let host = url.host_str().unwrap_or_default();
+    let host = host_of(url);
     let is_host = |known: &&str| {
         if known.starts_with('.') {
             host.strip_suffix(*known).is_some_and(|name| !name.is_empty())
@@ -168,10 +167,10 @@ impl Cloud {
     fn github_login(&self, app: &GitHubApp, deadline: Deadline) -> Result<Login, CloudError> {
         let key = format!("{app} {}", app.fingerprint());
         let make = || app.login(self.services(), deadline);
-        let kept = self
+        let login = self
             .kept
             .get(("git", &key), deadline, |made: &ExpiringLogin| made.expires, make);
-        kept.map(|kept| kept.login)
+        login.map(|login| login.login)
     }
 
     fn provider_login(
@@ -202,10 +201,10 @@ impl Cloud {
                 // The key id is new with each session, so the cached login ends with it.
                 let key = format!("aws {} {url}", with.access_key_id);
                 let make = || codecommit::login(url, &with, SystemTime::now());
-                let kept = self
+                let login = self
                     .kept
                     .get(("git", &key), deadline, |made: &ExpiringLogin| made.expires, make);
-                kept.map(|kept| kept.login)
+                login.map(|login| login.login)
             }
         }
     }

@@ -144,7 +144,7 @@ impl GitHubApp {
         })
     }
 
-    /// Finds the installation of an organization or, if there is none of that name, of a user.
+    /// Finds the installation of an organization or, if none has that name, of a user.
     fn installation_of(
         &self,
         owner: &str,
@@ -155,8 +155,8 @@ impl GitHubApp {
         let find = |kind: &str, doing: &str| {
             let url = self.address(&[kind, owner, "installation"])?;
             let request = authorized(Request::get(url), own);
-            let found: FoundInstallation = read_json(doing, services.send(doing, request, &[own], deadline)?)?;
-            Ok::<_, CloudError>(found.id)
+            let installation: FoundInstallation = read_json(doing, services.send(doing, request, &[own], deadline)?)?;
+            Ok::<_, CloudError>(installation.id)
         };
         let of_organization = match find("orgs", "failed to find organization installation") {
             Ok(id) => return Ok(id),

@@ -20,6 +20,7 @@ use crate::token::AccessToken;
 use crate::{CloudError, Endpoints, Environment, Provider, Use, WorkloadIdentity};
 use bumpwright_http::{Answer, Client, Deadline, Login, Peer, Request};
 use bumpwright_secret::Secret;
+use bumpwright_text::Cuts;
 
 /// Logins at clouds for the identity of this process, or of a ServiceAccount. Its calls block; threads that share it
 /// share requests and their results. One value has one way to reach servers: for another proxy
@@ -275,7 +276,7 @@ impl Cloud {
             Login::Bearer { token } => self.kept.discard(|kept: &AccessToken| kept.token == *token),
             Login::Basic { username, password } => {
                 self.kept.discard(|kept: &AccessToken| kept.token == *password);
-                let id = username.expose().split('%').next().unwrap_or_default();
+                let id = username.expose().before('%');
                 self.kept.discard(|kept: &AwsCredentials| kept.access_key_id == id);
             }
         }

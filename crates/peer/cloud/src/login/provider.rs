@@ -8,11 +8,8 @@ use crate::CloudError;
 /// A value of `spec.provider` (N-050), without `generic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provider {
-    /// `aws`
     Aws,
-    /// `azure`
     Azure,
-    /// `gcp`
     Gcp,
 }
 

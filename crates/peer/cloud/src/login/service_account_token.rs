@@ -5,7 +5,7 @@ use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
 impl Cloud {
-    /// A token of a ServiceAccount for a server that is no cloud's, which is its audience unless annotations say
+    /// A token of a ServiceAccount for a server outside of the clouds, which is its audience unless annotations name
     /// others. It is kept while it is fresh.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Cloud {
             Ok(AccessToken { token, expires })
         };
         let ends = |kept: &AccessToken| kept.expires;
-        let kept = self.kept.get(("service account", &key), deadline, ends, make)?;
-        Ok(kept.token)
+        let issued = self.kept.get(("service account", &key), deadline, ends, make)?;
+        Ok(issued.token)
     }
 }

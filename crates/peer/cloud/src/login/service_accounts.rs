@@ -25,9 +25,7 @@ impl fmt::Debug for ServiceAccounts {
 /// The use of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Images.
     Registry,
-    /// A Git repository.
     Git,
     /// The objects of a bucket.
     Bucket,

@@ -274,8 +274,8 @@ impl Entries {
 fn fresh_until(end: Option<SystemTime>, most: Duration) -> Option<(Instant, SystemTime)> {
     let (now, wall) = (Instant::now(), SystemTime::now());
     let life = end?.duration_since(wall).ok()?;
-    let kept = (life / 10 * 8).min(most).min(TOKEN_MAX_DURATION);
-    Some((now.checked_add(kept)?, wall.checked_add(kept)?)).filter(|_| !kept.is_zero())
+    let useful = (life / 10 * 8).min(most).min(TOKEN_MAX_DURATION);
+    Some((now.checked_add(useful)?, wall.checked_add(useful)?)).filter(|_| !useful.is_zero())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The identity of a Kubernetes ServiceAccount at a cloud, where an object names one (Flux, *Object-level workload
-//! identity*; N-050). In a command there is none.
+//! identity*; N-050). Commands do not have one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,6 @@ use bumpwright_secret::Secret;
 /// A request for a token of a ServiceAccount (Kubernetes API, *TokenRequest*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRequest<'a> {
-    /// The ServiceAccount's namespace.
     pub namespace: &'a str,
     pub name: &'a str,
     /// The audiences of the token.

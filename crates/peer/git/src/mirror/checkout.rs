@@ -19,7 +19,6 @@ pub enum Checkout<'a> {
     Semver {
         /// The range as the user wrote it, for the error.
         range: String,
-        /// Picks the tag.
         choose: ChooseTag<'a>,
     },
     /// A reference, by its full name: `refs/heads/main`, `refs/pull/1/head`.
@@ -67,7 +66,6 @@ pub struct Tip {
 /// The result of a fetch.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// The requested commit.
     pub tip: Tip,
     /// The other references, in the order of the request.
     pub also: Vec<RemoteRef>,

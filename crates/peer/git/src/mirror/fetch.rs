@@ -15,6 +15,7 @@ use crate::wire::transfer::{Answer, Depth, Request, transfer};
 use crate::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
 use bumpwright_budget::GateGuard;
 use bumpwright_http::Deadline;
+use bumpwright_text::Parts;
 
 /// A transfer of fewer objects is never out of proportion.
 const SMALL: u64 = 5_000;
@@ -150,7 +151,7 @@ impl Mirror {
         refs: &Refs,
         want: BTreeSet<ObjectId>,
     ) -> Result<Transferred, GitError> {
-        let shallow = self.state.layout.shallow(objects.hash());
+        let shallow = self.state.layout.shallow(objects.hash())?;
         let have = common_ground(refs, &shallow, objects)?;
         let mut request = Request {
             want,
@@ -203,7 +204,7 @@ impl Mirror {
             return Err(not_found());
         };
         talk.reconnect()?;
-        let shallow = self.state.layout.shallow(objects.hash());
+        let shallow = self.state.layout.shallow(objects.hash())?;
         let have = common_ground(refs, &shallow, objects)?;
         let want = BTreeSet::from([*tip]);
         let depth = if shallow.is_empty() {
@@ -211,7 +212,7 @@ impl Mirror {
         } else {
             Depth::Everything
         };
-        let found = self.insist(
+        let fetched = self.insist(
             talk,
             objects,
             &Request {
@@ -223,14 +224,14 @@ impl Mirror {
             },
         )?;
         if objects.contains(bare.id) {
-            Ok(found)
+            Ok(fetched)
         } else {
             Err(not_found())
         }
     }
 
     /// The commits whose parents the mirror does not have.
-    pub(crate) fn edge(&self, hash: gix::hash::Kind) -> BTreeSet<ObjectId> {
+    pub(crate) fn edge(&self, hash: gix::hash::Kind) -> Result<BTreeSet<ObjectId>, GitError> {
         self.state.layout.shallow(hash)
     }
 
@@ -240,7 +241,7 @@ impl Mirror {
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known, &[])?;
         let _one = self.transfer_alone(deadline)?;
         let refs = self.state.layout.refs(objects.hash());
-        let shallow = self.state.layout.shallow(objects.hash());
+        let shallow = self.state.layout.shallow(objects.hash())?;
         let request = Request {
             want: BTreeSet::from([tip]),
             have: common_ground(&refs, &shallow, objects)?,
@@ -290,7 +291,7 @@ impl Mirror {
         })
     }
 
-    /// Decides who is at fault when a pack cannot be stored: only a mirror that lacks promised objects is discarded.
+    /// Decides who is at fault when a pack cannot be stored: only a mirror without its promised objects is discarded.
     fn blame(&self, error: StoreError, objects: &Objects) -> GitError {
         let refs = self.state.layout.refs(objects.hash());
         match &error {
@@ -312,7 +313,7 @@ impl Mirror {
         let layout = &self.state.layout;
         let _update = layout.lock_update()?;
         if !shallow.is_empty() || !unshallow.is_empty() {
-            let mut boundary = layout.shallow(objects.hash());
+            let mut boundary = layout.shallow(objects.hash())?;
             boundary.retain(|id| !unshallow.contains(id));
             boundary.extend(shallow);
             layout.write_shallow(&boundary)?;
@@ -399,10 +400,10 @@ impl WantedRefs {
 fn common_ground(refs: &Refs, shallow: &BTreeSet<ObjectId>, objects: &Objects) -> Result<Vec<ObjectId>, GitError> {
     let tips: BTreeSet<ObjectId> = refs.values().map(|id| objects.peel(*id)).collect::<Result<_, _>>()?;
     let mut have: Vec<ObjectId> = tips.into_iter().collect();
-    let mut known: BTreeSet<ObjectId> = have.iter().copied().collect();
+    let mut commits: BTreeSet<ObjectId> = have.iter().copied().collect();
     let mut start = 0;
     for _ in 0..ANCESTORS {
-        let generation: Vec<ObjectId> = have.get(start..).unwrap_or_default().to_vec();
+        let generation: Vec<ObjectId> = have.tail(start).to_vec();
         start = have.len();
         for id in generation {
             let parent = if shallow.contains(&id) {
@@ -410,7 +411,7 @@ fn common_ground(refs: &Refs, shallow: &BTreeSet<ObjectId>, objects: &Objects) -
             } else {
                 objects.commit(id)?.parents.first().copied()
             };
-            if let Some(parent) = parent.filter(|parent| have.len() < MAX_HAVES && known.insert(*parent)) {
+            if let Some(parent) = parent.filter(|parent| have.len() < MAX_HAVES && commits.insert(*parent)) {
                 have.push(parent);
             }
         }

@@ -82,8 +82,8 @@ impl Layout {
         let hash = [Hash::Sha1, Hash::Sha256]
             .into_iter()
             .find(|hash| whole && config.starts_with(&config_text(*hash)))?;
-        let made = config.rsplit_once('#').map_or("", |(_, made)| made.trim()).to_owned();
-        Some(Identity { hash, made })
+        let created = config.rsplit_once('#').map_or("", |(_, made)| made.trim()).to_owned();
+        Some(Identity { hash, made: created })
     }
 
     /// Recreates the folder for an object format. References are dropped first and packs deleted last, so that an
@@ -109,8 +109,10 @@ impl Layout {
 
     /// The references. An invalid file counts as empty: then everything is fetched.
     pub(crate) fn refs(&self, hash: Hash) -> Refs {
-        let text = fs::read_to_string(self.root.join("packed-refs")).unwrap_or_default();
         let mut refs = Refs::new();
+        let Ok(text) = fs::read_to_string(self.root.join("packed-refs")) else {
+            return refs;
+        };
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let parsed = line
                 .split_once(' ')
@@ -132,11 +134,17 @@ impl Layout {
     }
 
     /// The commits whose parents the mirror does not have.
-    pub(crate) fn shallow(&self, hash: Hash) -> BTreeSet<ObjectId> {
-        let text = fs::read(self.root.join("shallow")).unwrap_or_default();
-        text.split(|byte| *byte == b'\n')
-            .filter_map(|line| parse_id(line, hash))
-            .collect()
+    ///
+    /// # Errors
+    /// The list exists and cannot be read: without it the history would count as complete.
+    pub(crate) fn shallow(&self, hash: Hash) -> Result<BTreeSet<ObjectId>, GitError> {
+        let path = self.root.join("shallow");
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            text => text.map_err(GitError::storage("read", &path))?,
+        };
+        let lines = text.split(|byte| *byte == b'\n');
+        Ok(lines.filter_map(|line| parse_id(line, hash)).collect())
     }
 
     /// Replaces the list of those commits. Synced: a reference without its boundary would promise missing
@@ -327,7 +335,12 @@ mod tests {
         assert_eq!(layout.refs(Hash::Sha1), refs);
         let shallow = BTreeSet::from([id('3')]);
         layout.write_shallow(&shallow).unwrap();
-        assert_eq!(layout.shallow(Hash::Sha1), shallow);
+        assert_eq!(layout.shallow(Hash::Sha1).unwrap(), shallow);
+        // Anything in its place that is not a file.
+        layout.write_shallow(&BTreeSet::new()).unwrap();
+        fs::create_dir(dir.path().join("shallow")).unwrap();
+        let error = layout.shallow(Hash::Sha1).unwrap_err().to_string();
+        assert!(error.contains("shallow"), "{error}");
         layout.write_shallow(&BTreeSet::new()).unwrap();
         assert!(!dir.path().join("shallow").exists());
     }

@@ -65,8 +65,8 @@ impl Deref for RemoteRefs {
 pub fn remote_tags(remote: &Remote) -> Result<(Vec<String>, Option<Reservation>), GitError> {
     const TAGS: &str = "refs/tags/";
     let transport = open(remote)?;
-    let known = KnownServer::unknown();
-    let mut talk = Conversation::start(transport.as_ref(), &known, &[TAGS.to_owned()])?;
+    let server = KnownServer::unknown();
+    let mut talk = Conversation::start(transport.as_ref(), &server, &[TAGS.to_owned()])?;
     let listing = talk.list()?;
     talk.finish();
     let whole = |shared: Arc<Listing>| (shared.refs.clone(), None);

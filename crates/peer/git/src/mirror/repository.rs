@@ -42,7 +42,7 @@ impl Default for MirrorOptions {
     }
 }
 
-/// Why a mirror cannot be opened, as whoever keeps mirrors says.
+/// Why a mirror cannot be opened, as the store of the mirrors says.
 pub type OpenError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A bare repository in a storage folder, for one remote. One value serves several threads; several processes may use
@@ -98,7 +98,7 @@ impl MirrorAtRest {
         }
     }
 
-    /// The objects that the mirror has, for a look at them: nothing is fetched, and what it lacks is not damage. None
+    /// The objects that the mirror has, for a look at them: nothing is fetched, and a missing one is not damage. None
     /// before the first fetch.
     ///
     /// # Errors
@@ -152,10 +152,10 @@ impl Mirror {
         make_folder(layout.root())?;
         // Housekeeping: leftovers do no harm.
         let _ = layout.tidy();
-        let known = KnownServer::load(layout.root().join("server"));
+        let server = KnownServer::load(layout.root().join("server"));
         let state = MirrorState {
             options,
-            known,
+            known: server,
             receiver: KnownReceiver::default(),
             transferring: Gate::default(),
             tips_only: AtomicBool::new(layout.tips_only()),

@@ -109,10 +109,10 @@ fn commit(listing: &Listing, id: &str, branch: Option<&str>) -> Result<Resolved,
             bare: true,
         });
     };
-    let found = named(listing, &format!("refs/heads/{branch}"))?;
-    let hint = Some((found.reference.clone(), found.object));
+    let head = named(listing, &format!("refs/heads/{branch}"))?;
+    let hint = Some((head.reference.clone(), head.object));
     Ok(Resolved {
-        reference: found.reference,
+        reference: head.reference,
         object,
         branch: hint,
         bare: true,

@@ -8,7 +8,7 @@ use crate::wire::pktline::broken;
 use crate::wire::transfer::{Depth, Request, transfer};
 use crate::{GitError, ObjectId};
 
-/// How many commits of the mirror are looked at.
+/// How many commits of the mirror are read.
 const MAX_WALK: usize = 10_000;
 
 impl Mirror {
@@ -19,7 +19,7 @@ impl Mirror {
     /// [`GitError::Transport`], [`GitError::Damaged`], [`GitError::Storage`].
     pub fn is_ancestor(&self, old: ObjectId, new: ObjectId) -> Result<bool, GitError> {
         let objects = self.state.objects(new.kind())?;
-        let shallow = self.state.layout.shallow(new.kind());
+        let shallow = self.state.layout.shallow(new.kind())?;
         let (mut queue, mut seen, mut edges) = (vec![new], BTreeSet::new(), BTreeSet::new());
         while let Some(id) = queue.pop() {
             if id == old {

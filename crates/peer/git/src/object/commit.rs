@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{GitError, ObjectId};
+use bumpwright_text::Parts;
 
 /// An author or committer, with the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,6 @@ pub struct Person {
 /// A commit to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// The root tree.
     pub tree: ObjectId,
     /// The parents, first parent first.
     pub parents: Vec<ObjectId>,
@@ -104,13 +104,11 @@ impl Person {
 /// The parts of an existing commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// The root tree.
     pub tree: ObjectId,
     /// The parents, first parent first.
     pub parents: Vec<ObjectId>,
     /// The author line as written: `name <email> seconds offset`.
     pub author: Vec<u8>,
-    /// The committer line.
     pub committer: Vec<u8>,
     /// The committer's time in seconds since 1970-01-01 UTC; 0 when it cannot be read.
     pub seconds: i64,
@@ -138,7 +136,7 @@ impl CommitInfo {
     #[must_use]
     pub fn author(&self) -> (Cow<'_, str>, Cow<'_, str>) {
         let end = memchr::memrchr(b'>', &self.author).unwrap_or(self.author.len());
-        let who = self.author.get(..end).unwrap_or_default();
+        let who = self.author.part(..end);
         let start = memchr::memrchr(b'<', who).unwrap_or(who.len());
         let (name, address) = who.split_at(start);
         let address = address.strip_prefix(b"<").unwrap_or(address);

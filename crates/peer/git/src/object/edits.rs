@@ -6,6 +6,7 @@ use gix::objs::Kind;
 
 use super::new_objects::NewObjects;
 use crate::{EntryKind, GitError, ObjectId, Objects};
+use bumpwright_text::Parts;
 
 /// Changed files of one folder: deeper folders by name, files by name.
 #[derive(Default)]
@@ -79,10 +80,7 @@ impl<'a> Folder<'a> {
         match memchr::memchr(b'/', path) {
             Some(slash) => {
                 let (name, rest) = path.split_at(slash);
-                self.folders
-                    .entry(name)
-                    .or_default()
-                    .insert(rest.get(1..).unwrap_or_default(), content);
+                self.folders.entry(name).or_default().insert(rest.tail(1), content);
             }
             None => {
                 self.files.insert(path, content);

@@ -53,7 +53,7 @@ impl<'a> History<'a> {
     /// # Errors
     /// As [`History::step`].
     pub fn of_mirror(mirror: &'a Mirror, objects: &'a Objects, tip: ObjectId, limit: u32) -> Result<Self, GitError> {
-        let edge = mirror.edge(tip.kind());
+        let edge = mirror.edge(tip.kind())?;
         Self::new(objects, Some(mirror), tip, (limit, edge))
     }
 
@@ -160,7 +160,7 @@ impl<'a> History<'a> {
 
     /// Fetches more history; false when there is nobody to ask, or enough was fetched.
     fn deepen(&mut self) -> Result<bool, GitError> {
-        // The parents of the last commit are looked at, too.
+        // The parents of the last commit are read, too.
         let goal = self.limit.saturating_add(1);
         let Some(mirror) = self.mirror.filter(|_| self.depth < goal) else {
             return Ok(false);
@@ -172,7 +172,7 @@ impl<'a> History<'a> {
             .max(self.visited.saturating_add(FIRST));
         self.depth = wanted.min(goal);
         mirror.deepen(self.objects, self.tip, self.depth)?;
-        self.edge = mirror.edge(self.tip.kind());
+        self.edge = mirror.edge(self.tip.kind())?;
         Ok(true)
     }
 }

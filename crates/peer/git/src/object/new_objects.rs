@@ -50,8 +50,8 @@ impl NewObjects {
 
     /// Adds those of another value.
     pub fn append(&mut self, other: Self) {
-        let known = &mut self.known;
-        let news = other.objects.into_iter().filter(|(id, ..)| known.insert(*id));
+        let ids = &mut self.known;
+        let news = other.objects.into_iter().filter(|(id, ..)| ids.insert(*id));
         self.objects.extend(news);
     }
 

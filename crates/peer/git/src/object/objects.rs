@@ -22,6 +22,7 @@ use crate::pack::unpack::most;
 use crate::{CommitInfo, EntryKind, GitError, NewObjects, ObjectId, Tree};
 use bumpwright_budget::{Budget, Reservation};
 use bumpwright_http::Deadline;
+use bumpwright_text::{Cuts, Parts};
 
 /// The longest chain of annotated tags that does not count as damage.
 const MAX_TAG_DEPTH: usize = 16;
@@ -159,15 +160,15 @@ impl Objects {
     /// The commit with this id, or the only object whose id begins with it if that is a commit.
     #[must_use]
     pub fn commit_named(&self, id: &str) -> Option<ObjectId> {
-        let found = match ObjectId::from_hex(id.as_bytes()) {
+        let commit = match ObjectId::from_hex(id.as_bytes()) {
             Ok(id) => id,
             Err(_) => {
                 let prefix = gix::hash::Prefix::from_hex(id).ok()?;
                 self.odb.lookup_prefix(prefix, None).ok()??.ok()?
             }
         };
-        let is_commit = self.contains(found) && self.header(found).ok()?.kind() == Kind::Commit;
-        is_commit.then_some(found)
+        let is_commit = self.contains(commit) && self.header(commit).ok()?.kind() == Kind::Commit;
+        is_commit.then_some(commit)
     }
 
     /// The size of an object in bytes, without inflating it.
@@ -262,7 +263,7 @@ impl Objects {
                 Ok((file, count))
             });
             let (file, count) = read.map_err(GitError::storage("read", &path))?;
-            let entry = PackEntry::from_bytes(head.get(..count).unwrap_or_default(), offset, self.hash());
+            let entry = PackEntry::from_bytes(head.part(..count), offset, self.hash());
             let entry = entry.map_err(|error| self.unreadable(id, &error))?;
             let is_whole = !matches!(
                 entry.header,
@@ -352,7 +353,7 @@ impl Objects {
             Kind::Commit => Ok(None),
             Kind::Tag => {
                 let (bytes, _) = self.read(id, Kind::Tag)?;
-                let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                let first = bytes.before(b'\n');
                 let target = first
                     .strip_prefix(b"object ")
                     .and_then(|hex| ObjectId::from_hex(hex).ok());
@@ -371,8 +372,8 @@ impl Objects {
             let (kind, size) = (*kind, data.len() as u64);
             return Ok(Header::Loose { kind, size });
         }
-        let found = self.odb.try_header(&id).map_err(|error| self.unreadable(id, &error))?;
-        found.ok_or_else(|| self.missing(id))
+        let header = self.odb.try_header(&id).map_err(|error| self.unreadable(id, &error))?;
+        header.ok_or_else(|| self.missing(id))
     }
 
     fn read(&self, id: ObjectId, kind: Kind) -> Result<(Vec<u8>, Reservation), GitError> {
@@ -398,8 +399,8 @@ impl Objects {
             return Ok((data.to_vec(), held));
         }
         let mut buffer = Vec::new();
-        let found = self.odb.try_find(&id, &mut buffer);
-        let object = found.map_err(|error| self.unreadable(id, &error))?;
+        let read = self.odb.try_find(&id, &mut buffer);
+        let object = read.map_err(|error| self.unreadable(id, &error))?;
         let length = object.ok_or_else(|| self.missing(id))?.data.len();
         buffer.truncate(length);
         if while_reading > 0 {

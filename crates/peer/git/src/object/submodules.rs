@@ -8,7 +8,6 @@ pub const MOST_SUBMODULES: usize = 256;
 /// A submodule in `.gitmodules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submodule {
-    /// Its folder.
     pub path: String,
     /// Its address, as written.
     pub url: String,
@@ -30,14 +29,14 @@ pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, InvalidModules> {
         gix::config::file::init::Options::default(),
     );
     let file = file.map_err(|error| InvalidModules(error.to_string()))?;
-    let mut found = Vec::new();
+    let mut submodules = Vec::new();
     for section in file.sections_by_name("submodule").into_iter().flatten() {
         let text = |key: &str| section.value(key).map(|value| value.to_string());
         if let (Some(path), Some(url)) = (text("path"), text("url")) {
-            found.push(Submodule { path, url });
+            submodules.push(Submodule { path, url });
         }
     }
-    Ok(found)
+    Ok(submodules)
 }
 
 /// The address of a submodule: one that begins with `./` or `../` is relative to its parent repository.

@@ -8,7 +8,6 @@ use bumpwright_budget::Reservation;
 /// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
-    /// A folder.
     Tree,
     /// A file that is not executable.
     File,
@@ -56,7 +55,6 @@ pub struct Entry<'a> {
 pub struct Tree {
     data: Vec<u8>,
     id_len: usize,
-    /// Their memory reservation.
     _held: Option<Reservation>,
 }
 

@@ -18,6 +18,7 @@ use crate::mirror::lock::FileLock;
 use crate::mirror::repository::MirrorState;
 use crate::{EntryKind, GitError, ObjectId, Objects};
 use bumpwright_budget::{Budget, Reservation};
+use bumpwright_text::Parts;
 
 /// More packs than this are consolidated when no reader is active.
 const MANY: usize = 32;
@@ -97,12 +98,12 @@ impl MirrorState {
             Index::at(&path, objects.hash())
                 .map_err(|error| GitError::damaged(format!("{}: {error:#}", path.display())))
         };
-        let kept: Vec<Index> = kept.iter().map(open).collect::<Result<_, _>>()?;
+        let indexes: Vec<Index> = kept.iter().map(open).collect::<Result<_, _>>()?;
         let mut ids = Ids::new(objects)?;
         for name in merged {
             let index = open(name)?;
             let found = index.iter().map(|entry| entry.oid);
-            for id in found.filter(|id| !kept.iter().any(|index| index.lookup(id).is_some())) {
+            for id in found.filter(|id| !indexes.iter().any(|index| index.lookup(id).is_some())) {
                 ids.insert(id)?;
             }
         }
@@ -177,14 +178,11 @@ impl MirrorState {
             .collect();
         for entry in std::fs::read_dir(&folder).map_err(GitError::storage("read", &folder))? {
             let path = entry.map_err(GitError::storage("read", &folder))?.path();
-            let stem = path
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-                .unwrap_or_default();
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
             let known = path
                 .extension()
                 .is_some_and(|extension| extension == "pack" || extension == "idx");
-            if !known || !whole.contains(&stem) {
+            if !known || !stem.is_some_and(|stem| whole.contains(stem)) {
                 remove(&path)?;
             }
         }
@@ -274,7 +272,6 @@ struct PackStream {
     objects: Objects,
     ids: std::collections::btree_set::IntoIter<ObjectId>,
     _held: Reservation,
-    /// The current object.
     open: Option<Box<dyn Read + Send>>,
     deflate: ZlibEncoder<Vec<u8>>,
     hasher: Option<Hasher>,
@@ -345,7 +342,7 @@ impl BufRead for PackStream {
         if self.at >= self.ready.len() {
             self.refill()?;
         }
-        Ok(self.ready.get(self.at..).unwrap_or_default())
+        Ok(self.ready.part(self.at..))
     }
 
     fn consume(&mut self, n: usize) {

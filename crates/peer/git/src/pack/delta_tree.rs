@@ -23,6 +23,7 @@ use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished
 use crate::ObjectId;
 use bumpwright_budget::{Exceeded, Job, Reservation};
 use bumpwright_http::Deadline;
+use bumpwright_text::Parts;
 
 /// A larger object is never in memory as a whole, and never kept as a delta.
 pub(crate) const LARGE: u64 = 1 << 20;
@@ -130,7 +131,6 @@ impl<'a> DeltaTree<'a> {
         Ok(entry)
     }
 
-    /// The appended entries.
     pub(crate) fn into_tail(self) -> Tail {
         self.tail.into_inner()
     }
@@ -178,10 +178,10 @@ impl<'a> DeltaTree<'a> {
     /// The deltas on an entry with the object `id`.
     fn children(&self, at: u32, id: &ObjectId) -> Children {
         let start = self.on_entry.partition_point(|(base, _)| *base < at);
-        let rest = self.on_entry.get(start..).unwrap_or_default();
+        let rest = self.on_entry.tail(start);
         let count = rest.partition_point(|(base, _)| *base == at);
         let first = self.on_id.partition_point(|(base, _)| base < id);
-        let rest = self.on_id.get(first..).unwrap_or_default();
+        let rest = self.on_id.tail(first);
         let named = rest.partition_point(|(base, _)| base == id);
         Children {
             on_entry: start..start + count,
@@ -275,7 +275,7 @@ impl<'a> Worker<'a> {
                 self.hand_over();
                 return Ok(());
             }
-            let ids = self.shared.ids.lock().get(start..end).unwrap_or_default().to_vec();
+            let ids = self.shared.ids.lock().part(start..end).to_vec();
             for (at, id) in (start..end).zip(ids) {
                 let entry = self.shared.entries.get(at).copied();
                 let Some((entry, Form::Whole(kind))) = entry.map(|entry| (entry, entry.form)) else {
@@ -380,28 +380,28 @@ impl<'a> Worker<'a> {
             Bytes::Memory(bytes) if size <= LARGE => {
                 self.is_taken(kind, size)?;
                 self.take(size)?;
-                let mut made = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+                let mut object = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
                 let delta = Delta::read(&self.delta, bytes.len()).map_err(wrong)?;
-                delta.apply(bytes, &mut made).map_err(wrong)?;
+                delta.apply(bytes, &mut object).map_err(wrong)?;
                 let mut hasher = object_hasher(kind, size, self.tree.workspace.hash);
-                hasher.update(&made);
-                (Bytes::Memory(made), size, finished(hasher)?)
+                hasher.update(&object);
+                (Bytes::Memory(object), size, finished(hasher)?)
             }
             _ => self.made_large(&entry, kind, base)?,
         };
         let is_large = base.size.max(entry.size).max(size) > LARGE;
         let (deltas, way) = (base.deltas + 1, base.way.saturating_add(entry.size));
-        let made = DeltaBase {
+        let base = DeltaBase {
             bytes,
             size,
             deltas,
             way,
             is_aside: base.is_aside || is_large || deltas > MOST_DELTAS || way > LONGEST_WAY,
         };
-        if made.is_aside {
-            self.keep_whole(at, kind, &made)?;
+        if base.is_aside {
+            self.keep_whole(at, kind, &base)?;
         }
-        Ok((made, id))
+        Ok((base, id))
     }
 
     /// As [`Worker::made`], from file to file.
@@ -497,7 +497,7 @@ fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mu
     let mut at = entry.data();
     loop {
         let count = file.read_at(&mut chunk, at).map_err(UnpackError::Write)?;
-        let mut rest = chunk.get(..count).unwrap_or_default();
+        let mut rest = chunk.part(..count);
         if rest.is_empty() {
             return Err(changed());
         }
@@ -508,7 +508,7 @@ fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mu
                 .decompress_vec(rest, out, FlushDecompress::None)
                 .map_err(|_| changed())?;
             let taken = usize::try_from(inflate.total_in() - before.0).unwrap_or(0);
-            rest = rest.get(taken..).unwrap_or_default();
+            rest = rest.tail(taken);
             match status {
                 Status::StreamEnd if out.len() == size => return Ok(()),
                 Status::StreamEnd => return Err(changed()),

@@ -12,6 +12,7 @@ use gix::objs::Kind;
 
 use super::made::type_and_size;
 use super::unpack::{Form, PackEntry};
+use bumpwright_text::Parts;
 
 /// Bytes that are read at once.
 const BUFFER: usize = 32 * 1024;
@@ -108,7 +109,7 @@ struct Summed<W> {
 impl<W: Write> Write for Summed<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let count = self.out.write(buffer)?;
-        self.crc.update(buffer.get(..count).unwrap_or_default());
+        self.crc.update(buffer.part(..count));
         Ok(count)
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use gix::hash::{Hasher, Kind as Hash};
 
 use crate::ObjectId;
+use bumpwright_text::Parts;
 
 /// Offsets from here on are in a table of their own.
 const LARGE: u64 = 0x8000_0000;
@@ -50,7 +51,7 @@ pub(crate) fn write_index(
     out.put(b"\xfftOc\0\0\0\x02")?;
     let mut upto = 0;
     for first in 0..=u8::MAX {
-        let rest = order.get(upto..).unwrap_or_default();
+        let rest = order.tail(upto);
         upto += rest.partition_point(|(begin, _)| begin >> 56 <= u64::from(first));
         out.put(&u32::try_from(upto).map_err(io::Error::other)?.to_be_bytes())?;
     }

@@ -11,6 +11,7 @@ use super::delta::{DeltaError, copied, size};
 use super::delta_base::{Bytes, DeltaBase};
 use super::entry::{FileAt, inflating};
 use super::unpack::{PackEntry, UnpackError};
+use bumpwright_text::{Parts, Room};
 
 /// Bytes that are copied at once.
 const BUFFER: usize = 64 * 1024;
@@ -57,7 +58,7 @@ impl<'a> LargeDelta<'a> {
                 break;
             }
         }
-        size(&mut digits.get(..count).unwrap_or_default()).map_err(|why| self.wrong(why))
+        size(&mut digits.part(..count)).map_err(|why| self.wrong(why))
     }
 
     fn exact<const N: usize>(&mut self) -> Result<[u8; N], UnpackError> {
@@ -101,7 +102,7 @@ impl<'a> LargeDelta<'a> {
             if instruction & 0x80 != 0 {
                 let mut numbers = [0_u8; 7];
                 let said = usize::try_from((instruction & 0x7f).count_ones()).unwrap_or(0);
-                let numbers = numbers.get_mut(..said).unwrap_or_default();
+                let numbers = numbers.head_mut(said);
                 self.fill(numbers)?;
                 let mut rest: &[u8] = numbers;
                 let (start, length) = copied(instruction, &mut rest).map_err(|why| self.wrong(why))?;
@@ -109,7 +110,7 @@ impl<'a> LargeDelta<'a> {
             } else if instruction == 0 {
                 return Err(self.wrong(DeltaError::Instruction));
             } else {
-                let new = piece.get_mut(..usize::from(instruction)).unwrap_or_default();
+                let new = piece.head_mut(usize::from(instruction));
                 self.fill(new)?;
                 out.put(new).map_err(|why| self.failure(why))?;
             }
@@ -142,8 +143,8 @@ impl<'a> LargeDelta<'a> {
         };
         let (mut at, mut left) = (from + u64::try_from(start).unwrap_or(u64::MAX), length);
         while left > 0 {
-            let count = left.min(piece.len());
-            let part = piece.get_mut(..count).unwrap_or_default();
+            let part = piece.head_mut(left);
+            let count = part.len();
             scratch.read_exact_at(part, at).map_err(UnpackError::Write)?;
             out.put(part).map_err(|why| self.failure(why))?;
             at += u64::try_from(count).unwrap_or(0);

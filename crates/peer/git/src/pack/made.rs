@@ -5,8 +5,9 @@ use gix::hash::Kind as Hash;
 use gix::objs::Kind;
 
 use crate::GitError;
+use bumpwright_text::Parts;
 
-/// A finished pack.
+/// A finished pack, ready for a push.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pack {
     bytes: Vec<u8>,
@@ -114,7 +115,7 @@ impl EntryEncoder {
             let before = self.deflate.total_in();
             let status = self.deflate.compress_vec(rest, out, FlushCompress::Finish);
             let taken = usize::try_from(self.deflate.total_in() - before).unwrap_or(rest.len());
-            rest = rest.get(taken..).unwrap_or_default();
+            rest = rest.tail(taken);
             match status.map_err(|error| failed(&error.to_string()))? {
                 Status::StreamEnd => return Ok(()),
                 Status::Ok | Status::BufError => {}

@@ -20,6 +20,7 @@ use crate::mirror::layout::UNFINISHED;
 use crate::{GitError, ObjectId, Objects};
 use bumpwright_budget::Job;
 use bumpwright_http::Deadline;
+use bumpwright_text::Room;
 
 /// A pack that is in place. Its `.keep` file exists until [`StoredPack::release`], as in Git, so that a concurrent
 /// clean-up does not remove it before a reference leads to it. A pack that is never released is removed.
@@ -227,13 +228,10 @@ fn seal(received: &mut Received, file: &File, hash: Hash) -> Result<(), UnpackEr
     let mut hasher = gix::hash::hasher(hash);
     let (mut at, mut chunk) = (0, vec![0; 64 * 1024]);
     while at < received.end {
-        let left = usize::try_from(received.end - at)
-            .unwrap_or(usize::MAX)
-            .min(chunk.len());
-        let part = chunk.get_mut(..left).unwrap_or_default();
+        let part = chunk.head_mut(usize::try_from(received.end - at).unwrap_or(usize::MAX));
         file.read_exact_at(part, at).map_err(UnpackError::Write)?;
         hasher.update(part);
-        at += length(left);
+        at += length(part.len());
     }
     received.checksum = finished(hasher)?;
     file.write_all_at(received.checksum.as_bytes(), received.end)

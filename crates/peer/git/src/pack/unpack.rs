@@ -12,6 +12,7 @@ use gix::objs::Kind;
 use crate::ObjectId;
 use crate::wire::listing::short;
 use bumpwright_budget::{Exceeded, Job, Reservation};
+use bumpwright_text::Parts;
 
 /// Trees are read as a whole later: a folder of more than a hundred thousand files.
 const MAX_TREE: u64 = 16 << 20;
@@ -37,7 +38,6 @@ pub(crate) enum UnpackError {
     /// A base of the pack in the mirror cannot be read.
     #[error("object {id}, on which a pack leans, cannot be read: {detail}")]
     Base { id: ObjectId, detail: String },
-    /// The stream broke.
     #[error("a pack cannot be read: {0}")]
     Read(io::Error),
     /// The folder could not be written.
@@ -46,7 +46,6 @@ pub(crate) enum UnpackError {
     /// It exceeds a bound.
     #[error("the pack that is sent: {0}")]
     Exceeded(#[from] Exceeded),
-    /// The deadline passed.
     #[error("a pack cannot be taken in: context deadline exceeded")]
     Late,
 }
@@ -60,7 +59,6 @@ impl UnpackError {
 /// The form of an object in a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A whole object.
     Whole(Kind),
     /// A delta on another entry of the pack.
     OnEntry,
@@ -90,7 +88,6 @@ impl PackEntry {
     }
 }
 
-/// A received pack.
 #[derive(Debug)]
 pub(crate) struct Received {
     /// In the order of their offsets.
@@ -99,7 +96,6 @@ pub(crate) struct Received {
     pub(crate) ids: Vec<ObjectId>,
     /// Deltas on objects given by their ids: the base, and the number of the entry.
     pub(crate) on_id: Vec<(ObjectId, u32)>,
-    /// The pack's checksum.
     pub(crate) checksum: ObjectId,
     /// The offset of the checksum in the file, after the last entry.
     pub(crate) end: u64,
@@ -110,7 +106,6 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Adds an entry.
     pub(crate) fn push(&mut self, entry: PackEntry, id: ObjectId) -> Result<u32, UnpackError> {
         let number = u32::try_from(self.entries.len()).map_err(|_| UnpackError::pack("it has too many objects"))?;
         reserve(&mut self.entries, &mut self.held)?;
@@ -273,7 +268,7 @@ impl Stream<'_> {
             if self.inflate.total_out() > size {
                 return Err(wrong("inflates to more than it announces"));
             }
-            give(self.buffer.get(..given).unwrap_or_default());
+            give(self.buffer.part(..given));
             self.pass(taken)?;
             match status {
                 Status::StreamEnd if self.inflate.total_out() == size => return Ok(()),

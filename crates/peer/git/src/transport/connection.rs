@@ -112,11 +112,7 @@ pub enum TransportError {
     Timeout { url: String, limit: Duration },
     /// Name resolution, connection, TLS, or the stream broke.
     #[error("{url}: {detail}")]
-    Connect {
-        url: String,
-        /// What failed.
-        detail: String,
-    },
+    Connect { url: String, detail: String },
     /// The SSH host key is unknown or differs from known_hosts.
     #[error("{url}: {detail}")]
     HostKey {
@@ -126,11 +122,7 @@ pub enum TransportError {
     },
     /// The program at the other side failed.
     #[error("{url}: {detail}")]
-    Remote {
-        url: String,
-        /// Its error text.
-        detail: String,
-    },
+    Remote { url: String, detail: String },
     /// The configuration is not valid: an unknown scheme, an unreadable key.
     #[error("{url}: {detail}")]
     Config {

@@ -164,8 +164,8 @@ impl HttpConnection {
         {
             return self.send_fetched(source, target, body);
         }
-        let known = self.http.login_for(target);
-        let header = known.as_ref().map(basic).or_else(|| self.http.own_header(target));
+        let login = self.http.login_for(target);
+        let header = login.as_ref().map(basic).or_else(|| self.http.own_header(target));
         let response = self.send_once(target, body, header.as_ref())?;
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
@@ -177,7 +177,7 @@ impl HttpConnection {
         if !matches!(self.http.remote.auth, Auth::User) {
             return Ok(response);
         }
-        if let Some(stale) = &known {
+        if let Some(stale) = &login {
             stale.reject(self.deadline);
             self.http.memory.lock().login = None;
         }

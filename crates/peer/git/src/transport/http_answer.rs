@@ -6,6 +6,7 @@ use ureq::BodyReader;
 
 use super::http_error::failed;
 use bumpwright_http::Deadline;
+use bumpwright_text::Parts;
 
 /// Bytes of an unwanted answer that are read so that its connection can be reused.
 pub(crate) const DRAIN: u64 = 16 * 1024;
@@ -20,7 +21,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Wraps a body.
     pub(crate) fn new(body: BodyReader<'static>, url: String, deadline: Deadline) -> Self {
         Self {
             reader: BufReader::with_capacity(64 * 1024, body),
@@ -54,7 +54,7 @@ impl BufRead for Answer {
     }
 
     fn consume(&mut self, n: usize) {
-        let taken = self.reader.buffer().get(..n).unwrap_or_default();
+        let taken = self.reader.buffer().part(..n);
         for byte in taken.iter().rev().take(4).rev() {
             self.tail.rotate_left(1);
             if let Some(last) = self.tail.last_mut() {

@@ -29,15 +29,15 @@ impl HostKeys {
         } else {
             vec![with_port.as_str(), host.as_str()]
         };
-        let mut found = Self {
+        let mut hosts = Self {
             name: host.clone(),
             port,
             ..Self::default()
         };
         for line in String::from_utf8_lossy(text).lines() {
-            found.take_line(line.trim(), &names);
+            hosts.take_line(line.trim(), &names);
         }
-        found
+        hosts
     }
 
     fn take_line(&mut self, line: &str, names: &[&str]) {
@@ -70,7 +70,7 @@ impl HostKeys {
             Algorithm::Rsa { .. } => Algorithm::Rsa { hash: None },
             other => other.clone(),
         };
-        let known = |algorithm: &Algorithm| {
+        let is_trusted = |algorithm: &Algorithm| {
             self.trusted
                 .iter()
                 .any(|key| plain(&key.algorithm()) == plain(algorithm))
@@ -78,7 +78,7 @@ impl HostKeys {
         let usable = all
             .iter()
             .filter(|algorithm| !matches!(algorithm, Algorithm::Rsa { hash: None }));
-        let (mut first, rest): (Vec<_>, Vec<_>) = usable.cloned().partition(known);
+        let (mut first, rest): (Vec<_>, Vec<_>) = usable.cloned().partition(is_trusted);
         first.extend(rest);
         first
     }
@@ -110,12 +110,12 @@ impl HostKeys {
                 offered,
             });
         }
-        let known: Vec<_> = self.trusted.iter().map(print).collect();
+        let fingerprints: Vec<_> = self.trusted.iter().map(print).collect();
         Err(HostKeyError::Other {
             host,
             port,
             offered,
-            known: known.join(", "),
+            known: fingerprints.join(", "),
         })
     }
 }

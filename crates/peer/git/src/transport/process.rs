@@ -138,9 +138,9 @@ impl Program {
         let child = Arc::new(Mutex::new(child));
         let errors = Arc::new(Mutex::new(Vec::new()));
         let (ended, errors_ended) = channel();
-        let kept = Arc::clone(&errors);
+        let output = Arc::clone(&errors);
         thread::spawn(move || {
-            keep_errors(stderr, &kept);
+            keep_errors(stderr, &output);
             // The receiver may be gone.
             let _ = ended.send(());
         });
@@ -247,9 +247,9 @@ fn kill(child: &Mutex<Child>) {
 fn keep_errors(mut stderr: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(n @ 1..) = stderr.read(&mut buffer) {
-        let mut kept = kept.lock();
-        let room = ERROR_LIMIT.saturating_sub(kept.len());
-        kept.extend(buffer.iter().take(n.min(room)));
+        let mut output = kept.lock();
+        let room = ERROR_LIMIT.saturating_sub(output.len());
+        output.extend(buffer.iter().take(n.min(room)));
     }
 }
 

@@ -9,7 +9,6 @@ use bumpwright_secret::Secret;
 /// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// The address.
     pub url: RemoteUrl,
     pub auth: Auth,
     /// Trust and client certificate for `https://`.
@@ -21,7 +20,7 @@ pub struct Remote {
     pub proxy: Option<Proxy>,
     /// The time limit of one conversation (a fetch, a push).
     pub timeout: Duration,
-    /// Why there are no credentials, where something was to give them: told when the server asks for some.
+    /// Why the configured source of credentials has given none: reported when the server asks for a login.
     pub no_login: Option<String>,
 }
 
@@ -48,7 +47,9 @@ impl Remote {
             (Auth::None, Some(why), None) => format!("; no credentials were sent: {why}"),
             (Auth::None, None, None) => "; no credentials were sent".to_owned(),
             (Auth::User, _, None) => {
-                "; neither git's credential helpers nor ~/.netrc have a login that the server accepts".to_owned()
+                "; neither git's credential helpers nor ~/.netrc have a login that the server accepts: BUMPWRIGHT_GIT_USERNAME and \
+                 BUMPWRIGHT_GIT_PASSWORD give one, too"
+                    .to_owned()
             }
             _ => "; the server refused the credentials that were sent".to_owned(),
         }
@@ -72,15 +73,13 @@ impl Remote {
     }
 }
 
-/// Credentials.
+/// The credentials for a Git server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Auth {
-    /// No credentials.
     #[default]
     None,
     /// HTTP basic authentication; for SSH, password authentication.
     Basic {
-        /// The user name.
         username: String,
         /// The password or token.
         password: Secret,

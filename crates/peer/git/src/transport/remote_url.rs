@@ -14,9 +14,7 @@ use bumpwright_secret::Secret;
 pub enum Scheme {
     /// A path or `file://`.
     Local,
-    /// `http://`.
     Http,
-    /// `https://`.
     Https,
     /// `ssh://` or `user@host:path`.
     Ssh,
@@ -208,10 +206,9 @@ impl RemoteUrl {
             .and_then(decoded)
             .ok_or_else(|| config(text, "the URL has no host"))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        let path = decoded(url.path()).unwrap_or_default();
-        if path.is_empty() || path == "/" {
-            return Err(config(text, "the URL has no path; give ssh://host/path/to/repository"));
-        }
+        let path = decoded(url.path())
+            .filter(|path| path != "/")
+            .ok_or_else(|| config(text, "the URL has no path; give ssh://host/path/to/repository"))?;
         // As git: the home folder is written /~user/.
         let path = path
             .strip_prefix('/')

@@ -16,6 +16,7 @@ use super::remote::Remote;
 use super::ssh_session::{HostKeyCheck, Route};
 use crate::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{Deadline, server_text};
+use bumpwright_text::Parts;
 
 /// Bytes of the program's error output that are kept.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -208,7 +209,6 @@ struct End {
     other: Option<String>,
 }
 
-/// The program's output.
 struct Program {
     shared: Arc<Shared>,
     deadline: Deadline,
@@ -221,7 +221,7 @@ struct Program {
 impl Program {
     fn rest(&self) -> &[u8] {
         let from = usize::try_from(self.data.position()).unwrap_or(usize::MAX);
-        self.data.get_ref().get(from..).unwrap_or_default()
+        self.data.get_ref().tail(from)
     }
 
     /// Waits for output, until there is some or the program has ended.

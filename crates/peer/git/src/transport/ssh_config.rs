@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::ssh_pattern::list_matches;
@@ -16,9 +17,7 @@ pub(crate) struct HostConfig {
     pub(crate) host_name: Option<String>,
     /// `HostKeyAlias`: the name to look up in known_hosts.
     pub(crate) alias: Option<String>,
-    /// `Port`.
     pub(crate) port: Option<u16>,
-    /// `User`.
     pub(crate) user: Option<String>,
     /// `IdentityFile`, in order, expanded.
     pub(crate) identities: Vec<PathBuf>,
@@ -26,17 +25,30 @@ pub(crate) struct HostConfig {
     pub(crate) identities_only: bool,
     /// `UserKnownHostsFile`, expanded.
     pub(crate) known_hosts: Option<Vec<PathBuf>>,
-    /// An unsupported keyword that would change the connection to the host.
-    pub(crate) unsupported: Option<String>,
+    /// Why the host may not be reached as the configuration says: the first reason.
+    pub(crate) problem: Option<ConfigProblem>,
+}
+
+/// What would change the connection to the host, and cannot be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ConfigProblem {
+    #[error("`{0}` in the ssh configuration is not supported; use another address")]
+    Unsupported(String),
+    /// ssh ends here, too.
+    #[error("{file}, which the ssh configuration includes, cannot be read: {why}", file = .file.display())]
+    Unreadable { file: PathBuf, why: String },
 }
 
 impl HostConfig {
-    /// Reads `~/.ssh/config` and `/etc/ssh/ssh_config`, if they exist.
+    /// Reads `~/.ssh/config` and `/etc/ssh/ssh_config`. Like ssh it continues without one that cannot be read.
     pub(crate) fn of_user(host: &str) -> Self {
-        let home = env::home_dir().unwrap_or_default();
-        let texts = [home.join(".ssh/config"), PathBuf::from("/etc/ssh/ssh_config")]
-            .map(|path| fs::read(path).unwrap_or_default());
-        let texts: Vec<_> = texts.iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
+        let home = home();
+        let texts = [home.join(".ssh/config"), PathBuf::from("/etc/ssh/ssh_config")].map(fs::read);
+        let texts: Vec<_> = texts
+            .iter()
+            .flatten()
+            .map(|bytes| String::from_utf8_lossy(bytes))
+            .collect();
         Self::read(texts.iter().map(AsRef::as_ref), host, &home)
     }
 
@@ -62,8 +74,14 @@ impl HostConfig {
                 "match" => applies = values.first().is_some_and(|v| v.eq_ignore_ascii_case("all")),
                 "include" if applies && depth < INCLUDES => {
                     for file in values.iter().flat_map(|value| included(value, home)) {
-                        let text = fs::read(file).unwrap_or_default();
-                        self.apply(&String::from_utf8_lossy(&text), host, home, depth + 1);
+                        match fs::read(&file) {
+                            Ok(text) => self.apply(&String::from_utf8_lossy(&text), host, home, depth + 1),
+                            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                            Err(error) => self.cannot(ConfigProblem::Unreadable {
+                                file,
+                                why: error.to_string(),
+                            }),
+                        }
                     }
                 }
                 keyword if applies => self.set(keyword, values, home),
@@ -92,10 +110,14 @@ impl HostConfig {
             }
             "proxyjump" | "proxycommand" if !value.eq_ignore_ascii_case("none") => {
                 // Not its value, which may hold a secret.
-                self.unsupported.get_or_insert_with(|| keyword.to_owned());
+                self.cannot(ConfigProblem::Unsupported(keyword.to_owned()));
             }
             _ => {}
         }
+    }
+
+    fn cannot(&mut self, problem: ConfigProblem) {
+        self.problem.get_or_insert(problem);
     }
 
     fn expand(&mut self, host: &str, home: &Path) {
@@ -103,17 +125,22 @@ impl HostConfig {
             *name = name.replace("%h", host).replace("%%", "%");
         }
         let target = self.host_name.clone().unwrap_or_else(|| host.to_owned());
-        let (user, folder) = (self.user.clone().unwrap_or_default(), home.display().to_string());
+        let (user, folder) = (self.user.as_deref().unwrap_or(""), home.display().to_string());
         for path in &mut self.identities {
             let text = path.display().to_string();
             let text = text
                 .replace("%d", &folder)
                 .replace("%h", &target)
-                .replace("%r", &user)
+                .replace("%r", user)
                 .replace("%%", "%");
             *path = tilde(&text, home);
         }
     }
+}
+
+/// The user's home; the working folder where the system knows none.
+pub(super) fn home() -> PathBuf {
+    env::home_dir().unwrap_or_default()
 }
 
 /// The files of an `Include`, in order. Patterns are supported in the last part of the path only.
@@ -220,11 +247,26 @@ mod tests {
         assert_eq!((config.port, config.user.as_deref()), (Some(1), Some("c")));
     }
 
+    /// An included file that is missing is skipped, as by ssh; one that cannot be read may name another host.
+    #[test]
+    fn an_included_file_that_cannot_be_read_is_reported() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".ssh/conf.d/work.conf");
+        fs::create_dir_all(&folder).unwrap();
+        let of = |text: &str| HostConfig::read([text].into_iter(), "h", home.path()).problem;
+        assert_eq!(of("Include missing\nHost other\nInclude conf.d/work.conf\n"), None);
+        let problem = of("Include conf.d/*.conf\n").unwrap().to_string();
+        assert!(
+            problem.starts_with(&format!("{}, which", folder.display())),
+            "{problem}"
+        );
+    }
+
     #[test]
     fn other_ways_to_the_host_are_noticed() {
         assert_eq!(
-            read("ProxyJump bastion\n", "h").unsupported.as_deref(),
-            Some("proxyjump")
+            read("ProxyJump bastion\n", "h").problem,
+            Some(ConfigProblem::Unsupported("proxyjump".to_owned()))
         );
         assert_eq!(
             read("ProxyCommand none\nMatch exec true\nProxyJump x\n", "h"),

@@ -2,15 +2,15 @@
 
 /// Whether a list of patterns matches `text`: one matches and no negated one (`!`) does.
 pub(crate) fn list_matches<'a>(patterns: impl IntoIterator<Item = &'a str>, text: &str) -> bool {
-    let mut found = false;
+    let mut is_match = false;
     for pattern in patterns {
         match pattern.strip_prefix('!') {
             Some(negated) if matches(negated, text) => return false,
             Some(_) => {}
-            None => found |= matches(pattern, text),
+            None => is_match |= matches(pattern, text),
         }
     }
-    found
+    is_match
 }
 
 /// `*` stands for any run of characters, `?` for one; case does not count. Linear in space, at worst quadratic in time.

@@ -1,7 +1,6 @@
 //! One authenticated SSH connection: address, host key check, keys and passwords.
 
 use std::borrow::Cow;
-use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use tokio::net::TcpStream;
 
 use super::known_hosts::{HostKeyError, HostKeys};
 use super::remote::{Auth, KnownHosts, Remote, Ssh};
-use super::ssh_config::HostConfig;
+use super::ssh_config::{HostConfig, home};
 use crate::TransportError;
 use bumpwright_http::ProxyParts;
 use bumpwright_secret::Secret;
@@ -80,10 +79,8 @@ impl Route {
         } else {
             HostConfig::default()
         };
-        if let Some(keyword) = &config.unsupported {
-            return Err(refused(format!(
-                "`{keyword}` in the ssh configuration is not supported; use another address"
-            )));
+        if let Some(problem) = &config.problem {
+            return Err(refused(problem.to_string()));
         }
         let target = config.host_name.clone().unwrap_or_else(|| host.to_owned());
         let user = match (&remote.auth, remote.url.user(), &config.user) {
@@ -213,7 +210,11 @@ impl Route {
     ) -> Result<bool, russh::Error> {
         let chosen: Vec<_> = files.iter().filter_map(|file| public_part(file)).collect();
         if let Ok(mut agent) = AgentClient::connect_env().await {
-            for identity in agent.request_identities().await.unwrap_or_default() {
+            let identities = agent.request_identities().await.unwrap_or_else(|error| {
+                tried.push(format!("the agent, which lists no keys: {error}"));
+                Vec::new()
+            });
+            for identity in identities {
                 let key = identity.public_key().into_owned();
                 if only_files && !chosen.iter().any(|file| file.key_data() == key.key_data()) {
                     continue;
@@ -285,7 +286,7 @@ fn trust(known_hosts: &KnownHosts, configured: Option<&[PathBuf]>) -> Trust {
     match known_hosts {
         KnownHosts::Given(text) => Trust::Given(text.clone()),
         KnownHosts::User => {
-            let folder = env::home_dir().unwrap_or_default().join(".ssh");
+            let folder = home().join(".ssh");
             let mut files = match configured {
                 Some(files) => files.to_vec(),
                 None => vec![folder.join("known_hosts"), folder.join("known_hosts2")],
@@ -296,7 +297,7 @@ fn trust(known_hosts: &KnownHosts, configured: Option<&[PathBuf]>) -> Trust {
     }
 }
 
-/// Why there is no session with the settings of a remote.
+/// Why a session cannot be opened with the settings of a remote.
 #[derive(Debug, thiserror::Error)]
 enum SshSettingsError {
     #[error("a bearer token is of no use over SSH; give a private key")]
@@ -333,7 +334,7 @@ fn login(auth: &Auth, config: HostConfig) -> Result<Login, SshSettingsError> {
         Auth::Fetched(_) => return Err(SshSettingsError::Provider),
         Auth::SshKey { identity, passphrase } => Login::Key(Arc::new(decode(identity, passphrase.as_ref())?)),
         Auth::User => {
-            let folder = env::home_dir().unwrap_or_default().join(".ssh");
+            let folder = home().join(".ssh");
             let defaults = || DEFAULT_KEYS.map(|name| folder.join(name)).to_vec();
             let files = if config.identities.is_empty() {
                 defaults()
@@ -442,8 +443,8 @@ fn preferred(ssh: &Ssh) -> Result<Preferred, SshSettingsError> {
 }
 
 fn key_exchange(name: &str) -> Result<kex::Name, SshSettingsError> {
-    let found = kex::Name::try_from(name).ok().filter(|name| *name != kex::NONE);
-    found.ok_or_else(|| SshSettingsError::KeyExchange(name.to_owned()))
+    let exchange = kex::Name::try_from(name).ok().filter(|name| *name != kex::NONE);
+    exchange.ok_or_else(|| SshSettingsError::KeyExchange(name.to_owned()))
 }
 
 /// The names of all key exchange algorithms.

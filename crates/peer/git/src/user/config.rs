@@ -44,8 +44,9 @@ fn read(folder: Option<&Path>, pattern: &str, start: &str, end: &str) -> Vec<(St
         command.current_dir(folder).env_remove("GIT_DIR");
     }
     let answer = program::answer(command, &Secret::default(), Deadline::after(PATIENCE));
-    let text = answer.unwrap_or_default();
-    let entries = text.expose().split('\0').filter_map(|entry| entry.split_once('\n'));
+    // None too without such a key, or without git: then the address stays as it is.
+    let text = answer.as_ref().map_or("", Secret::expose);
+    let entries = text.split('\0').filter_map(|entry| entry.split_once('\n'));
     let named = entries.filter_map(|(key, value)| {
         let name = key.strip_prefix(start)?.strip_suffix(end)?;
         Some((name.to_owned(), Secret::from(value)))

@@ -11,7 +11,6 @@ use bumpwright_secret::Secret;
 /// A user name and password; those of a helper with the description that approves or rejects them.
 #[derive(Clone, Debug)]
 pub struct Credential {
-    /// The user name.
     pub username: String,
     /// The password or token.
     pub password: Secret,
@@ -38,7 +37,7 @@ impl Credential {
     }
 }
 
-/// Asks the helpers, without prompts on the terminal, and looks into `~/.netrc`. None when there is no login.
+/// Asks the helpers, without prompts on the terminal, and looks into `~/.netrc`. None when neither has a login.
 pub fn fill(target: &Url, username: Option<&str>, deadline: Deadline) -> Option<Credential> {
     of_helpers(target, username, deadline).or_else(|| {
         let (username, password) = netrc::login(target.host_str()?, username)?;
@@ -54,9 +53,9 @@ fn of_helpers(target: &Url, username: Option<&str>, deadline: Deadline) -> Optio
     let host = target.host_str()?;
     let port = target.port().map_or_else(String::new, |port| format!(":{port}"));
     let path = target.path().trim_start_matches('/');
-    let asked = format!("protocol={}\nhost={host}{port}\npath={path}\n", target.scheme());
+    let description = format!("protocol={}\nhost={host}{port}\npath={path}\n", target.scheme());
     let name = username.map_or_else(String::new, |name| format!("username={name}\n"));
-    let answer = run("fill", &Secret::new(format!("{asked}{name}")), deadline)?;
+    let answer = run("fill", &Secret::new(format!("{description}{name}")), deadline)?;
     let field = |name: &str| {
         answer
             .expose()
@@ -67,7 +66,7 @@ fn of_helpers(target: &Url, username: Option<&str>, deadline: Deadline) -> Optio
     Some(Credential {
         username,
         password,
-        asked: Some(asked),
+        asked: Some(description),
     })
 }
 

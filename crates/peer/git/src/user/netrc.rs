@@ -32,7 +32,7 @@ impl Entry<'_> {
 
 /// The first entry that is for the host, or for all, and has both.
 fn find(text: &str, host: &str, user: Option<&str>) -> Option<(String, Secret)> {
-    // A macro goes on to an empty line.
+    // A macro ends at an empty line.
     let mut is_macro = false;
     let lines = text.lines().filter(|line| {
         is_macro = match line.trim() {

@@ -22,10 +22,11 @@ pub(crate) struct KnownServer {
 impl KnownServer {
     /// Reads `file`, if it exists and is valid.
     pub(crate) fn load(file: PathBuf) -> Self {
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let capabilities = Mutex::new(Capabilities::remembered(&text));
-        let file = Some(file);
-        Self { file, capabilities }
+        let text = std::fs::read_to_string(&file).ok();
+        Self {
+            file: Some(file),
+            capabilities: Mutex::new(text.and_then(|text| Capabilities::remembered(&text))),
+        }
     }
 
     /// Nothing is known, and nothing is kept.
@@ -41,8 +42,8 @@ impl KnownServer {
     }
 
     fn set(&self, capabilities: Option<Capabilities>) {
-        let mut known = self.capabilities.lock();
-        if *known == capabilities {
+        let mut stored = self.capabilities.lock();
+        if *stored == capabilities {
             return;
         }
         // A failure costs the next process one request.
@@ -51,7 +52,7 @@ impl KnownServer {
             (Some(file), Some(capabilities)) => write(file, &capabilities.to_remember()),
             (Some(file), None) => std::fs::remove_file(file),
         };
-        *known = capabilities;
+        *stored = capabilities;
     }
 }
 
@@ -71,7 +72,6 @@ pub(crate) enum ServerProtocol {
     V0(Vec<String>, gix::hash::Kind),
 }
 
-/// An open conversation.
 pub(crate) struct Conversation<'a> {
     transport: &'a dyn Transport,
     known: &'a KnownServer,
@@ -174,8 +174,8 @@ impl<'a> Conversation<'a> {
     /// Lists the references that the conversation is about. Repeated once when the remembered capabilities turn
     /// out to be wrong.
     pub(crate) fn list(&mut self) -> Result<Arc<Listing>, GitError> {
-        let asked = self.prefixes.clone();
-        self.list_again(&asked, &asked)
+        let prefixes = self.prefixes.clone();
+        self.list_again(&prefixes, &prefixes)
     }
 
     /// Whether the remote has no references with a value.

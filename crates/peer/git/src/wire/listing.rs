@@ -9,6 +9,7 @@ use crate::mirror::layout::parse_id;
 use crate::{GitError, ObjectId};
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_http::Job;
+use bumpwright_text::Parts;
 
 /// The user agent of this program.
 pub(crate) const AGENT: &str = concat!("bumpwright/", env!("CARGO_PKG_VERSION"));
@@ -114,10 +115,10 @@ impl Listing {
     }
 
     fn push(&mut self, listed: Listed) -> Result<(), GitError> {
-        let target = listed.target.as_deref().unwrap_or_default();
+        let target = listed.target.as_deref();
         // Names are written to files of lines, and to messages.
         let is_forbidden = |name: &str| name.len() > MAX_NAME || name.contains(|c: char| c.is_control() || c == ' ');
-        if is_forbidden(&listed.name) || is_forbidden(target) {
+        if is_forbidden(&listed.name) || target.is_some_and(is_forbidden) {
             let shown = short(listed.name.as_bytes());
             return Err(GitError::protocol(format!(
                 "the server lists a reference with a forbidden name: \"{shown}\""
@@ -127,7 +128,7 @@ impl Listing {
         let more = if length == room { (length / 2).max(16) } else { 0 };
         // Who asked copies the name.
         let copied = 2 * listed.name.len() + size_of::<RemoteRef>();
-        let bytes = copied + target.len() + more * size_of::<Listed>();
+        let bytes = copied + target.map_or(0, str::len) + more * size_of::<Listed>();
         self.used = self.used.saturating_add(bytes as u64);
         if let Some(held) = &mut self.held {
             held.reach(self.used, STEP)
@@ -181,7 +182,7 @@ fn no_references() -> Greeting {
 }
 
 fn read_capabilities(packets: &mut PacketReader<impl BufRead>) -> Result<Capabilities, GitError> {
-    let mut found = Capabilities {
+    let mut capabilities = Capabilities {
         hash: Hash::Sha1,
         shallow: false,
         unborn: false,
@@ -192,14 +193,14 @@ fn read_capabilities(packets: &mut PacketReader<impl BufRead>) -> Result<Capabil
         let (name, value) = line.split_once('=').unwrap_or((&line, ""));
         let has = |word: &str| value.split(' ').any(|w| w == word);
         match name {
-            "object-format" => found.hash = object_format(value)?,
-            "ls-refs" => (commands.0, found.unborn) = (true, has("unborn")),
-            "fetch" => (commands.1, found.shallow) = (true, has("shallow")),
+            "object-format" => capabilities.hash = object_format(value)?,
+            "ls-refs" => (commands.0, capabilities.unborn) = (true, has("unborn")),
+            "fetch" => (commands.1, capabilities.shallow) = (true, has("shallow")),
             _ => {}
         }
     }
     if commands == (true, true) {
-        return Ok(found);
+        return Ok(capabilities);
     }
     Err(GitError::protocol(
         "the server speaks version 2 but offers neither ls-refs nor fetch",
@@ -226,7 +227,7 @@ fn read_advertisement(
     let Some(first) = first else { return Ok(no_references()) };
     let nul = memchr::memchr(0, &first).unwrap_or(first.len());
     let (head, rest) = first.split_at(nul);
-    let rest = String::from_utf8_lossy(rest.get(1..).unwrap_or_default()).into_owned();
+    let rest = String::from_utf8_lossy(rest.tail(1)).into_owned();
     let capabilities: Vec<String> = rest.split_ascii_whitespace().map(str::to_owned).collect();
     let value = |key: &str| capabilities.iter().find_map(|c| c.strip_prefix(key)?.strip_prefix('='));
     let hash = value("object-format").map_or(Ok(Hash::Sha1), object_format)?;
@@ -260,7 +261,7 @@ fn add_advertised(listing: &mut Listing, line: &[u8], hash: Hash, prefixes: &[St
         .get(..space)
         .and_then(|hex| parse_id(hex, hash))
         .ok_or_else(shown)?;
-    let name = String::from_utf8_lossy(line.get(space + 1..).unwrap_or_default());
+    let name = String::from_utf8_lossy(line.part(space + 1..));
     if let Some(tag) = name.strip_suffix("^{}") {
         if let Some(last) = listing.refs.last_mut().filter(|last| last.name == tag) {
             last.peeled = Some(id);

@@ -4,11 +4,11 @@ use std::io::{self, BufRead};
 
 use super::sideband::ServerText;
 use crate::{GitError, TransportError};
+use bumpwright_text::Cuts;
 
 /// The longest packet, with its four length digits.
 pub(crate) const MAX_PACKET: usize = 65_520;
 
-/// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packet<'a> {
     /// `0000`: the end of a message or list.
@@ -100,7 +100,7 @@ fn length(digits: &[u8; 4]) -> Option<usize> {
 const SHOWN: usize = 200;
 
 fn bad_length(begin: &[u8]) -> io::Error {
-    let line = begin.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = begin.before(b'\n');
     let shown = line.get(..SHOWN).unwrap_or(line).escape_ascii();
     io::Error::new(
         io::ErrorKind::InvalidData,

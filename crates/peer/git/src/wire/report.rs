@@ -68,7 +68,6 @@ impl HookOutcome {
     }
 }
 
-/// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     /// `None` when the objects were accepted.

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 use super::pktline::{Packet, PacketReader};
+use bumpwright_text::Parts;
 
 /// Bytes of the server's text that are kept.
 const WORDS_LIMIT: usize = 16 * 1024;
@@ -102,7 +103,7 @@ impl<R: BufRead> BufRead for SideBand<'_, R> {
                 return Err(copy);
             }
         }
-        Ok(self.data.get(self.at..).unwrap_or_default())
+        Ok(self.data.part(self.at..))
     }
 
     fn consume(&mut self, n: usize) {
@@ -130,8 +131,7 @@ impl ServerText {
     pub(crate) fn push(&mut self, more: &[u8]) {
         let room = WORDS_LIMIT - self.bytes.len().min(WORDS_LIMIT);
         self.cut |= more.len() > room;
-        self.bytes
-            .extend_from_slice(more.get(..room.min(more.len())).unwrap_or_default());
+        self.bytes.extend_from_slice(more.part(..room.min(more.len())));
     }
 
     /// Cleans a whole text.

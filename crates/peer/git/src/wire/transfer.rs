@@ -26,7 +26,6 @@ pub(crate) enum Depth {
     Everything,
 }
 
-/// A fetch request.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) want: BTreeSet<ObjectId>,

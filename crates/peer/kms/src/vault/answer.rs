@@ -11,6 +11,7 @@ use crate::request::Plaintext;
 use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, scrubbed};
 use bumpwright_secret::Secret;
+use bumpwright_text::between;
 
 /// Parses the data key of an answer to `PUT`. `secrets` are those of the request.
 ///
@@ -190,7 +191,7 @@ fn refused(answer: &Answer, secrets: &[&Secret]) -> String {
     let namespace = answer
         .header("x-vault-namespace")
         .filter(|name| !matches!(*name, "" | "root/"));
-    let namespace = namespace.map(|name| format!("Namespace: {name}\n")).unwrap_or_default();
+    let namespace = between("Namespace: ", namespace, "\n");
     let (url, status) = (bumpwright_http::shown(&answer.url), answer.status.as_u16());
     let said = scrubbed(&said, secrets.iter().copied());
     format!("Error making API request.\n\n{namespace}URL: PUT {url}\nCode: {status}. {kind}:\n\n{said}")

@@ -87,7 +87,7 @@ pub(crate) enum SettingsError {
     },
 }
 
-/// There is no token for a server.
+/// A server gave no token.
 #[derive(Debug, Error)]
 pub(crate) enum LoginError {
     #[error("failed to issue Kubernetes token for Vault authentication: {0}")]
@@ -165,7 +165,6 @@ pub(crate) enum TransitError {
 /// An answer does not have what it is for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum AnswerError {
-    /// It is empty.
     #[error("EOF")]
     Eof,
     #[error("unexpected EOF")]

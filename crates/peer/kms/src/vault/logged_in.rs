@@ -34,7 +34,6 @@ pub enum LoginPaths {
     ConfigMap {
         /// The ConfigMap as `namespace/name` (`--sops-vault-configmap`).
         name: String,
-        /// Reads the ConfigMap.
         read: Box<ReadConfig>,
     },
     /// As the annotations of the account say, at whichever server a file names.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use parking_lot::Mutex;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::answer::client_token;
@@ -110,17 +110,22 @@ fn paths(name: &str, read: &ReadConfig) -> Result<BTreeMap<String, String>, Logi
 
 /// Parses kustomize-controller's `VaultConfig`; the last entry of a server counts.
 fn paths_of(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
-    #[derive(Default, Deserialize)]
+    #[derive(Deserialize)]
     struct Config {
         #[serde(default)]
         instances: Option<Vec<Instance>>,
     }
     #[derive(Deserialize)]
     struct Instance {
-        #[serde(default)]
-        address: Option<String>,
-        #[serde(default, rename = "loginPath", alias = "loginpath")]
-        login_path: Option<String>,
+        #[serde(default, deserialize_with = "null_as_empty")]
+        address: String,
+        #[serde(
+            default,
+            deserialize_with = "null_as_empty",
+            rename = "loginPath",
+            alias = "loginpath"
+        )]
+        login_path: String,
     }
     let document = read_first(text.as_bytes(), &ReadOptions::sigs(FileId::default()));
     let mut json = String::new();
@@ -129,14 +134,14 @@ fn paths_of(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
         None => json.push_str("null"),
     }
     let config: Option<Config> = serde_json::from_str(&json)?;
-    let instances = config.unwrap_or_default().instances.unwrap_or_default().into_iter();
-    let pairs = instances.map(|instance| {
-        (
-            instance.address.unwrap_or_default(),
-            instance.login_path.unwrap_or_default(),
-        )
-    });
+    let instances = config.and_then(|config| config.instances).into_iter().flatten();
+    let pairs = instances.map(|instance| (instance.address, instance.login_path));
     Ok(pairs.collect())
+}
+
+/// Null is an empty text, as for Go.
+fn null_as_empty<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    Option::deserialize(text).map(Option::unwrap_or_default)
 }
 
 /// Namespace and name of the ServiceAccount of a token. The signature is not checked: the server does that.

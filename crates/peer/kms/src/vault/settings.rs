@@ -137,12 +137,12 @@ fn folder(variable: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> 
     let entries = fs::read_dir(path).map_err(unread(variable, path))?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    let mut all = Vec::new();
+    let mut certificates = Vec::new();
     for path in paths.iter().filter(|path| path.is_file()) {
-        all.extend(file(variable, &path.display().to_string())?);
-        all.push(b'\n');
+        certificates.extend(file(variable, &path.display().to_string())?);
+        certificates.push(b'\n');
     }
-    Ok(all)
+    Ok(certificates)
 }
 
 /// The token of this process: `VAULT_TOKEN`, else the one of `vault login`; none if absent.

@@ -17,11 +17,10 @@ pub enum TransitLoginError {
     Missing {
         /// The one that is missing.
         missing: &'static str,
-        /// The other one.
         given: &'static str,
     },
-    /// The path is not the login of an auth method: any other would be written to, in the name of whoever a Vault agent
-    /// stands for. The beginning of it.
+    /// The path is not the login of an auth method: any other would be written to, in the name of the Vault agent's
+    /// identity. The beginning of it.
     #[error("annotation {PATH} is invalid: expected the path of a login, such as auth/kubernetes/login, got '{0}'")]
     Path(String),
     /// The role has a control character, or is too long.

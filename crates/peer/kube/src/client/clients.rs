@@ -17,6 +17,5 @@ pub(crate) struct Clients {
     pub(crate) watching: Client,
     /// Host and port.
     pub(crate) host: Arc<str>,
-    /// The address.
     pub(crate) place: Arc<str>,
 }

@@ -32,7 +32,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_budget::Budget;
 use bumpwright_http::Proxy;
 
-/// The API server.
+/// A Kubernetes API server, with the connections, limits and identity of its requests.
 #[derive(Clone)]
 pub struct Cluster {
     connect: Connect,
@@ -284,12 +284,12 @@ impl Cluster {
     /// [`ClusterError::NotFound`] when it does not exist, and any other error of the server.
     pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
         path_segment::checked(name)?;
-        let found = self
+        let object = self
             .request(kind, &name.namespace, |api: Api<Received>| async move {
                 api.get_opt(&name.name).await
             })
             .await?;
-        found.map(Object::of).ok_or_else(|| ClusterError::NotFound {
+        object.map(Object::of).ok_or_else(|| ClusterError::NotFound {
             plural: kind.plural.to_owned(),
             group: kind.group.to_owned(),
             name: name.name.clone(),

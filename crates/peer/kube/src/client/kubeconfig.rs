@@ -7,6 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::connect::Connect;
 use crate::error::ClusterError;
+use bumpwright_text::{Cuts, Excerpt};
 
 /// The settings of a kubeconfig, or of a pod where no file and no context is named.
 ///
@@ -49,7 +50,7 @@ fn fault(error: &KubeconfigError, connect: &Connect, file: &Kubeconfig) -> Clust
         // What follows the first line quotes the file.
         KubeconfigError::Parse(error) => {
             let text = error.to_string();
-            let line = text.lines().next().unwrap_or_default();
+            let line = text.first_line();
             format!("{place} is invalid: {}", line.trim_start_matches("error: "))
         }
         KubeconfigError::CurrentContextNotSet => match contexts(file) {
@@ -104,5 +105,5 @@ fn is_missing(error: &std::io::Error) -> bool {
 /// The system's words, without its number.
 fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    text.before(" (os error").to_owned()
 }

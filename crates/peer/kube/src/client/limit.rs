@@ -1,6 +1,6 @@
 //! The client-side rate limit: a token bucket as in Go's client (client-go `flowcontrol.NewTokenBucketRateLimiter`,
-//! `golang.org/x/time/rate`). Early requests wait, by turns of tenants (namespaces); none is refused. Whoever waits
-//! alone waits as in Go: turns decide only who is next.
+//! `golang.org/x/time/rate`). Early requests wait, by turns of tenants (namespaces); none is refused. A tenant that
+//! waits alone waits as in Go: turns decide only who is next.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -58,7 +58,7 @@ struct Shared {
 }
 
 impl Limit {
-    /// Without a pace there is no limit.
+    /// Without a pace, requests do not wait.
     pub(crate) fn new(pace: Option<Pace>) -> Self {
         Self(pace.map(|pace| {
             Arc::new(Shared {

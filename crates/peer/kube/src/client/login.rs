@@ -16,7 +16,7 @@ use bumpwright_secret::Secret;
 /// How long a token is cached.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// A token.
+/// A bearer token for an API server.
 #[derive(Clone, Debug)]
 pub struct ServerToken {
     pub token: Secret,
@@ -24,7 +24,7 @@ pub struct ServerToken {
     pub expires: Option<SystemTime>,
 }
 
-/// There is no token; whoever has them knows why.
+/// Why no token was issued, as its source says.
 pub(super) type TokenError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Returns a valid token. The argument is the token that the server refused, if
@@ -72,24 +72,24 @@ impl Login {
 
     /// Gets the token; concurrent callers wait and share it.
     async fn token(&self) -> Result<Secret, TokenError> {
-        let mut kept = self.kept.lock().await;
-        if let Some((token, until)) = &kept.token
+        let mut cached = self.kept.lock().await;
+        if let Some((token, until)) = &cached.token
             && Instant::now() < *until
         {
             return Ok(token.clone());
         }
-        let given = (self.source)(kept.refused.take()).await?;
+        let given = (self.source)(cached.refused.take()).await?;
         let left = given.expires.and_then(|end| end.duration_since(SystemTime::now()).ok());
         let is_long = left.is_some_and(|left| left > 2 * KEPT);
-        kept.token = is_long.then(|| (given.token.clone(), Instant::now() + KEPT));
+        cached.token = is_long.then(|| (given.token.clone(), Instant::now() + KEPT));
         Ok(given.token)
     }
 
     async fn forget(&self, token: Secret) {
-        let mut kept = self.kept.lock().await;
-        if kept.token.as_ref().is_none_or(|(known, _)| *known == token) {
-            kept.token = None;
-            kept.refused = Some(token);
+        let mut cached = self.kept.lock().await;
+        if cached.token.as_ref().is_none_or(|(known, _)| *known == token) {
+            cached.token = None;
+            cached.refused = Some(token);
         }
     }
 }

@@ -31,7 +31,7 @@ use super::connect::REQUEST_TIMEOUT;
 use crate::error::full;
 use bumpwright_http::{InvalidProxy, Proxy, ProxyError, ProxyParts, TunnelError, proxy_of_environment};
 
-/// Why there is no client. Never with the login of a proxy.
+/// Why a client cannot be made. Never with the login of a proxy.
 #[derive(Debug, Error)]
 pub(crate) enum StackError {
     /// The proxy's address is not usable.
@@ -45,7 +45,7 @@ pub(crate) enum StackError {
     Settings(#[from] kube::Error),
 }
 
-/// Why there is no connection through a proxy.
+/// Why a connection through a proxy cannot be opened.
 #[derive(Debug, Error)]
 enum OpenError {
     #[error(transparent)]
@@ -59,7 +59,6 @@ enum OpenError {
     Late,
 }
 
-/// kube's default stack.
 pub(crate) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// The client stack for the server of `config`: through the given proxy, else the environment's.

@@ -45,7 +45,7 @@ impl Cluster {
     pub async fn from_kubeconfig(text: &str, rules: RemoteRules, on_answer: OnAnswer) -> Result<Self, ClusterError> {
         let mut file = read(text)?;
         stands_for_itself(&file)?;
-        is_usable(&file)?;
+        usable_server(&file)?;
         restrict(&mut file, rules);
         let proxy = take_proxy(&mut file)?;
         let own = current(&mut file).and_then(|cluster| authorities(cluster));
@@ -95,10 +95,9 @@ impl Cluster {
 pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), RemoteError> {
     let mut file = read(text.expose())?;
     stands_for_itself(&file)?;
-    is_usable(&file)?;
+    let server = usable_server(&file)?.to_owned();
     let cluster = current(&mut file).ok_or(RemoteError::NoCluster)?;
-    let ca = authorities(cluster).transpose()?;
-    Ok((cluster.server.clone().unwrap_or_default(), ca))
+    Ok((server, authorities(cluster).transpose()?))
 }
 
 /// The certificate authorities of a cluster, as PEM; what is around them need not be text.
@@ -111,12 +110,12 @@ fn authorities(cluster: &kube::config::Cluster) -> Option<Result<String, RemoteE
 
 /// Parses certificates, with the errors of client-go (`rest.TLSConfigFor`).
 fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, RemoteError> {
-    let found = CertificateDer::pem_slice_iter(pem.as_bytes());
-    let found: Vec<Vec<u8>> = found.filter_map(Result::ok).map(|one| one.to_vec()).collect();
-    if found.is_empty() {
+    let ders = CertificateDer::pem_slice_iter(pem.as_bytes());
+    let ders: Vec<Vec<u8>> = ders.filter_map(Result::ok).map(|one| one.to_vec()).collect();
+    if ders.is_empty() {
         Err(RemoteError::NoAuthorities)
     } else {
-        Ok(found)
+        Ok(ders)
     }
 }
 
@@ -156,18 +155,18 @@ fn read(text: &str) -> Result<Kubeconfig, RemoteError> {
     Ok(serde_json::from_str(file)?)
 }
 
-/// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the server.
-fn is_usable(file: &Kubeconfig) -> Result<(), RemoteError> {
-    let name = file.current_context.as_deref().unwrap_or_default();
+/// The address of the server (client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about that).
+fn usable_server(file: &Kubeconfig) -> Result<&str, RemoteError> {
+    let name = file.current_context.as_deref().unwrap_or("");
     let context = file.contexts.iter().find(|context| context.name == name);
     let context = context.and_then(|named| named.context.as_ref());
     let cluster = context.and_then(|context| file.clusters.iter().find(|cluster| cluster.name == context.cluster));
     let server = cluster.and_then(|named| named.cluster.as_ref()?.server.as_deref());
-    match (context, cluster, server.unwrap_or_default()) {
+    match (context, cluster, server) {
         (None, ..) if !name.is_empty() => Err(RemoteError::NoContext(name.to_owned())),
         (_, None, _) => Err(RemoteError::Nothing),
-        (_, Some(cluster), "") => Err(RemoteError::NoServer(cluster.name.clone())),
-        _ => Ok(()),
+        (_, Some(cluster), None | Some("")) => Err(RemoteError::NoServer(cluster.name.clone())),
+        (.., Some(server)) => Ok(server),
     }
 }
 

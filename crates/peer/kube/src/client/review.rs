@@ -8,6 +8,7 @@ use super::user::User;
 use crate::error::ClusterError;
 use crate::raw::answer::ApiCall;
 use bumpwright_api::ObjectName;
+use bumpwright_json::Texts;
 use bumpwright_secret::Secret;
 
 /// The version of an API server (`version.Info`).
@@ -40,7 +41,7 @@ impl Cluster {
     /// Whatever the server says.
     pub async fn version(&self) -> Result<ServerVersion, ClusterError> {
         let answer = self.answer::<Value>(ApiCall::get("/version")).await?.into_value();
-        let text = |field: &str| answer.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |field: &str| answer.text_of(field).to_owned();
         let number = |field: &str| {
             let text = text(field);
             let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -90,9 +91,9 @@ impl Cluster {
         if answer.pointer("/status/authenticated") != Some(&Value::Bool(true)) {
             return Ok(None);
         }
-        let user = answer.pointer_mut("/status/user").map(Value::take).unwrap_or_default();
-        let user: Option<User> = serde_json::from_value(user).ok();
-        Ok(user.filter(|user| !user.name.is_empty()))
+        let user = answer.pointer_mut("/status/user").map(Value::take);
+        let user = user.and_then(|user| serde_json::from_value(user).ok());
+        Ok(user.filter(|user: &User| !user.name.is_empty()))
     }
 
     async fn review(&self, group: &str, kind: &str, spec: &Value) -> Result<Value, ClusterError> {

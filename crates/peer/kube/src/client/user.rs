@@ -20,7 +20,6 @@ pub struct User {
 }
 
 impl User {
-    /// A ServiceAccount.
     #[must_use]
     pub fn account(account: &ObjectName) -> Self {
         let groups = [

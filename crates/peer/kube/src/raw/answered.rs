@@ -16,10 +16,8 @@ pub struct Stamp {
     #[serde(default)]
     pub namespace: String,
     pub name: String,
-    /// `metadata.uid`
     #[serde(default)]
     pub uid: String,
-    /// `metadata.resourceVersion`
     #[serde(default)]
     pub resource_version: String,
 }

@@ -61,8 +61,8 @@ impl Cluster {
         self.wait_for_turn(&name.namespace).await?;
         let found = self.bounded(self.beside(kind, name).get_opt(&name.name)).await?;
         Ok(found.map(|object| {
-            let fields = object.metadata.managed_fields.unwrap_or_default();
-            fields.into_iter().filter_map(|entry| entry.manager).collect()
+            let fields = object.metadata.managed_fields.into_iter().flatten();
+            fields.filter_map(|entry| entry.manager).collect()
         }))
     }
 
@@ -78,7 +78,7 @@ impl Cluster {
         self.wait_for_turn(&name.namespace).await?;
         let found = self.bounded(self.beside(kind, name).get_opt(&name.name)).await?;
         Ok(found.map(|object| {
-            let fields = object.metadata.managed_fields.unwrap_or_default().into_iter();
+            let fields = object.metadata.managed_fields.into_iter().flatten();
             let of_status = fields.filter(|entry| entry.subresource.as_deref() == Some("status"));
             let last = of_status.max_by(|a, b| a.time.cmp(&b.time));
             StatusWriter {

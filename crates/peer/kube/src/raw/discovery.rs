@@ -14,12 +14,13 @@ use super::path_segment;
 use crate::error::ClusterError;
 use crate::kind::{GroupVersionKind, Kind};
 use bumpwright_api::ObjectName;
+use bumpwright_json::Texts;
 
 impl GroupVersionKind {
     /// From `apiVersion` and `kind`. An `apiVersion` without a slash is a version of the core group.
     #[must_use]
     pub fn of(object: &Value) -> Self {
-        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        let text = |field: &str| object.text_of(field);
         let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
         Self {
             group: group.to_owned(),
@@ -246,10 +247,10 @@ impl Discovery {
             })
         });
         let resources: Vec<_> = resources.collect();
-        let found = resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned();
+        let resource = resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned();
         let mut versions = self.versions.write();
         versions.insert(gvk.api_version(), resources);
-        found
+        resource
     }
 }
 

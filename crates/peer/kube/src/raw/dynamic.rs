@@ -70,7 +70,7 @@ impl<T: Answer> Answer for List<T> {
     }
 }
 
-/// What `T` keeps of an object, or why it is none: one such object does not spoil its list.
+/// What `T` keeps of an object, or why it cannot be read as `T`: one such object does not spoil its list.
 struct Kept<T>(Result<T, serde_json::Error>);
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Kept<T> {
@@ -171,13 +171,7 @@ impl Cluster {
         let dry_run = how.dry_run.then_some(("dryRun", "All"));
         let query = [("fieldManager", how.manager), ("force", "true")];
         let path = with_query(&resource.path(name)?, query.into_iter().chain(dry_run));
-        self.answer(ApiCall {
-            method: &Method::PATCH,
-            content_type: "application/apply-patch+yaml",
-            body: object.to_string().as_bytes(),
-            ..ApiCall::get(&path)
-        })
-        .await
+        self.patched(&path, "application/apply-patch+yaml", object).await
     }
 
     /// Changes an object by a JSON patch (RFC 6902), and returns the result.
@@ -192,13 +186,7 @@ impl Cluster {
         patch: &Value,
     ) -> Result<Answered<Value>, ClusterError> {
         let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
-        self.answer(ApiCall {
-            method: &Method::PATCH,
-            content_type: "application/json-patch+json",
-            body: patch.to_string().as_bytes(),
-            ..ApiCall::get(&path)
-        })
-        .await
+        self.patched(&path, "application/json-patch+json", patch).await
     }
 
     /// Changes an object by a merge patch (RFC 7386), and returns the result.
@@ -213,11 +201,15 @@ impl Cluster {
         patch: &Value,
     ) -> Result<Answered<Value>, ClusterError> {
         let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
+        self.patched(&path, "application/merge-patch+json", patch).await
+    }
+
+    async fn patched(&self, path: &str, content_type: &str, patch: &Value) -> Result<Answered<Value>, ClusterError> {
         self.answer(ApiCall {
             method: &Method::PATCH,
-            content_type: "application/merge-patch+json",
+            content_type,
             body: patch.to_string().as_bytes(),
-            ..ApiCall::get(&path)
+            ..ApiCall::get(path)
         })
         .await
     }
@@ -307,8 +299,8 @@ impl Cluster {
     }
 
     /// Calls `each` for the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace
-    /// or in all: with what `T` keeps of an object, or why it is none. Of what it does not keep, no more than a
-    /// page is in memory.
+    /// or in all: with what `T` keeps of an object, or why it cannot be read as `T`. Of what it does not keep, no more
+    /// than a page is in memory.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -365,15 +357,15 @@ impl Cluster {
         take: impl Fn(T) -> U,
     ) -> Result<Answered<Vec<U>>, ClusterError> {
         let collection = resource.collection(wanted.namespace)?;
-        let all = Answered::empty(Vec::new(), &self.budget.memory);
-        let mut all = all.map_err(|cause| self.too_much(ApiCall::get(&collection), cause))?;
+        let objects = Answered::empty(Vec::new(), &self.budget.memory);
+        let mut objects = objects.map_err(|cause| self.too_much(ApiCall::get(&collection), cause))?;
         let add = |page| {
-            all.take(page, |all, page: List<T>| {
-                all.extend(page.items.into_iter().flatten().map(&take));
+            objects.take(page, |objects, page: List<T>| {
+                objects.extend(page.items.into_iter().flatten().map(&take));
             })
         };
         self.pages(accept, resource, wanted, add).await?;
-        Ok(all)
+        Ok(objects)
     }
 
     /// Reads a list page by page.

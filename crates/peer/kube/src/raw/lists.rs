@@ -86,7 +86,7 @@ pub(crate) fn sort(stamps: &mut [Stamp]) {
     stamps.sort_by(|a, b| key_of(a).cmp(&key_of(b)));
 }
 
-/// Why there is no shared list.
+/// Why a list cannot be shared.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// It is not to be had, or too long.
@@ -97,7 +97,7 @@ pub(crate) enum Fault {
 
 pub(crate) type Outcome = Result<Arc<[Stamp]>, Fault>;
 
-/// A list on its way. It continues as long as one of its callers is there.
+/// A list on its way. It continues as long as one of its callers waits.
 pub(crate) type Flight = Shared<BoxFuture<'static, Outcome>>;
 
 /// What is listed. Another account may see other objects.
@@ -187,7 +187,7 @@ pub(crate) enum Way {
     Own,
     /// By a list of all.
     Shared(Flight),
-    /// By one that is there.
+    /// By a kept list.
     Kept(Arc<[Stamp]>),
 }
 
@@ -269,9 +269,9 @@ impl Table {
         list.state = State::Kept(Arc::clone(stamps), bytes);
         self.bytes += bytes;
         while self.bytes > ALL_BYTES {
-            let kept =
+            let is_kept =
                 |place: &&mut Place| matches!(&place.shared, Some(list) if matches!(list.state, State::Kept(..)));
-            let places = self.places.values_mut().filter(kept);
+            let places = self.places.values_mut().filter(is_kept);
             let Some(oldest) = places.min_by_key(|place| place.used) else {
                 return;
             };

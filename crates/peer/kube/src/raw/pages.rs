@@ -2,6 +2,7 @@
 //! that turns out to be too long is dropped and asked for again with fewer, and the next ones have more again
 //! while they are short.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -113,8 +114,9 @@ async fn within(mut body: Body, most: usize) -> Result<Option<Vec<u8>>, kube::Er
     Ok(Some(bytes))
 }
 
-fn parameters(uri: &Uri) -> form_urlencoded::Parse<'_> {
-    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+fn parameters(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    let query = uri.query().into_iter();
+    query.flat_map(|query| form_urlencoded::parse(query.as_bytes()))
 }
 
 fn with_limit(uri: &Uri, limit: u32) -> String {

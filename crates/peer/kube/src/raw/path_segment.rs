@@ -34,8 +34,8 @@ fn segment(what: &str, text: &str) -> Result<String, ClusterError> {
     let fault = match text {
         "." | ".." => Some(format!("may not be '{text}'")),
         text => {
-            let found = text.chars().find(|c| "/%?#\\".contains(*c) || c.is_control());
-            found.map(|found| format!("may not contain '{}'", found.escape_default()))
+            let forbidden = text.chars().find(|c| "/%?#\\".contains(*c) || c.is_control());
+            forbidden.map(|forbidden| format!("may not contain '{}'", forbidden.escape_default()))
         }
     };
     match fault {

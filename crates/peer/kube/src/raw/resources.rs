@@ -83,7 +83,7 @@ impl Cluster {
             .groups
             .into_iter()
             .map(|listed| (listed.name, listed.preferred.version));
-        let mut all = Vec::new();
+        let mut resources = Vec::new();
         for (group, version) in [(String::new(), "v1".to_owned())].into_iter().chain(groups) {
             let kind = String::new();
             let of_group = GroupVersionKind { group, version, kind };
@@ -91,7 +91,7 @@ impl Cluster {
             let is_wanted = |listed: &ListedResource| {
                 listed.namespaced && !listed.name.contains('/') && listed.verbs.iter().any(|verb| verb == "list")
             };
-            all.extend(
+            resources.extend(
                 list.into_value()
                     .resources
                     .into_iter()
@@ -106,7 +106,7 @@ impl Cluster {
                     }),
             );
         }
-        Ok(all)
+        Ok(resources)
     }
 
     /// The server's OpenAPI document (version 3) of a group and version; None when it has none.

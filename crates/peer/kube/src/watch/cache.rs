@@ -33,7 +33,6 @@ pub struct NotListed {
 pub enum Change {
     /// It is new, or existed when the watch began.
     Added(Arc<Object>),
-    /// It was updated.
     Updated(Arc<Object>, Arc<Object>),
     /// It is gone; its last state.
     Deleted(Arc<Object>),
@@ -77,7 +76,6 @@ impl std::fmt::Debug for Cache {
 }
 
 impl Cache {
-    /// An empty cache.
     #[must_use]
     pub fn new(kind: &'static Kind) -> Self {
         Self {
@@ -102,7 +100,7 @@ impl Cache {
         }
     }
 
-    /// The same, empty, which shares its memory with others: what there is none for is kept by its name and version.
+    /// The same, empty, which shares its memory with others: an object that does not fit is kept by name and version.
     #[must_use]
     pub fn within(self, memory: &KeptMemory) -> Self {
         Self {
@@ -120,7 +118,6 @@ impl Cache {
         }
     }
 
-    /// The kind.
     #[must_use]
     pub fn kind(&self) -> &'static Kind {
         self.kind
@@ -149,7 +146,7 @@ impl Cache {
             .collect()
     }
 
-    /// All objects of a namespace, by name; others are not looked at.
+    /// All objects of a namespace, by name; others are not read.
     pub fn list_in(&self, namespace: &str) -> Vec<Arc<Object>> {
         let objects = self.read();
         let from = objects.by_name.range(ObjectName::new(namespace, "")..);
@@ -161,11 +158,11 @@ impl Cache {
     /// meanwhile. An older one of somebody else does not keep it out: what we wrote is known from here on.
     pub fn wrote(&self, before: &str, after: Object) {
         let mut objects = self.objects.write();
-        let known = objects.by_name.get(&after.name);
-        let is_next = |known: &Object| {
-            known.resource_version == before || is_newer(known, SeenVersion::from(&after), ObjectSource::Watch)
+        let cached = objects.by_name.get(&after.name);
+        let is_next = |cached: &Object| {
+            cached.resource_version == before || is_newer(cached, SeenVersion::from(&after), ObjectSource::Watch)
         };
-        if known.is_some_and(|known| known.uid == after.uid && is_next(known)) {
+        if cached.is_some_and(|cached| cached.uid == after.uid && is_next(cached)) {
             let (old, after) = objects.insert(after, &self.memory);
             drop(objects);
             if let Some(old) = old {
@@ -284,14 +281,14 @@ impl Cache {
 
     fn put(&self, object: Received, source: ObjectSource) {
         // Most events are our own writes, which are known: they are not packed.
-        let known = self.get(&Object::name_of(&object));
-        if known.is_some_and(|known| !is_newer(&known, SeenVersion::of(&object), source)) {
+        let cached = self.get(&Object::name_of(&object));
+        if cached.is_some_and(|cached| !is_newer(&cached, SeenVersion::of(&object), source)) {
             return;
         }
         let object = Object::of(object);
         let mut objects = self.objects.write();
-        let known = objects.by_name.get(&object.name);
-        if known.is_some_and(|known| !is_newer(known, SeenVersion::from(&object), source)) {
+        let cached = objects.by_name.get(&object.name);
+        if cached.is_some_and(|cached| !is_newer(cached, SeenVersion::from(&object), source)) {
             return;
         }
         let old = objects.remove(&object.name, &self.memory);

@@ -48,12 +48,12 @@ impl<K: Eq + Hash + Send + Sync + 'static> Index<K> {
             cache: Arc::clone(cache),
             names: RwLock::default(),
         });
-        let kept = Arc::clone(&index);
+        let listener = Arc::clone(&index);
         cache.listen(move |change| match change {
-            Change::Added(new) => kept.change(&new.name, Vec::new(), keys(new)),
+            Change::Added(new) => listener.change(&new.name, Vec::new(), keys(new)),
             Change::Updated(old, new) if is_same(old, new) => {}
-            Change::Updated(old, new) => kept.change(&new.name, keys(old), keys(new)),
-            Change::Deleted(old) => kept.change(&old.name, keys(old), Vec::new()),
+            Change::Updated(old, new) => listener.change(&new.name, keys(old), keys(new)),
+            Change::Deleted(old) => listener.change(&old.name, keys(old), Vec::new()),
         });
         index
     }

@@ -1,5 +1,5 @@
-//! The memory of all objects that are kept, which caches share, by namespace: whoever creates objects by the thousand
-//! keeps nobody else's out.
+//! The memory of all objects that are kept, which caches share, by namespace: a namespace with thousands of objects
+//! does not displace those of the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;

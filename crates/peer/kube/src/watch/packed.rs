@@ -17,7 +17,6 @@ const SMALL: usize = 1 << 10;
 /// A JSON value as text, deflated when it is long. Equal values are kept as equal bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Packed {
-    /// No value.
     Nothing,
     Text(Box<str>),
     Deflated(Box<[u8]>),

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use ureq::http::HeaderMap;
 
-/// A challenge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Challenge {
     /// In small letters: `bearer`, `basic`.
@@ -26,22 +25,22 @@ impl Challenge {
 
 /// Parses all challenges of an answer, in order. A header may have several. Invalid text ends its header.
 pub(crate) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
-    let mut found = Vec::new();
+    let mut challenges = Vec::new();
     for header in headers.get_all("www-authenticate") {
         let text = String::from_utf8_lossy(header.as_bytes());
         let mut rest = text.as_ref();
         while let Some((challenge, after)) = challenge(rest) {
-            found.push(challenge);
+            challenges.push(challenge);
             rest = after;
         }
     }
-    found
+    challenges
 }
 
 /// The first supported one, or else the first one.
 pub(crate) fn chosen(challenges: &[Challenge]) -> Option<&Challenge> {
-    let known = |challenge: &&Challenge| matches!(challenge.scheme.as_str(), "basic" | "bearer");
-    challenges.iter().find(known).or_else(|| challenges.first())
+    let is_supported = |challenge: &&Challenge| matches!(challenge.scheme.as_str(), "basic" | "bearer");
+    challenges.iter().find(is_supported).or_else(|| challenges.first())
 }
 
 /// Parses a challenge at the beginning of a text, and returns the rest.

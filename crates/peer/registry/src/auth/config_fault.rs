@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bumpwright_gostd::quote;
+use bumpwright_text::{Cuts, Parts};
 
 /// The longest shown name of a server.
 const SHOWN: usize = 120;
@@ -22,7 +23,6 @@ pub struct ConfigFault {
 /// A fault of a docker configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthFault {
-    /// A syntax error.
     #[error("not valid JSON")]
     NoJson,
     /// The text is truncated.
@@ -65,7 +65,7 @@ impl fmt::Display for ConfigFault {
 pub(crate) fn shown_server(name: &str) -> String {
     let address = without_secrets(name);
     let bare = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
-    let authority = bare.split('/').next().unwrap_or_default();
+    let authority = bare.before('/');
     if is_server(authority.trim_start_matches("***@")) {
         quote(&shortened(&address))
     } else {
@@ -80,7 +80,7 @@ fn is_server(authority: &str) -> bool {
         _ => (authority, ""),
     };
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let known = match address {
+    let is_host = match address {
         Some(address) => address
             .bytes()
             .all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte)),
@@ -89,13 +89,13 @@ fn is_server(authority: &str) -> bool {
             (host == "localhost" || host.contains(['.', '*'])) && host.bytes().all(allowed)
         }
     };
-    known && port.bytes().all(|byte| byte.is_ascii_digit())
+    is_host && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A URL with `***` as its user, and without query and fragment.
 pub(crate) fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
-    let url = url.get(..end).unwrap_or_default();
+    let url = url.part(..end);
     let (scheme, rest) = match url.find("://") {
         Some(at) => url.split_at(at + 3),
         None => ("", url),

@@ -76,7 +76,6 @@ pub enum HelperError {
         /// `docker-credential-NAME`
         program: String,
         server: String,
-        /// Its exit status.
         status: String,
     },
     /// The program took too long.
@@ -85,7 +84,6 @@ pub enum HelperError {
         /// `docker-credential-NAME`
         program: String,
         server: String,
-        /// The time limit.
         seconds: u64,
     },
     /// The answer is too long.

@@ -13,6 +13,7 @@ use super::login::{AuthEntry, Login};
 use bumpwright_gostd::Url;
 use bumpwright_policy::Reference;
 use bumpwright_secret::Secret;
+use bumpwright_text::{Cuts, Parts};
 
 /// Docker Hub's registry in references, and its key in docker's configuration.
 const HUB: (&str, &str) = ("index.docker.io", "https://index.docker.io/v1/");
@@ -174,7 +175,7 @@ fn hostname(server: &str) -> Vec<u8> {
         None
     };
     match url.filter(|url| !url.hostname().is_empty()) {
-        None => server.split('/').next().unwrap_or_default().as_bytes().to_vec(),
+        None => server.before('/').as_bytes().to_vec(),
         Some(url) => with_port(&url),
     }
 }
@@ -184,7 +185,7 @@ fn with_port(url: &Url) -> Vec<u8> {
     // After the name: an optional bracket, colon and port.
     let colon = url.host.iter().rposition(|byte| *byte == b':');
     let port = colon.and_then(|colon| url.host.get(colon..)).filter(|port| {
-        let digits = port.get(1..).unwrap_or_default();
+        let digits = port.tail(1);
         !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
     });
     match port {

@@ -21,7 +21,6 @@ pub(crate) type Auths = BTreeMap<String, AuthEntry>;
 /// The relevant parts of a docker configuration.
 #[derive(Clone, Default)]
 pub(crate) struct Contents {
-    /// `auths`
     pub(crate) auths: Auths,
     /// `credHelpers`: the helper of a server; an empty name means the file itself.
     pub(crate) helpers: BTreeMap<String, String>,

@@ -3,10 +3,10 @@
 //! Source: go-containerregistry `pkg/authn/kubernetes` (2026-02-05), which image-reflector-controller v1.2.0 uses for
 //! `.spec.secretRef` and the image pull secrets of `.spec.serviceAccountName` (N-048).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::config_fault::without_secrets;
+use super::config_fault::{shown_server, without_secrets};
 use super::field::Dialect;
 use super::json::{Auths, read_config, read_dockercfg};
 use super::login::{AuthEntry, Login};
@@ -22,8 +22,55 @@ const DOCKERCFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
 #[derive(Clone, Default)]
 pub struct Keychain {
     /// In order of precedence.
-    entries: Vec<(UrlPattern, AuthEntry)>,
+    entries: Vec<Entry>,
     unused: Vec<UnusedSecret>,
+}
+
+/// The login of a Secret for the repositories of a pattern.
+#[derive(Clone)]
+struct Entry {
+    pattern: UrlPattern,
+    login: AuthEntry,
+    /// `NAMESPACE/NAME` of the Secret.
+    secret: String,
+    /// The name of the server, without possible secrets.
+    server: String,
+}
+
+/// Why Secrets have no login for a repository. Values of the Secrets are never shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoLogin {
+    /// The entry of the repository is not a login.
+    #[error("secret '{secret}': its entry for {server} has no {missing}")]
+    Half {
+        /// `NAMESPACE/NAME`
+        secret: String,
+        /// The name of the server, quoted.
+        server: String,
+        /// The names of the members that are missing.
+        missing: &'static str,
+    },
+    /// The Secrets have no entry at all.
+    #[error("{}", joined(.0))]
+    Unused(Vec<UnusedSecret>),
+    /// The entries are for other servers.
+    #[error("{} for {repository}: there is one for {}", .secrets.join(", "), .servers.join(", "))]
+    Others {
+        /// The repository, with its registry.
+        repository: String,
+        /// `secret 'NAMESPACE/NAME' has no login`, of each.
+        secrets: Vec<String>,
+        /// The names of the first servers, quoted.
+        servers: Vec<String>,
+    },
+}
+
+/// How many servers are named.
+const NAMED_SERVERS: usize = 3;
+
+fn joined(unused: &[UnusedSecret]) -> String {
+    let texts: Vec<String> = unused.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }
 
 /// A Secret without any login. The controller ignores it silently; so does
@@ -38,7 +85,6 @@ pub enum UnusedSecret {
     Kind {
         /// `NAMESPACE/NAME`
         name: String,
-        /// Its type.
         kind: String,
     },
     /// The key of its type is missing or empty.
@@ -68,29 +114,62 @@ impl Keychain {
     /// [`SecretError::Malformed`] and [`SecretError::NoUrl`], for any entry of any Secret.
     pub fn from_secrets(secrets: &[PullSecret<'_>]) -> Result<Self, SecretError> {
         let mut unused = Vec::new();
-        let mut entries: BTreeMap<Vec<u8>, AuthEntry> = BTreeMap::new();
+        let mut entries: BTreeMap<Vec<u8>, (AuthEntry, &str, String)> = BTreeMap::new();
         for secret in secrets {
             for (server, entry) in auths(secret, &mut unused)? {
                 let key = normalized(&server).map_err(|reason| no_url(&server, reason))?;
-                entries.entry(key).or_insert(entry);
+                entries.entry(key).or_insert((entry, secret.name, server));
             }
         }
         // In reverse order of bytes: a longer key comes before its prefix, and `*` after letters.
-        let pattern = |(key, entry): (Vec<u8>, _)| Some((UrlPattern::read(&key)?, entry));
-        let entries = entries.into_iter().rev().filter_map(pattern).collect();
+        let entry = |(key, (login, secret, server)): (Vec<u8>, (AuthEntry, &str, String))| {
+            Some(Entry {
+                pattern: UrlPattern::read(&key)?,
+                login,
+                secret: secret.to_owned(),
+                server: shown_server(&server),
+            })
+        };
+        let entries = entries.into_iter().rev().filter_map(entry).collect();
         Ok(Self { entries, unused })
     }
 
     /// The login for a repository: of the first matching entry, even if that is empty.
     #[must_use]
     pub fn login(&self, reference: &Reference) -> Login {
-        let Some(repository) = UrlPattern::read(reference.context().as_bytes()) else {
-            return Login::Anonymous;
-        };
-        self.entries
-            .iter()
-            .find(|(pattern, _)| pattern.matches(&repository))
-            .map_or(Login::Anonymous, |(_, entry)| entry.login())
+        let entry = self.entry(reference);
+        entry.map_or(Login::Anonymous, |entry| entry.login.login())
+    }
+
+    fn entry(&self, reference: &Reference) -> Option<&Entry> {
+        let repository = UrlPattern::read(reference.context().as_bytes())?;
+        self.entries.iter().find(|entry| entry.pattern.matches(&repository))
+    }
+
+    /// Why no login is used for a repository, for somebody whom the registry has refused; `None` when one is.
+    #[must_use]
+    pub fn lack(&self, reference: &Reference) -> Option<NoLogin> {
+        if let Some(entry) = self.entry(reference) {
+            let missing = entry.login.missing()?;
+            return Some(NoLogin::Half {
+                secret: entry.secret.clone(),
+                server: entry.server.clone(),
+                missing,
+            });
+        }
+        if self.entries.is_empty() {
+            return (!self.unused.is_empty()).then(|| NoLogin::Unused(self.unused.clone()));
+        }
+        let secrets: BTreeSet<&str> = self.entries.iter().map(|entry| entry.secret.as_str()).collect();
+        let servers: BTreeSet<&str> = self.entries.iter().map(|entry| entry.server.as_str()).collect();
+        Some(NoLogin::Others {
+            repository: reference.context(),
+            secrets: secrets
+                .iter()
+                .map(|name| format!("secret '{name}' has no login"))
+                .collect(),
+            servers: servers.into_iter().take(NAMED_SERVERS).map(str::to_owned).collect(),
+        })
     }
 
     /// The Secrets without a login.
@@ -208,6 +287,52 @@ mod tests {
         }
     }
 
+    /// For a refusal of the registry: the Secret, and what it lacks; never a value.
+    #[test]
+    fn what_secrets_lack_for_a_repository_is_told() {
+        let first = r#"{"auths": {
+            "ghcr.io": {"user": "acme", "password": "hunter2"},
+            "me:hunter2@quay.io": {"username": "acme"},
+            "https://index.docker.io/v1/": {},
+            "harbor.example.com": {"username": "acme", "password": "hunter2"}}}"#;
+        let keychain = Keychain::from_secrets(&[secret("n/a", first), secret("n/e", "{}")]).unwrap();
+        let lack = |keychain: &Keychain, image: &str| {
+            let reference = Reference::parse(image, Validation::Weak).unwrap();
+            keychain.lack(&reference).map(|lack| lack.to_string())
+        };
+        for (image, expected) in [
+            (
+                "ghcr.io/acme/web",
+                Some("secret 'n/a': its entry for \"ghcr.io\" has no 'username'"),
+            ),
+            (
+                "quay.io/acme/web",
+                Some("secret 'n/a': its entry for \"***@quay.io\" has no 'password'"),
+            ),
+            (
+                "docker.io/acme/web",
+                Some(
+                    "secret 'n/a': its entry for \"https://index.docker.io/v1/\" has no 'username' and 'password', and no 'auth'",
+                ),
+            ),
+            ("harbor.example.com/acme/web", None),
+            (
+                "registry.example.com/web",
+                Some(
+                    "secret 'n/a' has no login for registry.example.com/web: there is one for \"***@quay.io\", \"ghcr.io\", \"harbor.example.com\"",
+                ),
+            ),
+        ] {
+            assert_eq!(lack(&keychain, image).as_deref(), expected, "{image}");
+        }
+        let empty = Keychain::from_secrets(&[secret("n/e", r#"{"auths": {}}"#)]).unwrap();
+        assert_eq!(
+            lack(&empty, "ghcr.io/acme/web").as_deref(),
+            Some("secret 'n/e' has no login: its key '.dockerconfigjson' names no server")
+        );
+        assert_eq!(lack(&Keychain::default(), "ghcr.io/acme/web"), None);
+    }
+
     #[test]
     fn secrets_without_a_login_are_told() {
         let opaque = PullSecret {
@@ -245,7 +370,7 @@ mod tests {
             ("[]", "1:2: must be an object"),
         ] {
             let error = Keychain::from_secrets(&[secret("n/a", json)]).unwrap_err().to_string();
-            let expected = format!("secret 'n/a', key '.dockerconfigjson': {expected}; write it anew");
+            let expected = format!("secret 'n/a', key '.dockerconfigjson': {expected}; create it again");
             assert!(error.starts_with(&expected), "{error}\n{expected}");
         }
     }

@@ -38,6 +38,16 @@ impl AuthEntry {
             && self.registry_token.is_empty()
     }
 
+    /// The missing members of an entry; `None` when it makes a login.
+    pub(crate) fn missing(&self) -> Option<&'static str> {
+        match (self.login(), self.username.is_empty(), self.password.is_empty()) {
+            (Login::Anonymous, true, false) => Some("'username'"),
+            (Login::Anonymous, false, true) => Some("'password'"),
+            (Login::Anonymous, ..) => Some("'username' and 'password', and no 'auth'"),
+            _ => None,
+        }
+    }
+
     /// The login of the entry in go-containerregistry's transport: an access token first; a name without a password, or
     /// the reverse, is not a login.
     pub(crate) fn login(&self) -> Login {

@@ -31,7 +31,6 @@ pub enum LoginError {
         /// The fault and its location.
         fault: ConfigFault,
     },
-    /// A helper failed.
     #[error(transparent)]
     Helper(#[from] HelperError),
 }

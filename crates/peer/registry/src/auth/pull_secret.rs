@@ -43,7 +43,7 @@ pub enum SecretError {
     },
     /// A Secret cannot be parsed. The controller shows Go's JSON error without the name of the Secret.
     #[error(
-        "secret '{name}', key '{key}': {fault}; write it anew with `kubectl create secret docker-registry` or \
+        "secret '{name}', key '{key}': {fault}; create it again with `kubectl create secret docker-registry` or \
          `flux create secret oci`"
     )]
     Malformed {

@@ -35,7 +35,6 @@ pub(crate) struct TokenRequest<'a> {
     pub(crate) login: &'a Login,
     /// The token that the registry has just refused.
     pub(crate) refused: Option<&'a Token>,
-    /// Additional scopes.
     pub(crate) more: &'a [String],
 }
 
@@ -123,7 +122,7 @@ fn fetch(
     deadline: Deadline,
 ) -> Result<Token, RegistryError> {
     let scopes = scopes(wanted, old.as_ref());
-    let asked = Instant::now();
+    let start = Instant::now();
     let exchange = Exchange {
         client,
         wanted,
@@ -145,7 +144,7 @@ fn fetch(
         (_, Login::Anonymous | Login::RegistryToken(_)) => exchange.get(None)?,
     };
     Ok(Token {
-        until: asked.checked_add(answer.useful()).unwrap_or(asked),
+        until: start.checked_add(answer.useful()).unwrap_or(start),
         text: answer.token,
         refresh: answer.refresh,
         scopes,
@@ -187,7 +186,7 @@ impl Exchange<'_> {
         reason = "an answer of a token server to a refresh token; bound: 64 KiB; account: memory of fetches"
     )]
     fn post(&self, refresh: &Secret) -> Result<TokenAnswer, RegistryError> {
-        let escaped = |text: &str| Secret::new(String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default());
+        let escaped = |text: &str| Secret::new(query_escape(text.as_bytes()));
         let realm = self.wanted.realm;
         let mut body = format!(
             "client_id=bumpwright&grant_type=refresh_token&refresh_token={}&scope={}",

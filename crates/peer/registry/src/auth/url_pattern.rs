@@ -4,8 +4,8 @@
 //! differs, as it accepts other names of Docker Hub.
 
 use bumpwright_gostd::Url;
+use bumpwright_text::Parts;
 
-/// A parsed key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UrlPattern {
     labels: Vec<Vec<u8>>,
@@ -93,7 +93,7 @@ fn label_matches(pattern: &[u8], label: &[u8]) -> bool {
         left = match pieces.peek() {
             None => return left.ends_with(piece),
             Some(_) => match find(left, piece) {
-                Some(at) => left.get(at + piece.len()..).unwrap_or_default(),
+                Some(at) => left.part(at + piece.len()..),
                 None => return false,
             },
         };

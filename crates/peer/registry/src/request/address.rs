@@ -1,6 +1,6 @@
 //! Addresses of a registry's endpoints, and their form in messages.
 
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use crate::RegistryError;
 use bumpwright_gostd::query_escape;
@@ -61,19 +61,16 @@ pub(crate) fn shown(url: &Url) -> String {
 /// Encodes parameters in the order of their names with Go's escapes; none without parameters.
 pub(crate) fn query(mut pairs: Vec<(String, String)>) -> Option<String> {
     pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let escaped = |text: &str| String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default();
     let pairs: Vec<String> = pairs
         .iter()
-        .map(|(name, value)| format!("{}={}", escaped(name), escaped(value)))
+        .map(|(name, value)| format!("{}={}", query_escape(name.as_bytes()), query_escape(value.as_bytes())))
         .collect();
     (!pairs.is_empty()).then(|| pairs.join("&"))
 }
 
 /// The parameters of an address.
 pub(crate) fn parameters(url: &Url) -> Vec<(String, String)> {
-    form_urlencoded::parse(url.query().unwrap_or_default().as_bytes())
-        .into_owned()
-        .collect()
+    url.query_pairs().into_owned().collect()
 }
 
 #[cfg(test)]

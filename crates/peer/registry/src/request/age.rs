@@ -39,18 +39,18 @@ impl Ages {
     /// When something cannot be fetched, or does not match its digest.
     pub(crate) fn of(&self, session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
         let name = session.image.name();
-        let known = self.0.lock().get(&name).cloned();
-        if let Some((then, age)) = known
+        let cached = self.0.lock().get(&name).cloned();
+        if let Some((then, age)) = cached
             && digest::of(session).is_ok_and(|now| now == then)
         {
             return Ok(age);
         }
         let (digest, age) = created(session)?;
-        let mut known = self.0.lock();
-        if known.len() >= MOST {
-            known.clear();
+        let mut ages = self.0.lock();
+        if ages.len() >= MOST {
+            ages.clear();
         }
-        known.insert(name, (digest, age.clone()));
+        ages.insert(name, (digest, age.clone()));
         Ok(age)
     }
 }
@@ -74,8 +74,8 @@ fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, Regis
     };
     // None in other configurations, such as that of a chart.
     let config: Option<Config> = config.and_then(|answer| serde_json::from_slice(&answer.body).ok());
-    let made = config.and_then(|config| time(&config.created));
-    Ok(made.or_else(|| manifests.iter().rev().find_map(annotation)))
+    let created = config.and_then(|config| time(&config.created));
+    Ok(created.or_else(|| manifests.iter().rev().find_map(annotation)))
 }
 
 /// An index, if there is one, with those in it, down to the manifest of the chosen image.
@@ -131,7 +131,7 @@ pub(crate) fn configuration(session: &mut Session<'_>, image: &Manifest) -> Resu
 }
 
 fn annotation(manifest: &Manifest) -> Option<Time> {
-    time(manifest.annotations.as_ref()?.0.get(CREATED)?)
+    time(manifest.annotations.0.get(CREATED)?)
 }
 
 /// Parses a plausible time in RFC 3339.

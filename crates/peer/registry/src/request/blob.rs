@@ -15,6 +15,7 @@ use crate::refusal::unanswered;
 use bumpwright_gostd::quote;
 use bumpwright_http::{Incoming, NetError};
 use bumpwright_secret::Secret;
+use bumpwright_text::Parts;
 
 /// The largest error response, in bytes.
 const LARGEST_REFUSAL: usize = 1 << 20;
@@ -68,12 +69,12 @@ impl Blob {
         if self.read != self.size {
             return wrong(format!("error verifying size; got {}, want {}", self.read, self.size));
         }
-        let found = format!("sha256:{}", hex(&std::mem::take(&mut self.hash).finalize()));
-        if found != self.digest {
+        let digest = format!("sha256:{}", hex(&std::mem::take(&mut self.hash).finalize()));
+        if digest != self.digest {
             return wrong(format!(
                 "error verifying sha256 checksum after reading {} bytes; got {}, want {}",
                 self.read,
-                quote(&found),
+                quote(&digest),
                 quote(&self.digest)
             ));
         }
@@ -96,8 +97,8 @@ impl Read for Blob {
         if count == 0 {
             self.check()?;
         }
-        self.hash.update(buffer.get(..count).unwrap_or_default());
-        self.read += u64::try_from(count).unwrap_or_default();
+        self.hash.update(buffer.part(..count));
+        self.read += count as u64;
         Ok(count)
     }
 }
@@ -111,7 +112,6 @@ impl fmt::Debug for Blob {
     }
 }
 
-/// Opens a layer.
 pub(crate) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob, RegistryError> {
     if let Some(data) = &layer.data {
         let source = BlobSource::Embedded(Cursor::new(data.clone()));

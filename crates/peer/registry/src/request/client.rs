@@ -97,7 +97,7 @@ impl Registry {
     /// The image of a tag or digest. Of an index it is the image for linux/amd64, or without platform.
     ///
     /// # Errors
-    /// As [`Registry::digest`]; [`RegistryError::Image`] when there is none.
+    /// As [`Registry::digest`]; [`RegistryError::Image`] when the index has no such image.
     pub fn image(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Image, RegistryError> {
         image::of(&mut Session::open(&self.connections, image, login, deadline)?)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
 
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_sha256, of_image, parsed, read};
 use super::session::Session;
@@ -25,7 +26,7 @@ const INDEXES: [&str; 2] = [
 const DEEPEST: usize = 8;
 
 /// An image or another artifact.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     pub annotations: BTreeMap<String, String>,
     /// Its layers, in order.
@@ -33,7 +34,7 @@ pub struct Image {
 }
 
 /// A layer of an image.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     pub media_type: String,
     /// `sha256:HEX`
@@ -105,9 +106,9 @@ fn made(manifest: Manifest) -> Result<Image, RegistryError> {
             size: descriptor.size,
         })
     };
-    let layers = manifest.layers.unwrap_or_default().few.into_iter().map(layer);
+    let layers = manifest.layers.into_iter().flat_map(|layers| layers.few).map(layer);
     Ok(Image {
-        annotations: manifest.annotations.unwrap_or_default().0,
+        annotations: manifest.annotations.0,
         layers: layers.collect::<Result<_, RegistryError>>()?,
     })
 }

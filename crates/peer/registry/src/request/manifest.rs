@@ -33,7 +33,7 @@ pub(crate) type Descriptors = Few<Descriptor, MOST>;
 pub(crate) struct Manifest {
     pub(crate) config: Option<Descriptor>,
     pub(crate) manifests: Option<Descriptors>,
-    pub(crate) annotations: Option<FewTexts<MOST>>,
+    pub(crate) annotations: FewTexts<MOST>,
     pub(crate) layers: Option<Descriptors>,
 }
 
@@ -138,11 +138,11 @@ pub(crate) fn check(
     bytes: &[u8],
     session: &Session<'_>,
 ) -> Result<(), RegistryError> {
-    let found = match wanted.split_once(':') {
+    let digest = match wanted.split_once(':') {
         Some(("sha512", _)) => format!("sha512:{}", hex(&Sha512::digest(bytes))),
         _ => sha256(bytes),
     };
-    same(what, wanted, &found, session)
+    same(what, wanted, &digest, session)
 }
 
 /// Checks that a digest is the wanted one.

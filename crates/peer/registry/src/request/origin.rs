@@ -48,14 +48,11 @@ pub(crate) fn of(session: &mut Session<'_>) -> Result<Origin, RegistryError> {
     };
     let config: Option<Config> = config.and_then(|answer| serde_json::from_slice(&answer.body).ok());
     let labels = config.and_then(|config| config.config?.labels);
-    let annotations = manifests
-        .iter()
-        .rev()
-        .filter_map(|manifest| manifest.annotations.as_ref());
-    let all: Vec<&FewTexts<MOST>> = labels.iter().chain(annotations).collect();
+    let annotations = manifests.iter().rev().map(|manifest| &manifest.annotations);
+    let sources: Vec<&FewTexts<MOST>> = labels.iter().chain(annotations).collect();
     let label = |key: &str| {
-        let mut found = all.iter().filter_map(|texts| texts.0.get(key));
-        found.find(|text| !text.is_empty() && text.len() <= LONGEST).cloned()
+        let mut texts = sources.iter().filter_map(|texts| texts.0.get(key));
+        texts.find(|text| !text.is_empty() && text.len() <= LONGEST).cloned()
     };
     Ok(Origin {
         source: label(SOURCE),

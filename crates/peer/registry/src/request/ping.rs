@@ -38,7 +38,7 @@ impl Access {
 /// TLS or is slow.
 ///
 /// # Errors
-/// When there is no answer, or it is neither a success nor a challenge.
+/// When no answer comes, or it is neither a success nor a challenge.
 pub(crate) fn ping(
     client: &Arc<Client>,
     registry: &str,
@@ -64,7 +64,7 @@ fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Acce
     let (sender, result) = mpsc::channel();
     let racer = Arc::clone(client);
     // It ends with the deadline. The receiver may be gone by then.
-    let job = Job::current().unwrap_or_default();
+    let job = Job::current_or_new();
     let started = thread::Builder::new().spawn(move || job.run(|| sender.send(probe(&racer, secure, deadline))));
     let late = || NetError::Timeout {
         url: format!("https://{registry}/v2/"),

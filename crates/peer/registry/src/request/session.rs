@@ -18,7 +18,6 @@ use bumpwright_secret::Secret;
 /// The longest scope that is requested for a server's challenge, in bytes.
 const LONGEST_SCOPE: usize = 4 << 10;
 
-/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
     pub(crate) method: Method,
@@ -99,7 +98,7 @@ impl<'a> Session<'a> {
     /// Sends a request, and returns its answer if it is a success.
     ///
     /// # Errors
-    /// When there is no answer, no token for it, or the answer is an error.
+    /// When no answer comes, no token for it is issued, or the answer is an error.
     pub(crate) fn fetch(&mut self, query: &Query) -> Result<Answer, RegistryError> {
         let answer = self.query(query)?;
         match answer.status {
@@ -140,7 +139,7 @@ impl<'a> Session<'a> {
     /// Sends a request, and returns any answer.
     ///
     /// # Errors
-    /// When there is no answer, or no token for it.
+    /// When no answer comes, or no token for it is issued.
     pub(crate) fn query(&mut self, query: &Query) -> Result<Answer, RegistryError> {
         self.authorized(query, Client::send, |answer| answer)
     }
@@ -156,11 +155,11 @@ impl<'a> Session<'a> {
         let own = self.is_own(&query.url);
         let authorization = if own { self.authorization(None, &[])? } else { None };
         let first = self.send(query, authorization, send)?;
-        let found = answer(&first);
-        if found.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&found.url) {
+        let answered = answer(&first);
+        if answered.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&answered.url) {
             return Ok(first);
         }
-        match self.renewed(&challenges(&found.headers))? {
+        match self.renewed(&challenges(&answered.headers))? {
             Some(authorization) => self.send(query, Some(authorization), send),
             None => Ok(first),
         }
@@ -192,7 +191,7 @@ impl<'a> Session<'a> {
     }
 
     /// The authorization for a challenge in the middle of a session: tokens expire, and some registries demand a login
-    /// or more scopes for some repositories only. None when there is no other.
+    /// or more scopes for some repositories only. None when nothing else can be tried.
     fn renewed(&mut self, wanted: &[Challenge]) -> Result<Option<Secret>, RegistryError> {
         let Some(challenge) = chosen(wanted) else {
             return Ok(None);
@@ -284,12 +283,12 @@ impl<'a> Session<'a> {
 
     /// The secrets sent to the registry.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
-        let mut seen = secrets(self.login);
-        seen.extend(self.token.as_ref().map(|token| token.text.clone()));
+        let mut values = secrets(self.login);
+        values.extend(self.token.as_ref().map(|token| token.text.clone()));
         if let Login::Basic { username, password } = self.login {
             let header = basic_header(username, password);
-            seen.extend(header.expose().strip_prefix("Basic ").map(Secret::from));
+            values.extend(header.expose().strip_prefix("Basic ").map(Secret::from));
         }
-        seen
+        values
     }
 }

@@ -51,10 +51,10 @@ impl TagList {
         }
     }
 
-    /// Adds a tag, whether it is there or not.
+    /// Adds a tag, whether the list has it or not.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// The tag does not fit into memory.
     pub fn push(&mut self, tag: &str) -> Result<(), Exceeded> {
         let (length, room) = (self.tags.len(), self.tags.capacity());
         let more = if length == room { (length / 2).max(64) } else { 0 };
@@ -67,7 +67,7 @@ impl TagList {
     /// Takes memory for what is kept beside the tags.
     ///
     /// # Errors
-    /// There is none.
+    /// They do not fit into memory.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Exceeded> {
         self.used = self.used.saturating_add(bytes);
         self.held.reach(self.used as u64, STEP)
@@ -110,10 +110,10 @@ impl GrowingList {
         }
     }
 
-    /// Adds a tag, unless it is there or too long for one.
+    /// Adds a tag, unless the list has it or it is too long.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// The tag does not fit into memory.
     pub(crate) fn add(&mut self, tag: &str) -> Result<(), Exceeded> {
         if tag.len() > LONGEST {
             self.list.too_long += 1;

@@ -145,7 +145,6 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     }
 }
 
-/// Reads one tag.
 struct Item<'r, 'l>(&'r mut TagPage<'l>);
 
 impl<'de> DeserializeSeed<'de> for Item<'_, '_> {

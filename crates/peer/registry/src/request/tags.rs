@@ -29,7 +29,7 @@ const BYTES: usize = 256 << 20;
 /// All tags, each once, in their order. Pages and list are on the account of the job.
 ///
 /// The next page is the one of `Link`. A full page without a `Link` may be that of a registry that supports only `n`
-/// and `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested
+/// and `last`, so the tags after the last one are requested, until no new ones come. A page is never requested
 /// twice: one that links to itself, or back, says nothing about what is missing.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub(crate) fn list(session: &mut Session<'_>) -> Result<TagList, RegistryError> 
             let what = format!("the list of tags has more than {PAGES} pages");
             return Err(too_much(session, &answer, what));
         }
-        // A guess that was made before says that there are no more.
+        // A guess that was made before means that the list has ended.
         let next = if listed.contains(page.url.as_str()) {
             None
         } else {
@@ -92,7 +92,7 @@ fn first_page(session: &mut Session<'_>, first: &Url) -> Result<(Page, Answer), 
     Err(refusal.unwrap_or_else(|| RegistryError::Address(first.to_string())))
 }
 
-/// Whether a registry may refuse a page for its size: there is no agreed code for it. Quay has
+/// Whether a registry may refuse a page for its size: no code for it is agreed on. Quay has
 /// `TOO_MANY_TAGS_REQUESTED`, Amazon `UNSUPPORTED`, GitLab and distribution `PAGINATION_NUMBER_INVALID`.
 fn is_about_size(error: &RegistryError) -> bool {
     const OTHER: [&str; 4] = ["NAME_UNKNOWN", "NAME_INVALID", "UNAUTHORIZED", "DENIED"];

@@ -19,15 +19,15 @@ pub(super) async fn repository(
             "can't access 'GitRepository/{name}', cross-namespace references have been blocked"
         )));
     }
-    let found = context.shared.watched(&context.sources, &name).await;
-    let found = found.map_err(|error| {
+    let object = context.shared.watched(&context.sources, &name).await;
+    let object = object.map_err(|error| {
         if error.is_not_found() {
             format!("referenced git repository does not exist: {error}")
         } else {
             error.to_string()
         }
     })?;
-    let repository = found.read(&GIT_REPOSITORY);
+    let repository = object.read(&GIT_REPOSITORY);
     Ok(repository.map_err(|error| format!("GitRepository/{name}: {error}"))?)
 }
 

@@ -17,8 +17,8 @@ use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_apply::{Refusal, refusals};
 use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, ReleaseSummary, asked, judged};
 use bumpwright_http::Job;
+use bumpwright_json::Texts;
 use bumpwright_kube::HELM_RELEASE;
-use serde_json::Value;
 
 /// How often it is looked whether the automation is deleted meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
@@ -79,7 +79,7 @@ impl AsReconciler {
         let live = self.shared.cluster.get(&HELM_RELEASE, &release.name).await;
         let live = live.map_err(|error| left(&format!("its HelmRelease cannot be read: {error}")))?;
         let live = live.value(&HELM_RELEASE);
-        let text = |pointer: &str| live.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| live.text_at(pointer);
         let applier = OWNER.map(text);
         let is_same = applier == [owner.namespace.as_str(), owner.name.as_str()]
             && text("/spec/serviceAccountName") == release.service_account
@@ -152,6 +152,9 @@ async fn cancelled(job: Option<Job>) {
 
 /// Whether two states of a Kustomization are applied at the same cluster by the same account.
 fn is_same(one: &Kustomization, other: &Kustomization) -> bool {
-    let account = |kustomization: &Kustomization| kustomization.spec.service_account_name.clone().unwrap_or_default();
-    account(one) == account(other) && one.spec.kube_config == other.spec.kube_config
+    let of = |one: &Kustomization| {
+        let account = one.spec.service_account_name.clone();
+        (account.filter(|name| !name.is_empty()), one.spec.kube_config.clone())
+    };
+    of(one) == of(other)
 }

@@ -1,5 +1,5 @@
-//! A source whose branch was pushed to is asked to fetch at once: its interval would delay what is on its way. The
-//! annotation reaches whoever serves the source, this process or another, also after a restart.
+//! After a push, the source of the branch is asked to fetch at once: its interval would delay what is on its way. The
+//! annotation reaches the process that reconciles the source, this one or another, also after a restart.
 
 use serde_json::json;
 

@@ -163,7 +163,7 @@ impl ImageUpdateAutomations {
         let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job::annotate(&mut job, &annotations);
-        job.edits.verify = verifier;
+        job.edits.hooks.verify = verifier;
         job.edits.rules = rules::of(context, &automation, &annotations).await?;
         following.iter().for_each(|following| following.prepare(&mut job.edits));
         let run = run(job.clone(), place.clone(), limit).await?;

@@ -6,6 +6,7 @@ use super::windows;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_edit::unified;
 use bumpwright_runtime::Outcome;
+use bumpwright_text::{Parts, between};
 use bumpwright_update::Run;
 
 /// Limit on the diff in a condition's message, in bytes.
@@ -19,7 +20,7 @@ pub(crate) fn outcome(automation: &ImageUpdateAutomation, run: &Run) -> Outcome 
             "dry run: {} change{} would be pushed to branch '{}'\n{}",
             run.changes.len(),
             if run.changes.len() == 1 { "" } else { "s" },
-            commit.branch.as_deref().unwrap_or_default(),
+            between("", commit.branch.as_deref(), ""),
             diff(run)
         ),
     };
@@ -50,7 +51,7 @@ fn diff(run: &Run) -> String {
     if whole.len() <= SHOWN {
         return whole.into_owned();
     }
-    let cut = whole.get(..whole.floor_char_boundary(SHOWN)).unwrap_or_default();
+    let cut = whole.part(..whole.floor_char_boundary(SHOWN));
     let lines = cut.rfind('\n').and_then(|end| cut.get(..=end)).unwrap_or(cut);
     format!("{lines}… cut here\n")
 }

@@ -6,7 +6,6 @@ use bumpwright_api::{AutomationAnnotations, ConfigMap, ImageUpdateAutomation, Ob
 use bumpwright_kube::CONFIG_MAP;
 use bumpwright_rules::Rules;
 
-/// Reads them.
 pub(super) async fn of(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,

@@ -33,24 +33,24 @@ pub(crate) fn warn(request: &ReconcileRequest<'_>, skips: &[Skip], before: &str)
 }
 
 fn first(skips: &[Skip], count: usize) -> Option<String> {
-    let told: Vec<&Skip> = skips.iter().filter(|skip| !is_meant(skip.reason)).collect();
-    if told.is_empty() {
+    let unexpected: Vec<&Skip> = skips.iter().filter(|skip| !is_meant(skip.reason)).collect();
+    if unexpected.is_empty() {
         return None;
     }
-    let mut lines: Vec<String> = told
+    let mut lines: Vec<String> = unexpected
         .iter()
         .take(count)
         .map(|skip| format!("{}:{}: {}", skip.path, skip.line, skip.message))
         .collect();
-    if told.len() > count {
-        lines.push(format!("and {} more skipped", told.len() - count));
+    if unexpected.len() > count {
+        lines.push(format!("and {} more skipped", unexpected.len() - count));
     }
     Some(lines.join("\n"))
 }
 
 /// Markers of other automations on the same repository are expected, and so are commented-out fields; only
-/// metrics count them. Fields that wait for a window are no fault either: the message has them on a line
-/// of their own (`windows`).
+/// metrics count them. Fields that wait for a window are not faults either: the message lists them on a separate
+/// line (`windows`).
 fn is_meant(reason: Reason) -> bool {
     reason.is_dormant()
         || matches!(

@@ -10,6 +10,7 @@ use bumpwright_api::{ConditionStatus, ImageUpdateAutomation, Reason};
 use bumpwright_artifact::Revision;
 use bumpwright_rollout::{Phase, Summary};
 use bumpwright_runtime::{Outcome, ReconcileRequest, Status};
+use bumpwright_text::between;
 use bumpwright_update::{PullRequestReport, Run};
 
 const READY: &str = "repository up-to-date";
@@ -122,8 +123,8 @@ fn rolled_out(status: &mut Status, summary: Option<&Summary>) {
 /// News of a pull request without a push: it was opened or updated after all, or is left alone from now on.
 fn request_news(run: &Run, before: &str) -> Option<String> {
     let request = run.pull_request.as_ref()?;
-    let told = request.told()?;
-    (request.has_changed() || !before.contains(&told)).then_some(told)
+    let text = request.told()?;
+    (request.has_changed() || !before.contains(&text)).then_some(text)
 }
 
 /// With what the verification of the commit has to say.
@@ -144,7 +145,7 @@ fn summary(run: &Run, refspec: Option<&str>) -> String {
     let short = id.get(..7).unwrap_or(id);
     let mut text = format!(
         "pushed commit '{short}' to branch '{}'",
-        commit.branch.as_deref().unwrap_or_default()
+        between("", commit.branch.as_deref(), "")
     );
     if let Some(refspec) = refspec.filter(|refspec| !refspec.is_empty()) {
         text.push_str(&format!(" and refspecs '{refspec}'"));

@@ -7,13 +7,11 @@ use bumpwright_api::{AutomationAnnotations, ImageUpdateAutomation, Strategy};
 use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
 use bumpwright_update::CommitMessage;
 
-/// A valid automation.
 pub(super) struct Valid {
     pub(super) automation: ImageUpdateAutomation,
     pub(super) annotations: AutomationAnnotations,
 }
 
-/// Reads an automation.
 pub(super) fn validate(object: &Object) -> Result<Valid, Error> {
     let automation: ImageUpdateAutomation =
         object

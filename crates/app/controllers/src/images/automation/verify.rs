@@ -92,7 +92,7 @@ struct Impacts {
     automation: ImageUpdateAutomation,
     annotations: AutomationAnnotations,
     runtime: Handle,
-    made: OnceLock<Option<FleetVerifier>>,
+    made: OnceLock<Result<FleetVerifier, ClusterError>>,
 }
 
 impl std::fmt::Debug for Impacts {
@@ -106,17 +106,21 @@ impl Verify for Impacts {
     fn verify(&self, proposal: &Proposal<'_>) -> Result<Impact, VerifyError> {
         let make = || {
             let made = made(&self.context, &self.automation, &self.annotations);
-            self.runtime.block_on(made).ok()
+            self.runtime.block_on(made)
         };
-        let impact = self
-            .made
-            .get_or_init(make)
-            .as_ref()
-            .map(|verifier| verifier.verify(proposal));
-        let impact = impact.and_then(Result::ok).unwrap_or_default();
-        Ok(Impact {
+        let impact = match self.made.get_or_init(make) {
+            Ok(verifier) => verifier.verify(proposal).map_err(|error| error.message),
+            Err(error) => Err(error.to_string()),
+        };
+        let unknown = |why: String| Impact {
+            notes: vec![format!(
+                "the Kustomizations of the commit are known by their paths only: {why}"
+            )],
+            ..Impact::default()
+        };
+        Ok(impact.map_or_else(unknown, |impact| Impact {
             notes: Vec::new(),
             ..impact
-        })
+        }))
     }
 }

@@ -12,7 +12,6 @@ use super::context::AutomationContext;
 use super::rollout;
 use super::validate::Valid;
 use bumpwright_edit::Reason;
-use bumpwright_gostd::Time;
 use bumpwright_policy::Closed;
 use bumpwright_runtime::{Outcome, ReconcileRequest, Status, clock};
 use bumpwright_update::Run;
@@ -41,7 +40,7 @@ pub(super) fn closed(
         .filter(|_| !valid.annotations.dry_run && !rollout::is_open(request.object))?;
     let now = clock::now();
     let closed = windows.check(&now).err()?;
-    let pause = closed.opens.as_ref().map_or(SLEEP, |opens| until(opens, &now));
+    let pause = closed.opens.as_ref().map_or(SLEEP, |opens| opens.since(&now).as_std());
     request.come_back(pause.min(SLEEP));
     let automation = &valid.automation;
     let namespace = automation.metadata.namespace_or_default();
@@ -80,13 +79,13 @@ fn changed<'a>(status: &Status, observed: &'a Value) -> Vec<&'a str> {
         return Vec::new();
     }
     let none = Map::new();
-    let known = status
+    let previous = status
         .fields
         .get("observedPolicies")
         .and_then(Value::as_object)
         .unwrap_or(&none);
     let now = observed.as_object().into_iter().flatten();
-    let changed = now.filter(|(name, image)| known.get(*name) != Some(*image));
+    let changed = now.filter(|(name, image)| previous.get(*name) != Some(*image));
     changed.map(|(name, _)| name.as_str()).collect()
 }
 
@@ -102,14 +101,10 @@ pub(super) fn come_back(request: &ReconcileRequest<'_>, finished: &FinishedRun) 
     else {
         return;
     };
-    let pause = until(due, &clock::now());
+    let pause = due.since(&clock::now()).as_std();
     if pause < finished.automation.interval().saturating_mul(2) {
         request.come_back(pause);
     }
-}
-
-fn until(then: &Time, now: &Time) -> Duration {
-    Duration::from_nanos(u64::try_from(then.since(now).0).unwrap_or_default())
 }
 
 /// That a run found its automation closed, or that it would be.
@@ -143,6 +138,7 @@ fn listed(texts: &[&str], between: &str) -> String {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
+    use bumpwright_gostd::Time;
     use bumpwright_policy::Windows;
 
     #[test]

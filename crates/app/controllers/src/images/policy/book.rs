@@ -143,16 +143,16 @@ impl Page {
         if is_due {
             self.timed = Instant::now();
         }
-        let there: BTreeSet<&ObjectName> = objects.iter().map(|object| &object.name).collect();
+        let names: BTreeSet<&ObjectName> = objects.iter().map(|object| &object.name).collect();
         let gone: Vec<Arc<Object>> = self
             .read
-            .extract_if(|name, _| !there.contains(name))
+            .extract_if(|name, _| !names.contains(name))
             .map(|(_, object)| object)
             .collect();
         gone.iter().for_each(|object| self.forget(object));
         for object in objects {
-            let known = self.read.get(&object.name);
-            let same = known.is_some_and(|known| Arc::ptr_eq(known, object));
+            let before = self.read.get(&object.name);
+            let same = before.is_some_and(|before| Arc::ptr_eq(before, object));
             if !same || is_due && object.annotations.keys().any(|key| is_timed(key)) {
                 self.read_anew(object);
             }

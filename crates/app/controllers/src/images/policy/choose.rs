@@ -29,17 +29,16 @@ pub(super) enum Choice {
 pub(super) struct Candidates {
     pub(super) repository: ImageRepository,
     pub(super) tags: Tags,
-    /// The previous image.
     pub(super) before: Option<LatestRef>,
 }
 
-/// The longest pause before an image is looked at again that is too young: a tag may move.
+/// The longest pause before an image that is too young is checked again: a tag may move.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The time until then, and a second for clocks that round.
 fn until(then: &Time) -> Duration {
-    let left = u64::try_from(then.since(&clock::now()).0).unwrap_or_default();
-    (Duration::from_nanos(left) + Duration::from_secs(1)).min(DAY)
+    let left = then.since(&clock::now()).as_std();
+    (left + Duration::from_secs(1)).min(DAY)
 }
 
 impl Choice {
@@ -88,9 +87,9 @@ impl Candidates {
             && let Err(refusal) = guards.check_failed(image)
         {
             // What it chose before stays, which may be the version that failed: automations hold it.
-            let kept = before.filter(|before| before.name == image.name);
-            let kept = kept.unwrap_or_else(|| image.clone());
-            return Ok((Choice::Kept(kept, refusal.to_string()), again));
+            let written = before.filter(|before| before.name == image.name);
+            let written = written.unwrap_or_else(|| image.clone());
+            return Ok((Choice::Kept(written, refusal.to_string()), again));
         }
         if let Ok(Chosen { image, .. }) = &chosen {
             repository
@@ -136,7 +135,7 @@ impl Candidates {
     ) -> Result<Result<Chosen, NoImage>, Interrupted> {
         let context = Arc::clone(context);
         let work = move || {
-            let asked = Asked {
+            let subject = Asked {
                 policy: &policy,
                 repository: &self.repository,
                 tags: &self.tags,
@@ -144,7 +143,7 @@ impl Candidates {
                 is_proven: true,
                 digest: digest.as_deref(),
             };
-            choose(&context.scanner, &asked, &objects, &clock::now())
+            choose(&context.scanner, &subject, &objects, &clock::now())
         };
         blocking::ask(work).await
     }

@@ -32,8 +32,8 @@ pub(super) async fn repository(
     }
     let failure =
         |error: &dyn std::fmt::Display| Error::Failure(format!("failed to get the referred ImageRepository: {error}"));
-    let found = context.shared.watched(&context.repositories, &name).await;
-    let object = found.map_err(|error| {
+    let watched = context.shared.watched(&context.repositories, &name).await;
+    let object = watched.map_err(|error| {
         if error.is_not_found() {
             Error::DependencyNotReady(error.to_string())
         } else {

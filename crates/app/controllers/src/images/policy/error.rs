@@ -32,7 +32,7 @@ pub(super) enum Error {
     /// Another process has scanned it since, with a database of its own.
     #[error("retrying in {} error: the tags in database are not those of the last scan", duration(*.0))]
     DependencyNotScannedHere(Duration),
-    /// A guard refuses the image, and there is no previous one.
+    /// A guard refuses the image, and the policy has no previous one.
     #[error("{message}")]
     ImageRefused { message: String, retry: Duration },
     #[error("{0}")]

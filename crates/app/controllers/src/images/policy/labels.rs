@@ -37,8 +37,8 @@ impl ClusterLabels {
     }
 
     fn of(&self, namespace: &str) -> Option<Arc<BTreeMap<String, String>>> {
-        let known = self.read.lock().get(namespace).cloned();
-        if let Some((at, labels)) = known.filter(|(at, _)| at.elapsed() < FRESH) {
+        let cached = self.read.lock().get(namespace).cloned();
+        if let Some((at, labels)) = cached.filter(|(at, _)| at.elapsed() < FRESH) {
             let _ = at;
             return Some(labels);
         }
@@ -52,7 +52,7 @@ impl ClusterLabels {
                 Some(labels)
             }
             Err(error) => {
-                // Tenants are not told: the policy is not theirs.
+                // Not reported to tenants: the policy is not theirs.
                 let what =
                     format!("cannot read the labels of namespace {namespace}, which ImagePolicies of others ask for");
                 self.context.log.error(&error, &what);

@@ -108,7 +108,6 @@ async fn forget_released(request: &ReconcileRequest<'_>) -> Option<Object> {
 /// When to look again at failures that were written meanwhile.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A valid policy.
 struct Valid {
     policy: ImagePolicy,
     guards: Guards,
@@ -119,7 +118,6 @@ struct Valid {
 /// The choice of a policy.
 struct Chosen {
     choice: Choice,
-    /// The previous image.
     before: Option<LatestRef>,
     /// When to choose again: to refresh the digest, for signatures that may still come, or to look at another stage.
     after: Option<Duration>,

@@ -14,6 +14,7 @@ use bumpwright_policy::{self as policy, GuardRefusal, LatestRef, Promotion};
 use bumpwright_rollout::{Proof, Version};
 use bumpwright_runtime::clock;
 use bumpwright_scan::{Chosen, NoImage};
+use bumpwright_text::between;
 
 /// The longest pause between two looks: pods are not watched.
 const LOOK: Duration = Duration::from_secs(60);
@@ -58,7 +59,7 @@ impl Candidates {
             .as_ref()
             .is_none_or(|newest| before.as_ref().is_some_and(|before| before.tag == *newest));
         let refused = Refused {
-            image: format!("{}:{}", self.tags.image, newest.as_deref().unwrap_or_default()),
+            image: format!("{}:{}", self.tags.image, between("", newest.as_deref(), "")),
             promotion,
         };
         let repository = self.tags.canonical.clone();

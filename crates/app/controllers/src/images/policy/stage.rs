@@ -13,6 +13,7 @@ use crate::images::context::ImagesContext;
 use crate::kustomizations::cluster;
 use crate::kustomizations::health::selector_text;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName, SecretKeyRef};
+use bumpwright_json::Texts as _;
 use bumpwright_kube::{
     Answered, Cluster, ClusterError, DAEMON_SET, DEPLOYMENT, HELM_RELEASE, KUSTOMIZATION, POD, Resource, STATEFUL_SET,
 };
@@ -23,7 +24,7 @@ use bumpwright_runtime::clock;
 /// How long a look takes at most: a worker waits for it.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
-/// How long the first list of Kustomizations takes at most; in a cluster without the kind there is none.
+/// How long to wait for the first list of Kustomizations; in a cluster without the kind it never comes.
 const LISTED: Duration = Duration::from_secs(5);
 
 /// The most HelmReleases of a Kustomization that are looked into.
@@ -72,8 +73,8 @@ async fn look(
         Some(secret) => elsewhere(context, own, secret, &name).await?,
     };
     let inventory = reader.with_releases(inventory).await?;
-    let seen = reader.workloads(&inventory, repository).await?;
-    let workloads: Vec<Workload<'_>> = seen
+    let observed = reader.workloads(&inventory, repository).await?;
+    let workloads: Vec<Workload<'_>> = observed
         .iter()
         .map(|(id, object, pods)| Workload { id, object, pods })
         .collect();
@@ -102,7 +103,7 @@ async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(
     Ok((inventory, reader))
 }
 
-/// A Kustomization of the cluster of a kubeconfig, which says with which rights it is looked at.
+/// A Kustomization of the cluster of a kubeconfig, which says with which rights it is read.
 async fn elsewhere(
     context: &ImagesContext,
     own: &str,
@@ -155,10 +156,10 @@ impl Reader {
     /// may prove the image without it.
     async fn with_releases(&self, inventory: Inventory) -> Result<Inventory, StageError> {
         let names = inventory.helm_releases.clone();
-        let asked = names.iter().take(RELEASES);
-        let asked: Vec<BoxFuture<'_, _>> = asked.map(|name| self.release(name).boxed()).collect();
+        let requests = names.iter().take(RELEASES);
+        let requests: Vec<BoxFuture<'_, _>> = requests.map(|name| self.release(name).boxed()).collect();
         let answers: Vec<(&ObjectName, Result<Answered<Value>, StageError>)> =
-            futures::stream::iter(asked).buffered(TOGETHER).collect().await;
+            futures::stream::iter(requests).buffered(TOGETHER).collect().await;
         let mut inventory = inventory;
         for (name, object) in answers {
             inventory = match object {
@@ -180,9 +181,9 @@ impl Reader {
     /// The workloads that run an image of `repository`, with their pods.
     async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, StageError> {
         let ids = inventory.workloads.iter();
-        let asked: Vec<BoxFuture<'_, _>> = ids.map(|id| self.workload(id, repository).boxed()).collect();
+        let requests: Vec<BoxFuture<'_, _>> = ids.map(|id| self.workload(id, repository).boxed()).collect();
         let answers: Vec<Result<Option<Seen>, StageError>> =
-            futures::stream::iter(asked).buffered(TOGETHER).collect().await;
+            futures::stream::iter(requests).buffered(TOGETHER).collect().await;
         answers.into_iter().filter_map(Result::transpose).collect()
     }
 
@@ -199,7 +200,7 @@ impl Reader {
         if !runs(&object, repository) {
             return Ok(None);
         }
-        let selector = object.pointer("/spec/selector").map(selector_text).unwrap_or_default();
+        let selector = selector_text(object.value_at("/spec/selector"));
         if selector.is_empty() {
             return Err(StageError::NoSelector(id.clone()));
         }

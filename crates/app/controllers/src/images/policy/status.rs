@@ -6,8 +6,8 @@ use super::Chosen;
 use super::choose::Choice;
 use bumpwright_policy::LatestRef;
 use bumpwright_runtime::{Outcome, Status};
+use bumpwright_text::between;
 
-/// Records the choice.
 pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
     let (before, after) = (chosen.before, chosen.after);
     let (image, kept) = match chosen.choice {
@@ -33,7 +33,7 @@ pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
     }
 }
 
-/// Records that there is no image that may be written.
+/// Removes the image from the status: none may be written.
 pub(super) fn without_image(status: &mut Status) {
     for field in ["latestRef", "latestImage"] {
         status.fields.remove(field);
@@ -52,7 +52,7 @@ fn message(image: &LatestRef, previous: Option<&Value>, kept: Option<&str>) -> S
         let digest = text("digest").filter(|digest| !digest.is_empty());
         let same = (name, tag, digest) == (&image.name, &image.tag, image.digest.as_deref());
         if !same {
-            let digest = digest.map(|digest| format!("@{digest}")).unwrap_or_default();
+            let digest = between("@", digest, "");
             message.push_str(&format!(" (previously {name}:{tag}{digest})"));
         }
     }

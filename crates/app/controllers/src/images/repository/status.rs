@@ -64,7 +64,6 @@ pub(super) fn ready(status: &mut Status, plan: &Plan, scan: Option<&Scan>, now: 
     }
 }
 
-/// The exclusion patterns.
 pub(super) fn exclusions(repository: &ImageRepository) -> Vec<&str> {
     repository.exclusions().collect()
 }

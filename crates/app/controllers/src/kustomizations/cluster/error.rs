@@ -51,7 +51,7 @@ pub(crate) enum TargetError {
     OwnAccount(#[from] OwnAccountError),
     #[error("{DOING}: failed to create kubernetes token for controller service account '{name}': {cause}")]
     OwnToken { name: ObjectName, cause: Box<ClusterError> },
-    /// The audiences of the API server cannot be told apart from others.
+    /// The audiences of the API server cannot be distinguished from others.
     #[error("{DOING}: the API server's token of '{0}' does not say whom it is for, so none is issued for others")]
     UnknownAudiences(ObjectName),
     /// A token of this process would be valid at this cluster, or at a cloud.

@@ -50,20 +50,18 @@ pub(crate) async fn cluster(
         return Ok(cluster);
     }
     let (address, ca) = (&login.address, login.ca.as_deref());
-    let told = request_metrics::of_cluster(&context.metrics);
-    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told)?;
+    let on_answer = request_metrics::of_cluster(&context.metrics);
+    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), on_answer)?;
     context.remotes.put(key, namespace, &cluster, Instant::now());
     Ok(cluster)
 }
 
-/// Reads the ConfigMap.
 async fn settings(context: &Context, name: ObjectName) -> Result<BTreeMap<String, String>, TargetError> {
-    let map = context.configs.config_map(&name).await;
-    let map = map.map_err(|cause| TargetError::ConfigMap {
+    let data = context.configs.data(&name).await;
+    data.map_err(|cause| TargetError::ConfigMap {
         name,
         cause: cause.into(),
-    })?;
-    Ok(serde_json::from_value(map.field("data")).unwrap_or_default())
+    })
 }
 
 async fn request(
@@ -137,11 +135,11 @@ async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &s
         }
     };
     let taken = audiences_of(&token).ok_or(TargetError::UnknownAudiences(name))?;
-    let asked: Vec<&str> = match own.credential.audiences.as_slice() {
+    let audiences: Vec<&str> = match own.credential.audiences.as_slice() {
         [] => vec![address],
         given => given.iter().map(String::as_str).collect(),
     };
-    match asked.into_iter().find(|audience| is_kept(audience, &taken)) {
+    match audiences.into_iter().find(|audience| is_kept(audience, &taken)) {
         None => Ok(()),
         Some(audience) => Err(TargetError::KeptAudience(audience.to_owned())),
     }

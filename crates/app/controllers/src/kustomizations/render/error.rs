@@ -12,7 +12,6 @@ use bumpwright_sops::SecretError;
 /// Why a build failed.
 #[derive(Debug, Error)]
 pub(crate) enum BuildFailure {
-    /// The build itself.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
     #[error(transparent)]
@@ -26,13 +25,13 @@ pub(crate) enum BuildFailure {
 }
 
 impl BuildFailure {
-    /// Whether the artifact lacks the path.
+    /// Whether the path does not exist in the artifact.
     pub(crate) fn is_missing_path(&self) -> bool {
         matches!(self, Self::Overlay(error) if error.is_missing_path())
     }
 }
 
-/// Why there are no keys for the decryption, in Flux's words.
+/// Why the keys for the decryption cannot be read, in Flux's words.
 #[derive(Debug, Error)]
 pub(crate) enum KeysError {
     #[error(transparent)]

@@ -112,11 +112,11 @@ async fn variables(
     let mut variables = Variables::default();
     for reference in &post_build.substitute_from {
         let name = ObjectName::new(namespace, &reference.name);
-        let found = match find(configs, reference, &name).await {
+        let values = match find(configs, reference, &name).await {
             Err(error) if error.is_not_found() => Ok(Referred::Missing(error.into())),
             found => found.map_err(Into::into),
         };
-        pipeline::add_referred(&mut variables, reference, found)?;
+        pipeline::add_referred(&mut variables, reference, values)?;
     }
     Ok(variables)
 }
@@ -134,7 +134,6 @@ async fn find(configs: &Configs, reference: &SubstituteReference, name: &ObjectN
 /// Remote bases: fetched without credentials, and never from this machine.
 struct RemoteBases {
     mirrors: Arc<MirrorFolder>,
-    /// The Kustomization.
     owner: Owner,
 }
 

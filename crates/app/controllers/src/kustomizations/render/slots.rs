@@ -36,8 +36,8 @@ pub(crate) struct BuildSlot<'a> {
 impl BuildSlot<'_> {
     /// Returns whether another build of the namespace ran at the same time.
     pub(crate) fn met_others(&self) -> bool {
-        let all = self.turns.building.lock();
-        let building = all.get(self.namespace);
+        let namespaces = self.turns.building.lock();
+        let building = namespaces.get(self.namespace);
         building.is_some_and(|building| building.meetings > self.before)
     }
 }
@@ -45,10 +45,10 @@ impl BuildSlot<'_> {
 impl BuildSlots {
     /// Waits until it may run beside other builds of the namespace. None when the deadline passes.
     pub(crate) fn together<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildSlot<'a>> {
-        let mut all = self.wait(namespace, deadline, |building| {
+        let mut namespaces = self.wait(namespace, deadline, |building| {
             !building.is_alone && building.wanting == 0
         })?;
-        let building = all.entry(namespace.to_owned()).or_default();
+        let building = namespaces.entry(namespace.to_owned()).or_default();
         let before = building.meetings;
         building.meetings += u64::from(building.together > 0);
         building.together += 1;
@@ -67,12 +67,12 @@ impl BuildSlots {
             !building.is_alone && building.together == 0
         });
         let is_free = got.is_some();
-        let mut all = got.unwrap_or_else(|| self.building.lock());
-        let building = all.entry(namespace.to_owned()).or_default();
+        let mut namespaces = got.unwrap_or_else(|| self.building.lock());
+        let building = namespaces.entry(namespace.to_owned()).or_default();
         building.wanting -= 1;
         building.is_alone |= is_free;
         let before = building.meetings;
-        drop(all);
+        drop(namespaces);
         if !is_free {
             self.changed.notify_all();
         }
@@ -91,26 +91,26 @@ impl BuildSlots {
         is_free: impl Fn(&Building) -> bool,
     ) -> Option<MutexGuard<'_, HashMap<String, Building>>> {
         let is_taken = |all: &mut HashMap<String, Building>| all.get(namespace).is_some_and(|one| !is_free(one));
-        let mut all = self.building.lock();
-        let waited = self.changed.wait_while_for(&mut all, is_taken, deadline.left());
-        (!waited.timed_out()).then_some(all)
+        let mut namespaces = self.building.lock();
+        let waited = self.changed.wait_while_for(&mut namespaces, is_taken, deadline.left());
+        (!waited.timed_out()).then_some(namespaces)
     }
 }
 
 impl Drop for BuildSlot<'_> {
     fn drop(&mut self) {
-        let mut all = self.turns.building.lock();
-        if let Some(building) = all.get_mut(self.namespace) {
+        let mut namespaces = self.turns.building.lock();
+        if let Some(building) = namespaces.get_mut(self.namespace) {
             if self.is_alone {
                 building.is_alone = false
             } else {
                 building.together -= 1
             }
             if building.together == 0 && !building.is_alone && building.wanting == 0 {
-                all.remove(self.namespace);
+                namespaces.remove(self.namespace);
             }
         }
-        drop(all);
+        drop(namespaces);
         self.turns.changed.notify_all();
     }
 }

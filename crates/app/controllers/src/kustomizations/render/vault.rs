@@ -1,7 +1,5 @@
 //! Logins at Vault as a ServiceAccount (`--sops-vault-configmap`, `transit-engine.auth.fluxcd.io`; N-061).
 
-use std::collections::BTreeMap;
-
 use tokio::runtime::Handle;
 
 use super::error::KeysError;
@@ -78,9 +76,8 @@ pub(crate) fn logins(
 fn config_map(context: &Context, name: ObjectName) -> LoginPaths {
     let (configs, runtime, named) = (context.configs.clone(), Handle::current(), name.to_string());
     let read = move || {
-        let map = runtime.block_on(configs.config_map(&name));
-        let data: Option<BTreeMap<String, String>> = serde_json::from_value(map?.field("data"))?;
-        Ok(data.unwrap_or_default())
+        let data = runtime.block_on(configs.data(&name));
+        Ok(data?)
     };
     LoginPaths::ConfigMap {
         name: named,

@@ -1,5 +1,5 @@
 //! The lease of a controller, which the members hold together: an old controller of Flux, or a process without
-//! `--shards`, never acts at the same time. Whoever finds that it was not renewed for a while renews it.
+//! `--shards`, never acts at the same time. The member that finds it overdue renews it.
 
 use std::time::Duration;
 

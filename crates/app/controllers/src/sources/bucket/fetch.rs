@@ -17,13 +17,13 @@ pub(super) async fn bucket(
 ) -> Result<BucketFiles, Error> {
     let (context, bucket) = (Arc::clone(&request.sources.shared), request.object.clone());
     let namespace = request.name().namespace.clone();
-    let made = current.map(|artifact| artifact.revision);
+    let observed = current.map(|artifact| artifact.revision);
     let fetched = run_on_network(move || {
         let pick = BucketPick {
             settings: settings(&context, &bucket, &objects)?,
             prefix: bucket.spec.prefix.clone(),
             ignore: bucket.spec.ignore.clone(),
-            made,
+            made: observed,
             timeout: timeout(&bucket),
         };
         let room = context.settings.fetches.spool.of(&namespace);

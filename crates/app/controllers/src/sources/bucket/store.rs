@@ -8,6 +8,7 @@ use bumpwright_artifact::IgnoreRules;
 use bumpwright_kube::BUCKET;
 use bumpwright_source::{BucketFiles, Files};
 use bumpwright_storage::Storage;
+use bumpwright_text::Cuts;
 
 /// Stores an artifact of the objects; none when the artifact `current` has them.
 pub(super) async fn store(
@@ -39,7 +40,7 @@ fn write(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) ->
         storage,
         kind: &BUCKET,
         name,
-        file: format!("{}.tar.gz", revision.rsplit(':').next().unwrap_or_default()),
+        file: format!("{}.tar.gz", revision.behind_last(':')),
         revision,
         link: Bucket::LINK,
         metadata: Default::default(),

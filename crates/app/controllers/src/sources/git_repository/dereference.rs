@@ -17,8 +17,8 @@ use bumpwright_git::Remote;
 pub(super) async fn objects(request: &SourceRequest<'_, GitRepository>) -> Result<Objects, Error> {
     let keys = verify::secret(&request.object);
     let references = References::of(&request.object, &request.sources.shared.accounts).with_secrets(keys);
-    let found = dereference::read(&request.sources.shared, references).await;
-    let objects = found
+    let dereferenced = dereference::read(&request.sources.shared, references).await;
+    let objects = dereferenced
         .map_err(|error| Error::AuthenticationFailed(format!("failed to configure authentication options: {error}")))?;
     let spec = &request.object.spec;
     let with_certificates = spec.secret_ref.iter().chain(&spec.cert_secret_ref);
@@ -40,7 +40,7 @@ pub(super) async fn remote(request: &SourceRequest<'_, GitRepository>, objects: 
 pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Result<Vec<Artifact>, Error> {
     let context = &request.sources.shared;
     let after = context.settings.requeue_dependency;
-    let mut found = Vec::new();
+    let mut artifacts = Vec::new();
     for include in &request.object.spec.include {
         let include = include.repository.name.clone();
         let other = match context
@@ -58,7 +58,7 @@ pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Resu
             }
         };
         let artifact = other.status().get("artifact").and_then(artifacts::read);
-        found.push(artifact.ok_or(Error::NoArtifact { include, after })?);
+        artifacts.push(artifact.ok_or(Error::NoArtifact { include, after })?);
     }
-    Ok(found)
+    Ok(artifacts)
 }

@@ -44,14 +44,14 @@ pub(super) async fn commit(
 ) -> Result<Option<FetchedCommit>, Error> {
     let verified = request.observed.source_verification_mode.as_deref();
     let artifact = artifacts::current(status).filter(|_| store::is_made_of(request, includes, verified));
-    let made = artifact.map(|artifact| artifact.revision);
+    let revision = artifact.map(|artifact| artifact.revision);
     let wanted = FetchRequest {
         remote: remote.clone(),
         repository: request.object.clone(),
-        observed: made
+        observed: revision
             .clone()
             .filter(|_| is_verified && status.conditions.is(IN_STORAGE, ConditionStatus::True)),
-        made,
+        made: revision,
     };
     let mirrors = Arc::clone(&request.sources.mirrors);
     // One timeout for waiting until another fetch of the same repository is over, and one for the
@@ -62,8 +62,7 @@ pub(super) async fn commit(
 
 /// Records that nothing had to be fetched. Returns the revision of the artifact.
 pub(super) fn report_unchanged(request: &SourceRequest<'_, GitRepository>, status: &Status) -> String {
-    let revision = artifacts::current(status).map(|artifact| artifact.revision);
-    let revision = revision.unwrap_or_default();
+    let revision = artifacts::revision(status);
     let message = format!("no changes since last reconciliation: observed revision '{revision}'");
     request.trace(Reason::GitOperationSucceeded, message);
     revision

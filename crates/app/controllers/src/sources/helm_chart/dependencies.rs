@@ -39,7 +39,7 @@ impl Repositories {
     /// Those of a namespace, for the URLs that a chart names.
     pub(super) async fn of(request: &SourceRequest<'_, HelmChart>, urls: &[String]) -> Result<Self, Error> {
         let urls: Vec<String> = urls.iter().filter_map(|url| normalized(url).ok()).collect();
-        let mut known = HashMap::new();
+        let mut repositories = HashMap::new();
         let sources = Arc::clone(request.sources);
         let objects = if urls.is_empty() {
             Vec::new()
@@ -53,23 +53,23 @@ impl Repositories {
             let Ok(url) = normalized(&repository.spec.url) else {
                 continue;
             };
-            if !urls.contains(&url) || known.contains_key(&url) {
+            if !urls.contains(&url) || repositories.contains_key(&url) {
                 continue;
             }
             let secrets = dereference::of(&sources.shared, &repository).await;
             let objects = secrets.map_err(|error| Error::AuthenticationFailed(error.to_string()))?;
             let index = object.status().get("artifact").and_then(artifacts::read);
-            let one = Known {
+            let entry = Known {
                 repository,
                 index,
                 objects,
             };
-            known.insert(url, one);
+            repositories.insert(url, entry);
         }
         Ok(Self {
             sources,
             requester: requester(request),
-            known,
+            known: repositories,
         })
     }
 
@@ -106,7 +106,7 @@ impl Remotes for Repositories {
 
     fn chart(&self, wanted: &Dependency, url: &str, held: Option<&mut Reservation>) -> Result<Chart, RemoteError> {
         let plain;
-        let known = match self.known.get(url) {
+        let repository = match self.known.get(url) {
             Some(known) => known,
             None => {
                 plain = self.plain(url)?;
@@ -115,7 +115,7 @@ impl Remotes for Repositories {
         };
         let mut own = Job::account().nothing();
         let held = held.unwrap_or(&mut own);
-        let connection = (&known.repository, &known.objects);
+        let connection = (&repository.repository, &repository.objects);
         let wanted = Wanted {
             name: &wanted.name,
             version: &wanted.version,
@@ -125,7 +125,7 @@ impl Remotes for Repositories {
         if url.starts_with("oci://") {
             pull::of_registry(self.sources.registries(), connection, wanted, held)
         } else {
-            pull::of_index(connection, wanted, held, |remote| self.index(known, remote))
+            pull::of_index(connection, wanted, held, |remote| self.index(repository, remote))
         }
     }
 }

@@ -16,7 +16,6 @@ use bumpwright_gostd as gostd;
 use bumpwright_helm::{Entry, Index};
 use bumpwright_http::{Client, Deadline, RetryPolicy};
 
-/// Makes the chart.
 pub(super) async fn chart(
     request: &SourceRequest<'_, HelmChart>,
     repository: &HelmRepository,

@@ -11,6 +11,7 @@ use crate::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{Artifact, HelmChart};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_chart::{Changes, Local, Sizes, Which};
+use bumpwright_text::Cuts;
 
 /// Digits of a revision in a version: the version may be the value of a label, which is short.
 const SHORT: usize = 12;
@@ -22,7 +23,6 @@ struct Looked {
     repositories: Vec<String>,
 }
 
-/// Makes the chart.
 pub(super) async fn chart(
     request: &SourceRequest<'_, HelmChart>,
     kind: &str,
@@ -82,7 +82,7 @@ async fn files(request: &SourceRequest<'_, HelmChart>, kind: &str, artifact: &Ar
 /// The first digits of the commit of a revision, or of its digest: `main@sha1:0123…`, `sha256:0123…`.
 fn short(revision: &str) -> String {
     let digest = digest_text(revision);
-    let digits = digest.rsplit(':').next().unwrap_or_default();
+    let digits = digest.behind_last(':');
     digits.chars().take(SHORT).collect()
 }
 

@@ -7,7 +7,6 @@ use bumpwright_api::{HelmChart, Reason};
 use bumpwright_budget::Reservation;
 use bumpwright_chart::{Built, Changes, ValuesFiles, Which};
 
-/// A chart.
 pub(super) struct Made {
     pub(super) which: Which,
     /// Whether it is packaged here, and not as it was found.
@@ -39,7 +38,6 @@ impl Made {
         }
     }
 
-    /// A new one.
     pub(super) fn new(which: Which, is_packaged: bool, built: Built, held: Reservation) -> Self {
         Self {
             which,

@@ -61,7 +61,7 @@ impl Source for HelmChart {
             status::observe(status, revision);
             request.request.set_revision(revision);
         }
-        let made = match &origin {
+        let chart = match &origin {
             Origin::Index { repository, artifact } => http::chart(request, repository, artifact).await,
             Origin::Registry(repository) => oci::chart(request, repository).await,
             Origin::Files { kind, artifact } => local::chart(request, kind, artifact).await,
@@ -69,19 +69,19 @@ impl Source for HelmChart {
         if request.object.spec.verify.is_none() {
             status::unverified(status);
         }
-        let made = made.inspect_err(|error| status::failed(status, error))?;
-        let summary = made.summary();
+        let chart = chart.inspect_err(|error| status::failed(status, error))?;
+        let summary = chart.summary();
         let is_current =
-            made.which.name == status.text("observedChartName") && artifacts::is_of(status, &made.which.version);
+            chart.which.name == status.text("observedChartName") && artifacts::is_of(status, &chart.which.version);
         if !is_current {
             status::outdated(status, &summary);
             conditions::set_building(status, &format!("building artifact: {summary}"));
             request.request.try_write_status(status).await;
         }
-        status::built(status, &made);
-        made.tell_dependencies(request);
-        let (reason, version) = (made.reason(), made.which.version.clone());
-        let new = store::store(request, made).await?;
+        status::built(status, &chart);
+        chart.tell_dependencies(request);
+        let (reason, version) = (chart.reason(), chart.which.version.clone());
+        let new = store::store(request, chart).await?;
         request.finish(status, new, &version);
         conditions::stored_because(status, reason, &summary);
         Ok(News {

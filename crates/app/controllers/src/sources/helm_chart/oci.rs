@@ -17,9 +17,9 @@ use bumpwright_chart::{BuildError, PullError, Which, build_remote, normalized, n
 use bumpwright_connect::References;
 use bumpwright_connect::helm_repository::{registry_login, settings};
 use bumpwright_source::{OciRemote, Unresolved, oci_repository};
+use bumpwright_text::Cuts;
 use bumpwright_verify::notation::Verdict;
 
-/// Makes the chart.
 pub(super) async fn chart(request: &SourceRequest<'_, HelmChart>, repository: &HelmRepository) -> Result<Made, Error> {
     let objects = objects(request, repository).await?;
     let spec = &request.object.spec;
@@ -88,8 +88,8 @@ async fn objects(request: &SourceRequest<'_, HelmChart>, repository: &HelmReposi
     });
     let shared = &request.sources.shared;
     let references = References::of(repository, &shared.accounts).with_secrets(keys);
-    let found = dereference::read(shared, references).await;
-    found.map_err(|error| Error::AuthenticationFailed(error.to_string()))
+    let dereferenced = dereference::read(shared, references).await;
+    dereferenced.map_err(|error| Error::AuthenticationFailed(error.to_string()))
 }
 
 /// The repository of a chart: as that of an OCIRepository, but for the words of errors and for logins
@@ -195,7 +195,7 @@ async fn verified(remote: &OciRemote, trusted: Trusted, version: &str) -> Result
 
 pub(super) fn digest_of(remote: &OciRemote, version: &str) -> Result<String, Unresolved> {
     let revision = remote.revision(&tag(version))?;
-    Ok(revision.rsplit('@').next().unwrap_or_default().to_owned())
+    Ok(revision.behind_last('@').to_owned())
 }
 
 /// The tag of a version, which has `_` in the place of `+`.

@@ -45,7 +45,6 @@ pub(crate) enum RemoteError {
 /// Why a repository has no index.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoIndex {
-    /// Its server.
     #[error(transparent)]
     Pull(#[from] PullError),
     /// The artifact of the HelmRepository.
@@ -93,7 +92,7 @@ pub(crate) fn of_registry(
 ) -> Result<Chart, RemoteError> {
     let remote = oci::connected(registries, repository, objects, wanted.name);
     let remote = remote.map_err(|error| unreachable(wanted, &error))?;
-    // Whether there is no such version or no answer is not told apart.
+    // A missing version and a missing answer give the same error.
     let version = oci_version(&remote, wanted.name, wanted.version).map_err(|why| unread(wanted, why.to_string()))?;
     let most = wanted.sizes.archive;
     let archive = oci::digest_of(&remote, &version)
@@ -162,7 +161,7 @@ pub(crate) fn of_image(
     Ok(loaded(&archive, revision, held)?)
 }
 
-/// The chart in an archive whose bytes are held, and are no longer then.
+/// Loads the chart from its archive, and releases the memory that was reserved for the archive's bytes.
 fn loaded(archive: &[u8], version: String, held: &mut Reservation) -> Result<Chart, RemoteError> {
     let chart = Chart::from_archive_on(archive, Some(held));
     held.shrink(archive.len() as u64);

@@ -11,6 +11,7 @@ use bumpwright_api::{HelmChart, HelmChartStatus};
 use bumpwright_chart::{BuildError, Built, Which};
 use bumpwright_helm::PackageError;
 use bumpwright_kube::HELM_CHART;
+use bumpwright_text::Cuts;
 
 /// Stores a chart; none when the artifact is of it.
 pub(super) async fn store(
@@ -66,6 +67,6 @@ fn written(writer: ArtifactWriter<'_>, built: &Built) -> Result<bumpwright_api::
 
 /// The name of the file. The name of a chart in a registry may have a path.
 fn file(which: &Which) -> String {
-    let name = which.name.rsplit('/').next().unwrap_or_default();
+    let name = which.name.behind_last('/');
     format!("{name}-{}.tgz", which.version)
 }

@@ -6,10 +6,9 @@ use crate::older_keys;
 use crate::sources::source::SourceRequest;
 use bumpwright_api::{HelmRepository, Objects};
 
-/// The Secrets.
 pub(super) async fn objects(request: &SourceRequest<'_, HelmRepository>) -> Result<Objects, Error> {
-    let found = dereference::of(&request.sources.shared, &request.object).await;
-    let objects = found.map_err(|error| Error::AuthenticationFailed(error.to_string()))?;
+    let dereferenced = dereference::of(&request.sources.shared, &request.object).await;
+    let objects = dereferenced.map_err(|error| Error::AuthenticationFailed(error.to_string()))?;
     let spec = &request.object.spec;
     let references = spec.cert_secret_ref.iter().chain(&spec.secret_ref);
     older_keys::tell(request.request, &objects, references);

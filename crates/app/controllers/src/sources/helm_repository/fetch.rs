@@ -29,11 +29,9 @@ pub(super) enum Fetched {
     New(Box<FetchedIndex>),
 }
 
-/// A valid index.
 pub(super) struct FetchedIndex {
     pub(super) document: IndexDocument,
     pub(super) text: Text,
-    /// Its digest.
     pub(super) revision: String,
     pub(super) validators: Validators,
 }
@@ -47,14 +45,14 @@ pub(super) async fn index(
     let repository = request.object.clone();
     let (sources, name) = (Arc::clone(request.sources), request.name().clone());
     let url = address(&repository.spec.url)?;
-    let known = current
+    let validator = current
         .as_ref()
         .and_then(|current| sources.validators.of(&name, url.as_str(), &current.revision));
     let account = request.fetches();
     run_on_network(move || {
         let reached = settings(&repository, &objects)?;
         let most = sources.charts.sizes.index;
-        let Some(answer) = asked(&url, reached, known.as_ref(), most)? else {
+        let Some(answer) = asked(&url, reached, validator.as_ref(), most)? else {
             return Ok(Fetched::Unchanged);
         };
         let header = |name: &str| answer.header(name).map(str::to_owned);
@@ -88,7 +86,7 @@ struct ReadIndex {
     revision: String,
 }
 
-/// Keeps an index in a file, and looks at it as it arrives.
+/// Keeps an index in a file, and reads it as it arrives.
 fn spooled(
     mut answer: Streamed,
     mut text: Spool,

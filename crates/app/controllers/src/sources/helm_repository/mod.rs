@@ -46,7 +46,7 @@ impl Source for HelmRepository {
     async fn run(request: &SourceRequest<'_, Self>, status: &mut Status) -> Result<News, Error> {
         let objects = dereference::objects(request).await?;
         let current = artifacts::current(status);
-        let fetched = fetch::index(request, current.clone(), objects).await?;
+        let fetched = fetch::index(request, current, objects).await?;
         let new = match fetched {
             Fetched::Unchanged => None,
             Fetched::New(index) => {
@@ -57,9 +57,9 @@ impl Source for HelmRepository {
             }
         };
         conditions::fetched(status);
-        let revision = match (&new, &current) {
-            (Some(new), _) => new.artifact.revision.clone(),
-            (None, current) => current.as_ref().map(|one| one.revision.clone()).unwrap_or_default(),
+        let revision = match &new {
+            Some(new) => new.artifact.revision.clone(),
+            None => artifacts::revision(status),
         };
         request.finish(status, new, &revision);
         conditions::stored(status, &format!("stored artifact: revision '{revision}'"));

@@ -10,14 +10,14 @@ pub(super) fn shown(bytes: Option<u64>) -> String {
         return "unknown size".to_owned();
     };
     let mut size = bytes as f64;
-    let mut unit = UNITS.iter();
-    let mut name = unit.next();
-    while size >= 1000.0 && unit.len() > 0 {
-        size /= 1000.0;
-        name = unit.next();
+    let [mut unit, larger @ ..] = UNITS;
+    for next in larger {
+        if size >= 1000.0 {
+            (size, unit) = (size / 1000.0, next);
+        }
     }
     let number = format_float(size, b'g', Some(4), 64);
-    format!("size {number}{}", name.copied().unwrap_or_default())
+    format!("size {number}{unit}")
 }
 
 #[cfg(test)]

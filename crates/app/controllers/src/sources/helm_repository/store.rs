@@ -9,6 +9,7 @@ use crate::sources::archive::ArtifactWriter;
 use crate::sources::source::{NewArtifact, SourceRequest, run_on_disk};
 use bumpwright_api::{HelmRepository, HelmRepositoryStatus};
 use bumpwright_kube::HELM_REPOSITORY;
+use bumpwright_text::Cuts;
 
 /// Stores an artifact of the index.
 pub(super) async fn store(
@@ -17,7 +18,7 @@ pub(super) async fn store(
 ) -> Result<NewArtifact<HelmRepository>, Error> {
     let (sources, name) = (Arc::clone(request.sources), request.name().clone());
     let artifact = run_on_disk(move || {
-        let hex = index.revision.rsplit(':').next().unwrap_or_default();
+        let hex = index.revision.behind_last(':');
         let writer = ArtifactWriter {
             storage: &sources.storage,
             kind: &HELM_REPOSITORY,

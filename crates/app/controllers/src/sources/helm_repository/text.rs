@@ -51,10 +51,10 @@ impl Text {
 }
 
 impl IndexText for Text {
-    fn part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()> {
-        let before = into.len();
-        into.resize(before + bytes.len(), 0);
-        let read = into.get_mut(before..).unwrap_or_default();
-        self.file.read_exact_at(read, bytes.start as u64)
+    fn copy_part(&self, bytes: Range<usize>, into: &mut Vec<u8>) -> io::Result<()> {
+        let mut part = vec![0; bytes.len()];
+        self.file.read_exact_at(&mut part, bytes.start as u64)?;
+        into.append(&mut part);
+        Ok(())
     }
 }

@@ -22,12 +22,12 @@ pub(crate) struct Validators {
 
 impl Validators {
     pub(super) fn of(url: &str, revision: &str, (etag, last_modified): (Option<String>, Option<String>)) -> Self {
-        let kept = |value: &String| value.len() <= LONGEST;
+        let is_short = |value: &String| value.len() <= LONGEST;
         Self {
             url: url.to_owned(),
             revision: revision.to_owned(),
-            etag: etag.filter(kept),
-            last_modified: last_modified.filter(kept),
+            etag: etag.filter(is_short),
+            last_modified: last_modified.filter(is_short),
         }
     }
 }
@@ -43,8 +43,8 @@ impl KnownValidators {
 
     /// Those of the index at an URL, of which the artifact of this revision was made.
     pub(super) fn of(&self, name: &ObjectName, url: &str, revision: &str) -> Option<Validators> {
-        let known = self.with(|all| all.get(name).cloned());
-        known.filter(|known| known.url == url && known.revision == revision)
+        let entry = self.with(|all| all.get(name).cloned());
+        entry.filter(|entry| entry.url == url && entry.revision == revision)
     }
 
     pub(super) fn put(&self, name: &ObjectName, validators: Validators) {

@@ -12,8 +12,9 @@ use bumpwright_source::OciRemote;
 
 /// The Secrets and ServiceAccounts.
 pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Result<Objects, Error> {
-    let found = dereference::of(&request.sources.shared, &request.object).await;
-    let objects = found.map_err(|error| Error::AuthenticationFailed(format!("failed to get credential: {error}")))?;
+    let dereferenced = dereference::of(&request.sources.shared, &request.object).await;
+    let objects =
+        dereferenced.map_err(|error| Error::AuthenticationFailed(format!("failed to get credential: {error}")))?;
     let spec = &request.object.spec;
     if let Some(reference) = &spec.secret_ref
         && objects.secret(&request.beside(&reference.name)).is_none()

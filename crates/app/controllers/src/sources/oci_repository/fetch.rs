@@ -87,10 +87,10 @@ pub(super) async fn revision(
 ) -> Result<(String, String), Error> {
     let spec = &request.object.spec;
     let pick = OciPick::of(spec.reference.as_ref());
-    let selector = spec.layer_selector.clone().unwrap_or_default();
+    let media_type = spec.media_type().to_owned();
     let (remote, url) = (remote.clone(), spec.url.clone());
     run_on_network(move || {
-        let chosen = remote.chosen(&pick, &selector.media_type).map_err(|error| {
+        let chosen = remote.chosen(&pick, &media_type).map_err(|error| {
             Error::ReadOperationFailed(format!("failed to determine the artifact tag for '{url}': {error}"))
         })?;
         let revision = remote
@@ -150,10 +150,10 @@ fn pull(
     let layer = source::select_layer(&image, spec.layer_selector.as_ref());
     let layer = layer.map_err(|error| Error::OciArtifactLayerOperationFailed(error.to_string()))?;
     let named = spec.layer_selector.as_ref().map(|selector| selector.operation.as_str());
-    let operation = match named.unwrap_or_default() {
-        "" | "extract" => Operation::Extract,
-        "copy" => Operation::Copy,
-        other => {
+    let operation = match named {
+        None | Some("" | "extract") => Operation::Extract,
+        Some("copy") => Operation::Copy,
+        Some(other) => {
             return Err(Error::OciArtifactLayerOperationFailed(format!(
                 "unsupported layer operation: {other}"
             )));
@@ -238,8 +238,8 @@ fn unpacked(
     let layer = BufReader::with_capacity(128 << 10, layer);
     let unpacked = source::unpack_layer(layer, budget, &mut keeping);
     let (root, held) = unpacked.map_err(|error| failed(&fault(&error)))?;
-    let kept = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
-    Ok((Files::kept_in(root, Arc::new(kept)), held))
+    let spooled = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
+    Ok((Files::kept_in(root, Arc::new(spooled)), held))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is done about failures: they are reported, their images are held, fields are put back.
+//! What is done about failures: they are reported, their images are held, fields are reverted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use bumpwright_policy::{Closed, PolicyName};
 use bumpwright_rollout::{Blame, Failing, Failure, Handled, PutBack as Noted, Record, Retry, Step, failing_workloads};
 use bumpwright_runtime::blocking::Interrupted;
 use bumpwright_runtime::{ReconcileRequest, blocking, clock};
+use bumpwright_text::Excerpt;
 use bumpwright_update::settings::SettingsError;
 use bumpwright_update::{Announce, CommitMessage, PutBack, RemoteJob, Start, full_branch, run_remote, settings};
 
@@ -47,7 +48,7 @@ impl From<hold::NotHeld> for Delay {
     }
 }
 
-/// Why images are held, and not put back.
+/// Why images are held, and not reverted.
 #[derive(Debug, thiserror::Error)]
 enum OnlyHeld {
     #[error("{image} of ImagePolicy {policy} was put back before")]
@@ -242,7 +243,7 @@ impl Following {
         let mut job = ran.job.clone();
         aside(&mut job, &reconciled(&start))?;
         (job.start, job.branch) = (start, branch);
-        job.edits.verify = None;
+        job.edits.hooks.verify = None;
         job.edits.respect_reverts = None;
         job.edits.put_back = Some(Arc::new(PutBack {
             commits: look::commits(record),
@@ -279,7 +280,7 @@ impl Following {
         if let Some(follower) = record.followers.get(&failure.kustomization) {
             lines.extend(failing_workloads(follower).map(|workload| line("Failed-Object", workload)));
         }
-        let message = failing.message.lines().next().unwrap_or_default();
+        let message = failing.message.first_line();
         lines.push(line("Failure", message));
         lines
     }
@@ -300,7 +301,7 @@ impl Following {
             kustomization: kustomization.to_owned(),
         };
         let announcer = Arc::new(announcer);
-        job.edits.announce = Some(Arc::clone(&announcer) as Arc<dyn Announce>);
+        job.edits.hooks.announce = Some(Arc::clone(&announcer) as Arc<dyn Announce>);
         let (place, start) = (ran.place.clone(), reconciled(&job.start));
         let run = blocking::run(move || run_remote(&job, &place)).await?;
         if let Some(announced) = announcer.announcer.announced() {
@@ -340,7 +341,7 @@ fn handled(record: &Record) -> BTreeMap<String, Option<Handled>> {
         .collect()
 }
 
-/// Adds the images that are proposed to be put back already, for another Kustomization too: one proposal takes the
+/// Adds the images whose reversal is proposed already, for another Kustomization too: one proposal takes the
 /// place of the other.
 fn join(record: &Record, blamed: &mut Blame, images: &mut BTreeMap<String, String>) {
     let is_open = |put_back: &&Noted| !put_back.pushed && !put_back.declined && !put_back.request.is_empty();
@@ -353,7 +354,7 @@ fn join(record: &Record, blamed: &mut Blame, images: &mut BTreeMap<String, Strin
     }
 }
 
-/// Whether these images are put back already, and nothing is to be done about it any more: by a commit, or by a
+/// Whether these images are reverted already, and nothing has to be done any more: by a commit, or by a
 /// proposal that was declined, is another Kustomization's, or could not be found again.
 fn is_made(record: &Record, kustomization: &str, images: &BTreeMap<String, String>, ran: &Ran) -> bool {
     let can_be_found = ran.job.pull_request.is_some() || ran.job.push.is_for_review();
@@ -367,7 +368,7 @@ fn is_made(record: &Record, kustomization: &str, images: &BTreeMap<String, Strin
         })
 }
 
-/// Notes what became of a failure whose images are put back, or are to be.
+/// Notes the outcome of a failure whose images are reverted, or will be.
 fn note(record: &mut Record, kustomization: &str) {
     let Some(put_back) = record.put_back.clone() else {
         return;

@@ -91,7 +91,7 @@ impl Announce for Announcer {
             return Err(NotPushed::Unlisted(why.clone()).into());
         }
         let releases = self.list_releases(commit.impact);
-        let all = look::visible(&self.context, &self.automation);
+        let visible = look::visible(&self.context, &self.automation);
         let named: BTreeSet<&PolicyName> = commit.changes.iter().map(|change| &change.policy).collect();
         let images: BTreeMap<String, LatestRef> = named
             .into_iter()
@@ -111,9 +111,9 @@ impl Announce for Announcer {
             appeared,
         };
         let own = look::of_source(&self.context, &self.automation);
-        let followers = followers(commit, &own, &all, &images);
+        let followers = followers(commit, &own, &visible, &images);
         let is_failing = |state: &KustomizationState| state.ready == Some(false);
-        let failing = all.iter().filter(|(_, state)| is_failing(state));
+        let failing = visible.iter().filter(|(_, state)| is_failing(state));
         let mut record = self
             .before
             .with(pushed, followers, failing.map(|(name, _)| name.clone()).collect());
@@ -158,18 +158,15 @@ fn followers(
         } else {
             String::new()
         };
+        let impact = || commit.impact.into_iter();
         followers.insert(
             name.clone(),
             Follower {
                 good,
-                workloads: commit
-                    .impact
-                    .map(|impact| workloads(impact, name, images))
-                    .unwrap_or_default(),
-                releases: commit
-                    .impact
-                    .map(|impact| releases::followed(impact, name, state))
-                    .unwrap_or_default(),
+                workloads: impact().flat_map(|impact| workloads(impact, name, images)).collect(),
+                releases: impact()
+                    .flat_map(|impact| releases::followed(impact, name, state))
+                    .collect(),
                 ..Follower::default()
             },
         );

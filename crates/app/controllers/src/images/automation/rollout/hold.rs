@@ -109,14 +109,14 @@ async fn one(
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(error),
         };
-        let mut all = FailedVersions::of(&object.annotations);
-        if all.get(image).is_some_and(|known| known.commit == failed.commit) {
+        let mut failures = FailedVersions::of(&object.annotations);
+        if failures.get(image).is_some_and(|known| known.commit == failed.commit) {
             return Ok(());
         }
-        all.add(image, failed.clone());
+        failures.add(image, failed.clone());
         let metadata = json!({
             "resourceVersion": object.resource_version,
-            "annotations": {FAILED_VERSIONS: all.text()},
+            "annotations": {FAILED_VERSIONS: failures.text()},
         });
         match cluster
             .patch(&IMAGE_POLICY, policy, MANAGER, &json!({"metadata": metadata}))

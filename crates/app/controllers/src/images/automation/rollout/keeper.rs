@@ -65,10 +65,10 @@ impl Keeper {
     /// [`Unwritten`]; a conflict when another process has written it since it was read.
     pub(super) async fn write(&self, record: Option<&Record>) -> Result<(), Unwritten> {
         let text = record.map(Record::text).transpose().map_err(Unwritten::TooLarge)?;
-        let known = self.written().unwrap_or_else(|| (*self.object).clone());
+        let before = self.written().unwrap_or_else(|| (*self.object).clone());
         let kind = (&IMAGE_UPDATE_AUTOMATION, MANAGER);
         let cluster = &self.context.shared.cluster;
-        let after = cluster.annotate(kind, &known, RECORD, text.as_deref()).await?;
+        let after = cluster.annotate(kind, &before, RECORD, text.as_deref()).await?;
         *self.written.lock() = Some(after);
         Ok(())
     }

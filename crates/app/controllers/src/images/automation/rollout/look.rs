@@ -11,6 +11,7 @@ use crate::images::automation::context::AutomationContext;
 use bumpwright_api::{ConditionStatus, Conditions, GitRepository, ImageUpdateAutomation, Kustomization, READY};
 use bumpwright_artifact::Revision;
 use bumpwright_git::{Checkout, GitError, ObjectId, Objects};
+use bumpwright_json::Texts as _;
 use bumpwright_kube::{KUSTOMIZATION, Object};
 use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step, short};
 use bumpwright_rules::Rules;
@@ -36,8 +37,11 @@ pub(super) fn visible(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,
 ) -> BTreeMap<String, KustomizationState> {
-    let all = counted(context, automation);
-    let mut states = all.iter().map(|one| (one.name.to_string(), state(one))).collect();
+    let kustomizations = counted(context, automation);
+    let mut states = kustomizations
+        .iter()
+        .map(|one| (one.name.to_string(), state(one)))
+        .collect();
     releases::add(context, &mut states);
     states
 }
@@ -45,8 +49,8 @@ pub(super) fn visible(
 /// The paths of the Kustomizations among them that the automation's source feeds.
 pub(super) fn of_source(context: &AutomationContext, automation: &ImageUpdateAutomation) -> BTreeMap<String, String> {
     let source = automation.source_name();
-    let all = counted(context, automation);
-    let read = all
+    let kustomizations = counted(context, automation);
+    let read = kustomizations
         .iter()
         .filter_map(|one| one.read::<Kustomization>(&KUSTOMIZATION).ok());
     let fed = read.filter(|one| one.spec.source_ref.kind == "GitRepository" && one.source() == source);
@@ -70,30 +74,20 @@ fn state(object: &Object) -> KustomizationState {
         () if conditions.is(READY, ConditionStatus::False) => Some(false),
         () => None,
     };
-    let observed = status
-        .get("observedGeneration")
-        .and_then(Value::as_i64)
-        .unwrap_or_default();
+    let observed = status.get("observedGeneration").and_then(Value::as_i64);
     let latest = status
         .pointer("/history/0/lastReconciledStatus")
         .and_then(Value::as_str);
     let failed_here = conditions.get(READY).and_then(|ready| ready.observed_generation);
     KustomizationState {
         ready,
-        reason: conditions
-            .get(READY)
-            .map(|ready| ready.reason.clone())
-            .unwrap_or_default(),
+        reason: conditions.reason(READY).to_owned(),
         message: conditions.message(READY).to_owned(),
         attempted: commit("lastAttemptedRevision"),
         applied: commit("lastAppliedRevision"),
         // A failure is not observed, but its condition is of this generation.
-        is_current: observed == object.generation || failed_here == Some(object.generation),
-        suspended: object
-            .field("spec")
-            .get("suspend")
-            .and_then(Value::as_bool)
-            .unwrap_or_default(),
+        is_current: [observed, failed_here].contains(&Some(object.generation)),
+        suspended: *object.field("spec").value_at("/suspend") == true,
         succeeded: match latest {
             Some(latest) => latest == "ReconciliationSucceeded",
             None => status.get("lastAppliedRevision") == status.get("lastAttemptedRevision"),
@@ -169,8 +163,9 @@ pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &
 /// The commits of a record: parent and commit.
 pub(super) fn commits(record: &Record) -> Vec<(ObjectId, ObjectId)> {
     let id = |text: &str| ObjectId::from_hex(text.as_bytes()).ok();
-    let all = record.commits.iter();
-    all.filter_map(|pushed| Some((id(&pushed.base)?, id(&pushed.commit)?)))
+    let commits = record.commits.iter();
+    commits
+        .filter_map(|pushed| Some((id(&pushed.base)?, id(&pushed.commit)?)))
         .collect()
 }
 
@@ -221,7 +216,7 @@ impl<'a> GitView<'a> {
         holds
     }
 
-    /// Why a failure may not be blamed on the images; none if it may. What is put back comes from the history of the
+    /// Why a failure may not be blamed on the images; none if it may. Reverted values come from the history of the
     /// reconciled branch, since others may write the record.
     fn not_ours(&self, good: &str, bad: &str, tip: &str) -> Option<String> {
         let (from, to) = (short(good), short(bad));
@@ -260,8 +255,8 @@ impl<'a> GitView<'a> {
         for id in needed {
             self.obtain(*id);
         }
-        let asked = self.ours(|ours| ask(ours, &ids));
-        asked.unwrap_or_else(|error| {
+        let answer = self.ours(|ours| ask(ours, &ids));
+        answer.unwrap_or_else(|error| {
             self.note(error);
             None
         })

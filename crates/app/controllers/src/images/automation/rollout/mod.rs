@@ -20,10 +20,10 @@ use keeper::Keeper;
 
 use super::context::AutomationContext;
 use crate::images::annotations::RECORD;
-use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
+use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation, Reason};
 use bumpwright_kube::{NotListed, Object};
 use bumpwright_rollout::{Record, Step, Summary};
-use bumpwright_runtime::{ReconcileRequest, Status, clock};
+use bumpwright_runtime::{Action, ReconcileRequest, Status, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
 
 /// When to look again after a step failed.
@@ -53,7 +53,7 @@ pub(super) struct Ran {
 /// What a look brings.
 #[derive(Default)]
 pub(super) struct Looked {
-    /// How the rollout stands; none before the first one.
+    /// The state of the rollout; none before the first one.
     pub(super) summary: Option<Summary>,
     /// When to look again.
     pub(super) again: Option<Duration>,
@@ -76,7 +76,13 @@ impl Following {
         follow: &Follow,
         request: &ReconcileRequest<'_>,
     ) -> Self {
-        let before = record(request.object).unwrap_or_default();
+        let before = record(request.object);
+        if request.object.annotations.contains_key(RECORD) && before.is_none() {
+            let message =
+                format!("annotation {RECORD} is not the record of a rollout: what it followed and held is forgotten");
+            request.warning(Action::Reconcile, Reason::InvalidAnnotation, message);
+        }
+        let before = before.unwrap_or_default();
         let unlisted = list(context, &before).await.err();
         let keeper = Arc::new(Keeper::new(context, request.object));
         let announcer = Announcer::new(context, automation, &keeper, before.clone(), unlisted.clone());
@@ -96,7 +102,7 @@ impl Following {
     /// before they are pushed.
     pub(super) fn prepare(&self, edits: &mut Edits) {
         hold::respect(&mut edits.policies, &self.before);
-        edits.announce = Some(Arc::clone(&self.announcer) as Arc<dyn Announce>);
+        edits.hooks.announce = Some(Arc::clone(&self.announcer) as Arc<dyn Announce>);
     }
 
     /// Looks how far the rollout is after a run, and does what is to be done.
@@ -110,7 +116,7 @@ impl Following {
             request.log.error(why, "unable to follow the rollout");
             looked.retry(RETRY);
         } else if record.is_open() {
-            let known = record.clone();
+            let before = record.clone();
             if Status::of(request.object, request.now).is_requested() {
                 record.retry_now(clock::now().unix_seconds());
             }
@@ -129,7 +135,7 @@ impl Following {
                     looked.retry(RETRY);
                 }
             }
-            if record != known
+            if record != before
                 && let Err(error) = self.keeper.write(Some(&record)).await
             {
                 request.log.error(&error, "unable to record the rollout");
@@ -142,8 +148,8 @@ impl Following {
     }
 
     async fn step(&self, record: &mut Record, ran: &Ran) -> Result<Step, look::StepError> {
-        let seen = look::seen(&self.context, &self.automation, &self.source, ran);
-        look::step(record, seen, self.limits(), ran).await
+        let observed = look::seen(&self.context, &self.automation, &self.source, ran);
+        look::step(record, observed, self.limits(), ran).await
     }
 
     fn limits(&self) -> bumpwright_rollout::Limits {

@@ -11,7 +11,7 @@ const LONGEST: usize = 300;
 pub(super) enum Outcome {
     /// No field has the images any more.
     Nothing,
-    /// They are put back on the reconciled branch.
+    /// They are reverted on the reconciled branch.
     Done,
     /// To put them back is proposed, here.
     Proposed(String),

@@ -72,8 +72,8 @@ pub(super) fn followed(
         .releases
         .iter()
         .filter(|one| one.kustomization.to_string() == kustomization);
-    let known = own.filter_map(|one| Some((one.name.clone(), state.releases.get(&one.name)?.followed(one.spec))));
-    known.take(MOST).collect()
+    let followed = own.filter_map(|one| Some((one.name.clone(), state.releases.get(&one.name)?.followed(one.spec))));
+    followed.take(MOST).collect()
 }
 
 /// The policies whose images a release gets: those of all of its workloads.

@@ -40,6 +40,7 @@ pub(super) fn measure(metrics: &Metrics, step: &Step) {
     }
 }
 
+/// One that is negative, for clocks that differ, is zero.
 fn seconds(count: i64) -> std::time::Duration {
-    std::time::Duration::from_secs(u64::try_from(count).unwrap_or_default())
+    std::time::Duration::from_secs(count.max(0).unsigned_abs())
 }

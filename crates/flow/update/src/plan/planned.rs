@@ -12,19 +12,28 @@ use crate::job::edits::Edits;
 use crate::policy::held::Held;
 use crate::policy::policies::Policies;
 use crate::policy::view::View;
-use crate::report::run::MarkedField;
-use bumpwright_edit::{self as edit, Change, Images as _, Plan, Reason, Scan, Site, Skip, Verdict};
+use bumpwright_edit::{self as edit, Change, Images as _, Plan as FilePlan, Reason, Scan, Site, Skip, Verdict};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// The most fields of a policy whose places are kept.
 const FIELDS: usize = 20;
 
+/// A marked field, as it was before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedField {
+    /// Path from the repository's root.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    pub value: String,
+}
+
 /// The planned changes of a run, file by file.
 #[derive(Debug, Default)]
-pub struct Preview {
+pub struct Plan {
     /// Files with edits, by their place in what was surveyed.
-    pub files: Vec<(usize, Plan)>,
+    pub files: Vec<(usize, FilePlan)>,
     /// All fields that change.
     pub changes: Vec<Change>,
     pub skips: Vec<Skip>,
@@ -44,7 +53,17 @@ pub struct Preview {
     pub due: Option<Time>,
 }
 
-impl Preview {
+impl Plan {
+    /// The files with edits, by their place in what was surveyed, each with its changes.
+    pub(crate) fn by_file(&self) -> impl Iterator<Item = (usize, &[Change])> {
+        let mut rest = self.changes.as_slice();
+        self.files.iter().map(move |(n, file)| {
+            let (own, others) = rest.split_at_checked(file.ends.len()).unwrap_or((rest, &[]));
+            rest = others;
+            (*n, own)
+        })
+    }
+
     /// The fields without those that rules name for other images than that of their policy; of several rules for one
     /// field the first one counts.
     fn applicable<'s>(&mut self, path: &[u8], scan: &'s Scan, view: &View<'_>) -> Cow<'s, Scan> {
@@ -96,10 +115,10 @@ impl Preview {
     /// among those with edits.
     pub(crate) fn take_out(&mut self, reason: Reason, mut judge: impl FnMut(usize, &[Change]) -> Vec<Option<String>>) {
         let mut changes = std::mem::take(&mut self.changes).into_iter();
-        for (file, (n, plan)) in std::mem::take(&mut self.files).into_iter().enumerate() {
-            let own: Vec<Change> = changes.by_ref().take(plan.ends.len()).collect();
-            let refused = judge(file, &own);
-            let kept = plan.only(|change| refused.get(change).is_some_and(Option::is_none));
+        for (place, (n, file)) in std::mem::take(&mut self.files).into_iter().enumerate() {
+            let own: Vec<Change> = changes.by_ref().take(file.ends.len()).collect();
+            let refused = judge(place, &own);
+            let kept = file.only(|change| refused.get(change).is_some_and(Option::is_none));
             if !kept.edits.is_empty() {
                 self.files.push((n, kept));
             }
@@ -159,12 +178,7 @@ pub(crate) fn skip(change: Change, reason: Reason, message: String) -> Skip {
 /// # Errors
 ///
 /// An automation has a policy with an invalid image.
-pub fn preview<Place>(
-    marked: &[Marked<Place>],
-    edits: &Edits,
-    policies: &Policies,
-    now: &Time,
-) -> Result<Preview, RunError> {
+pub fn plan<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies, now: &Time) -> Result<Plan, RunError> {
     let view = View {
         policies,
         namespace: edits.namespace.as_deref(),
@@ -177,29 +191,29 @@ pub fn preview<Place>(
         });
     }
     let timed = Timed::new(view, now, edits.overwrite);
-    let mut out = Preview::default();
+    let mut plan = Plan::default();
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
-        let scan = &*out.applicable(&file.path, scan, &view);
+        let scan = &*plan.applicable(&file.path, scan, &view);
         for site in &scan.sites {
-            out.keep(&file.path, site);
-            if !out.named.contains(&site.setter.policy) {
-                out.named.insert(site.setter.policy.clone());
+            plan.keep(&file.path, site);
+            if !plan.named.contains(&site.setter.policy) {
+                plan.named.insert(site.setter.policy.clone());
                 if !policies.knows(&site.setter.policy) {
-                    out.unknown.insert(site.setter.policy.clone());
+                    plan.unknown.insert(site.setter.policy.clone());
                 }
-                out.others.extend(other(&view, &site.setter.policy));
+                plan.others.extend(other(&view, &site.setter.policy));
             }
         }
-        let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &timed);
-        out.changes.append(&mut plan.changes);
-        out.skips.append(&mut plan.skips);
-        if !plan.edits.is_empty() {
-            out.files.push((n, plan));
+        let mut edited = edit::plan(&String::from_utf8_lossy(&file.path), scan, &timed);
+        plan.changes.append(&mut edited.changes);
+        plan.skips.append(&mut edited.skips);
+        if !edited.edits.is_empty() {
+            plan.files.push((n, edited));
         }
     }
-    out.due = timed.opens();
-    Ok(out)
+    plan.due = timed.opens();
+    Ok(plan)
 }
 
 /// The image of a policy of another namespace that an automation may use.
@@ -238,7 +252,7 @@ pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits:
     let named: BTreeSet<&PolicyName> = named
         .filter(|name| policies.is_open_to(edits.namespace.as_deref(), name))
         .collect();
-    policies.resolved(&named, wants, &held, edits.resolver.as_deref())
+    policies.resolved(&named, wants, &held, edits.hooks.resolver.as_deref())
 }
 
 /// All marked fields.
