@@ -177,7 +177,7 @@ impl<'t> Exec<'t, '_, '_> {
     fn eval_literal(&self, literal: &Expr) -> Result<Slot, BoxedError> {
         match literal {
             Expr::Bool(_, truth) => Ok(Slot::of(Value::Bool(*truth))),
-            Expr::String(_, _, text) => Ok(Slot::of(text.clone())),
+            Expr::String(_, literal) => Ok(Slot::of(literal.value.clone())),
             Expr::Number(number) => self.ideal_constant(number),
             _ => Ok(Slot::nothing()),
         }
@@ -214,7 +214,7 @@ impl<'t> Exec<'t, '_, '_> {
                 _ => (None, "bool"),
             },
             TypeKind::String => match literal {
-                Expr::String(_, _, text) => (Some(text.clone()), "string"),
+                Expr::String(_, literal) => (Some(literal.value.clone()), "string"),
                 _ => (None, "string"),
             },
             TypeKind::Int => (

@@ -47,7 +47,7 @@ impl Exec<'_, '_, '_> {
     }
 
     fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> BoxedError {
-        let (name, template) = (&self.source.name, &self.source.text);
+        let (name, template) = (&self.source.name, &*self.source.text.lossy());
         let (text, place) = match self.at {
             Some(at) => {
                 let (line, column, printed) = context(template, at);

@@ -54,7 +54,7 @@ impl<'t> Exec<'t, '_, '_> {
         if view.is_interface {
             return Err(self.nil_pointer(receiver, name));
         }
-        if let Some(callee) = method_of(view, &name.text) {
+        if let Some(callee) = method_of(view, name) {
             return self.eval_call(dot, callee, node, operands);
         }
         match view.value {
@@ -64,7 +64,7 @@ impl<'t> Exec<'t, '_, '_> {
                 }
             }
             Value::Pointer(pointer) => {
-                let no_such = matches!(pointer.to, Type::Struct(of) if find_field(of, &name.text).is_none());
+                let no_such = matches!(pointer.to, Type::Struct(of) if find_field(of, name.text()).is_none());
                 if !no_such {
                     return Err(self.nil_pointer(receiver, name));
                 }
@@ -77,8 +77,8 @@ impl<'t> Exec<'t, '_, '_> {
                 }
             }
         }
-        let text = format!("can't evaluate field {} in type {}", name.text, receiver.type_name());
-        Err(self.fail_missing(text, missing(view, &name.text)))
+        let text = format!("can't evaluate field {} in type {}", name.text(), receiver.type_name());
+        Err(self.fail_missing(text, missing(view, name.text())))
     }
 
     fn field_of(
@@ -89,7 +89,7 @@ impl<'t> Exec<'t, '_, '_> {
         name: &Name,
         operands: &Operands<'t>,
     ) -> Result<Option<Slot>, BoxedError> {
-        let own = of.of.fields.iter().position(|field| field.name == name.text);
+        let own = of.of.fields.iter().position(|field| field.name == name.text());
         let slot = match own {
             Some(index) => {
                 let (Some(field), Some(value)) = (of.of.fields.get(index), of.fields().get(index)) else {
@@ -101,7 +101,7 @@ impl<'t> Exec<'t, '_, '_> {
                 Slot::in_place(value.clone(), field.ty, view.addressable)
             }
             None => {
-                let Some((path, field)) = find_field(of.of, &name.text) else {
+                let Some((path, field)) = find_field(of.of, name.text()) else {
                     return Ok(None);
                 };
                 if !field.is_exported() {
@@ -118,7 +118,10 @@ impl<'t> Exec<'t, '_, '_> {
             }
         };
         if operands.are_given() {
-            return Err(self.fail(format!("{} has arguments but cannot be invoked as function", name.text)));
+            return Err(self.fail(format!(
+                "{} has arguments but cannot be invoked as function",
+                name.text()
+            )));
         }
         Ok(Some(slot))
     }
@@ -128,7 +131,7 @@ impl<'t> Exec<'t, '_, '_> {
             return Ok(None);
         }
         if operands.are_given() {
-            return Err(self.fail(format!("{} is not a method but has arguments", name.text)));
+            return Err(self.fail(format!("{} is not a method but has arguments", name.text())));
         }
         let item = map.get(&name.key);
         let item = match item {
@@ -141,16 +144,20 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     fn nil_pointer(&self, receiver: &Slot, name: &Name) -> BoxedError {
-        self.fail(format!("nil pointer evaluating {}.{}", receiver.type_name(), name.text))
+        self.fail(format!(
+            "nil pointer evaluating {}.{}",
+            receiver.type_name(),
+            name.text()
+        ))
     }
 
     fn unexported(&self, receiver: &Slot, view: View<'_>, name: &Name) -> BoxedError {
         let text = format!(
             "{} is an unexported field of struct type {}",
-            name.text,
+            name.text(),
             receiver.type_name()
         );
-        self.fail_missing(text, missing(view, &name.text))
+        self.fail_missing(text, missing(view, name.text()))
     }
 }
 
@@ -183,10 +190,10 @@ fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Optio
     if let Some(cached) = cached.filter(|cached| std::ptr::eq(cached.of, of) && cached.addressable == addressable) {
         return Some(cached);
     }
-    if find_method(&Type::Struct(of), &name.text, addressable).is_some() {
+    if find_method(&Type::Struct(of), name.text(), addressable).is_some() {
         return None;
     }
-    let (path, field) = find_field(of, &name.text).filter(|(_, field)| field.is_exported())?;
+    let (path, field) = find_field(of, name.text()).filter(|(_, field)| field.is_exported())?;
     let field = PlainField {
         of,
         addressable,
@@ -198,14 +205,14 @@ fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Optio
 }
 
 /// The method of that name, bound to the value.
-fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
+fn method_of(view: View<'_>, name: &Name) -> Option<Callee> {
     let ty = match view.value {
         Value::Struct(of) => Type::Struct(of.of),
         Value::Named(named, _) => Type::Named(named),
         Value::Pointer(pointer) => Type::Pointer(pointer.to),
         _ => return None,
     };
-    let method = find_method(&ty, name, view.addressable)?;
+    let method = find_method(&ty, name.text(), view.addressable)?;
     Some(Callee {
         function: &method.method.function,
         receiver: Some(method.receiver(view.value).cloned()),

@@ -261,7 +261,7 @@ impl<'t> Exec<'t, '_, '_> {
 
 /// The name of a variable, the first of its `names`.
 pub(crate) fn name_of(names: &[Name]) -> &str {
-    names.first().map_or("", |name| &name.text)
+    names.first().map_or("", Name::text)
 }
 
 #[cfg(test)]

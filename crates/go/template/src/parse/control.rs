@@ -41,7 +41,7 @@ const DEFINE_CLAUSE: &str = "define clause";
 impl<'t> Parser<'t> {
     /// The whole text: the only place for definitions.
     pub(crate) fn whole_text(&mut self) -> Parsing<List> {
-        let mut list = self.list();
+        let pos = self.peek_word().pos;
         while self.peek().kind != TokenKind::Eof {
             let token = self.next();
             if token.kind == TokenKind::LeftDelim {
@@ -54,19 +54,12 @@ impl<'t> Parser<'t> {
             }
             self.back(token);
             match self.item()? {
-                Item::Node(node) => list.nodes.push(node),
+                Item::Node(node) => self.nodes.push(node),
                 Item::Close(close) => return Err(self.error(close.action, &format!("unexpected {close}"))),
             }
         }
-        Ok(list)
-    }
-
-    /// An empty list at this position.
-    fn list(&mut self) -> List {
-        List {
-            pos: self.peek_word().pos,
-            nodes: Vec::new(),
-        }
+        let nodes = self.nodes.drain(..).collect();
+        Ok(List { pos, nodes })
     }
 
     /// `{{define "name"}} … {{end}}` after the keyword.
@@ -100,15 +93,19 @@ impl<'t> Parser<'t> {
 
     /// Nodes up to the `{{end}}` or `{{else}}` of the action before them.
     fn body(&mut self) -> Parsing<(List, Close)> {
-        let mut list = self.list();
+        let pos = self.peek_word().pos;
+        let mark = self.nodes.len();
         loop {
             let token = self.peek_word();
             if token.kind == TokenKind::Eof {
                 return Err(self.error(token.pos, "unexpected EOF"));
             }
             match self.item()? {
-                Item::Node(node) => list.nodes.push(node),
-                Item::Close(close) => return Ok((list, close)),
+                Item::Node(node) => self.nodes.push(node),
+                Item::Close(close) => {
+                    let nodes = self.nodes.drain(mark..).collect();
+                    return Ok((List { pos, nodes }, close));
+                }
             }
         }
     }
@@ -116,7 +113,7 @@ impl<'t> Parser<'t> {
     fn item(&mut self) -> Parsing<Item> {
         let token = self.next_word();
         match token.kind {
-            TokenKind::Text => Ok(Item::Node(Node::Text(token.pos, token.text.into()))),
+            TokenKind::Text => Ok(Item::Node(Node::Text(token.pos, self.shared(token)))),
             TokenKind::LeftDelim => {
                 self.template.action_line = Some(token.line);
                 let item = self.action(token.pos)?;
@@ -174,11 +171,11 @@ impl<'t> Parser<'t> {
     }
 
     /// `if`, `range` or `with` after the keyword, up to its `{{end}}`.
-    fn branch(&mut self, keyword: Pos, kind: BranchKind) -> Parsing<Branch> {
+    fn branch(&mut self, keyword: Pos, kind: BranchKind) -> Parsing<Box<Branch>> {
         self.in_body(keyword, |parser| parser.branch_here(kind))
     }
 
-    fn branch_here(&mut self, kind: BranchKind) -> Parsing<Branch> {
+    fn branch_here(&mut self, kind: BranchKind) -> Parsing<Box<Branch>> {
         let mark = self.template.scope.mark();
         let pipe = self.pipeline(kind.context())?;
         let loops = usize::from(kind == BranchKind::Range);
@@ -190,12 +187,12 @@ impl<'t> Parser<'t> {
             CloseKind::Else => Some(self.else_list(close, kind)?),
         };
         self.template.scope.close(mark);
-        Ok(Branch {
+        Ok(Box::new(Branch {
             pos: pipe.pos,
             pipe,
             list,
             else_list,
-        })
+        }))
     }
 
     /// The part after an `{{else}}`, up to the `{{end}}`. `{{else if}}` is an `if` within the `else` and shares its
@@ -248,11 +245,11 @@ impl<'t> Parser<'t> {
         let outer = std::mem::replace(&mut self.template, inner);
         self.define(token.pos, name.clone(), root)?;
         self.template = outer;
-        Ok(Node::Template(TemplateCall {
+        Ok(Node::Template(Box::new(TemplateCall {
             pos: token.pos,
             name,
             pipe: Some(pipe),
-        }))
+        })))
     }
 
     /// `{{template "name" pipeline}}` after the keyword.
@@ -266,11 +263,11 @@ impl<'t> Parser<'t> {
             self.back(next);
             Some(self.pipeline(Context::Template)?)
         };
-        Ok(Node::Template(TemplateCall {
+        Ok(Node::Template(Box::new(TemplateCall {
             pos: token.pos,
             name,
             pipe,
-        }))
+        })))
     }
 
     fn template_name(&self, token: Token<'t>, context: &str) -> Parsing<String> {

@@ -151,7 +151,7 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
         Expr::Nil(_) => f.write_str("nil"),
         Expr::Bool(_, truth) => f.write_str(if *truth { "true" } else { "false" }),
         Expr::Number(number) => f.write_str(&number.text),
-        Expr::String(_, literal, _) => f.write_str(literal),
+        Expr::String(_, literal) => f.write_str(&literal.text.lossy()),
         Expr::Identifier(_, function) => f.write_str(function.name),
         Expr::Field(_, names) => write_fields(f, names),
         Expr::Variable(variable) => write_variable(f, variable),
@@ -167,14 +167,14 @@ fn write_variable(f: &mut Formatter<'_>, variable: &Variable) -> fmt::Result {
     let Some((dollar, fields)) = variable.names.split_first() else {
         return Ok(());
     };
-    f.write_str(&dollar.text)?;
+    f.write_str(dollar.text())?;
     write_fields(f, fields)
 }
 
 fn write_fields(f: &mut Formatter<'_>, names: &[Name]) -> fmt::Result {
     names.iter().try_for_each(|name| {
         f.write_char('.')?;
-        f.write_str(&name.text)
+        f.write_str(name.text())
     })
 }
 

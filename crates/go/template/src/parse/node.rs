@@ -27,11 +27,11 @@ pub(crate) enum Node {
     Text(Pos, Text),
     /// `{{pipeline}}`
     Action(Pos, Pipe),
-    If(Branch),
-    Range(Branch),
-    With(Branch),
+    If(Box<Branch>),
+    Range(Box<Branch>),
+    With(Box<Branch>),
     /// `{{template "name" pipeline}}`; also the call of a `{{block}}`, besides its definition.
-    Template(TemplateCall),
+    Template(Box<TemplateCall>),
     Break(Pos),
     Continue(Pos),
 }
@@ -89,7 +89,6 @@ pub(crate) struct Variable {
 /// A name of a field, a method or a key.
 #[derive(Debug)]
 pub(crate) struct Name {
-    pub text: String,
     /// Its text as a string value: the key for a lookup in a map.
     pub key: Value,
     /// The last lookup: a loop looks up the same name in structs of one type.
@@ -117,9 +116,8 @@ pub(crate) enum Expr {
     /// `true`, `false`
     Bool(Pos, bool),
     /// `1`, `0x1p-2`, `'a'`, `2i`
-    Number(Number),
-    /// A string literal: as written, and its value.
-    String(Pos, String, Value),
+    Number(Box<Number>),
+    String(Pos, Box<Literal>),
     /// The name of a function.
     Identifier(Pos, &'static Function),
     /// `.Field.Other`
@@ -130,6 +128,14 @@ pub(crate) enum Expr {
     Chain(Pos, Box<Expr>, Vec<Name>),
     /// A pipeline in parentheses.
     Pipe(Box<Pipe>),
+}
+
+/// A string literal.
+#[derive(Debug)]
+pub(crate) struct Literal {
+    /// As written, with its quotes.
+    pub text: Text,
+    pub value: Value,
 }
 
 /// A number literal with all values that it can stand for.
@@ -158,11 +164,17 @@ pub(crate) enum NodeRef<'t> {
 }
 
 impl Name {
-    pub fn new(text: &str) -> Self {
+    pub fn new(text: Text) -> Self {
         Self {
-            text: text.to_owned(),
-            key: Value::text(text),
+            key: Value::String(text),
             seen: Cell::new(None),
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        match &self.key {
+            Value::String(text) => std::str::from_utf8(text).unwrap_or(""),
+            _ => "",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Parses pipelines, commands and operands.
 
-use super::node::{Command, Expr, Name, NodeRef, Pipe, Variable};
+use super::node::{Command, Expr, Literal, Name, NodeRef, Pipe, Variable};
 use super::token::{Keyword, Token, TokenKind};
 use super::trees::{Parser, Parsing};
 use crate::value::error::MissingKind;
@@ -46,6 +46,7 @@ impl Context {
 impl<'t> Parser<'t> {
     /// `$x, $y := command | command`, including the token that ends it.
     pub(crate) fn pipeline(&mut self, context: Context) -> Parsing<Pipe> {
+        let mark = self.commands.len();
         let mut pipe = Pipe {
             pos: self.peek_word().pos,
             is_assign: false,
@@ -56,17 +57,16 @@ impl<'t> Parser<'t> {
         loop {
             let token = self.next_word();
             if token.kind == context.end() {
+                pipe.commands = self.commands.drain(mark..).collect();
                 self.check(&pipe, token, context)?;
-                // Most have one command of one operand, and vectors begin with room for four.
-                pipe.decl.shrink_to_fit();
-                pipe.commands.shrink_to_fit();
                 return Ok(pipe);
             }
             if !starts_operand(token.kind) {
                 return Err(self.unexpected(token, context.name()));
             }
             self.back(token);
-            pipe.commands.push(self.command()?);
+            let command = self.command()?;
+            self.commands.push(command);
         }
     }
 
@@ -91,7 +91,7 @@ impl<'t> Parser<'t> {
         }
         pipe.decl.push(Variable {
             pos: variable.pos,
-            names: vec![Name::new(variable.text)],
+            names: vec![Name::new(self.shared(variable))],
         });
         // Go declares with both signs, and so early that the value may already use the variable.
         self.template.scope.declare(variable.text);
@@ -126,10 +126,11 @@ impl<'t> Parser<'t> {
     /// `operand operand …`, up to the token that ends the pipeline, or including the `|` after it.
     fn command(&mut self) -> Parsing<Command> {
         let pos = self.peek_word().pos;
-        let mut args = Vec::new();
+        let mark = self.operands.len();
         loop {
             self.peek_word();
-            args.extend(self.operand()?);
+            let operand = self.operand()?;
+            self.operands.extend(operand);
             let token = self.next();
             match token.kind {
                 TokenKind::Space => continue,
@@ -137,7 +138,7 @@ impl<'t> Parser<'t> {
                 TokenKind::Pipe => {}
                 _ => return Err(self.unexpected(token, "operand")),
             }
-            args.shrink_to_fit();
+            let args: Vec<Expr> = self.operands.drain(mark..).collect();
             if args.is_empty() {
                 return Err(self.error(pos, "empty command"));
             }
@@ -147,34 +148,30 @@ impl<'t> Parser<'t> {
 
     /// `term.Field.Field`, if there is a term.
     fn operand(&mut self) -> Parsing<Option<Expr>> {
+        let mark = self.names.len();
         let Some(term) = self.term()? else { return Ok(None) };
         let first = self.peek();
-        if first.kind != TokenKind::Field {
-            return Ok(Some(term));
-        }
-        let mut fields = Vec::new();
+        let has_fields = first.kind == TokenKind::Field;
         while self.peek().kind == TokenKind::Field {
-            fields.push(field_name(self.next()));
+            let field = self.next();
+            self.field_name(field);
         }
-        // Go builds a new node for the whole chain, which begins where the first of these fields does.
-        let pos = first.pos;
+        let names = self.names.drain(mark..).collect();
+        // Go builds a new node for a chain, which begins where the first field behind the term does.
+        let pos = |own| if has_fields { first.pos } else { own };
         Ok(Some(match term {
-            Expr::Field(_, mut names) => {
-                names.append(&mut fields);
-                Expr::Field(pos, names)
-            }
-            Expr::Variable(Variable { mut names, .. }) => {
-                names.append(&mut fields);
-                Expr::Variable(Variable { pos, names })
-            }
+            Expr::Field(own, _) => Expr::Field(pos(own), names),
+            Expr::Variable(Variable { pos: own, .. }) => Expr::Variable(Variable { pos: pos(own), names }),
+            term if !has_fields => term,
             term if is_constant(&term) => {
                 let text = quote(&NodeRef::Expr(&term).to_string());
-                return Err(self.error(pos, &format!("unexpected . after term {text}")));
+                return Err(self.error(first.pos, &format!("unexpected . after term {text}")));
             }
-            term => Expr::Chain(pos, Box::new(term), fields),
+            term => Expr::Chain(first.pos, Box::new(term), names),
         }))
     }
 
+    /// A term; the first name of a field or variable is among `names`.
     fn term(&mut self) -> Parsing<Option<Expr>> {
         let token = self.next_word();
         let pos = token.pos;
@@ -183,7 +180,10 @@ impl<'t> Parser<'t> {
             TokenKind::Keyword(Keyword::Dot) => Expr::Dot(pos),
             TokenKind::Keyword(Keyword::Nil) => Expr::Nil(pos),
             TokenKind::Variable => self.variable(token)?,
-            TokenKind::Field => Expr::Field(pos, vec![field_name(token)]),
+            TokenKind::Field => {
+                self.field_name(token);
+                Expr::Field(pos, Vec::new())
+            }
             TokenKind::Bool => Expr::Bool(pos, token.text == "true"),
             TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
                 let number = match token.kind {
@@ -191,20 +191,29 @@ impl<'t> Parser<'t> {
                     TokenKind::Complex => number::complex(pos, token.text),
                     _ => number::number(pos, token.text),
                 };
-                Expr::Number(number.map_err(|error| self.error(pos, &error.to_string()))?)
+                Expr::Number(Box::new(number.map_err(|error| self.error(pos, &error.to_string()))?))
             }
             TokenKind::LeftParen => {
                 let pipe = self.in_parens(pos, |parser| parser.pipeline(Context::Parens))?;
                 Expr::Pipe(Box::new(pipe))
             }
             TokenKind::String | TokenKind::RawString => {
-                Expr::String(pos, token.text.to_owned(), Value::String(self.unquoted(token)?))
+                let value = Value::String(self.unquoted(token)?);
+                let text = self.shared(token);
+                Expr::String(pos, Box::new(Literal { text, value }))
             }
             _ => {
                 self.back(token);
                 return Ok(None);
             }
         }))
+    }
+
+    /// Reads the name of a `.name`.
+    fn field_name(&mut self, token: Token<'t>) {
+        let name = token.text.strip_prefix('.').unwrap_or(token.text);
+        let before = token.text.len() - name.len();
+        self.names.push(Name::new(self.part(token.pos + before, name)));
     }
 
     fn identifier(&self, token: Token<'t>) -> Parsing<Expr> {
@@ -215,21 +224,17 @@ impl<'t> Parser<'t> {
         Ok(Expr::Identifier(token.pos, function))
     }
 
-    fn variable(&self, token: Token<'t>) -> Parsing<Expr> {
+    fn variable(&mut self, token: Token<'t>) -> Parsing<Expr> {
         if !self.template.scope.has(token.text) {
             let text = format!("undefined variable {}", quote(token.text));
             return Err(self.missing(token, MissingKind::Variable, &text));
         }
+        self.names.push(Name::new(self.shared(token)));
         Ok(Expr::Variable(Variable {
             pos: token.pos,
-            names: vec![Name::new(token.text)],
+            names: Vec::new(),
         }))
     }
-}
-
-/// The name of a `.name`.
-fn field_name(token: Token<'_>) -> Name {
-    Name::new(token.text.strip_prefix('.').unwrap_or(token.text))
 }
 
 fn starts_operand(kind: TokenKind) -> bool {

@@ -4,7 +4,7 @@
 //! `parse_control` (nodes with a body) and `parse_pipeline` (nodes with a value).
 
 use super::lex::{Lexer, LoopWords};
-use super::node::{List, Node, Pos};
+use super::node::{Command, Expr, List, Name, Node, Pos};
 use super::scope::Scope;
 use super::token::{Token, TokenKind};
 use crate::builtin::functions::Functions;
@@ -26,8 +26,8 @@ pub(crate) struct Parsed {
 pub(crate) struct Source {
     /// The name that it was parsed under, which errors have.
     pub(crate) name: String,
-    /// The text that all positions point into.
-    pub(crate) text: String,
+    /// The text that all positions point into. Texts, names and literals of its trees are parts of it.
+    pub(crate) text: Text,
 }
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Tree {
 pub(crate) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Parsed, Error> {
     let source = Rc::new(Source {
         name: name.to_owned(),
-        text: text.to_owned(),
+        text: text.into(),
     });
     let mut parser = Parser::new(name, text, source, functions);
     let root = parser.whole_text().map_err(|error| *error)?;
@@ -74,6 +74,11 @@ pub(crate) struct Parser<'t> {
     pub(crate) template: Progress<'t>,
     trees: HashMap<String, Tree>,
     bodies: usize,
+    /// What has been read of the lists that are not complete, the innermost one last: so each list is allocated once.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) commands: Vec<Command>,
+    pub(crate) operands: Vec<Expr>,
+    pub(crate) names: Vec<Name>,
 }
 
 /// The state of the parser in one template. Nested definitions have their own.
@@ -128,7 +133,21 @@ impl<'t> Parser<'t> {
             template: Progress::new(1),
             trees: HashMap::new(),
             bodies: 0,
+            nodes: Vec::new(),
+            commands: Vec::new(),
+            operands: Vec::new(),
+            names: Vec::new(),
         }
+    }
+
+    /// The text of a token.
+    pub(crate) fn shared(&self, token: Token<'t>) -> Text {
+        self.part(token.pos, token.text)
+    }
+
+    /// A text at a position, without a copy.
+    pub(crate) fn part(&self, pos: Pos, text: &str) -> Text {
+        self.source.text.shared_part(pos..pos + text.len())
     }
 
     /// The next token, also when it is a space.
@@ -181,6 +200,10 @@ impl<'t> Parser<'t> {
 
     /// The value of a string literal.
     pub(crate) fn unquoted(&self, token: Token<'t>) -> Parsing<Text> {
+        if token.kind == TokenKind::RawString && !token.text.contains('\r') {
+            let inner = token.text.trim_matches('`');
+            return Ok(self.part(token.pos + 1, inner));
+        }
         let text = unquote(token.text).ok_or_else(|| self.error(token.pos, &Reason::Syntax.to_string()))?;
         Ok(text.into())
     }
