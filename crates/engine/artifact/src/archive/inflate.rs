@@ -1,11 +1,18 @@
 //! Decompression of an archive: gzip with any number of members, their checksums, and a bound on the compression ratio.
 
 use super::fault::{Limit, ReadError};
+use bumpwright_text::{Parts, Room};
 use flate2::bufread::GzDecoder;
-use std::io::{self, BufRead, BufReader, Read};
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    ops::Range,
+};
 
 /// The ratio is not checked up to this number of bytes.
 const FREE: u64 = 16 << 20;
+
+/// So many bytes are inflated at a time: a header takes 512, and the checksum has a price for each call.
+const WINDOW: usize = 32 << 10;
 
 #[derive(Debug)]
 pub(super) struct Inflated<R> {
@@ -13,6 +20,9 @@ pub(super) struct Inflated<R> {
     ratio: u64,
     read: u64,
     members: u64,
+    /// Inflated bytes, of which those in `unread` are still to be read.
+    window: Vec<u8>,
+    unread: Range<usize>,
 }
 
 #[derive(Debug)]
@@ -33,6 +43,8 @@ impl<R: Read> Inflated<R> {
             ratio,
             read: 0,
             members: 0,
+            window: Vec::new(),
+            unread: 0..0,
         }
     }
 
@@ -58,6 +70,25 @@ impl<R: Read> Inflated<R> {
         if buffer.is_empty() {
             return Ok(0);
         }
+        if self.unread.is_empty() {
+            if buffer.len() >= WINDOW {
+                return self.inflate(buffer);
+            }
+            let mut window = std::mem::take(&mut self.window);
+            window.resize(WINDOW, 0);
+            let count = self.inflate(&mut window);
+            self.window = window;
+            self.unread = 0..count?;
+        }
+        let count = buffer.len().min(self.unread.len());
+        let next = self.unread.start + count;
+        let bytes = self.window.part(self.unread.start..next);
+        buffer.head_mut(count).copy_from_slice(bytes);
+        self.unread.start = next;
+        Ok(count)
+    }
+
+    fn inflate(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         loop {
             match std::mem::replace(&mut self.state, GzipState::Ended { trailing: false }) {
                 GzipState::Ended { trailing } => {
