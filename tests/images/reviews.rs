@@ -35,6 +35,12 @@ fn claim(size: &str) -> String {
 }
 
 fn start<'a>(cluster: &'a Cluster, name: &str, kind: ForgeKind, annotations: &Value) -> Reviewed<'a> {
+    let mut reviewed = without_controller(cluster, name, kind, annotations);
+    reviewed.restart();
+    reviewed
+}
+
+fn without_controller<'a>(cluster: &'a Cluster, name: &str, kind: ForgeKind, annotations: &Value) -> Reviewed<'a> {
     cluster.define();
     let world = World::new(cluster, name);
     let root = world.folder.path().join("forge");
@@ -66,15 +72,13 @@ fn start<'a>(cluster: &'a Cluster, name: &str, kind: ForgeKind, annotations: &Va
     let url = forge.server.url("o/app.git");
     let spec = json!({"interval": "1h", "url": url, "ref": {"branch": "main"}, "secretRef": {"name": "git"}});
     world.annotated(GIT_REPOSITORY, "app", &all, spec);
-    let mut reviewed = Reviewed {
+    Reviewed {
         controller: None,
         world,
         repo,
         forge,
         rounds: std::cell::Cell::default(),
-    };
-    reviewed.restart();
-    reviewed
+    }
 }
 
 impl Reviewed<'_> {
@@ -85,8 +89,26 @@ impl Reviewed<'_> {
         self.controller = Some(self.world.controller(&["--controllers=image-automation", "--reviews"]));
     }
 
+    /// One of several processes that share the objects.
+    fn shard(&self, name: &str) -> Controller {
+        let starter = self.world.starter(name).variable("HOSTNAME", name);
+        let starter = starter.flags(&[
+            "--controllers=image-automation",
+            "--reviews",
+            "--enable-leader-election",
+            "--shards",
+        ]);
+        starter.flags(&["--leader-election-retry-period=200ms"]).start()
+    }
+
+    fn change_claim(&self, size: &str) {
+        let claim = claim(size);
+        self.repo
+            .commit("change", size, &[Change::File("app/claim.yaml", claim.as_bytes())]);
+    }
+
     fn log(&self) -> String {
-        self.controller.as_ref().unwrap().log()
+        self.controller.as_ref().map(Controller::log).unwrap_or_default()
     }
 
     /// A round that began after this call, and that has looked at this many requests at least, is over.
@@ -207,6 +229,36 @@ fn each_pair_of_commits_is_reviewed_once_also_by_the_next_process() {
         });
         assert_eq!(reviewed.forge.statuses().len(), 2);
     }
+}
+
+#[test]
+fn processes_that_share_the_objects_review_each_head_once_whoever_leaves() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let reviewed = without_controller(cluster, "reviews-shards", ForgeKind::Gitea, &json!({}));
+    reviewed.repo.git(&["branch", "change", "main"]);
+    reviewed.change_claim("11Gi");
+    reviewed.forge.open("change", "main", 1);
+    let first = reviewed.shard("a");
+    assert_eq!(reviewed.status(1).0, "success");
+    let second = reviewed.shard("b");
+    until("both are members", || second.log().contains("with 2 members"));
+    reviewed.round();
+    reviewed.change_claim("12Gi");
+    reviewed.round();
+    assert_eq!(reviewed.status(2).0, "success");
+
+    assert_eq!(first.stop(), Some(0));
+    reviewed.change_claim("13Gi");
+    reviewed.round();
+    assert_eq!(reviewed.status(3).0, "success");
+    let third = reviewed.shard("c");
+    until("both are members", || third.log().contains("with 2 members"));
+    assert_eq!(second.stop(), Some(0));
+    reviewed.change_claim("14Gi");
+    reviewed.round();
+    assert_eq!(reviewed.status(4).0, "success");
+    let comments = reviewed.forge.comments();
+    assert_eq!((comments.len(), comments[0].edits), (1, 3));
 }
 
 /// A busy repository asks for rounds all the time.
