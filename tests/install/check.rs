@@ -241,6 +241,7 @@ fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: 
     );
     assert!(!may().out.contains("! you may grant only"), "{}", may().out);
     let more = ["--components=all,webhooks", "--workload-identity", "--wait=false"];
+    flux_is_named_or_stopped(cluster);
     let ran = run(cluster, &[&["install"], &more[..]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let ran = bench.run(&["install", "--wait=false", "--kubeconfig=kubeconfig"]);
@@ -250,6 +251,24 @@ fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: 
         "{}",
         ran.out
     );
+}
+
+/// An installation where Flux's controllers run says that it is beside them.
+fn flux_is_named_or_stopped(cluster: &Cluster) {
+    let reflector = "image-reflector-controller";
+    let place = "nothing is applied: Flux's image-reflector-controller runs in the namespace flux-system";
+    for (flags, why) in [
+        (&["--wait=false"][..], "for the same kinds; add --beside-flux"),
+        (
+            &["--wait=false", "--namespace=elsewhere", "--beside-flux"][..],
+            "and leases count within a namespace only",
+        ),
+    ] {
+        let ran = run(cluster, &[&["install"], flags].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.starts_with(&format!("error: {place}, {why}")), "{}", ran.err);
+    }
+    cluster.apply(&deployment("flux-system", reflector, "x:v1", 0).to_string());
 }
 
 fn rule(verbs: &[&str], group: &str, resource: &str) -> Json {

@@ -244,7 +244,7 @@ fn what_belongs_to_somebody_else_stays() {
             "install",
             "--wait=false",
             "--namespace=second",
-            "--components=image-reflector",
+            "--components=image-automation",
         ],
     );
     let said = ok(&cluster, &["uninstall", "--namespace=second", "--crds"]);
@@ -308,6 +308,7 @@ fn pods_that_do_not_end_are_reported(cluster: &Cluster) {
             "install",
             "--wait=false",
             "--namespace=lasting",
+            "--components=image-automation",
             "--watch-all-namespaces=false",
         ],
     );

@@ -6,6 +6,7 @@
 pub mod args;
 pub(super) mod components;
 pub(super) mod manifests;
+mod neighbours;
 pub(super) mod rights;
 pub(super) mod rollout;
 pub(super) mod shards;
@@ -60,11 +61,11 @@ fn try_run(args: &Install) -> Result<(), CliError> {
         return print(&documents.collect::<String>());
     }
     let runtime = cluster::runtime().at("cannot start")?;
-    runtime.block_on(apply(&manifests, args))
+    runtime.block_on(apply(&manifests, wanted.components, args))
 }
 
 /// Definitions first, since objects of a kind need it to be established; then the rest.
-async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), CliError> {
+async fn apply(manifests: &[Manifest], components: Components, args: &Install) -> Result<(), CliError> {
     let limit = args.timeout.as_std();
     let cluster = cluster::connect_within(limit, args.kubeconfig.clone(), args.context.clone()).await?;
     let end = Instant::now() + limit;
@@ -75,6 +76,7 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), CliError> {
         return Ok(());
     };
     let former = switch::former(&cluster, workload).await?;
+    neighbours::check(&cluster, components, args).await?;
     for one in &definitions {
         put(&cluster, one).await?;
     }
