@@ -1,5 +1,5 @@
 """The hook proc-receive (githooks) as Gitea and Forgejo have it: a push to refs/for/BASE with the option topic becomes a
-pull request with a reference of its own. The requests are in agit.json of the repository, which is the current folder.
+pull request with a reference of its own. With the flavour "gerrit" it becomes a change, and a commit is taken once. The requests are in agit.json of the repository, which is the current folder.
 """
 
 import json
@@ -43,8 +43,20 @@ def git(*arguments):
     return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
+def change(state, new, reference, options):
+    """The report on one command, as Gerrit words it."""
+    if new in state["pulls"]:
+        known = "commit(s) already exists (as current patchset)" if "base" in options else "no new changes"
+        return [f"ng {reference} {known}"]
+    state["pulls"].append(new)
+    sys.stderr.write(f"\nSUCCESS\n\n  https://review.example/c/app/+/{len(state['pulls'])} Bump [NEW]\n\n")
+    return [f"ok {reference}"]
+
+
 def receive(state, new, reference, options):
     """The report on one command."""
+    if state["flavour"] == "gerrit":
+        return change(state, new, reference, options)
     no_topic, same, force = WORDS[state["flavour"]]
     base, topic = reference.removeprefix("refs/for/"), options.get("topic", "")
     if not topic:

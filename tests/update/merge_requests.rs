@@ -167,6 +167,48 @@ fn n_021_a_topic_is_one_pull_request() {
     }
 }
 
+/// Gerrit names a change only when it gets a commit that is new to it, and people ask for the page all the same.
+#[test]
+fn a_change_that_is_up_to_date_is_named_by_its_address() {
+    let Some(world) = agit("gerrit") else { return };
+    let url = world.server.url("app.git");
+    let update = |more: &[&str]| {
+        let author = "Bot <bot@example.com>";
+        let flags = [
+            "update",
+            &url,
+            "-f",
+            "p.yaml",
+            "--gerrit",
+            "--author",
+            author,
+            "--offline",
+        ];
+        world.bench.ok(&[&flags[..], more].concat()).out
+    };
+    let first = update(&[]);
+    assert!(
+        first.contains("note: https://review.example/c/app/+/1 Bump [NEW]\n"),
+        "{first}"
+    );
+    let again = update(&[]);
+    let (_, id) = again.split_once("/q/").unwrap();
+    let id = id.split(' ').next().unwrap();
+    let root = url.strip_suffix("/app.git").unwrap();
+    for line in [
+        "nothing had to be pushed: the remote has it at refs/for/main already\n".to_owned(),
+        format!("note: {root}/q/{id} has this commit already\n"),
+    ] {
+        assert!(again.contains(&line), "{line}\n{again}");
+    }
+    let document: Value = serde_json::from_str(&update(&["-o", "json"])).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(run["pushes"][0]["url"], format!("{root}/q/{id}"));
+    let message = run["commit"]["message"].as_str().unwrap();
+    assert!(message.contains(&format!("\n\nChange-Id: {id}")), "{message}");
+    assert_eq!(world.counts().0, 1);
+}
+
 #[test]
 fn a_topic_without_visible_requests_is_still_one() {
     for flavour in ["gitea", "forgejo"] {

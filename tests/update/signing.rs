@@ -426,7 +426,10 @@ fn an_unsigned_commit_on_the_push_branch_is_replaced_and_a_signed_one_kept() {
     assert!(ssh_verified(&fleet.repo.dir, "auto", &folder.path().join("key.pub")));
     let again = fleet.plain(&with);
     assert!(
-        again.out.contains("up-to-date") && again.out.contains(", signed"),
+        again
+            .out
+            .contains("nothing had to be pushed: the remote has it at refs/heads/auto already\n")
+            && again.out.contains(", signed"),
         "{}",
         again.out
     );

@@ -8,7 +8,7 @@ use crate::cli::update::output::impact;
 use crate::cli::words;
 use bumpwright_edit::Change;
 use bumpwright_text::between;
-use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, Run};
+use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, PushStatus, Run};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -42,9 +42,7 @@ pub fn render(runs: &[Run]) -> String {
         } else if !run.changes.is_empty() && run.error.is_none() {
             line(&mut out, &format!("{} {}", edited(run), words::headline(run)));
         }
-        for push in &run.pushes {
-            line(&mut out, &push_line(push));
-        }
+        pushes(&mut out, run);
         if let Some(request) = &run.pull_request {
             line(&mut out, &request_line(request));
         }
@@ -157,6 +155,20 @@ fn request_line(request: &PullRequestReport) -> String {
             request.word(),
             words::inline(&kept.url)
         ),
+    }
+}
+
+/// A line for each reference, or one for all of them where the remote has everything already.
+fn pushes(out: &mut String, run: &Run) {
+    let is_whole = !run.pushes.is_empty() && run.error.is_none() && run.declined.is_none();
+    if is_whole && run.pushes.iter().all(|push| push.status == PushStatus::UpToDate) {
+        let references: Vec<String> = run.pushes.iter().map(|push| push.reference.clone()).collect();
+        let references = words::some(&references);
+        let text = format!("nothing had to be pushed: the remote has it at {BOLD}{references}{BOLD:#} already");
+        return line(out, &text);
+    }
+    for push in &run.pushes {
+        line(out, &push_line(push));
     }
 }
 

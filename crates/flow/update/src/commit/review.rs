@@ -96,6 +96,16 @@ pub(crate) fn address<'l>(lines: &[&'l str]) -> Option<&'l str> {
     addresses.next()
 }
 
+/// The address by which a Gerrit finds a change: a search for its Change-Id, which leads to its page. None for a server
+/// that is reached otherwise than by HTTP, the address of whose pages is not known.
+pub(crate) fn search(url: &str, id: &str) -> Option<String> {
+    let parsed = RemoteUrl::parse(url).ok()?;
+    let web = parsed.web()?;
+    // Below a login there may be a folder for all of Gerrit.
+    let folder = web.path().split_once("/a/").map_or("", |(folder, _)| folder);
+    Some(format!("{}{folder}/q/{id}", web.origin().ascii_serialization()))
+}
+
 /// The input of a Change-Id.
 ///
 /// Tags are left out, so that an open change is amended when a newer image comes, whichever of the run's policies it is
@@ -271,6 +281,26 @@ mod tests {
             "file://localhost/srv/a.git",
         ] {
             assert_eq!(repository(url), "file:///srv/a.git", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_found_at_the_root_of_its_server() {
+        for (url, address) in [
+            ("https://review.example/a/fleet", Some("https://review.example/q/I01")),
+            (
+                "https://bot@review.example:8443/a/x/a/y.git",
+                Some("https://review.example:8443/q/I01"),
+            ),
+            (
+                "https://review.example/gerrit/a/fleet",
+                Some("https://review.example/gerrit/q/I01"),
+            ),
+            ("http://review.example/fleet", Some("http://review.example/q/I01")),
+            ("ssh://bot@review.example:29418/fleet", None),
+            ("file:///srv/a.git", None),
+        ] {
+            assert_eq!(search(url, "I01").as_deref(), address, "{url}");
         }
     }
 

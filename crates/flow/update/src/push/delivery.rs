@@ -2,7 +2,8 @@
 
 use super::agit::{self, Standing};
 use crate::commit::create::{Made, Wanted};
-use crate::commit::review::{Answer, Variant, address, links};
+use crate::commit::review::{Answer, Variant, address, links, search};
+use crate::commit::trailer::change_id_in;
 use crate::error::RunError;
 use crate::job::destination::{Destinations, Target, Value, is_review};
 use crate::job::remote_job::RemoteJob;
@@ -137,8 +138,14 @@ impl Delivery<'_> {
             Answer::NothingNew | Answer::Current => {
                 let stale = open.and_then(|open| agit::stale_title(&self.job.push, self.made, &open));
                 self.notes.extend(stale);
+                let url = self.address_of_change();
+                self.notes
+                    .extend(url.as_ref().map(|url| format!("{url} has this commit already")));
                 self.notes.extend(self.unread_options(target, &source));
-                self.pushes.push(self.report(target, None, PushStatus::UpToDate));
+                self.pushes.push(PushReport {
+                    url,
+                    ..self.report(target, None, PushStatus::UpToDate)
+                });
                 return Ok(None);
             }
             // Somebody abandoned exactly this commit. A newer base or image makes another change, but not of
@@ -158,6 +165,12 @@ impl Delivery<'_> {
             Answer::Closed | Answer::AsksForForce | Answer::Refused => None,
         };
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
+    }
+
+    /// The address of the change of the short form. Gerrit names it only for a commit that is new to it.
+    fn address_of_change(&self) -> Option<String> {
+        let id = change_id_in(&self.made.message).filter(|_| self.job.push.review.is_some())?;
+        search(&self.job.url, &id)
     }
 
     /// Gerrit reads no options with a commit that a change holds already. Automations have the same ones each time.

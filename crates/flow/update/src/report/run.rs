@@ -230,7 +230,8 @@ pub struct PushReport {
     pub new: String,
     /// The kind of update.
     pub status: PushStatus,
-    /// The page of the change or request that the server made of it, as it said.
+    /// The page of the change or request that the server made of it, as it said; for a change that has the commit
+    /// already, the address by which the server finds it.
     pub url: Option<String>,
 }
 
