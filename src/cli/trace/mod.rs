@@ -2,6 +2,7 @@
 //! that it comes from.
 
 pub mod args;
+mod elsewhere;
 mod kind;
 mod subject;
 mod text;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::elsewhere;
 use super::kind::Spelled;
 use crate::cli::error::CliError;
 use crate::cli::installed::{at, items};
@@ -53,15 +54,14 @@ impl Subject {
             subject.take(cluster, world, found).await;
             return Ok(subject);
         }
-        let not_found = || not_found(kind.word(), name, namespace);
+        let missing = not_found(kind.word(), name, namespace);
         let Some(known) = &kind.known else {
-            return Err(CliError::new(format!(
-                "{} that a Kustomization has applied",
-                not_found()
-            )));
+            let missing = CliError::new(format!("{missing} that a Kustomization has applied"));
+            return Err(elsewhere::hinted(missing, cluster, world, (kind, name)).await);
         };
-        let object = fetch(cluster, known, &ObjectName::new(namespace, name)).await?;
-        let object = object.ok_or_else(not_found)?;
+        let Some(object) = fetch(cluster, known, &ObjectName::new(namespace, name)).await? else {
+            return Err(elsewhere::hinted(missing, cluster, world, (kind, name)).await);
+        };
         subject.follow(cluster, world, object, namespace).await?;
         Ok(subject)
     }

@@ -56,6 +56,24 @@ fn what_nobody_has_applied_is_told() {
 }
 
 #[test]
+fn an_object_of_another_namespace_is_found_there() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let _ = seeded(cluster, "trace-c");
+    let _ = seeded(cluster, "trace-d");
+    let trace = |object: &str| run(cluster, &["trace", object, "-n", "trace-d"]).err;
+    let map = |namespace: &str, name: &str| {
+        let metadata = json!({"name": name, "namespace": namespace});
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        cluster.create(&map, "").unwrap();
+    };
+    map("trace-c", "trace-away");
+    let missing = "error: there is no ConfigMap trace-away in the namespace trace-d; did you mean";
+    assert_eq!(trace("cm/trace-away"), format!("{missing} -n trace-c?\n"));
+    map("default", "trace-away");
+    assert_eq!(trace("cm/trace-away"), format!("{missing} -n default or -n trace-c?\n"));
+}
+
+#[test]
 fn a_tree_has_the_kustomizations_below() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = seeded(cluster, "tree-a");
