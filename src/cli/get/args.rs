@@ -14,7 +14,7 @@ pub struct Get {
     #[arg(value_name = "WHAT", value_enum)]
     pub what: What,
 
-    /// Only objects with these names; flux's two words are accepted, too: images repository, sources git
+    /// Only objects with these names; flux's two words are accepted, too: images all, images repository, sources git
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
@@ -78,6 +78,22 @@ pub enum What {
     Sources,
     /// All of these
     All,
+    /// Policies, repositories and automations: `images all` of flux
+    #[value(skip)]
+    ImageKinds,
+}
+
+impl What {
+    /// Whether objects of one sort are among what is shown.
+    pub(super) fn has(self, one: Self) -> bool {
+        let is_image = matches!(one, Self::Images | Self::Repositories | Self::Automations);
+        self == one || self == Self::All || (self == Self::ImageKinds && is_image)
+    }
+
+    /// Whether it is several sorts at once.
+    pub(super) fn is_mixed(self) -> bool {
+        matches!(self, Self::All | Self::ImageKinds)
+    }
 }
 
 /// Formats of the output.
@@ -106,9 +122,10 @@ impl Get {
             return whole;
         };
         let (what, kind) = match (self.what, first.as_str()) {
-            (What::Images, "repository") => (What::Repositories, None),
-            (What::Images, "policy") => (What::Images, None),
-            (What::Images, "update") => (What::Automations, None),
+            (What::Images, "repository" | "repositories") => (What::Repositories, None),
+            (What::Images, "policy" | "policies") => (What::Images, None),
+            (What::Images, "update" | "updates") => (What::Automations, None),
+            (What::Images, "all") => (What::ImageKinds, None),
             (What::Sources, "git") => (What::Sources, Some("GitRepository")),
             (What::Sources, "oci") => (What::Sources, Some("OCIRepository")),
             (What::Sources, "bucket") => (What::Sources, Some("Bucket")),
@@ -148,3 +165,39 @@ Exit codes:
   2  an error: one of the names is not there, or the cluster does not have the kind
 
 Documentation: docs/guides/status.md";
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Get,
+    }
+
+    #[test]
+    fn two_words_of_flux_are_one_sort() {
+        let cases: [(&str, What, &[&str]); 10] = [
+            ("images all", What::ImageKinds, &[]),
+            ("image all web", What::ImageKinds, &["web"]),
+            ("images policy web", What::Images, &["web"]),
+            ("image policies", What::Images, &[]),
+            ("image repository", What::Repositories, &[]),
+            ("images repositories web", What::Repositories, &["web"]),
+            ("images update", What::Automations, &[]),
+            ("images web", What::Images, &["web"]),
+            ("sources all", What::Sources, &[]),
+            ("all web", What::All, &["web"]),
+        ];
+        for (typed, what, names) in cases {
+            let words = ["get"].into_iter().chain(typed.split(' '));
+            let args = Typed::try_parse_from(words).unwrap().args;
+            let asked = args.asked();
+            assert!(asked.what == what && asked.names == names, "{typed}");
+        }
+        assert!(Typed::try_parse_from(["get", "image-kinds"]).is_err());
+    }
+}

@@ -69,7 +69,7 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
     let manner = Manner {
         now: seen.world.now,
         is_wide: args.output == Some(Output::Wide),
-        has_kinds: asked.what == What::All,
+        has_kinds: asked.what.is_mixed(),
     };
     let found = all(args, seen, manner, &is_wanted)?;
     let ids: BTreeSet<&str> = found
@@ -89,7 +89,7 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
 
 fn all(args: &Get, seen: &Seen, manner: Manner, is_wanted: &dyn Fn(&Id) -> bool) -> Result<Vec<Listing>, CliError> {
     let what = args.asked().what;
-    let has = |one: What| what == one || what == What::All;
+    let has = |one: What| what.has(one);
     let (namespace, namespaced) = (args.places.namespace(), args.places.all_namespaces);
     let overview = seen.overview(namespace);
     let mut listings = Vec::new();
@@ -177,6 +177,7 @@ fn kinds(asked: Asked<'_>) -> Vec<&'static str> {
             "HelmRepository",
             "HelmChart",
         ],
+        What::ImageKinds => vec!["ImagePolicy", "ImageRepository", "ImageUpdateAutomation"],
         What::All => vec!["object"],
     }
 }

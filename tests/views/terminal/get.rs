@@ -47,6 +47,12 @@ fn names_labels_and_documents() {
         assert!(!names.is_empty(), "{words:?}");
         assert!(names.lines().all(|name| name.starts_with(kind)), "{words:?}: {names}");
     }
+    let images = json(&world, &["get", "images", "all"]);
+    let lists: Vec<&String> = images.as_object().unwrap().keys().collect();
+    assert_eq!(lists, ["automations", "imageRepositories", "images", "version"]);
+    let names = ok(&world, &["get", "image", "all", "web", "-o", "name"]);
+    let expected = "imagerepository.image.toolkit.fluxcd.io/web\nimagepolicy.image.toolkit.fluxcd.io/web\n";
+    assert_eq!(names, expected);
     let repository = json(&world, &["get", "imagerepositories", "web"])["imageRepositories"][0].take();
     assert_eq!(
         repository["policies"],
