@@ -80,6 +80,7 @@ fn what_init_writes_is_what_update_follows() {
         "note: flux-system/web: 2.0.0 is there too: change the range to take it\n",
         "error: fleet/apps/web.yaml:5:8: ",
         "note: 1 file in hidden folders, or hidden, were not looked at",
+        "note: fleet/clusters/prod/flux-system/gotk-sync.yaml:1:1: GitRepository flux-system/flux-system has no secretRef, ",
     ] {
         assert!(ran.err.contains(part), "{part}\n{}", ran.err);
     }

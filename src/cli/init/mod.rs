@@ -4,6 +4,7 @@
 pub mod args;
 mod ask;
 pub mod charts;
+mod login;
 mod others;
 mod output;
 mod place;
@@ -65,6 +66,7 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
     let mut proposal = propose(&files, &survey, &registry_answers.answers, &options);
     let placed = place::of(args, &files, &sources, proposal.has_flux);
     proposal.notes.extend(place::note(&placed, &sources, &proposal));
+    proposal.notes.extend(login::note(&files, &proposal));
     proposal.notes.extend(registry_answers.notes(&proposal));
     proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
