@@ -50,6 +50,38 @@ fn what_is_not_there_is_named_as_it_was_given() {
 }
 
 #[test]
+fn a_folder_that_is_no_kustomization_is_told_with_those_that_are() {
+    let bench = bench();
+    bench.write("apps/web/kustomization.yaml", "resources: []\n");
+    bench.write("apps/web/base/kustomization.yaml", "resources: []\n");
+    bench.write("apps/teams/api/Kustomization", "resources: []\n");
+    bench.write("apps/.hidden/kustomization.yaml", "resources: []\n");
+    bench.write("plain/map.yaml", MAP);
+    for (folder, hint) in [
+        ("apps", "; there is one in apps/web, apps/teams/api\n"),
+        (
+            "plain",
+            "; `bumpwright kustomize create --autodetect`, run there, makes one of its manifests\n",
+        ),
+        (
+            "overlai",
+            "error: overlai: no such file or directory; did you mean overlay?\n",
+        ),
+    ] {
+        let ran = bench.run(&["build", folder]);
+        assert!(ran.code == 2 && ran.err.ends_with(hint), "{hint}\n{}", ran.err);
+    }
+    assert!(bench.run(&["build", "apps"]).err.contains("unable to find one of"));
+    let inside = bench
+        .command(&["build"])
+        .current_dir(bench.path("apps"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(inside.stderr).unwrap();
+    assert!(said.ends_with("; there is one in web, teams/api\n"), "{said}");
+}
+
+#[test]
 fn a_server_is_named_once_and_without_a_login() {
     let bench = bench();
     let nobody = std::net::TcpListener::bind("127.0.0.1:0")

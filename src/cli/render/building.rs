@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::args::{Building, Reorder};
+use super::folder;
 use crate::cli::access;
 use crate::cli::access::Access;
 use crate::cli::error::{Attempt as _, CliError};
@@ -43,12 +44,11 @@ pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result
             .hint("leave it out, or give a folder or the URL of a repository"));
     }
     let is_folder = Path::new(target).exists();
-    let target = if !is_folder && RepoUrl::parse(target).is_ok() {
-        target.to_owned()
-    } else {
-        absolute(target)?
-    };
-    build_in(&DiskTree, &target, &options(flags), world)
+    if !is_folder && RepoUrl::parse(target).is_ok() {
+        return build_in(&DiskTree, target, &options(flags), world);
+    }
+    let built = build_in(&DiskTree, &absolute(target)?, &options(flags), world);
+    built.map_err(|error| folder::hinted(error, target))
 }
 
 /// Builds a folder of a repository at a revision: a working or bare one on disk, or one behind a URL.

@@ -5,6 +5,7 @@ pub(super) mod building;
 mod charts;
 pub(super) mod diff;
 mod files;
+mod folder;
 mod kustomization;
 
 use std::fs;
