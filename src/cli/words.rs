@@ -6,7 +6,7 @@ use bumpwright_edit::{Change, Skip};
 pub use bumpwright_findings::terminal::{inline, json, printable};
 use bumpwright_git::{RemoteUrl, Scheme};
 use bumpwright_text::Excerpt;
-use bumpwright_update::Run;
+use bumpwright_update::{Run, shown};
 
 /// Where the name of an image is first, in files by their paths: as a whole, not as a part of a longer one.
 pub fn mention<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>, image: &str) -> Option<(String, usize)> {
@@ -36,6 +36,15 @@ pub fn skip(skip: &Skip) -> String {
         skip.reason,
         inline(&skip.message)
     )
+}
+
+/// The same for a skip of a run, whose file is named from where people are.
+#[must_use]
+pub fn skip_of(run: &Run, one: &Skip) -> String {
+    skip(&Skip {
+        path: shown(&run.folder, &one.path),
+        ..one.clone()
+    })
 }
 
 /// The first line of a message, shortened to fit a line of output.

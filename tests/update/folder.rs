@@ -468,7 +468,7 @@ fn with_commit_a_file_that_git_ignores_is_left_with_a_note() {
     let ran = bench.ok(&commit);
     assert!(
         ran.out
-            .contains("note: local/a.yaml is left as it is: git ignores it, so no commit can hold it"),
+            .contains("note: repo/local/a.yaml is left as it is: git ignores it, so no commit can hold it"),
         "{}",
         ran.out
     );
@@ -478,17 +478,61 @@ fn with_commit_a_file_that_git_ignores_is_left_with_a_note() {
     );
     let again = bench.ok(&commit);
     assert!(
-        again.out.starts_with("nothing to change\nnote: local/a.yaml"),
+        again.out.starts_with("nothing to change\nnote: repo/local/a.yaml"),
         "{}",
         again.out
     );
     bench.write("repo/c.yaml", MARKED);
     let ran = bench.run(&commit);
     assert!(
-        ran.code == 2 && ran.err.contains("c.yaml is not tracked by git"),
+        ran.code == 2 && ran.err.contains("error: repo/c.yaml is not tracked by git"),
         "{}",
         ran.err
     );
+}
+
+/// What people read names files from where they are, and what programs read by the path in TARGET.
+#[test]
+fn files_are_named_behind_the_target_as_typed() {
+    let bench = Bench::new();
+    let skipped = "image: x # {\"$imagepolicy\": \"fs:nope\"}\n";
+    bench.write("repo/apps/a.yaml", format!("{MARKED}---\n{skipped}"));
+    bench.write("p.yaml", app());
+    let dry = ["--dry-run", "-f", "../p.yaml"];
+    for (target, folder) in [
+        (".", ""),
+        ("apps", "apps/"),
+        ("./apps/", "apps/"),
+        ("apps/a.yaml", "apps/"),
+        ("../repo/apps", "../repo/apps/"),
+    ] {
+        let said = |more: &[&str]| {
+            let mut command = bench.command(&[&["update", target], &dry[..], more].concat());
+            let output = command.current_dir(bench.path("repo")).output().unwrap();
+            let out = String::from_utf8(output.stdout).unwrap();
+            (out, String::from_utf8(output.stderr).unwrap())
+        };
+        let place = if target == "." { "apps/a.yaml" } else { "a.yaml" };
+        let (out, _) = said(&[]);
+        for line in [
+            format!("{folder}{place}\n"),
+            format!("skipped {folder}{place}:3:8: UnknownPolicy: "),
+        ] {
+            assert!(
+                out.lines().any(|one| format!("{one}\n").starts_with(&line)),
+                "{target}: {line}\n{out}"
+            );
+        }
+        let (_, err) = said(&["-o", "diff"]);
+        assert!(
+            err.contains(&format!("skipped: {folder}{place}:3:8: ")),
+            "{target}: {err}"
+        );
+        let (out, _) = said(&["-o", "json"]);
+        let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(document["runs"][0]["changes"][0]["path"], place, "{target}");
+        assert_eq!(document["runs"][0]["skips"][0]["path"], place, "{target}");
+    }
 }
 
 /// Where `init` puts them, at the top of the repository.
@@ -524,7 +568,11 @@ fn with_commit_a_file_with_changes_of_its_own_is_refused() {
         "Bot <bot@example.com>",
     ]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("a.yaml has uncommitted changes"), "{}", ran.err);
+    assert!(
+        ran.err.contains("error: repo/a.yaml has uncommitted changes"),
+        "{}",
+        ran.err
+    );
     assert_eq!(bench.read("repo/a.yaml"), dirty);
 }
 

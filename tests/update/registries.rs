@@ -130,7 +130,7 @@ fn policies_of_several_clusters_in_one_repository_are_not_mixed_up() {
     let (reason, message) = &found[0];
     assert_eq!(reason, "PolicyNotReady");
     assert!(
-        message.contains("ImagePolicy fs/app stands twice and differs: production/policies.yaml:"),
+        message.contains("ImagePolicy fs/app stands twice and differs: fleet/production/policies.yaml:"),
         "{message}"
     );
     assert_eq!(bench.read("fleet/staging/a.yaml"), field);

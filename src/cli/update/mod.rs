@@ -321,8 +321,10 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
             }
             print(&diff).map_err(cannot_print)?;
             say_notes(runs);
-            let skips = runs.iter().flat_map(|run| &run.skips);
-            skips.for_each(|skip| say("skipped", &words::skip(skip)));
+            let skips = runs
+                .iter()
+                .flat_map(|run| run.skips.iter().map(move |skip| (run, skip)));
+            skips.for_each(|(run, skip)| say("skipped", &words::skip_of(run, skip)));
         }
     }
     for run in runs {

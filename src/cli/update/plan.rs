@@ -220,6 +220,7 @@ impl Typed<'_> {
         }
         let mut edits = self.edits(automation)?;
         let mut notes = self.dry_run_note(automation);
+        edits.folder = as_typed(root);
         if only.is_some() {
             edits.path = None;
         }
@@ -242,6 +243,16 @@ impl Typed<'_> {
             commit,
         };
         Ok(Step::Folder(Box::new(job), notes))
+    }
+}
+
+/// A folder before the paths in it; empty for the current one.
+fn as_typed(root: &Path) -> String {
+    let folder = root.strip_prefix(".").unwrap_or(root).display().to_string();
+    if folder.is_empty() || folder.ends_with('/') {
+        folder
+    } else {
+        format!("{folder}/")
     }
 }
 

@@ -19,6 +19,7 @@ pub use commit::message::identifier;
 pub use commit::message::{CommitMessage, Machine, explained};
 pub use error::{Failure, PathLookup, RunError};
 pub use find::index::Index;
+pub use find::path::shown;
 pub use find::path::{PathError, join_by_letters};
 pub use find::ruled::fields;
 pub use folder::ahead::Ahead;

@@ -6,9 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use crate::cli::update::output::impact;
 use crate::cli::words;
-use bumpwright_edit::Change;
 use bumpwright_text::between;
-use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, PushStatus, Run};
+use bumpwright_update::{CommitReport, ImageRelease, PullRequestReport, PushReport, PushStatus, Run, shown};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -27,7 +26,7 @@ pub fn render(runs: &[Run]) -> String {
         if let Some(name) = &run.automation {
             line(&mut out, &format!("{BOLD}{name}{BOLD:#} {DIM}{}{DIM:#}", place(run)));
         }
-        changes(&mut out, &run.changes);
+        changes(&mut out, run);
         if is_in_place(run) {
             line(&mut out, "nothing to change");
         }
@@ -50,7 +49,10 @@ pub fn render(runs: &[Run]) -> String {
             line(&mut out, &format!("{DIM}note:{DIM:#} {}", words::printable(note)));
         }
         for skip in &run.skips {
-            line(&mut out, &format!("{WARN}skipped{WARN:#} {}", words::skip(skip)));
+            line(
+                &mut out,
+                &format!("{WARN}skipped{WARN:#} {}", words::skip_of(run, skip)),
+            );
         }
     }
     out
@@ -104,11 +106,14 @@ fn place(run: &Run) -> String {
 }
 
 /// Per file, a line for each field.
-fn changes(out: &mut String, changes: &[Change]) {
+fn changes(out: &mut String, run: &Run) {
     let mut file = None;
-    for change in changes {
+    for change in &run.changes {
         if file != Some(&change.path) {
-            line(out, &format!("{BOLD}{}{BOLD:#}", words::inline(&change.path)));
+            line(
+                out,
+                &format!("{BOLD}{}{BOLD:#}", words::inline(&shown(&run.folder, &change.path))),
+            );
             file = Some(&change.path);
         }
         let object = match change.object.to_string() {

@@ -38,6 +38,25 @@ impl<E> PathError<E> {
     }
 }
 
+/// A path in a folder as people see it from where they are: behind the folder as they wrote it, which ends in a slash
+/// or is empty. Where the path leads out of the folder, so does what is shown.
+#[must_use]
+pub fn shown(folder: &str, path: &str) -> String {
+    let (mut folder, mut path) = (folder, path);
+    while let (Some(above), Some(rest)) = (above(folder), path.strip_prefix("../")) {
+        (folder, path) = (above, rest);
+    }
+    format!("{folder}{path}")
+}
+
+/// The folder above one; none if that is not written.
+fn above(folder: &str) -> Option<&str> {
+    let inner = folder.strip_suffix('/')?;
+    let name = inner.rsplit_once('/').map_or(inner, |(_, name)| name);
+    let is_name = !matches!(name, "" | "." | "..");
+    inner.strip_suffix(name).filter(|_| is_name)
+}
+
 /// Linux's limit for links times six, the limit of the join that Flux uses.
 const MAX_LINKS: usize = 255;
 
@@ -108,6 +127,21 @@ mod tests {
                 .find(|(from, _)| *from == at)
                 .map_or(Node::Present, |(_, to)| Node::Link((*to).to_owned())))
         })
+    }
+
+    #[test]
+    fn a_path_is_shown_behind_its_folder() {
+        for (folder, path, expected) in [
+            ("", "apps/a.yaml", "apps/a.yaml"),
+            ("apps/", "a.yaml", "apps/a.yaml"),
+            ("../fleet/apps/", "../.bumpwright/p.yaml", "../fleet/.bumpwright/p.yaml"),
+            ("apps/web/", "../../p.yaml", "p.yaml"),
+            ("apps/", "../../p.yaml", "../p.yaml"),
+            ("../", "../p.yaml", "../../p.yaml"),
+            ("/", "../p.yaml", "/../p.yaml"),
+        ] {
+            assert_eq!(shown(folder, path), expected, "{folder} {path}");
+        }
     }
 
     #[test]

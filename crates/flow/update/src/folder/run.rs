@@ -11,7 +11,7 @@ use super::worktree::{self, WorktreeCommit};
 use crate::commit::message::Changed;
 use crate::error::RunError;
 use crate::find::facts::{Marked, kept};
-use crate::find::path::{Node, join};
+use crate::find::path::{Node, join, shown};
 use crate::find::ruled::{self, Named, RuleSet};
 use crate::find::survey::{facts, unreadable};
 use crate::history::past;
@@ -105,7 +105,7 @@ impl Attempt<'_> {
         report.ask_for_releases(&job.edits);
         let message = message(job, &planned.below, policies, report.edited())?;
         if let Some(commit) = &job.commit {
-            report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, dry_run)?);
+            report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, &job.edits)?);
         }
         if dry_run {
             ahead.remember(&root, &report.files);
@@ -127,7 +127,7 @@ impl Attempt<'_> {
         let policies = planned::resolved(policies, &marked, &job.edits);
         let mut plan = planned::plan(&marked, &job.edits, &policies, policies.now())?;
         let ignored = match job.commit {
-            Some(_) => leave_ignored(root, &mut marked, &plan, job.edits.dry_run)?,
+            Some(_) => leave_ignored(root, &mut marked, &plan, &job.edits)?,
             None => Vec::new(),
         };
         if !ignored.is_empty() {
@@ -153,16 +153,16 @@ fn leave_ignored(
     root: &Path,
     marked: &mut Vec<Marked<PathBuf>>,
     plan: &Plan,
-    dry_run: bool,
+    edits: &Edits,
 ) -> Result<Vec<String>, RunError> {
     let edited = plan.files.iter().filter_map(|(n, _)| marked.get(*n));
     let paths: Vec<&[u8]> = edited.map(|file| file.path.as_slice()).collect();
-    let ignored = worktree::ignored(root, &paths, dry_run)?;
+    let ignored = worktree::ignored(root, &paths, edits.dry_run)?;
     marked.retain(|file| !ignored.contains(&file.path));
     let notes = ignored.iter().map(|path| {
         format!(
             "{} is left as it is: git ignores it, so no commit can hold it; it is edited without --commit",
-            String::from_utf8_lossy(path)
+            shown(&edits.folder, &String::from_utf8_lossy(path))
         )
     });
     Ok(notes.collect())
@@ -462,7 +462,8 @@ fn all_policies(
     let mut found = repository_policies::FoundPolicies::default();
     for file in all.iter().chain(&above).filter(|file| file.facts.manifests) {
         let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
-        found.read(&file.path, &bytes);
+        let path = shown(&job.edits.folder, &String::from_utf8_lossy(&file.path));
+        found.read(path.as_bytes(), &bytes);
     }
     let (policies, notes) = found.below(&job.edits.policies);
     Ok((Arc::new(policies), notes))

@@ -14,6 +14,8 @@ use super::rewrite::FileChange;
 use super::worktree_error::WorktreeError;
 use crate::commit::message::CommitMessage;
 use crate::error::RunError;
+use crate::find::path::shown;
+use crate::job::edits::Edits;
 use crate::job::remote_job::Author;
 use crate::report::run::CommitReport;
 use bumpwright_git::add_signature;
@@ -52,14 +54,14 @@ pub(crate) fn prepare(
     message: &[u8],
     root: &Path,
     files: &[FileChange],
-    is_preview: bool,
+    edits: &Edits,
 ) -> Result<CommitReport, RunError> {
-    let git = git_for(root, is_preview)?;
+    let git = git_for(root, edits.dry_run)?;
     let has_commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
     if !has_commit && git.text(&["rev-parse", "--git-dir"]).is_ok() {
         return Err(WorktreeError::NoCommits.into());
     }
-    check_clean(&git, files)?;
+    check_clean(&git, files, &edits.folder)?;
     let signed = match commit.signing {
         WorktreeSigning::AsGitSays => {
             let says = git.text(&["config", "--type=bool", "--get", "commit.gpgsign"]);
@@ -97,7 +99,7 @@ pub(crate) fn ignored(root: &Path, paths: &[&[u8]], is_preview: bool) -> Result<
 }
 
 /// Refuses files with uncommitted changes.
-fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
+fn check_clean(git: &Git<'_>, files: &[FileChange], folder: &str) -> Result<(), RunError> {
     let tracked = git.listed(&["ls-files", "-z", "--cached", "."])?;
     let compare = [
         "diff",
@@ -111,7 +113,7 @@ fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
     ];
     let dirty = git.listed(&compare)?;
     for file in files {
-        let path = || String::from_utf8_lossy(&file.path).into_owned();
+        let path = || shown(folder, &String::from_utf8_lossy(&file.path));
         if !tracked.contains(&file.path) {
             return Err(WorktreeError::Untracked { path: path() }.into());
         }

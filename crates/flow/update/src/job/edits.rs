@@ -18,6 +18,9 @@ use bumpwright_rules::Rules;
 pub struct Edits {
     /// `namespace/name` of the automation; none for a plain run.
     pub automation: Option<String>,
+    /// The folder of the files as people wrote it, with its slash, for messages; empty for the current one and for a
+    /// remote.
+    pub folder: String,
     /// Only policies of this namespace count (IUA-002).
     pub namespace: Option<String>,
     /// Only policies selected by this label selector count; validated.

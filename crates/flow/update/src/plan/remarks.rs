@@ -2,14 +2,15 @@
 
 use super::planned::Plan;
 use crate::find::facts::Marked;
+use crate::find::path::shown;
 use bumpwright_edit::{Change, Part};
 use bumpwright_policy::LatestRef;
 
 /// The most fields that are named.
 const NAMED: usize = 3;
 
-/// Remarks on planned edits.
-pub(crate) fn of_edits<Place>(marked: &[Marked<Place>], plan: &Plan) -> Vec<String> {
+/// Remarks on planned edits of files in `folder`.
+pub(crate) fn of_edits<Place>(marked: &[Marked<Place>], plan: &Plan, folder: &str) -> Vec<String> {
     let changes = plan.changes.iter();
     let unpinned: Vec<&Change> = changes.filter(|change| loses_digest(change)).collect();
     let mut signed: Vec<&Change> = Vec::new();
@@ -17,13 +18,13 @@ pub(crate) fn of_edits<Place>(marked: &[Marked<Place>], plan: &Plan) -> Vec<Stri
         let scan = marked.get(n).and_then(|file| file.facts.scan.as_ref());
         signed.extend(own.first().filter(|_| scan.is_some_and(|scan| scan.is_signed)));
     }
-    let mut remarks = named(&unpinned, "fields lose a digest", |change| {
+    let mut remarks = named((folder, &unpinned), "fields lose a digest", |change| {
         format!(
             "its digest goes, since ImagePolicy {} has none; set spec.digestReflectionPolicy there to IfNotPresent or Always",
             change.policy
         )
     });
-    remarks.extend(named(&signed, "files are signed so", |_| {
+    remarks.extend(named((folder, &signed), "files are signed so", |_| {
         "the MAC of SOPS is over this value too, so `sops decrypt` refuses the file from now on (MAC mismatch); encrypt it with \
          --mac-only-encrypted, or move the field to another file"
             .to_owned()
@@ -38,11 +39,14 @@ fn loses_digest(change: &Change) -> bool {
 }
 
 /// A line for each of the first ones, with its place, and one for the others.
-fn named(changes: &[&Change], what: &str, why: impl Fn(&Change) -> String) -> Vec<String> {
+fn named((folder, changes): (&str, &[&Change]), what: &str, why: impl Fn(&Change) -> String) -> Vec<String> {
     let mut lines: Vec<String> = changes
         .iter()
         .take(NAMED)
-        .map(|change| format!("{}:{}:{}: {}", change.path, change.line, change.column, why(change)))
+        .map(|change| {
+            let path = shown(folder, &change.path);
+            format!("{path}:{}:{}: {}", change.line, change.column, why(change))
+        })
         .collect();
     if changes.len() > NAMED {
         lines.push(format!("{} more {what}", changes.len() - NAMED));

@@ -1,6 +1,7 @@
 //! The verification of the edits of a run, if that is asked for.
 
 use crate::error::RunError;
+use crate::find::path::shown;
 use crate::folder::rewrite::FileChange;
 use crate::job::edits::Edits;
 use crate::job::verify::{Base, Proposal};
@@ -28,14 +29,14 @@ pub(crate) fn verify(
     match verify.verify(&proposal) {
         Ok(impact) => Ok(Some(impact)),
         Err(error) => Err(RunError::Verify {
-            fields: named(changes, &error.fields),
+            fields: named(changes, &error.fields, &edits.folder),
             message: error.message,
         }),
     }
 }
 
-/// The fields by place, old and new value, the first few of them.
-pub(crate) fn named(changes: &[Change], fields: &[usize]) -> String {
+/// The fields by place, old and new value, the first few of them; of files in `folder`.
+pub(crate) fn named(changes: &[Change], fields: &[usize], folder: &str) -> String {
     const SHOWN: usize = 10;
     let text = |change: &Change| {
         let Change {
@@ -47,6 +48,7 @@ pub(crate) fn named(changes: &[Change], fields: &[usize]) -> String {
             setter,
             ..
         } = change;
+        let path = shown(folder, path);
         format!("{path}:{line}:{column} ({setter}: {old} → {new})")
     };
     let named = fields.iter().filter_map(|n| changes.get(*n));

@@ -28,6 +28,8 @@ pub struct Run {
     pub automation: Option<String>,
     /// Where the run went: a URL without secrets, or a folder.
     pub target: String,
+    /// The folder of its paths as people wrote it, with its slash; empty for the current one and for a remote.
+    pub folder: String,
     /// Whether the run is a preview.
     pub dry_run: bool,
     /// The checked-out revision; none in a folder.
@@ -88,6 +90,7 @@ impl Run {
     pub(crate) fn begin(edits: &Edits, target: &str) -> Self {
         Self {
             automation: edits.automation.clone(),
+            folder: edits.folder.clone(),
             dry_run: edits.dry_run,
             target: target.to_owned(),
             ..Self::default()
@@ -113,7 +116,7 @@ impl Run {
         marked: &[Marked<Place>],
         policies: &Policies,
     ) -> Vec<(usize, FilePlan)> {
-        self.remarks = remarks::of_edits(marked, &plan);
+        self.remarks = remarks::of_edits(marked, &plan, &self.folder);
         self.notes.extend_from_slice(&self.remarks);
         self.images = bumps::images(&plan.changes, policies);
         self.changes = plan.changes;
