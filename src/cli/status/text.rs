@@ -179,6 +179,7 @@ impl Screen<'_> {
             return;
         }
         self.heading(&format!("Images: {}", counted.join(", ")));
+        self.unproven(&overview.images);
         let is_shown = |image: &&Image| matches!(image.stage, Stage::Behind | Stage::Held | Stage::OnTheWay);
         let mut shown: Vec<&Image> = overview.images.iter().filter(is_shown).collect();
         shown.sort_by_key(|image| (image.stage, image.since.unwrap_or(i64::MAX)));
@@ -191,6 +192,26 @@ impl Screen<'_> {
             self.out.push_str(&table.render(true, INDENT, self.columns));
         }
         self.more(shown.len(), IMAGES, "bumpwright get images");
+    }
+
+    /// That a marker may be missing for images which no commit shows.
+    fn unproven(&mut self, images: &[Image]) {
+        let unproven = images
+            .iter()
+            .filter(|one| one.stage == Stage::Current && !one.why.is_empty());
+        let count = unproven.count();
+        if count > 0 {
+            let place = self.place();
+            let text = format!(
+                "{count} of the current ones in no commit yet, so that a marker may be missing: bumpwright get images{place}"
+            );
+            self.line(INDENT, DIM, &text);
+        }
+    }
+
+    /// The flag for the namespace of the view.
+    fn place(&self) -> String {
+        self.namespace.map_or_else(|| " -A".to_owned(), in_namespace)
     }
 
     fn image(&self, image: &Image) -> Vec<Cell> {
@@ -247,8 +268,7 @@ impl Screen<'_> {
         if all > shown {
             let place = match self.namespace {
                 None if command.ends_with("json") => String::new(),
-                None => " -A".to_owned(),
-                Some(namespace) => in_namespace(namespace),
+                _ => self.place(),
             };
             self.line(INDENT, DIM, &format!("and {} more: {command}{place}", all - shown));
         }

@@ -127,7 +127,7 @@ pub struct Image {
     pub scanned: Option<i64>,
     /// How far it is.
     pub stage: Stage,
-    /// Why it is not further; empty when it runs.
+    /// Why it is not further; of a current one, that no commit shows it: empty where one does.
     pub why: String,
     /// Since when it is at this stage, in seconds since 1970-01-01 UTC, as far as it is known.
     #[serde(skip_serializing_if = "Option::is_none")]

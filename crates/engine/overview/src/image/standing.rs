@@ -87,7 +87,7 @@ impl<'a> Standings<'a> {
             };
             match why {
                 Some(why) => Standing::new(Stage::Behind, why, readiness.since),
-                None => self.written(name, automation, chosen),
+                None => self.written(name, (user, automation), chosen),
             }
         });
         each.min_by_key(|standing| standing.stage)
@@ -109,11 +109,16 @@ impl<'a> Standings<'a> {
     }
 
     /// How far the choice is after an automation wrote it.
-    fn written(&self, policy: &ObjectName, automation: &AutomationFacts, chosen: &Version) -> Standing {
+    fn written(
+        &self,
+        policy: &ObjectName,
+        (user, automation): (&ObjectName, &AutomationFacts),
+        chosen: &Version,
+    ) -> Standing {
         let at = seconds(&automation.status.last_push_time);
         let followed = followed(policy, automation, chosen);
         match followed.or_else(|| self.reconciled(policy, automation)) {
-            None => Standing::new(Stage::Current, "", at),
+            None => Standing::new(Stage::Current, unproven(user, automation), at),
             Some(why) => Standing::new(Stage::OnTheWay, why, at),
         }
     }
@@ -174,6 +179,18 @@ fn not_written(name: &ObjectName, automation: &AutomationFacts) -> String {
             format!("{automation} fails: {reason}: {message}")
         }
         () => format!("{automation} has not run with it yet"),
+    }
+}
+
+/// That nothing shows a field with the choice: statuses have the policies that an automation may follow, whether or not
+/// a marker names them. Empty once it has pushed.
+fn unproven(name: &ObjectName, automation: &AutomationFacts) -> String {
+    if automation.status.last_push_commit.is_empty() {
+        format!(
+            "ImageUpdateAutomation {name} has pushed nothing yet: the files had it already, or no marker names this policy"
+        )
+    } else {
+        String::new()
     }
 }
 
