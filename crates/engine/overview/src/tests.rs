@@ -152,18 +152,6 @@ fn a_written_image_is_behind_only_where_its_fields_were_left_out() {
     assert_eq!(stage(&world), (Stage::Behind, why.to_owned()));
 }
 
-/// `status.observedPolicies` has policies that no marker names.
-#[test]
-fn a_current_image_that_no_commit_shows_says_so() {
-    let mut world = world();
-    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
-    automation.status.last_push_commit.clear();
-    automation.status.last_push_time.clear();
-    let why = "ImageUpdateAutomation fs/auto has pushed nothing yet: the files had it already, or no marker names this policy";
-    assert_eq!(stage(&world), (Stage::Current, why.to_owned()));
-    assert_eq!(world.overview().counts.current, 1);
-}
-
 #[test]
 fn an_image_is_held_by_a_person_or_by_its_failure() {
     let mut world = world();

@@ -25,6 +25,18 @@ fn fields_that_were_left_out_are_a_notice() {
     assert!(told(&world).is_empty());
 }
 
+/// `status.observedPolicies` has policies that no marker names.
+#[test]
+fn a_current_image_that_no_commit_shows_says_so() {
+    let mut world = world();
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    automation.status.last_push_commit.clear();
+    automation.status.last_push_time.clear();
+    let why = "ImageUpdateAutomation fs/auto has pushed nothing yet: the files had it already, or no marker names this policy";
+    assert_eq!(stage(&world), (Stage::Current, why.to_owned()));
+    assert_eq!(world.overview().counts.current, 1);
+}
+
 #[test]
 fn a_commit_that_took_images_back_is_part_of_a_trace() {
     let mut world = world();
