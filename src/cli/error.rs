@@ -30,6 +30,15 @@ impl CliError {
         self
     }
 
+    /// The error at a place, if that is known.
+    #[must_use]
+    pub fn at_known(self, place: Option<&str>) -> Self {
+        match place {
+            Some(place) => self.at(place),
+            None => self,
+        }
+    }
+
     /// The error with a way out.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

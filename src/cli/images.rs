@@ -102,9 +102,13 @@ impl Images {
     }
 }
 
-/// Why a repository was not scanned; of a registry that refuses the login, with the server and what to do.
+/// Why a repository was not scanned: with the place of an image that is not valid, and of a registry that refuses the login,
+/// with the server and what to do.
 #[must_use]
 pub fn said(error: &ScanError, repository: &ImageRepository) -> String {
+    if let (ScanError::Image(_), Some(place)) = (error, repository.places.of(ImageRepository::IMAGE)) {
+        return format!("{place}: {error}");
+    }
     let refused = match error {
         ScanError::Registry(error) => matches!(error.status(), Some(401 | 403)),
         _ => false,

@@ -174,6 +174,25 @@ fn the_path_of_an_automation_exists() {
     let ran = bench.run(&["fleet", "check", "--offline", "clusters/p"]);
     let finding = "clusters/p/all.yaml:9:11: warning[missing-path]: ImageUpdateAutomation flux-system/all: the repository has no cluster\n";
     assert!(ran.code == 0 && ran.out.contains(finding), "{}", ran.out);
+    assert!(ran.out.contains("did you mean clusters?"), "{}", ran.out);
+}
+
+/// The folder of a Kustomization that does not exist is an error at the field that names it.
+#[test]
+fn the_path_of_a_kustomization_exists() {
+    let bench = sound();
+    for (path, near) in [
+        ("./apps/wed", Some("did you mean apps/web?")),
+        ("./infrastructure", None),
+    ] {
+        bench.write("clusters/prod/web.yaml", kustomization("web", path, ""));
+        let (code, findings, document) = found(&bench, &["clusters/prod"]);
+        let expected = "clusters/prod/web.yaml:5:37 error[build-failed]".to_owned();
+        assert!(code == 1 && findings.contains(&expected), "{findings:#?}");
+        let failed = document["findings"].as_array().unwrap().iter();
+        let mut failed = failed.filter(|finding| finding["rule"] == "build-failed");
+        assert_eq!(failed.next().unwrap()["help"].as_str(), near, "{document:#}");
+    }
 }
 
 /// A kind of Flux that is misspelt is applied by nobody, and all that it would bring is missing.

@@ -318,7 +318,7 @@ fn what_fails_is_told_and_the_rest_is_shown() {
             "PolicyNotReady",
             "unable to determine latest version from provided list",
         ),
-        // With the place of the field.
+        // Of a field, with its place.
         ("PolicyNotReady", ": invalid policy: improper constraint: \"x.y.z\""),
         ("ScanFailed", "should not include URL scheme; remove 'https://'"),
         (
@@ -335,7 +335,8 @@ fn what_fails_is_told_and_the_rest_is_shown() {
             errors[n]
         );
         let is_placed = errors[n].1.starts_with("m.yaml:");
-        assert_eq!(is_placed, message.starts_with(": invalid policy"), "{:?}", errors[n]);
+        let is_of_field = message.starts_with(": invalid policy") || message.contains("URL scheme");
+        assert_eq!(is_placed, is_of_field, "{:?}", errors[n]);
     }
     assert_eq!(document["policies"][2]["choice"], Json::Null);
     assert_eq!(document["policies"][2]["tags"]["counted"], 0);

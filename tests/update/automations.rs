@@ -54,6 +54,95 @@ impl Fleet {
         assert_eq!(code, 2, "{document:#}");
         document["runs"][0]["error"].as_str().unwrap_or_default().to_owned()
     }
+
+    /// What the manifests have at the place that an error begins with, and the error without the place.
+    fn placed<'a>(&'a self, error: &'a str) -> (&'a str, &'a str) {
+        let parts: Vec<&str> = error.splitn(4, ':').collect();
+        let &["m.yaml", line, column, rest] = parts.as_slice() else {
+            panic!("no place: {error}");
+        };
+        let number = |text: &str| text.parse::<usize>().unwrap();
+        let line = self.manifests.lines().nth(number(line) - 1).unwrap();
+        (&line[number(column) - 1..], rest.trim_start())
+    }
+}
+
+/// Errors of a setting begin with the place of its field.
+#[test]
+fn errors_of_settings_have_their_places() {
+    for (settings, rest, at, message) in [
+        (
+            "    push: {branch: a..b}\n",
+            "",
+            "a..b}",
+            "is not a valid reference name",
+        ),
+        ("    push: {refspec: main}\n", "", "main}", "separators are wrong"),
+        (
+            "    push: {branch: x, refspec: 'refs/heads/x:a..b'}\n",
+            "",
+            "'refs/heads/x:a..b'}",
+            "not a full reference name",
+        ),
+        (
+            "    checkout: {ref: {branch: gone}}\n",
+            "",
+            "gone}}",
+            "couldn't find remote ref",
+        ),
+        (
+            "    checkout: {ref: {tag: v9}}\n    push: {branch: x}\n",
+            "",
+            "v9}}",
+            "couldn't find remote ref",
+        ),
+        (
+            "    checkout: {ref: {semver: new}}\n    push: {branch: x}\n",
+            "",
+            "new}}",
+            "semver \"new\"",
+        ),
+        ("", "  update: {path: ./app}\n", "./app}", "does not exist in"),
+    ] {
+        let fleet = fleet().with(&automation("fs", "auto", "repo", settings, rest));
+        let error = fleet.error(&[]);
+        let (found, text) = fleet.placed(&error);
+        assert!(
+            found.starts_with(at) && text.contains(message),
+            "{settings}{rest}: {error}"
+        );
+    }
+    let near = fleet().with(&automation("fs", "auto", "repo", "", "  update: {path: ./app}\n"));
+    assert!(near.error(&[]).ends_with("; did you mean apps?"), "{}", near.error(&[]));
+    // In a folder as at a remote.
+    near.bench.write("apps/b.yaml", MARKED);
+    let in_folder = near.error(&["."]);
+    assert!(near.placed(&in_folder).0.starts_with("./app}"), "{in_folder}");
+    assert!(
+        in_folder.ends_with("does not exist in .; did you mean apps?"),
+        "{in_folder}"
+    );
+    // What a flag says is in no manifest.
+    let flag = near.error(&["--path", "infa"]);
+    assert!(
+        flag.starts_with("update path \"infa\"") && flag.ends_with("; did you mean infra?"),
+        "{flag}"
+    );
+    // The repository says what is checked out, where the automation does not.
+    let mut gone = fleet().with(&automation("fs", "auto", "repo", "", ""));
+    gone.manifests = gone.manifests.replace("ref: {branch: main}", "ref: {branch: gone}");
+    assert!(gone.placed(&gone.error(&[])).0.starts_with("gone}"));
+    let without = automation("fs", "auto", "repo", "", "")
+        .split("  git:")
+        .next()
+        .unwrap()
+        .to_owned();
+    let fleet = fleet().with(&without);
+    let error = fleet.error(&[]);
+    assert!(
+        fleet.placed(&error).1.contains("necessitates field .spec.git"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -147,7 +236,7 @@ fn iua_074_a_tag_alone_gives_no_branch_to_push_to() {
     fleet.repo.git(&["tag", "v1", "main"]);
     let expected =
         "push spec not provided, and cannot be inferred from .spec.git.checkout.ref or GitRepository .spec.ref";
-    assert_eq!(fleet.error(&[]), expected);
+    assert_eq!(fleet.placed(&fleet.error(&[])).1, expected);
 }
 
 #[test]
@@ -158,7 +247,7 @@ fn iua_074_without_any_reference_nothing_is_fetched() {
         let mut fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));
         fleet.repo.git(&["branch", "master", "main"]);
         fleet.manifests = fleet.manifests.replace("  ref: {branch: main}\n", reference);
-        assert_eq!(fleet.error(&[]), expected, "{reference:?}");
+        assert_eq!(fleet.placed(&fleet.error(&[])).1, expected, "{reference:?}");
         fleet.landed(&["--branch", "master"]);
         assert_eq!(fleet.repo.log("master").len(), 2);
     }
@@ -225,9 +314,11 @@ fn app_data_and_provider_belong_together() {
 #[test]
 fn what_is_missing_is_named() {
     let gone = fleet().with(&automation("fs", "auto", "elsewhere", "", ""));
+    let error = gone.error(&[]);
+    let (at, text) = gone.placed(&error);
     assert!(
-        gone.error(&[])
-            .contains("GitRepository fs/elsewhere is not among the manifests")
+        at.starts_with("elsewhere}") && text.contains("GitRepository fs/elsewhere is not among the manifests"),
+        "{error}"
     );
     let none = fleet().with(&automation(
         "fs",
@@ -244,8 +335,11 @@ fn what_is_missing_is_named() {
         "",
         "  policySelector: {matchExpressions: [{key: a, operator: Like, values: [b]}]}\n",
     ));
+    let error = selector.error(&[]);
+    let (at, text) = selector.placed(&error);
+    assert!(at.starts_with("{matchExpressions"), "{error}");
     assert_eq!(
-        selector.error(&[]),
+        text,
         "failed to parse policy selector: \"Like\" is not a valid label selector operator"
     );
 }

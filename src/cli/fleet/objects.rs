@@ -205,7 +205,7 @@ fn document(object: &FleetObject) -> Result<Option<Document>, Refused> {
     let named = documents.into_iter().next().map(|document| Document {
         path,
         place,
-        object: document.object,
+        object: document.object.built_from(origin.trim_start_matches("./")),
     });
     Ok(named)
 }

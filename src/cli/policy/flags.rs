@@ -70,5 +70,6 @@ pub fn repository(image: &str) -> ImageRepository {
             provider: String::new(),
             insecure: false,
         },
+        places: FieldPlaces::default(),
     }
 }

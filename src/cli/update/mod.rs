@@ -7,6 +7,7 @@ mod dry_runs;
 mod fleet;
 mod git_signer;
 mod output;
+mod placed;
 mod plan;
 mod pull_request;
 mod pushing;
@@ -65,12 +66,14 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         set,
         images,
         notes,
+        objects,
     } = match plan(args, places) {
         Ok(planned) => planned,
         Err(error) => return refuse(args, &error),
     };
     let has_remotes = steps.iter().any(|step| matches!(step, Step::Remote(..)));
     let mut runs = run_steps(args, steps);
+    placed::place(&mut runs, args, &objects);
     let unused = unused(args, &runs);
     let has_several = runs.len() > 1;
     let is_error = |policy: &PolicyName| set.contains(policy) && has_several;

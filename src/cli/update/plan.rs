@@ -11,7 +11,7 @@ use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::images::Images;
 use crate::cli::places::Places;
 use crate::cli::words;
-use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation, ObjectName};
+use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_policy::PolicyName;
 use bumpwright_rules::Rules;
 use bumpwright_update::{Edits, FolderJob, Hooks, Place, RemoteJob, Resolve, RespectReverts, Run, WorktreeCommit};
@@ -34,6 +34,8 @@ pub struct Planned {
     pub images: Option<Arc<Images>>,
     /// Notes on the clusters of `--fleet`.
     pub notes: Vec<String>,
+    /// The manifests.
+    pub objects: Objects,
 }
 
 /// Plans a run.
@@ -48,6 +50,7 @@ pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, CliError> {
         set: typed.set,
         images: typed.images,
         notes: typed.notes,
+        objects: typed.objects,
     })
 }
 
@@ -112,7 +115,9 @@ impl Typed<'_> {
         let spec = automation.map(|a| &a.spec);
         let selector = spec.and_then(|spec| spec.policy_selector.clone());
         if let Some(selector) = &selector {
-            selector.validate().at("failed to parse policy selector")?;
+            let place = automation.and_then(|automation| automation.places.of(ImageUpdateAutomation::SELECTOR));
+            let valid = selector.validate().at("failed to parse policy selector");
+            valid.map_err(|error| error.at_known(place))?;
         }
         let mut said = AutomationAnnotations::default();
         if let Some(automation) = automation {

@@ -87,10 +87,10 @@ impl Typed<'_> {
         if let Some(step) = suspended(Some(automation), &words::public(url.unwrap_or_default())) {
             return Ok(step);
         }
+        let at = |field: &str| automation.places.of(field);
         if automation.spec.git.is_none() {
-            return Err(CliError::new(
-                "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration",
-            ));
+            let missing = "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration";
+            return Err(CliError::new(missing).at_known(at(ImageUpdateAutomation::GIT)));
         }
         let source = automation.source_name();
         let repository = self.objects.git_repository(&source);
@@ -98,17 +98,21 @@ impl Typed<'_> {
             None if url.is_none() => {
                 let error = CliError::new(format!("{e}: GitRepository {source} is not among the manifests in -f"));
                 let known: Vec<String> = self.repositories().collect();
+                let error = error.at_known(at(ImageUpdateAutomation::SOURCE));
                 error.meant(nearest(&source.to_string(), known.iter().map(String::as_str)))
             }
             None | Some(_) => e,
         })?;
         let reference = automation.checkout_ref(repository.and_then(|r| r.spec.reference.as_ref()));
-        let (start, branch) = self.start(reference, repository.is_some())?;
-        let push = self.push_of(automation)?;
+        let start = self.start(reference, repository.is_some());
+        let (start, branch) = start.map_err(|error| error.at_known(automation.checkout_place(repository)))?;
+        let push = self.push_of(automation);
+        let push = push.map_err(|error| error.at_known(at(ImageUpdateAutomation::PUSH_REFSPEC)))?;
         let no_branch = settings::names_no_branch(reference, &push);
         if no_branch && repository.is_some() && self.args.branch.is_none() {
             // `master` is the default for reading, but not for writing (IUA-074).
-            return Err(DestinationError::NoBranch.into());
+            let error = CliError::from(DestinationError::NoBranch);
+            return Err(error.at_known(at(ImageUpdateAutomation::PUSH_BRANCH)));
         }
         let author = self.author(Some(automation), None)?;
         let job = RemoteJob {

@@ -49,7 +49,7 @@ pub use helm_repository::spec::{HelmRepository, HelmRepositorySpec, HelmReposito
 pub use image_policy::consent::Consent;
 pub use image_policy::latest_image::{InvalidLatestImage, parse_latest_image};
 pub use image_policy::spec::{
-    AlphabeticalPolicy, FieldPlaces, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
+    AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
 };
 pub use image_repository::spec::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector, RepositoryKind};
@@ -70,6 +70,7 @@ pub use object::artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
 pub use object::conditions::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
 pub use object::config_map::{ConfigMap, TRUSTED_ROOT};
 pub use object::duration::GoDuration;
+pub use object::field_places::FieldPlaces;
 pub use object::meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use object::object_id::{ObjectId, group_kind};
 pub use object::secret::{InvalidSecret, Secret};

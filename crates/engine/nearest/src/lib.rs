@@ -26,6 +26,23 @@ pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
+/// The path that is nearest to one that does not exist: each name that its folder does not have becomes the nearest there, as by
+/// [`nearest`]. `list` has the names in a folder by its path, which is empty for the root; none for what is not a folder.
+#[must_use]
+pub fn nearest_path(path: &str, mut list: impl FnMut(&str) -> Option<Vec<String>>) -> Option<String> {
+    let mut found = String::new();
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        let names = list(&found)?;
+        let same = names.iter().find(|known| *known == name).map(String::as_str);
+        let known = same.or_else(|| nearest(name, names.iter().map(String::as_str)))?;
+        if !found.is_empty() {
+            found.push('/');
+        }
+        found.push_str(known);
+    }
+    Some(found)
+}
+
 /// The edit distance between two names, in characters: those that are missing, added or others (Levenshtein).
 #[must_use]
 pub fn distance(one: &str, other: &str) -> usize {
@@ -54,6 +71,29 @@ mod tests {
         assert_eq!(nearest(&"resources".repeat(1000), known), None);
         assert_eq!(meant("psuh", known), "; did you mean push?");
         assert_eq!(meant("helm", known), "");
+    }
+
+    #[test]
+    fn each_name_of_a_path_is_looked_for_in_its_folder() {
+        let list = |folder: &str| {
+            let names: &[&str] = match folder {
+                "" => &["apps", "clusters"],
+                "apps" => &["web", "worker"],
+                "clusters" => &["production"],
+                _ => return None,
+            };
+            Some(names.iter().map(|name| (*name).to_owned()).collect())
+        };
+        for (path, wanted) in [
+            ("app", Some("apps")),
+            ("./apps/wed", Some("apps/web")),
+            ("cluster/prodution/", Some("clusters/production")),
+            ("apps/web/base", None),
+            ("infrastructure", None),
+            ("app/none", None),
+        ] {
+            assert_eq!(nearest_path(path, list).as_deref(), wanted, "{path}");
+        }
     }
 
     #[test]

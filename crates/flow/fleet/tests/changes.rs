@@ -504,6 +504,18 @@ fn steps_of_versions_are_found_once() {
     ] {
         assert_eq!(step(from, to), [""; 0], "{from} {to}");
     }
+    // At the field of the image.
+    let state = |image: &str| fleet(PRUNE, &[("a/x.yaml", &pods(image))]);
+    let older = reviewed(&state("o/i:2.0.0"), &state("o/i:1.0.0"));
+    let places = older
+        .report
+        .open()
+        .filter(|finding| finding.rule.id() == "older-version");
+    let places: Vec<(usize, usize)> = places
+        .filter_map(|finding| finding.place.as_ref())
+        .map(|place| (place.line, place.column))
+        .collect();
+    assert_eq!(places, [(8, 42)]);
     let other = |image: &str| pods(image).replace("name: x", "name: y");
     let twice = found(
         [PRUNE, PRUNE],

@@ -96,12 +96,14 @@ pub enum RunError {
     #[error(transparent)]
     Destination(#[from] DestinationError),
     /// `update.path` does not exist.
-    #[error("update path {path:?} does not exist in {target}")]
+    #[error("update path {path:?} does not exist in {target}{}", near.as_ref().map_or(String::new(), |near| format!("; did you mean {near}?")))]
     NoSuchPath {
         /// The path as given.
         path: String,
         /// The repository or folder.
         target: String,
+        /// The one that was probably meant.
+        near: Option<String>,
     },
     /// `update.path` has a link cycle, or cannot be read.
     #[error("update path: {0}")]
@@ -173,6 +175,20 @@ pub enum RunError {
     HeadMoved(Box<Self>),
 }
 
+/// A setting of an automation that an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The reference that a run starts from.
+    Checkout,
+    /// The branch or refspec that is pushed.
+    Push,
+    Refspec,
+    /// Which policies take part.
+    Selector,
+    /// The folder that is updated.
+    Path,
+}
+
 /// A failure as a condition shows it (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -182,6 +198,26 @@ pub struct Failure {
 }
 
 impl RunError {
+    /// The setting that has to be corrected, if it is one.
+    #[must_use]
+    pub fn setting(&self) -> Option<Setting> {
+        match self {
+            Self::Fetch {
+                source: GitError::RefNotFound { .. } | GitError::NoTagMatches { .. } | GitError::CommitNotFound { .. },
+                ..
+            } => Some(Setting::Checkout),
+            Self::Push {
+                source: GitError::Invalid(_),
+                ..
+            }
+            | Self::Destination(DestinationError::NoBranch) => Some(Setting::Push),
+            Self::Destination(_) => Some(Setting::Refspec),
+            Self::Selector(_) => Some(Setting::Selector),
+            Self::NoSuchPath { .. } | Self::Path(_) => Some(Setting::Path),
+            _ => None,
+        }
+    }
+
     /// The failure in Flux's words, followed by ours.
     #[must_use]
     pub fn failure(&self) -> Failure {

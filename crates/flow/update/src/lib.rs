@@ -17,7 +17,7 @@ mod rollout;
 
 pub use commit::message::identifier;
 pub use commit::message::{CommitMessage, Machine, explained};
-pub use error::{Failure, PathLookup, RunError};
+pub use error::{Failure, PathLookup, RunError, Setting};
 pub use find::index::Index;
 pub use find::path::shown;
 pub use find::path::{PathError, join_by_letters};

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::git_repository::spec::GitRef;
+use crate::git_repository::spec::{GitRef, GitRepository};
 use crate::object::duration::GoDuration;
+use crate::object::field_places::FieldPlaces;
 use crate::object::meta::{LocalRef, Metadata, ObjectName};
 use crate::object::selector::LabelSelector;
 
@@ -19,6 +20,9 @@ pub struct ImageUpdateAutomation {
     /// Name, namespace, labels, annotations.
     pub metadata: Metadata,
     pub spec: AutomationSpec,
+    /// Where its manifest has the fields that a run uses, if it was read from one.
+    #[serde(skip)]
+    pub places: FieldPlaces,
 }
 
 /// What an automation does.
@@ -159,6 +163,34 @@ pub enum Strategy {
 }
 
 impl ImageUpdateAutomation {
+    /// The field that names the repository, as a JSON pointer.
+    pub const SOURCE: &str = "/spec/sourceRef/name";
+    /// The field with checkout, commit and push.
+    pub const GIT: &str = "/spec/git";
+    /// The field with the branch that is pushed.
+    pub const PUSH_BRANCH: &str = "/spec/git/push/branch";
+    /// The field with the refspec that is pushed.
+    pub const PUSH_REFSPEC: &str = "/spec/git/push/refspec";
+    /// The field that selects policies.
+    pub const SELECTOR: &str = "/spec/policySelector";
+    /// The field with the folder that is updated.
+    pub const PATH: &str = "/spec/update/path";
+
+    /// The fields of an automation whose places are kept.
+    pub(crate) const PLACED: &[&str] = &[
+        Self::SOURCE,
+        Self::GIT,
+        Self::PUSH_BRANCH,
+        Self::PUSH_REFSPEC,
+        Self::SELECTOR,
+        Self::PATH,
+        "/spec/git/checkout/ref/branch",
+        "/spec/git/checkout/ref/tag",
+        "/spec/git/checkout/ref/semver",
+        "/spec/git/checkout/ref/name",
+        "/spec/git/checkout/ref/commit",
+    ];
+
     /// `spec.update.path`; empty for all of the repository.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -183,5 +215,18 @@ impl ImageUpdateAutomation {
     pub fn checkout_ref<'a>(&'a self, repository: Option<&'a GitRef>) -> Option<&'a GitRef> {
         let own = self.spec.git.as_ref().and_then(|git| git.checkout.as_ref());
         own.map(|checkout| &checkout.reference).or(repository)
+    }
+
+    /// The place of the field that says what is checked out: of its own manifest, else of its repository's.
+    #[must_use]
+    pub fn checkout_place<'a>(&'a self, repository: Option<&'a GitRepository>) -> Option<&'a str> {
+        let own = self.spec.git.as_ref().and_then(|git| git.checkout.as_ref());
+        let (places, above, reference) = match (own, repository) {
+            (Some(checkout), _) => (&self.places, "/spec/git/checkout/ref", Some(&checkout.reference)),
+            (None, Some(repository)) => (&repository.places, "/spec/ref", repository.spec.reference.as_ref()),
+            (None, None) => return None,
+        };
+        let field = reference.map_or("branch", GitRef::deciding_field);
+        places.of(&format!("{above}/{field}"))
     }
 }

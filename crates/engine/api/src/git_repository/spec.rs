@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::object::artifact::Artifact;
 use crate::object::duration::GoDuration;
+use crate::object::field_places::FieldPlaces;
 use crate::object::meta::{LocalRef, Metadata};
 
 /// A Git repository and its connection settings (docs/decisions.md C33).
@@ -12,6 +13,20 @@ use crate::object::meta::{LocalRef, Metadata};
 pub struct GitRepository {
     pub metadata: Metadata,
     pub spec: GitRepositorySpec,
+    /// Where its manifest has the fields of the checkout, if it was read from one.
+    #[serde(skip)]
+    pub places: FieldPlaces,
+}
+
+impl GitRepository {
+    /// The fields of a repository whose places are kept.
+    pub(crate) const PLACED: &[&str] = &[
+        "/spec/ref/branch",
+        "/spec/ref/tag",
+        "/spec/ref/semver",
+        "/spec/ref/name",
+        "/spec/ref/commit",
+    ];
 }
 
 /// The settings of a repository. Automations use those of the connection only (IUA-024).
@@ -68,6 +83,22 @@ pub struct GitRef {
     /// A full reference name.
     pub name: Option<String>,
     pub commit: Option<String>,
+}
+
+impl GitRef {
+    /// The name of the field by which an automation checks out; `branch` if none is set.
+    #[must_use]
+    pub fn deciding_field(&self) -> &'static str {
+        let fields = [
+            ("commit", &self.commit),
+            ("name", &self.name),
+            ("semver", &self.semver),
+            ("tag", &self.tag),
+        ];
+        let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let mut set = fields.into_iter().filter(|(_, text)| is_set(text));
+        set.next().map_or("branch", |(name, _)| name)
+    }
 }
 
 /// Which signatures are checked.

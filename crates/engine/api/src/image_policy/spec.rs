@@ -6,6 +6,7 @@ use super::consent::Consent;
 use super::latest_image::{InvalidLatestImage, parse_latest_image};
 use crate::object::annotations::check_annotation_keys;
 use crate::object::duration::GoDuration;
+use crate::object::field_places::FieldPlaces;
 use crate::object::meta::ObjectName;
 use crate::object::meta::{Condition, Metadata};
 use bumpwright_gostd::Duration;
@@ -29,33 +30,6 @@ pub struct ImagePolicy {
     #[serde(skip)]
     pub places: FieldPlaces,
 }
-
-/// The places of the fields of the choice, `path:line:column`, which is compiled only once it chooses. Policies are the
-/// same wherever they are written.
-#[derive(Clone, Debug, Default)]
-pub struct FieldPlaces(Vec<(&'static str, Box<str>)>);
-
-impl FieldPlaces {
-    /// The places as `place` has them for JSON pointers.
-    pub(crate) fn new(place: impl Fn(&str) -> String) -> Self {
-        let fields = [CHOICE, RANGE, PATTERN, EXTRACT];
-        Self(fields.map(|field| (field, place(field).into())).to_vec())
-    }
-
-    /// The place of a field.
-    fn of(&self, pointer: &str) -> Option<&str> {
-        let mut places = self.0.iter();
-        places.find(|(field, _)| *field == pointer).map(|(_, place)| &**place)
-    }
-}
-
-impl PartialEq for FieldPlaces {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for FieldPlaces {}
 
 /// The fields that a choice is compiled from, as JSON pointers.
 const CHOICE: &str = "/spec/policy";
@@ -156,6 +130,9 @@ pub struct StatusRef {
 }
 
 impl ImagePolicy {
+    /// The fields of a policy whose places are kept.
+    pub(crate) const PLACED: &[&str] = &[CHOICE, RANGE, PATTERN, EXTRACT];
+
     /// The policy's name as markers spell it.
     #[must_use]
     pub fn policy_name(&self) -> PolicyName {

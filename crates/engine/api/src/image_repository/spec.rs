@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::object::annotations::{check_annotation_keys, ours};
 use crate::object::duration::GoDuration;
+use crate::object::field_places::FieldPlaces;
 use crate::object::meta::{LocalRef, Metadata, ObjectName};
 use crate::object::selector::LabelSelector;
 use bumpwright_policy::{InvalidAnnotation, InvalidImage, LatestRef};
@@ -20,6 +21,9 @@ pub struct ImageRepository {
     pub metadata: Metadata,
     /// The image and its connection settings.
     pub spec: ImageRepositorySpec,
+    /// Where its manifest has the fields of a scan, if it was read from one.
+    #[serde(skip)]
+    pub places: FieldPlaces,
 }
 
 /// The image and its connection settings, with the fields of all versions.
@@ -110,6 +114,12 @@ impl RepositoryKind {
 }
 
 impl ImageRepository {
+    /// The field that names the image, as a JSON pointer.
+    pub const IMAGE: &str = "/spec/image";
+
+    /// The fields of a repository whose places are kept.
+    pub(crate) const PLACED: &[&str] = &[Self::IMAGE];
+
     /// What it is, by its annotation.
     ///
     /// # Errors

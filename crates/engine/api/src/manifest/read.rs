@@ -10,9 +10,10 @@ use super::check::{Definition, Strictness, UnknownFields, Violation, definition_
 use super::decode::{DecodeError, decode};
 use crate::automation::spec::ImageUpdateAutomation;
 use crate::git_repository::spec::GitRepository;
-use crate::image_policy::spec::{FieldPlaces, ImagePolicy};
+use crate::image_policy::spec::ImagePolicy;
 use crate::image_repository::spec::ImageRepository;
 use crate::object::config_map::{ConfigMap, TRUSTED_ROOT};
+use crate::object::field_places::FieldPlaces;
 use crate::object::meta::Metadata;
 use crate::object::secret::Secret;
 use crate::object::service_account::ServiceAccount;
@@ -77,6 +78,26 @@ impl Object {
             Self::Namespace(object) => &object.metadata,
             Self::ConfigMap(object) => &object.metadata,
         }
+    }
+
+    /// The fields whose places are kept, and these places.
+    fn places(&mut self) -> Option<(&'static [&'static str], &mut FieldPlaces)> {
+        Some(match self {
+            Self::ImagePolicy(object) => (ImagePolicy::PLACED, &mut object.places),
+            Self::ImageRepository(object) => (ImageRepository::PLACED, &mut object.places),
+            Self::ImageUpdateAutomation(object) => (ImageUpdateAutomation::PLACED, &mut object.places),
+            Self::GitRepository(object) => (GitRepository::PLACED, &mut object.places),
+            Self::Secret(_) | Self::ServiceAccount(_) | Self::Namespace(_) | Self::ConfigMap(_) => return None,
+        })
+    }
+
+    /// The object with all its fields at one place, as one that was built from a manifest there.
+    #[must_use]
+    pub fn built_from(mut self, place: &str) -> Self {
+        if let Some((_, places)) = self.places() {
+            places.move_to(place);
+        }
+        self
     }
 }
 
@@ -472,13 +493,15 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
         unknown.map(|violation| fault(self.path, node, violation)).collect()
     }
 
-    /// A policy, with the places of its fields: an error of a run can name the one that is not valid.
-    fn placed(&self, mut policy: ImagePolicy, node: &Node) -> ImagePolicy {
-        policy.places = FieldPlaces::new(|pointer| {
-            let Place { line, column } = place_at(node, pointer);
-            format!("{}:{line}:{column}", self.path)
-        });
-        policy
+    /// An object with the places of its fields: an error of a run can name the one that is not valid.
+    fn placed(&self, mut object: Object, node: &Node) -> Object {
+        if let Some((fields, places)) = object.places() {
+            *places = FieldPlaces::new(fields, |pointer| {
+                let Place { line, column } = place_at(node, pointer);
+                format!("{}:{line}:{column}", self.path)
+            });
+        }
+        object
     }
 
     fn object(&mut self, node: &Node, kind: ReadKind) {
@@ -487,7 +510,7 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
         }
         let object = match kind {
             ReadKind::Namespace => return self.namespace(node),
-            ReadKind::ImagePolicy => decode(node).map(|policy| Object::ImagePolicy(self.placed(policy, node))),
+            ReadKind::ImagePolicy => decode(node).map(Object::ImagePolicy),
             ReadKind::ImageRepository => decode(node).map(Object::ImageRepository),
             ReadKind::ImageUpdateAutomation => decode(node).map(Object::ImageUpdateAutomation),
             ReadKind::GitRepository => decode(node).map(Object::GitRepository),
@@ -497,6 +520,7 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
         };
         let mut faults = self.faults(node);
         let unknown = self.unknown(node);
+        let object = object.map(|object| self.placed(object, node));
         match object.and_then(named) {
             Ok(object) if faults.is_empty() => {
                 let doubt = unknown.first().map(|doubt| (self.read.documents.len(), doubt.clone()));

@@ -5,6 +5,7 @@ pub(crate) mod artifact;
 pub(crate) mod conditions;
 pub(crate) mod config_map;
 pub(crate) mod duration;
+pub(crate) mod field_places;
 pub(crate) mod meta;
 pub(crate) mod object_id;
 pub(crate) mod secret;

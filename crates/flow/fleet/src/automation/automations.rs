@@ -143,6 +143,7 @@ pub(crate) fn paths(clusters: &[Cluster<'_>], automations: &[Automation<'_>], fo
             let message = format!("the repository has no {path}");
             let (node, object) = (automation.node, automation.object);
             let finding = cluster.at(Rule::MissingPath, node, object, "/spec/update/path", message);
+            let finding = Cluster::suggesting(finding, cluster.near_path(path));
             found.push(cluster.named(finding, clusters.len()));
         }
     }

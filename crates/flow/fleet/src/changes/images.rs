@@ -57,9 +57,7 @@ pub(super) fn check(
     for (image, objects) in absent {
         let Some(first) = objects.first() else { continue };
         let others = in_several(objects.len());
-        let pointer = first
-            .new_value()
-            .and_then(|object| field_of(object, first.kind(), image));
+        let pointer = field_of(first, |found| found == image);
         found.push(change.at(
             Rule::MissingImage,
             first,
@@ -86,13 +84,14 @@ fn new_images(object: &Changed<'_>) -> Vec<String> {
     new
 }
 
-/// The pointer to a container's image.
-fn field_of(object: &Value, (group, kind): (&str, &str), image: &str) -> Option<String> {
+/// The pointer to the first image of a container that is wanted.
+pub(super) fn field_of(object: &Changed<'_>, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
+    let ((group, kind), object) = (object.kind(), object.new_value()?);
     let template = Workload::of(group, kind)?.template_pointer(kind);
     ["containers", "initContainers"].into_iter().find_map(|list| {
         let list = format!("{template}/spec/{list}");
         let containers = object.pointer(&list)?.as_array()?;
-        let is_it = |container: &Value| container.get("image").and_then(Value::as_str) == Some(image);
+        let is_it = |container: &Value| container.get("image").and_then(Value::as_str).is_some_and(&is_wanted);
         let at = containers.iter().position(is_it)?;
         Some(format!("{list}/{at}/image"))
     })

@@ -3,8 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::images::field_of;
 use super::{Change, Changed, in_several};
 use crate::build::view::Node;
+use crate::check::builds::chart_field;
+use crate::check::cluster::{HELM_GROUP, Placed as _};
+use crate::check::places::Part;
 use crate::diff::Owner;
 use crate::verify::images::{Workload, images};
 use bumpwright_findings::{Finding, Rule};
@@ -32,10 +36,11 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
             continue;
         };
         let others = in_several(objects.len());
+        let pointer = field_of(first, |image| tagged(image) == Some((name.as_str(), to.as_str())));
         found.push(change.at(
             rule,
             first,
-            "",
+            &pointer.unwrap_or_default(),
             format!("image {name} goes from {from} to {to}{others}"),
         ));
     }
@@ -46,7 +51,13 @@ fn chart(change: &Change<'_>, owner: &Owner<'_>) -> Option<Finding> {
     let (old, new) = (release(owner.old)?, release(owner.new)?);
     let rule = rule(&old.version, &new.version).filter(|_| old.chart == new.chart && !new.chart.is_empty())?;
     let message = format!("chart {} goes from {} to {}", new.chart, old.version, new.version);
-    Some(change.about(rule, owner.new?, message))
+    let finding = change.about(rule, owner.new?, message);
+    let object = change.cluster.fleet.object(HELM_GROUP, "HelmRelease", &new.name);
+    let place = object.and_then(|object| {
+        let pointer = chart_field(&object.value, true)?;
+        change.cluster.places.of(object, pointer, Part::Value)
+    });
+    Some(finding.placed(place))
 }
 
 /// The images of an object that have another version.

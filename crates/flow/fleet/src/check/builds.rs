@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, shown, title};
 use super::places::split;
 use crate::build::view::{BuildFailure, Node, Problem, Product};
+use crate::source::meant::Source;
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_json::Texts;
 use bumpwright_overlay::{BUILD_FAILED, FaultKind};
-use bumpwright_text::Parts;
 
 /// Findings about builds, and about the bounds of the walk.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
@@ -71,12 +71,9 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
     let Some(object) = object else {
         return finding;
     };
-    let names = |pointer: &&&str| object.value.pointer(pointer).is_some_and(Value::is_string);
     let version = object.value.text_at(VERSION);
     let is_of_version = !version.is_empty() && text.contains(version);
-    let fields = [VERSION, "/spec/chart/spec/chart", "/spec/chartRef/name"];
-    let fields = fields.part(usize::from(!is_of_version)..);
-    match fields.iter().find(names) {
+    match chart_field(&object.value, is_of_version) {
         Some(pointer) => finding.placed(cluster.at(Rule::MissingChart, node, object, pointer, text).place),
         None => finding,
     }
@@ -84,6 +81,16 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
 
 /// The version of the chart of a release.
 const VERSION: &str = "/spec/chart/spec/version";
+
+/// The field by which a release names the version of its chart, or else the chart.
+pub(crate) fn chart_field(release: &Value, with_version: bool) -> Option<&'static str> {
+    let is_text = |pointer: &&'static str| release.pointer(pointer).is_some_and(Value::is_string);
+    let version = with_version.then_some(VERSION);
+    let mut fields = version
+        .into_iter()
+        .chain(["/spec/chart/spec/chart", "/spec/chartRef/name"]);
+    fields.find(is_text)
+}
 
 fn failed(cluster: &Cluster<'_>, node: &Node, lines: Vec<Line>, found: &mut Vec<Finding>) {
     let each_has_a_place = lines.iter().all(|line| place_in(&line.text).is_some());
@@ -94,8 +101,24 @@ fn failed(cluster: &Cluster<'_>, node: &Node, lines: Vec<Line>, found: &mut Vec<
         let message = without_place(line.text.trim_start_matches(BUILD_FAILED), place.as_ref());
         let is_ours = place.as_ref().is_some_and(|place| place.path == RULES);
         let finding = about(node, rule, message).placed(place);
-        found.push(if is_ours { finding.help(IGNORE_RULES) } else { finding });
+        found.push(if is_ours {
+            finding.help(IGNORE_RULES)
+        } else if line.text.contains(NO_PATH) {
+            missing_path(cluster, node, finding)
+        } else {
+            finding
+        });
     }
+}
+
+/// How the controller begins when the source does not have `spec.path`.
+const NO_PATH: &str = "kustomization path not found: ";
+
+/// A build without its folder: at the field that names it, with the folder of the repository that may be meant.
+fn missing_path(cluster: &Cluster<'_>, node: &Node, finding: Finding) -> Finding {
+    let finding = finding.placed(cluster.place_in_kustomization(node, "/spec/path"));
+    let near = (node.source == Source::This).then(|| cluster.near_path(&node.path));
+    Cluster::suggesting(finding, near.flatten())
 }
 
 /// The file of rules at the root of a repository, which a Kustomization of the root would apply.

@@ -13,7 +13,7 @@ use crate::source::meant::{Identity, Source, is_same};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_json::Texts;
-use bumpwright_nearest::nearest;
+use bumpwright_nearest::{nearest, nearest_path};
 
 pub(crate) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 pub(crate) const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
@@ -123,6 +123,22 @@ impl<'c> Cluster<'c> {
     ) -> Finding {
         self.finding(rule, node, object, message)
             .placed(self.places.of(object, pointer, Part::Key))
+    }
+
+    /// The place of a field of a Kustomization; of the Kustomization, if no file has the field.
+    pub(crate) fn place_in_kustomization(&self, node: &Node, pointer: &str) -> Option<Place> {
+        let name = node.name();
+        let object = name.and_then(|name| self.fleet.object(KUSTOMIZE_GROUP, "Kustomization", &name));
+        match object.filter(|object| object.origin.is_some()) {
+            Some(object) => self.places.of(object, pointer, Part::Value),
+            None => node.origin.as_deref().and_then(super::places::split),
+        }
+    }
+
+    /// The path of the repository that may be meant by one that it does not have.
+    pub(crate) fn near_path(&self, path: &str) -> Option<String> {
+        let tree = self.places.tree();
+        nearest_path(path, |folder| tree.list(&format!("/{folder}")).ok())
     }
 
     fn finding(&self, rule: Rule, node: &Node, object: &FleetObject, message: impl Into<String>) -> Finding {

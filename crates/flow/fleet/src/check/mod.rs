@@ -3,7 +3,7 @@
 //! A file for each family of rules: functions of a [`Fleet`] and the files, without I/O of their own.
 
 pub(crate) mod accept;
-mod builds;
+pub(crate) mod builds;
 pub(crate) mod cluster;
 mod dependencies;
 mod duplicates;

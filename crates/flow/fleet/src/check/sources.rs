@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, Placed as _, SOURCE_GROUP, name_of, select, text};
-use super::places::{Part, split};
 use crate::build::view::{Node, Problem};
 use crate::source::meant::Source;
 use bumpwright_api::ObjectName;
@@ -107,13 +106,7 @@ fn of_node(cluster: &Cluster<'_>, node: &Node) -> Option<Finding> {
         return None;
     };
     let name = node.name()?;
-    let object = cluster
-        .fleet
-        .object(super::cluster::KUSTOMIZE_GROUP, "Kustomization", &name);
-    let place = match (object, node.origin.as_deref()) {
-        (Some(object), _) if object.origin.is_some() => cluster.places.of(object, "/spec/sourceRef/name", Part::Value),
-        (_, origin) => origin.and_then(split),
-    };
+    let place = cluster.place_in_kustomization(node, "/spec/sourceRef/name");
     let is_missing = source.object.is_none() && !exists(cluster, &source.kind, &source.name);
     let parent = node.parent.and_then(|parent| cluster.fleet.nodes.get(parent));
     let about = |rule, message: String| {

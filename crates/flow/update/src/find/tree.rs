@@ -15,6 +15,7 @@ use crate::policy::policies::Policies;
 use crate::policy::repository_policies;
 use bumpwright_edit::Plan;
 use bumpwright_git::{EntryKind, Fetched, GitError, Walk};
+use bumpwright_nearest::nearest_path;
 
 /// Size of a parsed document relative to its text.
 const NODES: u64 = 32;
@@ -65,6 +66,7 @@ impl Tree<'_> {
                 return Err(RunError::NoSuchPath {
                     path: given.to_owned(),
                     target: self.job.url.clone(),
+                    near: nearest_path(given, |folder| self.names(folder)),
                 });
             }
         };
@@ -77,6 +79,19 @@ impl Tree<'_> {
             added.map_err(reading)?;
         }
         Ok((path, surveyed))
+    }
+
+    /// The names in a folder; none if it is not one.
+    fn names(&self, folder: &str) -> Option<Vec<String>> {
+        let objects = &self.fetched.objects;
+        let found = objects.find(self.fetched.tip.tree, folder.as_bytes()).ok()??;
+        let tree = objects.tree(found.id).ok().filter(|_| found.kind == EntryKind::Tree)?;
+        let entries = tree.entries().flatten();
+        Some(
+            entries
+                .map(|entry| String::from_utf8_lossy(entry.name).into_owned())
+                .collect(),
+        )
     }
 
     /// Looks up a path.

@@ -25,6 +25,7 @@ use crate::policy::repository_policies;
 use crate::report::edited::Edited;
 use crate::report::run::{CommitReport, Run};
 use bumpwright_edit::{self as edit, Formats, LocalSkip, OWN_FOLDER, Plan as FilePlan, Reason, Skip};
+use bumpwright_nearest::nearest_path;
 use bumpwright_rules::Rules;
 
 /// One run in a folder.
@@ -232,12 +233,23 @@ fn find_marked(job: &FolderJob, root: &Path, reading: Reading<'_>) -> Result<(St
         return Err(RunError::NoSuchPath {
             path: given.to_owned(),
             target: job.shown.clone(),
+            near: nearest_path(given, |folder| names(&root.join(folder))),
         });
     }
     let mut found = Vec::new();
     open(&start).map_err(failed("read", &start))?;
     visit(&start, path.clone().into_bytes(), reading, &mut found);
     Ok((path, found))
+}
+
+/// The names in a folder; none if it cannot be read.
+fn names(folder: &Path) -> Option<Vec<String>> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    Some(
+        entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect(),
+    )
 }
 
 /// Looks up a path of the folder.

@@ -7,7 +7,7 @@ use super::pull_request::{self, PullRequestReport};
 use super::releases::{self, ImageRelease};
 use crate::commit::create::Made;
 use crate::commit::message::explained;
-use crate::error::{Failure, RunError};
+use crate::error::{Failure, RunError, Setting};
 use crate::find::facts::Marked;
 use crate::folder::rewrite::FileChange;
 use crate::job::edits::Edits;
@@ -77,6 +77,8 @@ pub struct Run {
     pub remarks: Vec<String>,
     /// Why the run failed.
     pub error: Option<String>,
+    /// The setting that the error is about, if it is one.
+    pub setting: Option<Setting>,
     /// The automation was outside of its windows: nothing was written, or would be.
     pub outside: Option<Closed>,
     /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
@@ -181,6 +183,7 @@ impl Run {
             self.notes.push(explained(source));
         }
         self.error = Some(error.to_string());
+        self.setting = error.setting();
     }
 
     /// The revision checked out after the run: its own commit, if that was pushed to the branch that it started from.

@@ -1,0 +1,55 @@
+//! The places of the fields that errors of runs are about.
+
+use super::args::Update;
+use bumpwright_api::{ImageUpdateAutomation, Objects};
+use bumpwright_git::check_reference;
+use bumpwright_update::{Run, Setting, full_branch};
+
+/// Puts the place of the field that has to be corrected before the errors of runs.
+pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects) {
+    for run in runs {
+        let named = |automation: &&ImageUpdateAutomation| {
+            let name = automation.metadata.object_name().to_string();
+            run.automation.as_ref() == Some(&name)
+        };
+        let automation = objects.automations().find(named);
+        if let (Some(error), Some(setting), Some(automation)) = (&run.error, run.setting, automation)
+            && let Some(place) = field(automation, setting, args, objects)
+        {
+            run.error = Some(format!("{place}: {error}"));
+        }
+    }
+}
+
+/// The place of a setting in the manifests; none if a flag has set it.
+fn field<'o>(
+    automation: &'o ImageUpdateAutomation,
+    setting: Setting,
+    args: &Update,
+    objects: &'o Objects,
+) -> Option<&'o str> {
+    let pushes = args.push_branch.is_some() || args.gerrit.is_some() || !args.refspecs.is_empty();
+    let of = |pointer: &str| automation.places.of(pointer);
+    match setting {
+        Setting::Checkout if args.branch.is_none() => {
+            automation.checkout_place(objects.git_repository(&automation.source_name()))
+        }
+        Setting::Push if !pushes => of(pushed(automation)),
+        Setting::Refspec if !pushes => of(ImageUpdateAutomation::PUSH_REFSPEC),
+        Setting::Selector => of(ImageUpdateAutomation::SELECTOR),
+        Setting::Path if args.path.is_none() => of(ImageUpdateAutomation::PATH),
+        Setting::Checkout | Setting::Push | Setting::Refspec | Setting::Path => None,
+    }
+}
+
+/// The field with the reference that cannot be pushed: the branch, unless that is fine or only a refspec is given.
+fn pushed(automation: &ImageUpdateAutomation) -> &'static str {
+    let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
+    let is_fine = |branch: &String| check_reference(&full_branch(branch)).is_ok();
+    match push {
+        Some(push) if push.refspec.is_some() && push.branch.as_ref().is_none_or(is_fine) => {
+            ImageUpdateAutomation::PUSH_REFSPEC
+        }
+        _ => ImageUpdateAutomation::PUSH_BRANCH,
+    }
+}
