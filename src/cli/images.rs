@@ -6,10 +6,11 @@ use std::time::SystemTime;
 
 use crate::cli::process::progress::Line;
 use crate::cli::words;
-use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::LatestRef;
+use bumpwright_registry::Asker;
 use bumpwright_scan::{Asked, Batch, Missing, NoImage, ScanError, Scanner, Tags, reference_of};
 use bumpwright_update::{Resolve, Unresolved, Wanted};
 
@@ -102,28 +103,42 @@ impl Images {
     }
 }
 
-/// Why a repository was not scanned: with the place of an image that is not valid, and of a registry that refuses the login,
-/// with the server and what to do.
+/// Why a repository was not scanned: with the place of an image that is not valid, and of a registry that refuses, whether it was
+/// given a login and what to do.
 #[must_use]
 pub fn said(error: &ScanError, repository: &ImageRepository) -> String {
     if let (ScanError::Image(_), Some(place)) = (error, repository.places.of(ImageRepository::IMAGE)) {
         return format!("{place}: {error}");
     }
-    let refused = match error {
-        ScanError::Registry(error) => matches!(error.status(), Some(401 | 403)),
-        _ => false,
+    let asker = match error {
+        ScanError::Registry(error) => error.refused(),
+        _ => None,
     };
-    let registry = reference_of(repository).ok().filter(|_| refused);
-    let Some(registry) = registry.map(|reference| reference.registry().to_owned()) else {
-        return error.to_string();
-    };
-    let login = format!("`docker login {registry}`");
-    match &repository.spec.secret_ref {
-        None => format!("{error}; {registry} wants a login, or refuses your own: {login}"),
-        Some(secret) => format!(
-            "{error}; {registry} refuses the login: that of Secret {} if it is among the manifests, else your own ({login})",
-            secret.name
-        ),
+    match (asker, reference_of(repository)) {
+        (Some(asker), Ok(reference)) => {
+            let secret = repository.spec.secret_ref.as_ref();
+            let secret = secret.map(|secret| repository.beside(&secret.name));
+            format!("{error}; {}", refused(asker, reference.registry(), secret.as_ref()))
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// What a registry wants that has refused somebody, and the way out; with the Secret that would have been the login in a cluster.
+#[must_use]
+pub fn refused(asker: &Asker, registry: &str, secret: Option<&ObjectName>) -> String {
+    let own = format!("`docker login {registry}`");
+    let of_secret =
+        |secret: &ObjectName| format!("of Secret {secret} if it is among the manifests, else your own: {own}");
+    match (asker, secret) {
+        (Asker::Nobody, None) => format!("{registry} needs a login; none was given ({own})"),
+        (Asker::Nobody, Some(secret)) => {
+            format!("{registry} needs a login; none was given (Secret {secret} among the manifests, or {own})")
+        }
+        (Asker::User(user), None) => format!("{registry} refused the login of {user} ({own})"),
+        (Asker::User(user), Some(secret)) => format!("{registry} refused the login of {user} ({})", of_secret(secret)),
+        (Asker::Token, None) => format!("{registry} refused the token ({own})"),
+        (Asker::Token, Some(secret)) => format!("{registry} refused the token ({})", of_secret(secret)),
     }
 }
 

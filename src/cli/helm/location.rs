@@ -10,7 +10,7 @@ use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_chart::{Located, OciChart, Pull, Repository, read_chart};
 use bumpwright_helm::Chart;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
-use bumpwright_registry::{LoginLocations, Registry, UserKeychain};
+use bumpwright_registry::{Details, LoginLocations, Registry, UserKeychain};
 use bumpwright_secret::Secret;
 use url::Url;
 
@@ -71,7 +71,7 @@ fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadli
     let keychain = UserKeychain::load(&LoginLocations::from_environment())?;
     let login = keychain.login(chart.repository())?;
     let from = Pull {
-        registry: Arc::new(Registry::new(peer(remote)?, remote.plain_http)),
+        registry: Arc::new(Registry::new(peer(remote)?, remote.plain_http).with_details(Details::LeftOut)),
         login,
         deadline,
     };

@@ -114,7 +114,10 @@ impl Scanner {
     pub fn within(missing: Missing, options: ScannerOptions) -> Self {
         Self {
             missing,
-            registries: Registries::new(options.tokens.clone(), options.sent.clone()),
+            registries: match missing {
+                Missing::Refused => Registries::new(options.tokens.clone(), options.sent.clone()),
+                Missing::OwnLogins => Registries::of_command(),
+            },
             options,
             user: OnceLock::new(),
             verified: Mutex::default(),

@@ -1,6 +1,6 @@
 //! Errors of registries.
 
-use super::ErrorResponse;
+use super::{Asker, ErrorResponse};
 use bumpwright_http::NetError;
 
 /// Why a request to a registry failed. No variant ever holds a secret.
@@ -79,6 +79,27 @@ impl RegistryError {
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.status),
+            _ => None,
+        }
+    }
+
+    /// The same without the details that registries add to their errors.
+    pub(crate) fn without_details(self) -> Self {
+        match self {
+            Self::Refused(refusal) => refusal.without_details().into(),
+            Self::Unreachable { https, http } => Self::Unreachable {
+                https: Box::new(https.without_details()),
+                http: Box::new(http.without_details()),
+            },
+            other => other,
+        }
+    }
+
+    /// Whom the registry has refused: it wants a login, or another one.
+    #[must_use]
+    pub fn refused(&self) -> Option<&Asker> {
+        match self {
+            Self::Refused(refusal) if matches!(refusal.status, 401 | 403) => Some(&refusal.asker),
             _ => None,
         }
     }

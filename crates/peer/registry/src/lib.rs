@@ -26,7 +26,7 @@ pub use auth::login_error::LoginError;
 pub use auth::pull_secret::{PullSecret, SecretError};
 pub use auth::user_keychain::{LoginLocations, UserKeychain};
 pub use error::RegistryError;
-pub use refusal::ErrorResponse;
+pub use refusal::{Asker, Details, ErrorResponse};
 pub use request::blob::Blob;
 pub use request::client::Registry;
 pub use request::image::{Image, Layer};

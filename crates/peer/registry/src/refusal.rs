@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use ureq::http::{Method, StatusCode};
 use url::Url;
 
-use super::RegistryError;
 use super::detail::printed;
 use super::request::address::shown;
+use super::{Login, RegistryError};
 use bumpwright_http::{self as net, Answer, NetError, scrubbed};
 use bumpwright_secret::Secret;
 use bumpwright_text::between;
@@ -25,7 +25,43 @@ pub struct ErrorResponse {
     pub status: u16,
     /// Its error codes of the distribution specification: `NAME_UNKNOWN`, `UNAUTHORIZED`.
     pub codes: Vec<String>,
+    /// Who asked.
+    pub asker: Asker,
     said: String,
+    /// The same without details.
+    brief: String,
+}
+
+/// What errors show of the details that registries add to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Details {
+    /// All, as Go prints them: the words of Flux's conditions.
+    #[default]
+    Shown,
+    /// None: people read code and message.
+    LeftOut,
+}
+
+/// Who a request to a registry is from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Asker {
+    /// No login was sent.
+    #[default]
+    Nobody,
+    /// The name of a login.
+    User(String),
+    /// A token, which has no name.
+    Token,
+}
+
+impl From<&Login> for Asker {
+    fn from(login: &Login) -> Self {
+        match login {
+            Login::Anonymous => Self::Nobody,
+            Login::Basic { username, password } => Self::User(scrubbed(username, std::slice::from_ref(password))),
+            Login::IdentityToken(_) | Login::RegistryToken(_) => Self::Token,
+        }
+    }
 }
 
 impl fmt::Display for ErrorResponse {
@@ -40,23 +76,33 @@ impl ErrorResponse {
         let body = answer.body.get(..BODY).unwrap_or(&answer.body);
         let errors = diagnostics(body);
         let status = status_text(answer.status);
-        let said = match errors.as_slice() {
+        let of = |text: fn(&Diagnostic) -> String| match errors.as_slice() {
             [] if body.is_empty() && *method == Method::HEAD => {
                 format!("unexpected status code {status} (HEAD responses have no body, use GET for details)")
             }
             [] if body.is_empty() => format!("unexpected status code {status}"),
             [] => format!("unexpected status code {status}: {}", String::from_utf8_lossy(body)),
-            [only] => only.text(),
+            [only] => text(only),
             several => {
-                let texts: Vec<String> = several.iter().map(Diagnostic::text).collect();
+                let texts: Vec<String> = several.iter().map(text).collect();
                 format!("multiple errors returned: {}", texts.join("; "))
             }
         };
         Self {
             request: request(method, answer, secrets),
             status: answer.status.as_u16(),
+            asker: Asker::Nobody,
+            said: scrubbed(&of(Diagnostic::text), secrets),
+            brief: scrubbed(&of(Diagnostic::brief), secrets),
             codes: errors.into_iter().map(|error| scrubbed(&error.code, secrets)).collect(),
-            said: scrubbed(&said, secrets),
+        }
+    }
+
+    /// The same, with codes and messages only.
+    pub(super) fn without_details(self) -> Self {
+        Self {
+            said: self.brief.clone(),
+            ..self
         }
     }
 }
@@ -107,6 +153,15 @@ impl Diagnostic {
     fn text(&self) -> String {
         let detail = between("; ", self.detail.as_ref(), "");
         format!("{}: {}{detail}", self.code, self.message)
+    }
+
+    /// Code and message, of which one may be missing; what else there is, if both are.
+    fn brief(&self) -> String {
+        match (self.code.as_str(), self.message.as_str()) {
+            ("", "") => self.detail.clone().unwrap_or_default(),
+            ("", text) | (text, "") => text.to_owned(),
+            (code, message) => format!("{code}: {message}"),
+        }
     }
 }
 
@@ -207,6 +262,25 @@ mod tests {
             head.ends_with("404 Not Found (HEAD responses have no body, use GET for details)"),
             "{head}"
         );
+    }
+
+    #[test]
+    fn people_read_codes_and_messages_only() {
+        for (body, expected) in [
+            (
+                r#"{"errors":[{"code":"NAME_UNKNOWN","message":"not known","detail":{"name":"app"}}]}"#,
+                "NAME_UNKNOWN: not known",
+            ),
+            (
+                r#"{"errors":[{"code":"DENIED","detail":["a"]},{"message":"no"},{"detail":{"a":1}}]}"#,
+                "multiple errors returned: DENIED; no; map[a:1]",
+            ),
+            ("not found\n", "unexpected status code 404 Not Found: not found"),
+        ] {
+            let refusal = ErrorResponse::of(&Method::GET, &answer(404, body), &[]).without_details();
+            let expected = format!("GET https://r.example/v2/a/tags/list?n=1000: {expected}");
+            assert_eq!(refusal.to_string(), expected.trim_end(), "{body}");
+        }
     }
 
     #[test]

@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 
 use crate::cli::console::say;
 use crate::cli::error::CliError;
+use crate::cli::images::refused;
 use bumpwright_api::GoDuration;
-use bumpwright_cloud::TokenCache;
 use bumpwright_connect::registry::Registries;
 use bumpwright_fleet::ImageRegistries;
-use bumpwright_http::{Deadline, Job, Peer, Sent};
+use bumpwright_http::{Deadline, Job, Peer};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{LoginError, LoginLocations, UserKeychain};
 
@@ -36,7 +36,7 @@ impl UserRegistries {
     /// No image takes longer than `limit`.
     pub(in crate::cli::fleet) fn new(limit: Option<GoDuration>) -> Self {
         Self {
-            registries: Registries::new(TokenCache::default(), Sent::default()),
+            registries: Registries::of_command(),
             logins: OnceLock::new(),
             unknown: Mutex::default(),
             left_out: AtomicUsize::default(),
@@ -81,7 +81,14 @@ impl UserRegistries {
         match answer {
             Ok(_) => Ok(true),
             Err(error) if error.status() == Some(404) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                let hint = error.refused().map(|asker| refused(asker, image.registry(), None));
+                let error = CliError::from(error);
+                Err(match hint {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                })
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::clouds::Clouds;
 use bumpwright_cloud::{CloudError, Provider, Requester, TokenCache, WorkloadIdentity};
 use bumpwright_http::{Deadline, Job, Peer, Proxy, Sent};
 use bumpwright_policy::Reference;
-use bumpwright_registry::{Login, Registry};
+use bumpwright_registry::{Details, Login, Registry};
 
 /// Limit on registries.
 const MOST: usize = 256;
@@ -18,6 +18,7 @@ const MOST: usize = 256;
 #[derive(Debug)]
 pub struct Registries {
     sent: Sent,
+    details: Details,
     known: Mutex<Vec<Known>>,
     clouds: Clouds,
 }
@@ -45,8 +46,18 @@ impl Registries {
     pub fn new(tokens: TokenCache, sent: Sent) -> Self {
         Self {
             sent,
+            details: Details::default(),
             known: Mutex::default(),
             clouds: Clouds::new(tokens),
+        }
+    }
+
+    /// A pool for a command, whose errors are read by people.
+    #[must_use]
+    pub fn of_command() -> Self {
+        Self {
+            details: Details::LeftOut,
+            ..Self::new(TokenCache::default(), Sent::default())
         }
     }
 
@@ -64,7 +75,8 @@ impl Registries {
         if let Some(known) = registries.iter().find(|known| known.key == key) {
             return Arc::clone(&known.registry);
         }
-        let registry = Arc::new(Registry::telling(peer.clone(), insecure, self.sent.clone()));
+        let registry = Registry::telling(peer.clone(), insecure, self.sent.clone());
+        let registry = Arc::new(registry.with_details(self.details));
         if registries.len() >= MOST {
             // Clients of changed certificates and proxies are not used any more.
             if let Some(oldest) = oldest_of_most(&registries) {

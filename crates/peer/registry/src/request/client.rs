@@ -4,7 +4,7 @@ use super::age::Ages;
 use super::connections::Connections;
 use super::session::Session;
 use super::{blob, digest, image, manifest, origin, referrers, tags};
-use crate::{Blob, Image, Layer, Login, Origin, RegistryError, TagList};
+use crate::{Blob, Details, Image, Layer, Login, Origin, RegistryError, TagList};
 use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, HeldBody, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
@@ -37,6 +37,13 @@ impl Registry {
     #[must_use]
     pub fn with_patience(peer: Peer, insecure: bool, retry_policy: RetryPolicy) -> Self {
         Self::of_client(Client::new(peer, retry_policy), insecure)
+    }
+
+    /// The same client with other errors.
+    #[must_use]
+    pub fn with_details(mut self, details: Details) -> Self {
+        self.connections.details = details;
+        self
     }
 
     fn of_client(client: Client, insecure: bool) -> Self {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::ping::{Access, ping};
-use crate::RegistryError;
 use crate::auth::token::Tokens;
 use crate::cache::Cache;
+use crate::{Details, RegistryError};
 use bumpwright_http::{Client, Deadline, NetError};
 use bumpwright_policy::Reference;
 
@@ -16,6 +16,7 @@ pub(crate) struct Connections {
     insecure: bool,
     hosts: Cache<String, Access>,
     tokens: Tokens,
+    pub(super) details: Details,
 }
 
 impl Connections {
@@ -25,6 +26,15 @@ impl Connections {
             insecure,
             hosts: Cache::default(),
             tokens: Tokens::default(),
+            details: Details::default(),
+        }
+    }
+
+    /// An error with the details that are wanted.
+    pub(crate) fn worded(&self, error: RegistryError) -> RegistryError {
+        match self.details {
+            Details::Shown => error,
+            Details::LeftOut => error.without_details(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::auth::challenge::{Challenge, challenges, chosen};
 use crate::auth::realm::Realm;
 use crate::auth::token::{Token, TokenRequest, secrets};
 use crate::refusal::{request, unanswered};
-use crate::{ErrorResponse, Login, RegistryError};
+use crate::{Asker, ErrorResponse, Login, RegistryError};
 use bumpwright_budget::Exceeded;
 use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, basic_header, scrubbed};
 use bumpwright_policy::Reference;
@@ -54,7 +54,8 @@ impl<'a> Session<'a> {
         login: &'a Login,
         deadline: Deadline,
     ) -> Result<Self, RegistryError> {
-        let access = connections.access(image, deadline)?;
+        let access = connections.access(image, deadline);
+        let access = access.map_err(|error| connections.worded(error))?;
         let base = access.endpoint(image.registry(), "/v2/")?;
         let is_exchanged = !matches!(login, Login::RegistryToken(_));
         let bearer = access
@@ -128,12 +129,15 @@ impl<'a> Session<'a> {
         self.telling(ErrorResponse::of(method, answer, &self.secrets()).into())
     }
 
-    /// Tells the client of a refused login.
-    fn telling(&self, error: RegistryError) -> RegistryError {
-        if matches!(error.status(), Some(401 | 403)) {
+    /// Tells the client of a refused login, and the error of whose it is.
+    fn telling(&self, mut error: RegistryError) -> RegistryError {
+        if let RegistryError::Refused(refusal) = &mut error {
+            refusal.asker = Asker::from(self.login);
+        }
+        if error.refused().is_some() {
             self.connections.client().login_refused();
         }
-        error
+        self.connections.worded(error)
     }
 
     /// Sends a request, and returns any answer.

@@ -17,12 +17,11 @@ use crate::cli::render::building::UserMirrors;
 use bumpwright_api::{GitRepository, GitRepositorySpec, Object, Objects, UnknownFields, read};
 use bumpwright_budget::Budget;
 use bumpwright_build::{Fetches, Mirrors as _, RealWorld, fetch_reference};
-use bumpwright_cloud::TokenCache;
 use bumpwright_connect::git::{self, GitIdentities};
 use bumpwright_connect::registry::Registries;
 use bumpwright_fleet::{Identity, SourceFiles};
 use bumpwright_git::{Mirror, Remote, RemoteUrl, Scheme};
-use bumpwright_http::{Deadline, Job, Sent};
+use bumpwright_http::{Deadline, Job};
 use bumpwright_registry::{LoginError, UserKeychain};
 use bumpwright_source::{self as source, Files, Reference, Seen, Wanted};
 use serde_json::Value;
@@ -54,7 +53,7 @@ impl Network {
             budget,
             timeout,
             fetches: Arc::default(),
-            registries: Registries::new(TokenCache::default(), Sent::default()),
+            registries: Registries::of_command(),
             logins: OnceLock::new(),
             identities: GitIdentities::default(),
         }
