@@ -195,6 +195,51 @@ fn the_path_of_a_kustomization_exists() {
     }
 }
 
+/// A namespace that nothing creates is one finding, at the first object in it.
+#[test]
+fn a_namespace_that_nothing_creates_is_told_once() {
+    let bench = sound();
+    let namespace = |name: &str| format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n");
+    let map = |name: &str, namespace: &str| {
+        format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n")
+    };
+    let told = |more: &str| {
+        bench.write("apps/web/more.yaml", more);
+        let (_, lines, document) = found(&bench, &["clusters/prod"]);
+        let of_rule = lines.into_iter().filter(|line| line.ends_with("[missing-namespace]"));
+        (of_rule.collect::<Vec<String>>(), document)
+    };
+    // Without any Namespace, something else creates them.
+    assert_eq!(told(&map("a", "shop")).0, [""; 0]);
+    let some =
+        namespace("web") + &map("a", "shop") + &map("b", "shop") + &map("c", "kube-system") + &map("d", "default");
+    let (lines, document) = told(&some);
+    assert_eq!(lines, ["apps/web/more.yaml:7:32 warning[missing-namespace]"]);
+    let mut findings = document["findings"].as_array().unwrap().iter();
+    let finding = findings.find(|finding| finding["rule"] == "missing-namespace").unwrap();
+    assert_eq!(
+        finding["message"],
+        "nothing in the fleet creates the namespace shop, which 2 objects are in"
+    );
+    let (_, document) = told(&(namespace("web") + &map("a", "wed")));
+    assert!(document.to_string().contains("did you mean web?"), "{document:#}");
+    let release = |install: &str| {
+        format!(
+            "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: shop, namespace: web}}\nspec:\n  interval: 1h\n  \
+             targetNamespace: shop\n  install: {{createNamespace: {install}}}\n  suspend: true\n  \
+             chart: {{spec: {{chart: shop, sourceRef: {{kind: HelmRepository, name: shop}}}}}}\n"
+        )
+    };
+    let created = namespace("web") + &map("a", "shop") + &release("true");
+    assert_eq!(told(&created).0, [""; 0]);
+    // What was not built may create it.
+    let not_created = namespace("web") + &map("a", "shop") + &release("false");
+    assert_eq!(
+        told(&not_created).0,
+        ["apps/web/more.yaml:7:32 note[missing-namespace]"]
+    );
+}
+
 /// A kind of Flux that is misspelt is applied by nobody, and all that it would bring is missing.
 #[test]
 fn a_misspelt_kind_of_flux_is_an_error() {

@@ -213,6 +213,13 @@ rules! {
          What to do: correct the name and the namespace, or add the ImageRepository.\n\n\
          See: docs/guides/policies.md";
 
+    MissingNamespace "missing-namespace" Warning "Nothing in the fleet creates a namespace":
+        "Objects are in a namespace that no Namespace of the fleet is, and no HelmRelease creates (`install.createNamespace` with another\n\
+         `targetNamespace`). If it is not created by other means, applying them fails. A fleet without any Namespace is not looked at, nor are\n\
+         `default`, `flux-system` and `kube-*`.\n\n\
+         What to do: correct the namespace, or add a Namespace; accept the finding if something outside of the repository creates it.\n\n\
+         See: docs/guides/fleet.md";
+
     MissingPath "missing-path" Warning "The path of an automation does not exist":
         "`spec.update.path` of the ImageUpdateAutomation names a folder or file that this state of the repository does not have: each run\n\
          fails, and no field is set.\n\n\

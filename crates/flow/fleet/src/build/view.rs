@@ -31,6 +31,8 @@ pub struct Fleet {
     /// What the cluster has besides: the Kustomization that reconciles the entry and its source, where somebody has
     /// applied a file that no Kustomization builds.
     pub(crate) applied: Vec<FleetObject>,
+    /// Whether it begins with objects of an API server, which has others besides.
+    pub(crate) is_of_server: bool,
     /// The inputs of its HelmReleases, if they are rendered.
     pub(crate) releases: BTreeMap<ObjectName, ReleaseInputs>,
     /// What the definitions in their charts serve, if they are compared.

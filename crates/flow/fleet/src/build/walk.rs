@@ -141,6 +141,7 @@ pub(crate) fn walked_cluster<'a>(
 ) -> Walked<'a> {
     let mut walk = Walk::new(repository, "", outside, settings, memo);
     walk.push(None, None, "", None);
+    walk.fleet.is_of_server = true;
     walk.sources.own = Some(("GitRepository".to_owned(), cluster.source.clone()));
     walk.names.clone_from(&cluster.others);
     if let Some(root) = walk.fleet.nodes.first_mut() {

@@ -150,7 +150,7 @@ fn by(maker: &Maker, object: &FleetObject) -> Vec<Made> {
 }
 
 /// A text with `*` for the variables and templates in it.
-fn known(text: &str) -> String {
+pub(super) fn known(text: &str) -> String {
     let mut text = text.to_owned();
     for (open, close) in [("${", "}"), ("{{", "}}"), ("<<", ">>")] {
         while let Some(start) = text.find(open) {

@@ -11,6 +11,7 @@ mod health;
 mod lost_items;
 mod maker_table;
 mod makers;
+mod namespaces;
 mod patches;
 pub(crate) mod places;
 mod references;
@@ -89,6 +90,7 @@ pub(crate) fn check_since(
         duplicates::check(cluster, &mut found);
         annotations::check(cluster, &mut found);
         lost_items::check(cluster, &mut found);
+        namespaces::check(cluster, &settings.schemas, &mut found);
         policies::check(cluster, &mut found);
         automations::templates(cluster, &mut found);
         git_settings::check(cluster, &mut found);
