@@ -76,6 +76,8 @@ pub(crate) struct Objects {
     pub(crate) automations: Kind<Automation>,
     /// Those of the files, which are used where they say the same.
     pub(crate) known: Known,
+    /// GitRepositories of the files that are used, and others that would do as well.
+    pub(crate) alike: BTreeMap<PolicyName, Vec<PolicyName>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

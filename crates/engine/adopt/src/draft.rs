@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::adopted::Objects;
 use super::annotations::{Removal, without};
 use super::error::{NotMarked, Obstacle};
-use super::files::{Files, Parsed};
+use super::files::{Files, Parsed, object};
 use super::remarks::{At, Remark, Weight};
 use super::render::render;
 use bumpwright_api::Place;
@@ -133,6 +133,29 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Tells which of several GitRepositories is used that are of one address and branch.
+    fn tell_alike(&mut self) {
+        let files = self.files;
+        let sources = files.objects().into_iter();
+        let sources = sources.filter(|(_, node)| node.field_text("kind") == Some("GitRepository"));
+        let sources: Vec<(usize, &Node)> = sources.collect();
+        for (name, others) in std::mem::take(&mut self.objects.alike) {
+            let place = sources.iter().find(|(_, node)| object(node).as_ref() == Some(&name));
+            let Some((file, node)) = place else { continue };
+            let at = At {
+                file: *file,
+                place: node.place,
+            };
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            let text = format!(
+                "it is used, as the first in the files with this address and branch; {} would do as well: if that is meant, change sourceRef of \
+                 the new ImageUpdateAutomation",
+                others.join(", ")
+            );
+            self.tell(Weight::Note, at, &format!("GitRepository {name}"), text);
+        }
+    }
+
     fn named(&self, at: At) -> String {
         format!("{}:{}:{}", self.files.name(at.file), at.place.line, at.place.column)
     }
@@ -240,6 +263,7 @@ impl<'a> Draft<'a> {
     /// Makes all of it.
     pub(crate) fn finish(mut self, made_by: &str, interval: &str) -> Adoption {
         self.tell_common();
+        self.tell_alike();
         let files: BTreeSet<usize> = self.marks.keys().chain(self.removals.keys()).copied().collect();
         let edited: Vec<Edited> = files.into_iter().filter_map(|file| self.edited(file)).collect();
         let manifests = self.manifests(made_by, interval);

@@ -28,11 +28,13 @@ impl Known {
     }
 
     fn find(&self, kind: &str, namespace: &str, is_it: impl Fn(&Said) -> bool) -> Option<String> {
-        let object = self
-            .objects
-            .iter()
-            .find(|(own, name, said)| own == kind && name.namespace == namespace && is_it(said));
-        object.map(|(_, name, _)| name.name.clone())
+        self.all(kind, namespace, is_it).next()
+    }
+
+    fn all(&self, kind: &str, namespace: &str, is_it: impl Fn(&Said) -> bool) -> impl Iterator<Item = String> {
+        let objects = self.objects.iter();
+        let found = objects.filter(move |(own, name, said)| own == kind && name.namespace == namespace && is_it(said));
+        found.map(|(_, name, _)| name.name.clone())
     }
 
     /// The policy that says exactly this, but for its interval and further labels and annotations.
@@ -52,9 +54,9 @@ impl Known {
         })
     }
 
-    /// The GitRepository of this address and branch; it may say more, as how it logs in.
-    pub(crate) fn source(&self, namespace: &str, git: &Git) -> Option<String> {
-        self.find("GitRepository", namespace, |known| {
+    /// The GitRepositories of this address and branch, in the order of the files; they may say more, as how they log in.
+    pub(crate) fn sources(&self, namespace: &str, git: &Git) -> Vec<String> {
+        let found = self.all("GitRepository", namespace, |known| {
             let text = |keys: &[&str]| keys.iter().try_fold(known, |said, key| said.get(key))?.text();
             let is_branch =
                 known
@@ -71,7 +73,14 @@ impl Known {
                     .secret
                     .as_deref()
                     .is_none_or(|secret| text(&["spec", "secretRef", "name"]) == Some(secret))
-        })
+        });
+        let mut names: Vec<String> = Vec::new();
+        for name in found {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 }
 

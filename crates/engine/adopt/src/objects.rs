@@ -78,6 +78,7 @@ impl Objects {
             sources: Kind::new(files.names("GitRepository")),
             automations: Kind::new(files.names("ImageUpdateAutomation")),
             known: Known::of(files),
+            alike: BTreeMap::new(),
         }
     }
 
@@ -127,9 +128,16 @@ impl Objects {
         let name = object_name(repository_name(&git.url));
         let branch = object_name(&format!("{name}-{}", git.branch));
         let names = vec![name, branch];
-        let existing = self.known.source(namespace, git);
-        let source = existing.unwrap_or_else(|| self.sources.put(namespace, &names, git.clone()).name);
-        (source, names)
+        let mut existing = self.known.sources(namespace, git).into_iter();
+        let Some(first) = existing.next() else {
+            let source = self.sources.put(namespace, &names, git.clone()).name;
+            return (source, names);
+        };
+        let others: Vec<PolicyName> = existing.map(|name| PolicyName::new(namespace, name)).collect();
+        if !others.is_empty() {
+            self.alike.insert(PolicyName::new(namespace, first.as_str()), others);
+        }
+        (first, names)
     }
 
     /// The automation that commits so: there is one for all that commit alike.

@@ -23,7 +23,7 @@ use super::files::{Files, SourceFile, parent};
 use super::image::{Named, object_name};
 use super::known::Standing;
 use super::objects::Wanted;
-use super::remarks::{At, Weight};
+use super::remarks::{At, STAYS, Weight};
 use application::{Application, is_template};
 use conflicts::Field;
 use error::{Intruder, NoCommit, NoMarkers};
@@ -603,8 +603,7 @@ impl<'n> Adopter<'_, 'n> {
                     draft.remove(application.file, metadata, keys);
                 }
                 None => {
-                    let text = "its annotations stay and none of its fields is marked, since not all of them could be adopted: until they are, the objects made for it change nothing";
-                    draft.tell(Weight::Note, unit.at, &unit.subject, text);
+                    draft.tell(Weight::Note, unit.at, &unit.subject, STAYS);
                 }
             }
         }

@@ -13,7 +13,7 @@ use super::files::{Files, SourceFile, parent};
 use super::image::Named;
 use super::known::{Standing, place};
 use super::objects::Wanted;
-use super::remarks::{At, Weight};
+use super::remarks::{At, STAYS, Weight};
 use crate::adopted::Rule;
 use bumpwright_edit::Setter;
 use bumpwright_policy::ANNOTATION_PREFIX;
@@ -101,8 +101,7 @@ impl Adopter {
         }
         // The daemon either continues to write all of them, or writes none.
         if left {
-            let text = "its annotations stay and none of its fields is marked, since not all of them could be adopted: until they are, the objects made for it change nothing";
-            draft.tell(Weight::Note, workload.at(), &subject, text);
+            draft.tell(Weight::Note, workload.at(), &subject, STAYS);
         } else {
             for (start, setter) in marks {
                 draft.mark(workload.file, start, setter);

@@ -255,6 +255,51 @@ fn the_write_back_becomes_a_source_and_a_push() {
     }
 }
 
+/// Of GitRepositories of one address and branch the first is used, and that is said.
+#[test]
+fn of_two_sources_that_would_do_the_first_is_used() {
+    let source = |name: &str, secret: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: {name}, namespace: argocd}}\n\
+             spec:\n  url: https://git.example.com/acme/fleet.git\n  interval: 1m\n  ref: {{branch: main}}\n  \
+             secretRef: {{name: {secret}}}\n"
+        )
+    };
+    let annotations = [
+        "image-list: web=registry.example.com/acme/web:~1.4",
+        "write-back-method: git",
+        "write-back-target: helmvalues",
+        "git-branch: main",
+    ];
+    let made = |sources: String| {
+        let files = [
+            file("argocd/sources.yaml", &sources),
+            file("argocd/web.yaml", &application("web", &annotations, SOURCE)),
+            file("apps/web/values.yaml", VALUES),
+        ];
+        let adoption = adopted(&files);
+        assert!(
+            adoption.manifests.contains("kind: GitRepository\n    name: one\n"),
+            "{}",
+            adoption.manifests
+        );
+        let notes = adoption
+            .remarks
+            .iter()
+            .filter(|remark| remark.subject.starts_with("GitRepository "));
+        let notes = notes.map(|note| format!("{}:{}: {}: {}", note.file, note.place.line, note.subject, note.text));
+        notes.collect::<Vec<String>>()
+    };
+    assert_eq!(made(source("one", "a")), [""; 0]);
+    let notes = made(format!("{}---\n{}", source("one", "a"), source("two", "b")));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].starts_with("argocd/sources.yaml:1: GitRepository argocd/one: it is used, as the first in the files")
+            && notes[0].contains("; argocd/two would do as well: "),
+        "{notes:?}"
+    );
+}
+
 /// Requests at GitLab are push options; signatures are verified by the Secret with the key.
 #[test]
 fn requests_and_signatures_are_said() {
