@@ -290,6 +290,51 @@ fn the_links_of_the_page_lead_somewhere() {
     }
 }
 
+/// The pages that explanations, messages and helps name are there, with the parts that they name.
+#[test]
+fn pages_that_are_named_exist() {
+    let mut texts = source();
+    for file in std::fs::read_dir(root().join(TEXTS)).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        texts.insert(path.display().to_string(), text);
+    }
+    let mut count = 0;
+    for (file, text) in &texts {
+        for (at, _) in text.match_indices("docs/") {
+            let rest = &text[at..];
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"/-_.#".contains(c));
+            let named = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+            let (page, part) = named.split_once('#').unwrap_or((named, ""));
+            if !page.ends_with(".md") {
+                continue;
+            }
+            count += 1;
+            let page = std::fs::read_to_string(root().join(page)).unwrap_or_else(|e| panic!("{file}: {named}: {e}"));
+            assert!(part.is_empty() || anchors(&page).contains(part), "{file}: {named}");
+        }
+    }
+    assert!(count > 150, "{count}");
+}
+
+/// An explanation of logins leads to the page about logins, of each kind of server.
+#[test]
+fn a_login_that_fails_leads_to_the_pages_about_logins() {
+    let out = Bench::new().ok(&["explain", "AuthenticationFailed"]).out;
+    let pages: Vec<&str> = out
+        .lines()
+        .filter_map(|line| line.strip_prefix("See: docs/guides/"))
+        .collect();
+    assert_eq!(
+        pages,
+        [
+            "registries.md",
+            "private-git.md#in-a-cluster",
+            "registries.md#in-a-cluster"
+        ]
+    );
+}
+
 /// The anchors of headings as renderers make them: equal ones are numbered.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut counts = BTreeMap::<String, usize>::new();
