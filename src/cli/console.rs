@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use serde_json::json;
+
 use crate::cli::error::CliError;
 use crate::cli::words;
 
@@ -54,6 +56,15 @@ pub(super) fn cannot_print(error: io::Error) -> CliError {
 /// Prints an error to standard error.
 pub(super) fn complain(error: impl Display) {
     say("error", &error.to_string());
+}
+
+/// Prints the document of a command that has no result, for programs that read one.
+pub(super) fn print_error(error: &str) {
+    let document = json!({"version": 1, "error": error});
+    let text = format!("{}\n", words::json(&format!("{document:#}")));
+    if let Err(error) = print(text.as_bytes()).map_err(cannot_print) {
+        complain(&error);
+    }
 }
 
 /// Prints a note to standard error.

@@ -1,6 +1,7 @@
 //! Reports of findings, held to their formats by others: Python's jsonschema with docs/reference/findings.schema.json, check-jsonschema
 //! with the official schema of SARIF 2.1.0, and xmlschema with the schema of Jenkins (`fixtures/findings`).
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -64,6 +65,43 @@ fn json_is_as_described() {
     };
     let is_valid: Vec<bool> = said.iter().map(String::is_empty).collect();
     assert_eq!(is_valid, [true, true, false, false, false, false], "{said:?}");
+}
+
+/// Without a result there is a document with the error, which nobody takes for one without findings.
+#[test]
+fn without_a_result_the_document_has_the_error() {
+    let bench = Bench::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/acme/fleet.git", silent.local_addr().unwrap());
+    let late = bench.run(&["fleet", "check", &url, "--timeout", "500ms", "--output", "json"]);
+    let document: Value = serde_json::from_str(&late.out).unwrap();
+    let error = document["error"].as_str().unwrap();
+    assert_eq!(
+        (late.code, late.err.lines().last()),
+        (2, Some(format!("error: {error}").as_str()))
+    );
+    assert!(error.ends_with("no answer within 500ms"), "{error}");
+    let review = [
+        "fleet",
+        "review",
+        "--from",
+        "main",
+        "--output",
+        "json",
+        &url,
+        "--timeout",
+        "500ms",
+    ];
+    let reviewed: Value = serde_json::from_str(&bench.run(&review).out).unwrap();
+    assert_eq!(reviewed["error"], document["error"]);
+    let nothing = json!({"version": 1});
+    for schema in [SCHEMA, include_str!("../../docs/reference/review.schema.json")] {
+        let Some(said) = verdicts(schema, &[document.clone(), nothing.clone()]) else {
+            return;
+        };
+        let is_valid: Vec<bool> = said.iter().map(String::is_empty).collect();
+        assert_eq!(is_valid, [true, false], "{said:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `bumpwright init`: from a folder and a real registry to policies and markers that `update` follows.
 
+use std::net::TcpListener;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_testkit::cli::{Bench, files};
@@ -268,12 +270,28 @@ fn programs_get_all_of_it_as_json() {
     let mut wrong = document.clone();
     wrong["policies"][0]["kind"] = "image".into();
     let nothing = bench.json(&["init", "fleet/.github"]).1;
+    // A registry that never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    bench.write(
+        "late/a.yaml",
+        format!("image: {}/acme/web:1.4.0\n", silent.local_addr().unwrap()),
+    );
+    let (code, late) = bench.json(&["init", "late", "--timeout", "500ms"]);
+    assert_eq!(code, 2, "{late:#}");
+    let mut both = document.clone();
+    both["error"] = late["error"].clone();
+    assert!(
+        both["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("not done within --timeout 500ms")
+    );
     let schema = include_str!("../../docs/reference/init.schema.json");
-    let Some(said) = verdicts(schema, &[document, nothing, wrong]) else {
+    let Some(said) = verdicts(schema, &[document, nothing, late, wrong, both]) else {
         return;
     };
     let is_valid: Vec<bool> = said.iter().map(String::is_empty).collect();
-    assert_eq!(is_valid, [true, true, false], "{said:?}");
+    assert_eq!(is_valid, [true, true, true, false, false], "{said:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::args::{Check, CheckOutput, FailOn};
 use super::open::Opened;
 use super::sync;
-use crate::cli::console::{cannot_print, end_with, print, print_styled};
+use crate::cli::console::{cannot_print, end_with, print, print_error, print_styled};
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_findings::{Baseline, Report, Severity};
 use bumpwright_fleet::{check, checked};
@@ -15,7 +15,11 @@ use bumpwright_fleet::{check, checked};
 const FOUND: u8 = 1;
 
 pub(super) fn run(args: &Check) -> ExitCode {
-    end_with(checked_code(args))
+    let code = checked_code(args);
+    if let (Err(error), CheckOutput::Json) = (&code, args.output) {
+        print_error(&error.to_string());
+    }
+    end_with(code)
 }
 
 /// Prints the findings; returns the exit code.

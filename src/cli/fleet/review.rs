@@ -9,7 +9,7 @@ use super::check::is_as_bad;
 use super::open;
 use super::outside::UserRegistries;
 use super::states::States;
-use crate::cli::console::{cannot_print, end_with, print, print_styled, say};
+use crate::cli::console::{cannot_print, end_with, print, print_error, print_styled, say};
 use crate::cli::error::CliError;
 use crate::cli::render::building;
 use crate::cli::update::{impact_block, impact_lines};
@@ -30,6 +30,9 @@ pub(super) fn run(args: &Review) -> ExitCode {
             0
         })
     });
+    if let (Err(error), ReviewOutput::Json) = (&printed, args.output) {
+        print_error(&error.to_string());
+    }
     end_with(printed)
 }
 

@@ -7,9 +7,8 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use serde_json::json;
 
-use crate::cli::console::{FAILED, cannot_print, complain, print};
+use crate::cli::console::{FAILED, complain, print_error};
 use crate::cli::process::{progress, waits};
 use crate::cli::words;
 use bumpwright_api::GoDuration;
@@ -76,11 +75,7 @@ pub(crate) fn is_json(matches: &ArgMatches) -> bool {
 
 /// Says that a command is not done, also to the program that reads its document.
 pub(crate) fn late_in_json(error: &str) {
-    let document = json!({"version": 1, "error": error});
-    let text = format!("{}\n", words::json(&format!("{document:#}")));
-    if let Err(error) = print(text.as_bytes()).map_err(cannot_print) {
-        complain(&error);
-    }
+    print_error(error);
     complain(error);
 }
 
