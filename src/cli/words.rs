@@ -88,12 +88,6 @@ pub fn changed(changes: &[Change]) -> String {
     format!("{} in {}", count(changes.len(), "field"), count(files.len(), "file"))
 }
 
-/// A folder of a repository by its path from the root, which is empty for the root itself.
-#[must_use]
-pub fn folder(path: &str) -> &str {
-    if path.is_empty() { "." } else { path }
-}
-
 /// The first few of many names.
 #[must_use]
 pub fn some(names: &[String]) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::given::Given;
-use bumpwright_fleet::Fleet;
+use bumpwright_fleet::{Fleet, shown_folder};
 use bumpwright_policy::PolicyName;
 
 /// The time to look for it.
@@ -23,7 +23,7 @@ pub(in crate::cli) fn hint(given: Given, unknown: &BTreeSet<PolicyName>) -> Opti
         }
         open.retain(|name| !suggested.contains(name));
         let entry = root.join(&best.entry);
-        entries.push(crate::cli::words::folder(entry.to_string_lossy().trim_end_matches('/')).to_owned());
+        entries.push(shown_folder(entry.to_string_lossy().trim_end_matches('/')).to_owned());
     }
     let entries = entries.join(",");
     (!entries.is_empty()).then(|| format!("markers name policies that only a build gives: try --fleet {entries}"))

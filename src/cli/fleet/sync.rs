@@ -4,7 +4,7 @@ use super::open::Opened;
 use crate::cli::console::say;
 use crate::cli::error::CliError;
 use crate::cli::words;
-use bumpwright_fleet::{Fleet, Node, Problem};
+use bumpwright_fleet::{Fleet, Node, Problem, shown_folder};
 
 /// Says which folder is meant, where an entry has only a source and a Kustomization whose files are not known
 /// to be here.
@@ -48,7 +48,7 @@ pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), Cl
         if !below.is_empty() {
             return Err(CliError::new(format!(
                 "{}: no Kustomization reconciles this folder, but those below it are reconciled: {}",
-                words::inline(words::folder(&fleet.entry)),
+                words::inline(shown_folder(&fleet.entry)),
                 words::inline(&words::some(&below))
             ))
             .hint("name them"));
@@ -59,7 +59,7 @@ pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), Cl
 
 /// That the folders have no Kustomization, so that a check of them has nothing to find.
 pub(super) fn without_kustomizations(opened: &Opened, fleets: &[Fleet]) -> CliError {
-    let named: Vec<&str> = fleets.iter().map(|fleet| words::folder(&fleet.entry)).collect();
+    let named: Vec<&str> = fleets.iter().map(|fleet| shown_folder(&fleet.entry)).collect();
     let error = CliError::new(format!(
         "{}: no Kustomization reconciles this folder, and it has none",
         words::inline(&named.join(", "))

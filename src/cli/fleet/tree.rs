@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::words;
-use bumpwright_fleet::{Fleet, Node, Source};
+use bumpwright_fleet::{Fleet, Node, Source, shown_folder};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -82,7 +82,7 @@ impl Tree<'_> {
 
 fn headline(node: &Node, fleet: &Fleet) -> String {
     let mut line = format!("{BOLD}{}{BOLD:#}", words::printable(&node.shown()));
-    let path = words::folder(&node.path);
+    let path = shown_folder(&node.path);
     let is_entry = node.parent.is_none();
     if node.name().is_some() {
         let _ = write!(line, " {DIM}{}{DIM:#}", words::printable(path));

@@ -35,8 +35,7 @@ pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patc
 pub use release::inputs::differing;
 pub use review::{ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, review, review_cluster};
 pub use source::error::{MissingSource, SourceError};
-pub use source::files::SourceFiles;
-pub use source::files::clean;
+pub use source::files::{SourceFiles, clean, shown_folder};
 pub use source::meant::{Identity, Source, SourceObject};
 pub use source::repository::{Changed, Outside, Repository};
 pub use source::repository::{ChartError, RepositoryChart};

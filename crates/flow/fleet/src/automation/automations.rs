@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::markers::MarkedFile;
 use super::policies::repository_of;
 use crate::build::view::{FleetObject, Node};
-use crate::check::cluster::{Cluster, IMAGE_GROUP, SOURCE_GROUP, name_of, shown};
+use crate::check::cluster::{Cluster, IMAGE_GROUP, SOURCE_GROUP, name_of};
+use crate::source::files::shown_folder;
 use bumpwright_api::{GitRef, ImageUpdateAutomation, ObjectName};
 use bumpwright_edit::Setter;
 use bumpwright_findings::{Finding, Rule, Severity};
@@ -199,7 +200,7 @@ fn pair(
     let of = if one.cluster == other.cluster {
         String::new()
     } else {
-        format!(" of {}", shown(&clusters.get(one.cluster)?.fleet.entry))
+        format!(" of {}", shown_folder(&clusters.get(one.cluster)?.fleet.entry))
     };
     let both = format!("ImageUpdateAutomation {}{of}", one.name);
     let fields = if shared == 1 { "field" } else { "fields" };

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, escaped, fits, shown, title};
+use super::cluster::{Cluster, escaped, fits, title};
 use super::places::Part;
 use crate::automation::markers::MarkedFile;
 use crate::build::view::FleetObject;
 use crate::source::each_file::each_file;
+use crate::source::files::shown_folder;
 use crate::source::repository::Repository;
 use bumpwright_findings::{Acceptance, Finding, Place, Rule, Severity};
 use bumpwright_nearest::nearest;
@@ -86,7 +87,7 @@ fn below(lines: &[&str], comment: usize) -> (usize, usize) {
 enum Unaccepted {
     #[error("it gives no reason: write RULE[, RULE]: REASON")]
     NoReason,
-    #[error("{id:?} is no rule{}", near.map_or(String::new(), |near| format!("; did you mean {near}?")))]
+    #[error("{id:?} is not a rule{}", near.map_or(String::new(), |near| format!("; did you mean {near}?")))]
     NoRule { id: String, near: Option<&'static str> },
 }
 
@@ -174,7 +175,7 @@ fn by(place: Option<&Place>, reason: String, is_in_source: bool) -> Acceptance {
 fn by_annotations(clusters: &[Cluster<'_>], found: &mut [Finding], told: &mut Vec<Finding>) {
     let pointer = format!("/metadata/annotations/{}", escaped(KEY));
     for cluster in clusters {
-        let entry = shown(&cluster.fleet.entry);
+        let entry = shown_folder(&cluster.fleet.entry);
         for (_, object) in cluster.objects() {
             let Some(value) = object.value.pointer(&pointer).and_then(Value::as_str) else {
                 continue;
@@ -371,7 +372,7 @@ mod tests {
         );
         assert_eq!(
             parse("schemas: x").unwrap_err().to_string(),
-            "\"schemas\" is no rule; did you mean schema?"
+            "\"schemas\" is not a rule; did you mean schema?"
         );
         assert_eq!(
             parse("schema").unwrap_err().to_string(),

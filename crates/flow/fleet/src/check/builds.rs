@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, HELM_GROUP, Placed as _, shown, title};
+use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
 use super::places::split;
 use crate::build::view::{BuildFailure, Node, Problem, Product};
+use crate::source::files::shown_folder;
 use crate::source::meant::Source;
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_json::Texts;
@@ -58,7 +59,7 @@ fn about(node: &Node, rule: Rule, message: &str) -> Finding {
         Some(name) => Finding::new(rule, message)
             .object(format!("Kustomization {name}"))
             .kustomization(name.to_string()),
-        None => Finding::new(rule, format!("{}: {message}", shown(&node.path))),
+        None => Finding::new(rule, format!("{}: {message}", shown_folder(&node.path))),
     };
     finding.placed(node.origin.as_deref().and_then(split))
 }
@@ -319,7 +320,7 @@ fn itself(cluster: &Cluster<'_>, node: &Node, found: &mut Vec<Finding>) {
         let message = format!(
             "{} builds itself with another source or path: {}",
             title(&object.value),
-            shown(&after)
+            shown_folder(&after)
         );
         found.push(cluster.at(Rule::IncludeCycle, node, object, "/spec", message));
     }

@@ -9,6 +9,7 @@ use super::places::{Part, Places};
 use crate::build::one::is_sealed;
 use crate::build::view::{Fleet, FleetObject, Node, Problem};
 use crate::source::each_file::each_file;
+use crate::source::files::shown_folder;
 use crate::source::meant::{Identity, Source, is_same};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Place, Rule, Severity};
@@ -68,7 +69,7 @@ impl<'c> Cluster<'c> {
     pub(crate) fn named(&self, finding: Finding, clusters: usize) -> Finding {
         match clusters {
             0 | 1 => finding,
-            _ => finding.cluster(shown(&self.fleet.entry)),
+            _ => finding.cluster(shown_folder(&self.fleet.entry)),
         }
     }
 
@@ -331,14 +332,6 @@ impl Placed for Finding {
     fn placed(mut self, place: Option<Place>) -> Self {
         self.place = place.or(self.place);
         self
-    }
-}
-
-/// An entry, as a cluster is named.
-pub(crate) fn shown(entry: &str) -> String {
-    match entry {
-        "" => ".".to_owned(),
-        entry => entry.to_owned(),
     }
 }
 

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use super::build::view::Fleet;
 use super::changes::{self, ImageRegistries};
+use super::source::files::shown_folder;
 use super::source::meant::Identity;
 use super::source::repository::Repository;
 use crate::automation::{annotations, automations, git_settings, markers, policies};
@@ -113,7 +114,7 @@ pub(crate) fn check_since(
 #[must_use]
 pub fn checked(fleets: &[Fleet]) -> Vec<Origin> {
     let origin = |fleet: &Fleet, name: Option<String>| Origin {
-        cluster: (fleets.len() > 1).then(|| cluster::shown(&fleet.entry)),
+        cluster: (fleets.len() > 1).then(|| shown_folder(&fleet.entry).to_owned()),
         kustomization: name,
     };
     let nodes = fleets

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cluster::shown;
 use super::places::split;
 use crate::build::view::{Fleet, Node};
+use crate::source::files::shown_folder;
 use crate::source::meant::Source;
 use bumpwright_api::KustomizePatch;
 use bumpwright_findings::{Finding, Origin, Place, Rule};
@@ -67,7 +67,7 @@ pub fn unmatched_patches(fleets: &[Fleet]) -> Vec<UnmatchedPatch> {
         let name = |node: &Node| node.name().map(|name| name.to_string());
         let kustomizations: BTreeSet<(String, Option<String>)> = users
             .iter()
-            .map(|(fleet, node)| (shown(&fleet.entry), name(node)))
+            .map(|(fleet, node)| (shown_folder(&fleet.entry).to_owned(), name(node)))
             .collect();
         UnmatchedPatch {
             place,

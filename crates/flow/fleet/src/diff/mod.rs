@@ -6,7 +6,7 @@ mod json;
 mod markdown;
 mod text;
 
-use crate::check::cluster::shown;
+use crate::source::files::shown_folder;
 use bumpwright_diff::{Field, Named};
 
 pub use compare::compare;
@@ -144,7 +144,7 @@ impl FleetDiff {
     /// The entry; the root of the repository is a dot.
     #[must_use]
     pub fn title(&self) -> String {
-        shown(&self.entry)
+        shown_folder(&self.entry).to_owned()
     }
 
     /// How many objects differ in which way.

@@ -20,6 +20,12 @@ pub fn clean(text: &str) -> String {
     path::clean(&format!("/{text}")).trim_start_matches('/').to_owned()
 }
 
+/// A folder by its cleaned path, as messages name it: the root is a dot.
+#[must_use]
+pub fn shown_folder(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
 
