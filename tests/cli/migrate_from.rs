@@ -222,7 +222,7 @@ fn new_objects_go_where_they_are_wanted() {
     assert_eq!(ran.code, 2);
     assert!(
         ran.err
-            .contains("error: mine.yaml is there already, and is no file of manifests"),
+            .contains("error: mine.yaml exists and is not a file of manifests"),
         "{}",
         ran.err
     );

@@ -105,7 +105,7 @@ fn there(path: &Path) -> Result<Option<SourceFile>, CliError> {
         Ok(Some(source))
     } else {
         Err(CliError::new(format!(
-            "{} is there already, and is no file of manifests that others could be added to",
+            "{} exists and is not a file of manifests, so that no objects can be added to it",
             words::inline(&source.name)
         ))
         .hint("name another file with --manifests"))

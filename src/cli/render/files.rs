@@ -72,5 +72,5 @@ fn unusable(folder: &Path, file: &str) -> Option<String> {
     }
     // A link may point anywhere.
     let metadata = fs::symlink_metadata(folder.join(file)).ok()?;
-    (!metadata.is_file()).then(|| format!("what stands there in {} is not a file", folder.display()))
+    (!metadata.is_file()).then(|| format!("it exists in {} and is not a file", folder.display()))
 }

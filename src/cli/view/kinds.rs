@@ -142,10 +142,10 @@ pub(in crate::cli) fn kind_of(word: &str) -> Result<&'static Kind, CliError> {
             .collect();
         let near = nearest(&word.to_lowercase(), known_words.iter().map(String::as_str));
         if near.is_some() {
-            return CliError::new(format!("there is no kind {word:?}")).meant(near);
+            return CliError::new(format!("unknown kind {word:?}")).meant(near);
         }
         let names: Vec<String> = all().map(|kind| kind.kind.to_lowercase()).collect();
-        CliError::new(format!("there is no kind {word:?}: {}", names.join(", ")))
+        CliError::new(format!("unknown kind {word:?}; the kinds are {}", names.join(", ")))
     })
 }
 
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_is_told_with_what_is_near() {
-        let near = "there is no kind \"kustomisation\"; did you mean kustomization?";
+        let near = "unknown kind \"kustomisation\"; did you mean kustomization?";
         assert_eq!(read("kustomisation apps").unwrap_err(), near);
         assert!(read("kustomizations.example.com a").is_err());
     }

@@ -90,7 +90,7 @@ fn what_cannot_be_reconciled_is_told() {
         ),
         (
             &["reconcile", "kustomisation", "apps"],
-            "there is no kind \"kustomisation\"; did you mean kustomization?",
+            "unknown kind \"kustomisation\"; did you mean kustomization?",
         ),
         (
             &["reconcile", "gitrepo", "fleet", "--with-source"],

@@ -22,7 +22,7 @@ pub struct Baseline {
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// It does not parse.
-    #[error("this is no baseline, write one with --write-baseline: {0}")]
+    #[error("not a baseline: {0}; write one with --write-baseline")]
     Json(#[from] serde_json::Error),
     /// It is of another version of the program.
     #[error("version {0} of baselines is not known here; write it again with --write-baseline")]

@@ -80,7 +80,7 @@ pub fn of_config_map(name: &str, entry: Option<&String>) -> Result<Rules, Config
 fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
     let fault = |message: &str| Err((node.place, message.to_owned()));
     let Some(mapping) = node.as_mapping() else {
-        return fault("this is no rule file; it has a list `rules`, or `accept`");
+        return fault("this is not a rule file: it has a list `rules`, or `accept`");
     };
     for entry in &mapping.entries {
         known(entry, &["rules", "accept"])?;
@@ -94,7 +94,7 @@ fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
             list.place,
             format!("there are more than {MOST} rules; one rule may be for many files"),
         )),
-        None => Err((list.place, "rules is no list".to_owned())),
+        None => Err((list.place, "rules: expected a list".to_owned())),
     }
 }
 
@@ -110,7 +110,7 @@ fn accepted(node: &Node) -> Result<Vec<Accepted>, Fault> {
                 "there are more than {MOST} entries; one may be for many files, and a baseline for what is there today"
             ),
         )),
-        None => Err((list.place, "accept is no list".to_owned())),
+        None => Err((list.place, "accept: expected a list".to_owned())),
     }
 }
 
@@ -209,7 +209,7 @@ fn required<'n>(rule: &Node, mapping: &'n Mapping, key: &str) -> Result<&'n Node
 fn string<'n>(node: &'n Node, key: &str) -> Result<&'n str, Fault> {
     node.as_str()
         .filter(|text| !text.is_empty())
-        .ok_or_else(|| (node.place, format!("{key} is no text")))
+        .ok_or_else(|| (node.place, format!("{key}: expected a string")))
 }
 
 fn part(node: &Node) -> Result<Part, Fault> {

@@ -215,8 +215,8 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ("a.tf", "x = [ 1, b } ]\n", (1, 12), "closes what is not open"),
         ("a.txt", "tag 1\n", (1, 1), "pattern"),
         ("a.tf", "tag = \"${x}\"\n", (1, 7), "variables"),
-        ("a.json", "{\"tag\": 1}", (1, 9), "no text"),
-        ("a.toml", "tag = 1", (1, 7), "no text"),
+        ("a.json", "{\"tag\": 1}", (1, 9), "not a string"),
+        ("a.toml", "tag = 1", (1, 7), "not a string"),
         ("a.toml", "tag = \"a\\u0041\"", (1, 7), "escapes"),
         ("a.toml", "tag = \"\"\"1\"\"\"", (1, 7), "several lines"),
         ("a.toml", "tag = '''1'''", (1, 7), "several lines"),
@@ -253,7 +253,7 @@ fn a_rule_file_says_what_is_wrong_with_it() {
     let with = |rest: &str| format!("rules:\n- files: a.yaml\n  policy: fs:web\n  {rest}\n");
     for (text, told) in [
         ("a: 1\n".to_owned(), "x:1:1: unknown field \"a\""),
-        ("rules: {}\n".to_owned(), "x:1:8: rules is no list"),
+        ("rules: {}\n".to_owned(), "x:1:8: rules: expected a list"),
         ("rules:\n- a\n".to_owned(), "x:2:3: a rule is a mapping"),
         ("rules:\n- files: a\n".to_owned(), "x:2:3: the rule has no policy"),
         (
@@ -272,7 +272,7 @@ fn a_rule_file_says_what_is_wrong_with_it() {
             "accept:\n- rules: schema\n".to_owned(),
             "x:2:3: unknown field \"rules\"; did you mean rule?",
         ),
-        ("accept: schema\n".to_owned(), "x:1:9: accept is no list"),
+        ("accept: schema\n".to_owned(), "x:1:9: accept: expected a list"),
         (
             "rules:\n- policy: fs:web\n  path: $.a\n".to_owned(),
             "x:2:3: the rule has no files",

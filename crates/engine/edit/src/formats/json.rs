@@ -170,7 +170,10 @@ impl<'a> Reader<'a> {
                 _ => {
                     let start = self.at;
                     self.other()?;
-                    self.keep(start..self.at, State::Other("no text; put it in quotes"));
+                    self.keep(
+                        start..self.at,
+                        State::Other("a value that is not a string; put it in quotes"),
+                    );
                     self.keep_other(start..self.at, false);
                     self.value(None);
                 }
@@ -390,7 +393,7 @@ impl<'a> Reader<'a> {
         let refused = |why: &str| Err((Reason::NotAScalar, format!("the marker {setter} {why}")));
         let value = match members {
             Some([Some(value)]) => *value,
-            Some([None]) => return refused("is on a value that is no text"),
+            Some([None]) => return refused("is on a value that is not a string"),
             None | Some([]) => return refused(&format!("has no member {name:?} beside it")),
             _ => return refused(&format!("is beside several members {name:?}")),
         };

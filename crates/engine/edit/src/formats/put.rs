@@ -219,7 +219,7 @@ fn of_json(text: &str) -> Result<Vec<Spot>, MarkError> {
         let inside = member.value.start + edge..member.value.end - edge;
         let inside = text.get(inside)?;
         let put = match &member.key {
-            _ if !member.is_text => Err("it is no text: put it in quotes"),
+            _ if !member.is_text => Err("it is not a string: put it in quotes"),
             None => Err("it is an item of a list: no member beside it can hold a marker"),
             Some(_) if inside.contains('\\') => Err("it is a text with escapes: write it without"),
             Some(_) if member.has_neighbour => Err("a member with // before its name is beside it: take that away"),

@@ -85,7 +85,7 @@ impl Reader<'_> {
         self.last = self.is_value_next.then_some(Value {
             at,
             span: at..self.cursor.at,
-            state: State::Other("a value without quotes, which is no text; put it in quotes"),
+            state: State::Other("a value without quotes, which is not a string; put it in quotes"),
         });
         self.is_value_next = false;
     }

@@ -71,7 +71,7 @@ impl Reader<'_> {
         let inside = span.start + 1..span.end.saturating_sub(1).max(span.start + 1);
         let written = self.text.part(span.clone());
         let state = match string {
-            None => State::Other("a value without quotes, which is no text; put it in quotes"),
+            None => State::Other("a value without quotes, which is not a string; put it in quotes"),
             Some(_) if written.starts_with("\"\"\"") || written.starts_with("'''") => State::LINES,
             Some(value) if self.text.get(inside.clone()) == Some(value) => State::Whole,
             Some(_) => State::ESCAPED,

@@ -296,7 +296,12 @@ impl<'a> Fixer<'a> {
                     .dash(item)
                     .ok_or_else(|| Refused::layout(item.place, entry.name()))?,
             ),
-            (None, false) => return Err(Refused::new(entry.node.place, format!("{} is no list", entry.name()))),
+            (None, false) => {
+                return Err(Refused::new(
+                    entry.node.place,
+                    format!("{}: expected a list", entry.name()),
+                ));
+            }
         };
         Ok(List {
             entry,

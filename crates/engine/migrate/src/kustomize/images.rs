@@ -23,7 +23,7 @@ pub struct ImageChange {
 
 /// An argument has none of the forms that there are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no image; write NAME=NEWNAME[:TAG][@DIGEST], NAME:TAG[@DIGEST] or NAME@DIGEST")]
+#[error("{0:?} is not an image; write NAME=NEWNAME[:TAG][@DIGEST], NAME:TAG[@DIGEST] or NAME@DIGEST")]
 pub struct NoImage(String);
 
 impl ImageChange {
@@ -106,7 +106,7 @@ pub fn set_images(text: &str, changes: &[ImageChange]) -> Result<Option<String>,
             .collect(),
         items: match images.map(|entry| values(&entry.node)) {
             Some(Json::Array(items)) => items.into_iter().map(Some).collect(),
-            Some(_) => return Err(Refused::new(file.root.place, "images is no list")),
+            Some(_) => return Err(Refused::new(file.root.place, "images: expected a list")),
             None => Vec::new(),
         },
         added: Vec::new(),
