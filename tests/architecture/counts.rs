@@ -1,20 +1,34 @@
 //! How often the whole program may do what hides an error, tests apart.
 
-/// A pattern, how many lines may have it, and what to write in its place.
-const AT_MOST: [(&str, fn(&str) -> bool, usize, &str); 3] = [
-    (
-        "Result<_, String>",
-        has_text_error,
-        4,
-        "return an enum, or a CliError in src",
-    ),
-    (
-        "unwrap_or_default()",
-        has_default,
-        300,
-        "say what is missing; an empty value hides it",
-    ),
-    ("PoisonError", has_poison, 0, "use the locks of parking_lot"),
+/// What is counted.
+struct Pattern {
+    name: &'static str,
+    matches: fn(&str) -> bool,
+    /// How many lines may have it.
+    most: usize,
+    /// What to write in its place.
+    instead: &'static str,
+}
+
+const PATTERNS: [Pattern; 3] = [
+    Pattern {
+        name: "Result<_, String>",
+        matches: has_text_error,
+        most: 4,
+        instead: "return an enum, or a CliError in src",
+    },
+    Pattern {
+        name: "unwrap_or_default()",
+        matches: has_default,
+        most: 300,
+        instead: "say what is missing; an empty value hides it",
+    },
+    Pattern {
+        name: "PoisonError",
+        matches: has_poison,
+        most: 0,
+        instead: "use the locks of parking_lot",
+    },
 ];
 
 /// Whether a `Result` on the line has a text as its error: its last part, at its own depth.
@@ -44,17 +58,20 @@ fn has_poison(line: &str) -> bool {
 
 /// What is over its count, one sentence each.
 pub fn faults(files: &[(String, String)]) -> Vec<String> {
-    AT_MOST
+    let program: Vec<&str> = files
         .iter()
-        .filter_map(|&(name, matches, most, instead)| {
-            let count: usize = files
-                .iter()
-                .filter(|(path, _)| is_of_program(path))
-                .map(|(_, text)| code(text).filter(|line| matches(line)).count())
-                .sum();
-            (count > most).then(|| format!("{count} lines have {name}, {most} at most: {instead}"))
-        })
-        .collect()
+        .filter(|(path, _)| is_of_program(path))
+        .map(|(_, text)| text.as_str())
+        .collect();
+    let fault = |pattern: &Pattern| {
+        let lines = program.iter().flat_map(|text| code(text));
+        let count = lines.filter(|line| (pattern.matches)(line)).count();
+        let Pattern {
+            name, most, instead, ..
+        } = pattern;
+        (count > *most).then(|| format!("{count} lines have {name}, {most} at most: {instead}"))
+    };
+    PATTERNS.iter().filter_map(fault).collect()
 }
 
 /// Whether a file is a part of what ships.

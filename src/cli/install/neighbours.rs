@@ -130,8 +130,8 @@ mod tests {
             (&both, &["--components=kustomize"], None),
             (&[reflector], &["-n", "tools", "--beside-flux"], Some(elsewhere)),
             (&[stopped, own], &[], None),
-            (&[apart.clone()], &["--watch-all-namespaces=false"], None),
-            (&[apart], &[], Some(in_gitops)),
+            (std::slice::from_ref(&apart), &["--watch-all-namespaces=false"], None),
+            (std::slice::from_ref(&apart), &[], Some(in_gitops)),
         ];
         for (controllers, flags, expected) in cases {
             let typed = Typed::try_parse_from([&["install"], flags].concat()).unwrap();
