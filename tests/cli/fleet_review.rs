@@ -108,6 +108,50 @@ fn a_selector_that_a_value_changes_is_an_error_at_the_release() {
     assert!(text.contains("warning[immutable-field]"), "{text}");
 }
 
+/// Helm deletes a hook before it makes it again, and does not delete one that is gone from the chart.
+#[test]
+fn hooks_are_made_again_and_never_updated() {
+    let bench = bench();
+    let job = |policy: &str| {
+        let job = format!(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: migrate, annotations: {{helm.sh/hook: pre-upgrade{policy}}}}}\n\
+             spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: m, image: 'ghcr.io/acme/web:{{{{ .Values.tag }}}}'}}]}}}}}}\n"
+        );
+        bench.write("charts/web/templates/migrate.yaml", job);
+    };
+    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: scratch, annotations: {helm.sh/hook: pre-upgrade}}\n\
+                 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n";
+    bench.write("charts/web/templates/scratch.yaml", claim);
+    job("");
+    commit(&bench);
+    bench.write("apps/web.yaml", RELEASE.replace("1.4.0", "1.5.0"));
+    let review = || review(&bench, &["--from", "HEAD", "clusters/a"]);
+    let (code, text) = review();
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("~ Job.batch web/migrate"), "{text}");
+    assert!(
+        !text.contains("immutable-field") && !text.contains("never changes"),
+        "{text}"
+    );
+    // One that is kept cannot be made again.
+    job(", helm.sh/hook-delete-policy: hook-failed");
+    let (code, text) = review();
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("error[immutable-field]: Job web/migrate: spec.template of a Job never changes"),
+        "{text}"
+    );
+    job("");
+    run(git(&bench.dir).args(["rm", "--quiet", "charts/web/templates/scratch.yaml"]));
+    let (code, text) = review();
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("- PersistentVolumeClaim web/scratch"), "{text}");
+    assert!(
+        !text.contains("[deletion]") && !text.contains("PersistentVolumeClaim web/scratch (deleted"),
+        "{text}"
+    );
+}
+
 #[test]
 fn what_was_merged_meanwhile_is_no_change() {
     let bench = bench();

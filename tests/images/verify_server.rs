@@ -639,3 +639,45 @@ fn objects_of_releases_are_asked_about_as_their_own_account() {
     assert!(ran.code == 2 && ran.err.contains(words), "{}\n{}", ran.out, ran.err);
     assert!(ran.err.contains("images come from ghcr.io only"), "{}", ran.err);
 }
+
+/// Helm deletes a hook and makes it again: a Job that exists would refuse the change as an update.
+#[test]
+fn hooks_of_releases_are_not_asked_about_as_updates() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(()) = cluster.define_helm() else { return };
+    let namespace = "server-hooks";
+    let world = World::new(cluster, namespace);
+    let job = |image: &str| {
+        format!(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: migrate, namespace: {namespace}, annotations: {{helm.sh/hook: pre-upgrade}}}}\n\
+             spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: m, image: '{image}'}}]}}}}}}\n"
+        )
+    };
+    world.apply(&serde_saphyr::from_str::<Value>(&job("ghcr.io/o/one:1.0.0")).unwrap());
+    let bench = Bench::new();
+    bench.write("chart/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    bench.write("chart/templates/job.yaml", job("{{ .Values.image }}"));
+    bench.write(
+        "app/web.yaml",
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: {namespace}}}\nspec:\n  interval: 1h\n  \
+             chart: {{spec: {{chart: ./chart, sourceRef: {{kind: GitRepository, name: app}}}}}}\n  values:\n    \
+             image: ghcr.io/o/one:1.0.0 # {{\"$imagepolicy\": \"{namespace}:one\"}}\n"
+        ),
+    );
+    bench.write(
+        "c/all.yaml",
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: app, namespace: {namespace}}}\nspec: {{interval: \
+             1h, prune: false, path: ./app, sourceRef: {{kind: GitRepository, name: app}}}}\n"
+        ),
+    );
+    let kubeconfig = cluster.kubeconfig();
+    let set = format!("{namespace}:one=ghcr.io/o/one:1.1.0");
+    let arguments = ["update", "--fleet", "c", "--set", set.as_str(), "--verify", "server"];
+    let ran = bench.run(&[&arguments[..], &["--kubeconfig", kubeconfig.to_str().unwrap()]].concat());
+    let text = ran.out + &ran.err;
+    assert_eq!(ran.code, 0, "{text}");
+    let words = "the API server is not asked about 1 of its changed objects: Helm deletes hooks and makes them again";
+    assert!(text.contains(words), "{text}");
+}

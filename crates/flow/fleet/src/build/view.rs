@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::reads::Reads;
 use super::references::References;
 use crate::release::held_chart::HeldChart;
+use crate::release::hook;
 use crate::release::kept_inputs::ReleaseInputs;
 use crate::source::meant::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
@@ -301,6 +302,12 @@ impl Node {
     /// Whether it is the HelmRelease of this name.
     pub(crate) fn is_of_release(&self, name: &ObjectName) -> bool {
         self.release.as_ref().is_some_and(|release| release.name == *name)
+    }
+
+    /// Whether an object of it is a hook of Helm, which an upgrade makes again, and never updates or deletes when it is
+    /// gone from the chart.
+    pub(crate) fn is_hook(&self, object: &FleetObject) -> bool {
+        self.release.is_some() && hook::is_hook(&object.value)
     }
 
     /// Whether its controller leaves it alone.

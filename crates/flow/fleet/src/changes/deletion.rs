@@ -29,6 +29,8 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
             match fate {
                 Fate::Later => {}
                 Fate::Left => left.push(title(&old.object.value)),
+                // Helm does not keep account of its hooks.
+                Fate::Deleted if old.node.is_hook(old.object) => {}
                 // Somebody has said so.
                 Fate::Deleted if is_kept(&old.object.value) => {}
                 Fate::Deleted => found.extend(deleted(change, owner, old)),

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{Change, Changed, few, is_set};
+use crate::release::hook::fails_at_upgrades;
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_json::Texts;
 use bumpwright_schemas::quantity;
@@ -36,6 +37,9 @@ const STORAGE_CLASS: [&str; 4] = ["/parameters", "/provisioner", "/reclaimPolicy
 /// Findings about fields that never change.
 pub(super) fn check(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec<Finding>) {
     let Some((old, new)) = object.values() else { return };
+    if is_made_again(object) {
+        return;
+    }
     if let Some((from, to)) = shrunk(object.kind(), old, new) {
         let message = format!("the claim shrinks from {from} to {to}: claims can only grow");
         let pointer = "/spec/resources/requests/storage";
@@ -60,6 +64,13 @@ pub(super) fn check(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec<F
         object,
         change.at(Rule::ImmutableField, object, first, message),
     ));
+}
+
+/// Whether it is a hook of Helm, which is not updated: the old one is deleted, and a new one made.
+fn is_made_again(object: &Changed<'_>) -> bool {
+    object
+        .new
+        .is_some_and(|new| new.node.is_hook(new.object) && !fails_at_upgrades(&new.object.value))
 }
 
 /// `/spec/a` as `spec.a`.

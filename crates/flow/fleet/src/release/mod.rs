@@ -9,6 +9,7 @@
 
 mod chart;
 pub(crate) mod held_chart;
+pub(crate) mod hook;
 pub(crate) mod inputs;
 pub(crate) mod kept_inputs;
 mod render;

@@ -23,7 +23,8 @@ const HIDDEN: &str = "**";
 pub(crate) fn impact(pairs: &[Pair<'_>]) -> Impact {
     let mut impact = Impact::default();
     for pair in pairs {
-        let differences = pair.differences();
+        let mut differences = pair.differences();
+        differences.retain(|one| !pair.is_hook_that_is_gone(one));
         if !differences.is_empty() {
             impact.kustomizations.push(pair.name.clone());
         }
@@ -136,6 +137,12 @@ impl<'f> Pair<'f> {
             return Vec::new();
         };
         compared(old, new)
+    }
+
+    /// Whether it is a hook of Helm before the commit only: it is not made any more, and what is left of it stays.
+    fn is_hook_that_is_gone(&self, difference: &Difference<'_>) -> bool {
+        let before = self.before.zip(difference.before);
+        difference.after.is_none() && before.is_some_and(|(node, object)| node.is_hook(object))
     }
 
     /// The Kustomization whose objects they are, or that the release comes from.
@@ -352,16 +359,12 @@ fn restart(pair: &Pair<'_>, difference: &Difference<'_>, workload: Option<Worklo
     }
     match workload {
         // It runs at each upgrade, made again.
-        _ if pair.release.is_some() && is_hook(after) => Restart::No,
+        _ if pair.after.is_some_and(|node| node.is_hook(after)) => Restart::No,
         Workload::Rolling | Workload::Pod => Restart::Yes,
         Workload::Later => Restart::No,
         Workload::Job if is_recreated(pair, after) => Restart::Yes,
         Workload::Job => Restart::Refused,
     }
-}
-
-fn is_hook(object: &FleetObject) -> bool {
-    object.value.pointer("/metadata/annotations/helm.sh~1hook").is_some()
 }
 
 /// Whether an object is deleted and made again when the API server refuses a change.

@@ -257,6 +257,16 @@ fn changes<'p>(pair: &'p Pair<'p>, notes: &mut Vec<String>) -> Option<Changes<'p
     let after = pair.after?;
     let mut objects = pair.differences();
     objects.retain(|one| one.after.is_some());
+    let all = objects.len();
+    objects.retain(|one| !is_hook_made_again(after, one));
+    match all - objects.len() {
+        0 => {}
+        hooks => notes.push(format!(
+            "{}: the API server is not asked about {hooks} of its changed objects: Helm deletes hooks and makes them again, which \
+             a dry run would refuse as an update",
+            pair.title()
+        )),
+    }
     if objects.is_empty() {
         return None;
     }
@@ -280,6 +290,11 @@ fn changes<'p>(pair: &'p Pair<'p>, notes: &mut Vec<String>) -> Option<Changes<'p
         )),
     }
     (!objects.is_empty()).then_some(Changes { pair, after, objects })
+}
+
+/// Whether it is a hook of Helm that is there already, perhaps with other content.
+fn is_hook_made_again(after: &Node, difference: &Difference<'_>) -> bool {
+    difference.before.is_some() && difference.after.is_some_and(|object| after.is_hook(object))
 }
 
 impl<'p> Changes<'p> {
