@@ -152,6 +152,146 @@ fn hooks_are_made_again_and_never_updated() {
     );
 }
 
+fn definition(name: &str, scope: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {name}s.example.com}}\n\
+         spec:\n  group: example.com\n  scope: {scope}\n  names: {{kind: {name}, plural: {name}s}}\n  \
+         versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}]\n"
+    )
+}
+
+/// An upgrade leaves the definitions in `crds/` as they are, unless it is told to replace them, and never deletes them.
+#[test]
+fn definitions_of_a_chart_change_only_if_they_are_replaced() {
+    let bench = bench();
+    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Namespaced"));
+    commit(&bench);
+    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Cluster"));
+    bench.write("charts/web/crds/widget.yaml", definition("widget", "Cluster"));
+    let review = |more: &[&str]| review(&bench, &[&["--from", "HEAD", "clusters/a"], more].concat());
+    let changed = "crds/ of the chart changed (gadgets.example.com), and upgrade.crds is Skip: the cluster keeps the old ones; set \
+                   upgrade.crds: CreateReplace";
+    let new = "crds/ of the chart has new definitions (widgets.example.com), and upgrade.crds is Skip";
+    let (code, text) = review(&[]);
+    assert_eq!(code, 0, "{text}");
+    for message in [changed, new] {
+        let finding = format!("apps/web.yaml:1:1: warning[stale-definition]: HelmRelease web/web: {message}");
+        assert!(text.contains(&finding), "{finding}\n{text}");
+    }
+    for wrong in [
+        "immutable-field",
+        "~ CustomResourceDefinition",
+        "+ CustomResourceDefinition",
+    ] {
+        assert!(!text.contains(wrong), "{wrong}\n{text}");
+    }
+    let (_, text) = review(&["--output", "json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let owners = document["clusters"][0]["kustomizations"].as_array().unwrap();
+    assert!(owners.iter().any(|owner| owner["notes"][0] == changed), "{text}");
+    assert_eq!(document["impact"]["objects"], serde_json::json!([]), "{text}");
+    if let Some(verdicts) = verdicts(include_str!("../../docs/reference/review.schema.json"), &[document]) {
+        assert_eq!(verdicts, [""], "review.schema.json");
+    }
+    // Nothing differs in the cluster.
+    for (output, words) in [
+        ("text", "nothing differs"),
+        ("markdown", "Nothing differs."),
+        ("html", "Nothing differs."),
+    ] {
+        let ran = bench.run(&[
+            "fleet",
+            "diff",
+            "--offline",
+            "--from",
+            "HEAD",
+            "--output",
+            output,
+            "clusters/a",
+        ]);
+        assert!(ran.code == 0 && ran.out.contains(words), "{output}\n{}", ran.out);
+        assert!(
+            ran.out.contains("the cluster keeps the old ones"),
+            "{output}\n{}",
+            ran.out
+        );
+    }
+    // With Create the new one is created.
+    let with = |policy: &str| RELEASE.replace("interval: 1h", &format!("interval: 1h\n  upgrade: {{crds: {policy}}}"));
+    bench.write("apps/web.yaml", with("Create"));
+    let (code, text) = review(&[]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("+ CustomResourceDefinition.apiextensions.k8s.io widgets.example.com")
+            && text.contains("upgrade.crds is Create: the cluster keeps the old ones"),
+        "{text}"
+    );
+    bench.write("apps/web.yaml", with("CreateReplace"));
+    let (code, text) = review(&[]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("~ CustomResourceDefinition.apiextensions.k8s.io gadgets.example.com")
+            && text.contains("error[immutable-field]: CustomResourceDefinition gadgets.example.com: spec.scope"),
+        "{text}"
+    );
+    assert!(!text.contains("stale-definition"), "{text}");
+}
+
+#[test]
+fn a_definition_that_is_gone_from_a_chart_stays() {
+    let bench = bench();
+    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Namespaced"));
+    commit(&bench);
+    run(git(&bench.dir).args(["rm", "--quiet", "charts/web/crds/gadget.yaml"]));
+    let (code, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    let finding = "note[stale-definition]: HelmRelease web/web: the cluster keeps gadgets.example.com: Helm never deletes definitions of crds/";
+    assert!(text.contains(finding), "{text}");
+    for wrong in ["[deletion]", "(deleted", "- CustomResourceDefinition"] {
+        assert!(!text.contains(wrong), "{wrong}\n{text}");
+    }
+}
+
+/// Each release skips what is there; only what is replaced with something else has two owners.
+#[test]
+fn releases_of_one_chart_share_its_definitions() {
+    let bench = bench();
+    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Namespaced"));
+    bench.write(
+        "charts/other/Chart.yaml",
+        "apiVersion: v2\nname: other\nversion: 0.1.0\n",
+    );
+    bench.write("charts/other/crds/gadget.yaml", definition("gadget", "Namespaced"));
+    let release = |name: &str, chart: &str, crds: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: {name}}}\nspec:\n  interval: 1h\n  \
+             upgrade: {{crds: {crds}}}\n  chart: {{spec: {{chart: ./charts/{chart}, sourceRef: {{kind: GitRepository, name: fleet, namespace: \
+             flux-system}}}}}}\n  values: {{tag: 1.4.0, app: web}}\n"
+        )
+    };
+    let check = |policies: [&str; 2]| {
+        bench.write("apps/one.yaml", release("one", "web", policies[0]));
+        bench.write("apps/two.yaml", release("two", "other", policies[1]));
+        let ran = bench.run(&["fleet", "check", "--offline", "clusters/a"]);
+        ran.out + &ran.err
+    };
+    for policies in [
+        ["Skip", "Skip"],
+        ["Create", "CreateReplace"],
+        ["CreateReplace", "CreateReplace"],
+    ] {
+        let text = check(policies);
+        assert!(!text.contains("owned-twice"), "{policies:?}\n{text}");
+    }
+    bench.write("charts/other/crds/gadget.yaml", definition("gadget", "Cluster"));
+    assert!(!check(["Skip", "CreateReplace"]).contains("owned-twice"));
+    let text = check(["CreateReplace", "CreateReplace"]);
+    assert!(
+        text.contains("error[owned-twice]: CustomResourceDefinition gadgets.example.com"),
+        "{text}"
+    );
+}
+
 #[test]
 fn what_was_merged_meanwhile_is_no_change() {
     let bench = bench();

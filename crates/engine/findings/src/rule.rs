@@ -284,6 +284,13 @@ rules! {
          missing. The API server refuses the object, and with it its stage of the Kustomization.\n\n\
          What to do: correct the field that is named; `kubectl explain KIND.FIELD` has its documentation.";
 
+    StaleDefinition "stale-definition" Warning "A change of a chart's crds/ does not reach the cluster":
+        "Helm creates the CustomResourceDefinitions in the `crds/` of a chart when it is installed. An upgrade leaves them as they are, unless\n\
+         `spec.upgrade.crds` of the HelmRelease is `Create` (missing ones) or `CreateReplace`: then the new version of the chart runs with the\n\
+         old definitions, which drop fields that are new. One that is gone from the chart stays, which is a note. Found by `fleet review` only.\n\n\
+         What to do: set `upgrade.crds: CreateReplace`, or apply the definitions by other means before the chart.\n\n\
+         See: docs/guides/reviews.md";
+
     SuspendedChange "suspended-change" Warning "A change is not applied, since its owner is suspended":
         "The objects belong to a Kustomization or HelmRelease with `spec.suspend: true`, or the change suspends it: nothing of it reaches the\n\
          cluster until it is resumed. Found by `fleet review` only.\n\n\
@@ -372,6 +379,7 @@ impl Rule {
                 | Self::PrivilegedPod
                 | Self::Resumed
                 | Self::ScaledToZero
+                | Self::StaleDefinition
                 | Self::SuspendedChange
                 | Self::WiderRights
         )

@@ -149,6 +149,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         reads,
         unread: Vec::new(),
         unfetched_schemas: Vec::new(),
+        chart_crds: None,
     };
     // An entry that no known Kustomization reconciles has objects without an owner.
     let is_owned = !kustomization.metadata.name.is_empty();

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::reads::Reads;
 use super::references::References;
+use crate::release::chart_crds::ChartCrds;
 use crate::release::held_chart::HeldChart;
 use crate::release::hook;
 use crate::release::kept_inputs::ReleaseInputs;
@@ -180,6 +181,8 @@ pub struct Product {
     pub unread: Vec<UnreadValue>,
     /// Addresses of schemas that the values of a release were not compared with.
     pub unfetched_schemas: Vec<String>,
+    /// Which objects of a release are from the `crds/` of its chart.
+    pub(crate) chart_crds: Option<ChartCrds>,
 }
 
 impl Product {
@@ -197,6 +200,7 @@ impl Product {
             reads: Reads::default(),
             unread: Vec::new(),
             unfetched_schemas: Vec::new(),
+            chart_crds: None,
         }
     }
 
@@ -302,6 +306,12 @@ impl Node {
     /// Whether it is the HelmRelease of this name.
     pub(crate) fn is_of_release(&self, name: &ObjectName) -> bool {
         self.release.as_ref().is_some_and(|release| release.name == *name)
+    }
+
+    /// Where an object of it is a definition from the `crds/` of its chart: all of these.
+    pub(crate) fn chart_crds(&self, object: &FleetObject) -> Option<&ChartCrds> {
+        let crds = self.product.as_ref().ok()?.chart_crds.as_ref()?;
+        crds.ids.contains(&object.id()).then_some(crds)
     }
 
     /// Whether an object of it is a hook of Helm, which an upgrade makes again, and never updates or deletes when it is

@@ -101,14 +101,8 @@ fn loss(value: &Value) -> Option<&'static str> {
 
 fn deleted(change: &Change<'_>, owner: &Owner<'_>, old: Placed<'_>) -> Option<Finding> {
     let loss = loss(&old.object.value)?;
-    let is_definition = old.object.id().kind == "CustomResourceDefinition";
-    let unless = if old.node.release.is_some() && is_definition {
-        ", unless the chart has it in `crds/`, which Helm leaves"
-    } else {
-        ""
-    };
     let by = old.node.title();
-    let message = format!("it is no longer in {by}, which deletes it: {loss}{unless}");
+    let message = format!("it is no longer in {by}, which deletes it: {loss}");
     Some(change.gone(Rule::Deletion, owner, old, message))
 }
 

@@ -1,5 +1,6 @@
 //! What is dangerous about a change: rules about two states of a cluster, where the others look at one.
 
+mod definitions;
 mod deletion;
 mod images;
 mod immutable;
@@ -35,6 +36,7 @@ pub(super) fn check(
             rights::check(&change, &object, found);
             suspended::toggled(&change, &object, found);
         }
+        definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);
     }
     deletion::check(&change, &owners, found);

@@ -18,7 +18,7 @@ const LENIENT: [(&str, &[&str]); 2] = [
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     let mut owners: BTreeMap<(String, ObjectId), Vec<(&Node, &FleetObject)>> = BTreeMap::new();
     for (node, object) in cluster.objects() {
-        if !node.is_suspended() && !is_lenient(object) {
+        if !node.is_suspended() && !is_lenient(object) && !is_left(node, object) {
             let key = (target(node), object.id());
             owners.entry(key).or_default().push((node, object));
         }
@@ -28,6 +28,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             continue;
         };
         for (node, other) in rest {
+            if is_replaced_by_the_same((*first, *object), (*node, *other)) {
+                continue;
+            }
             let place = object.origin.as_deref().map(|origin| origin.trim_start_matches("./"));
             let place = between(" (", place, ")");
             let message = format!("built by {} and by {}{place}", node.title(), first.title());
@@ -47,6 +50,17 @@ fn target(node: &Node) -> String {
     let namespace = kustomization.metadata.namespace_or_default();
     let kube_config = kustomization.spec.kube_config.as_ref();
     kube_config.map_or_else(String::new, |kube_config| format!("{namespace} {kube_config:?}"))
+}
+
+/// Whether it is from the `crds/` of a chart, and left as it is where somebody else has it.
+fn is_left(node: &Node, object: &FleetObject) -> bool {
+    node.chart_crds(object).is_some_and(|crds| !crds.replaces())
+}
+
+/// Whether the charts of two releases have the same definition in `crds/`: each replaces it with what is there.
+fn is_replaced_by_the_same((one, object): (&Node, &FleetObject), (node, other): (&Node, &FleetObject)) -> bool {
+    let are_of_crds = one.chart_crds(object).is_some() && node.chart_crds(other).is_some();
+    are_of_crds && object.value.get("spec") == other.value.get("spec")
 }
 
 fn is_lenient(object: &FleetObject) -> bool {

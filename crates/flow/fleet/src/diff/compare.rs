@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 use crate::build::view::{Fleet, FleetObject, Node};
+use crate::release::kept::{Kept, notes};
 use crate::source::hashed_name::without_hash;
 use crate::verify::impact::is_below_unbuilt;
 use bumpwright_diff::{Field, Named, SecretMask, json_fields};
@@ -30,6 +31,8 @@ pub(crate) struct Owner<'f> {
     pub(crate) new: Option<&'f Node>,
     /// Its objects that are not the same ones in both states.
     pub(crate) objects: Vec<Both<'f>>,
+    /// Those that are not the same ones in its chart's `crds/` only, and that Helm leaves.
+    kept: Vec<(Kept, Both<'f>)>,
 }
 
 /// An object in both states; at least one has it.
@@ -90,13 +93,7 @@ pub(crate) fn owners<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Owner<'f>> {
         }
     }
     let paired = pairs.into_iter().zip(objects);
-    paired
-        .map(|(pair, objects)| Owner {
-            old: pair.old,
-            new: pair.new,
-            objects,
-        })
-        .collect()
+    paired.map(|(pair, objects)| pair.owner(objects)).collect()
 }
 
 /// A Kustomization or release in both states.
@@ -199,6 +196,20 @@ impl Both<'_> {
     }
 }
 
+impl<'f> Both<'f> {
+    /// What the cluster keeps of it.
+    fn kept(&self, is_upgrade: bool) -> Option<Kept> {
+        let owned = |placed: Placed<'f>| (placed.node, placed.object);
+        // To another release, as it is.
+        let has_only_moved = || {
+            let both = self.old.zip(self.new).filter(|_| self.has_moved());
+            both.is_some_and(|(old, new)| unowned(&old.object.value) == unowned(&new.object.value))
+        };
+        let kept = Kept::of(self.old.map(owned), self.new.map(owned), is_upgrade);
+        kept.filter(|_| !has_only_moved())
+    }
+}
+
 /// Objects of two states: those that are the same one, and the others.
 #[derive(Default)]
 struct Matched<'f> {
@@ -245,6 +256,24 @@ fn matched<'f>(old: Vec<Placed<'f>>, new: Vec<Placed<'f>>) -> Matched<'f> {
 }
 
 impl<'f> Pair<'f> {
+    /// The owner with these objects.
+    fn owner(self, all: Vec<Both<'f>>) -> Owner<'f> {
+        let is_upgrade = self.old.is_some_and(|node| node.product.is_ok());
+        let (mut objects, mut kept) = (Vec::new(), Vec::new());
+        for both in all {
+            match both.kept(is_upgrade) {
+                Some(how) => kept.push((how, both)),
+                None => objects.push(both),
+            }
+        }
+        Owner {
+            old: self.old,
+            new: self.new,
+            objects,
+            kept,
+        }
+    }
+
     fn matched(&self, at: usize) -> Matched<'f> {
         if let (Some(old), Some(new)) = (self.old, self.new)
             && let (Ok(before), Ok(after)) = (&old.product, &new.product)
@@ -264,7 +293,7 @@ impl<'f> Pair<'f> {
     }
 }
 
-impl Owner<'_> {
+impl<'f> Owner<'f> {
     /// Whether there is one before and after.
     pub(crate) fn presence(&self) -> Presence {
         match (self.old, self.new) {
@@ -274,6 +303,12 @@ impl Owner<'_> {
         }
     }
 
+    /// What is said of the definitions of its chart that Helm leaves.
+    pub(crate) fn notes(&self) -> Vec<(Kept, String)> {
+        let shown = |(how, both): &(Kept, Both<'f>)| Some((*how, both.new.or(both.old)?.object));
+        notes(self.kept.iter().filter_map(shown))
+    }
+
     /// What differs; none if nothing does.
     fn difference(&self) -> Option<KustomizationDiff> {
         let mut objects: Vec<ObjectDiff> = self.objects.iter().filter_map(Both::difference).collect();
@@ -281,7 +316,9 @@ impl Owner<'_> {
         let presence = self.presence();
         let problem = |node: &Node| node.product.as_ref().err().map(ToString::to_string);
         let problems = [self.old, self.new].map(|node| node.and_then(problem));
-        let differs = !objects.is_empty() || presence != Presence::Both || problems[0] != problems[1];
+        let notes: Vec<String> = self.notes().into_iter().map(|(_, note)| note).collect();
+        let differs =
+            !objects.is_empty() || !notes.is_empty() || presence != Presence::Both || problems[0] != problems[1];
         let node = self.new.or(self.old).filter(|_| differs)?;
         Some(KustomizationDiff {
             kind: node.kind(),
@@ -289,6 +326,7 @@ impl Owner<'_> {
             presence,
             problems,
             objects,
+            notes,
         })
     }
 }

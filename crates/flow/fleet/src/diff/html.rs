@@ -41,7 +41,8 @@ fn kustomization(one: &KustomizationDiff) -> Block {
         .filter_map(|(problem, words)| Some(Block::Text(Cell::text(problem.clone()?).badge(words, Tone::Bad))));
     let rows: Vec<Vec<Cell>> = one.objects.iter().map(object).collect();
     let table = (!rows.is_empty()).then(|| Block::Table(vec!["Change", "Object", "Fields", "Place"], rows));
-    Block::Folded(line, problems.chain(table).collect())
+    let notes = one.notes.iter().map(|note| Block::text(format!("Note: {note}")));
+    Block::Folded(line, problems.chain(table).chain(notes).collect())
 }
 
 fn object(one: &ObjectDiff) -> Vec<Cell> {

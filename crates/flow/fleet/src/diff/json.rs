@@ -29,7 +29,7 @@ fn kustomization(diff: &KustomizationDiff) -> Value {
     let objects: Vec<Value> = diff.objects.iter().map(object).collect();
     json!({
         "kind": diff.kind, "name": diff.name, "change": change,
-        "errorBefore": before, "errorAfter": after, "objects": objects,
+        "errorBefore": before, "errorAfter": after, "objects": objects, "notes": diff.notes,
     })
 }
 

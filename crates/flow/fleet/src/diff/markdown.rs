@@ -12,17 +12,22 @@ const LINES: usize = 30;
 /// The most bytes of the folded part: forges refuse longer bodies (GitHub at 65,536 characters).
 const LONGEST: usize = 48 << 10;
 
+/// The most notes of a cluster.
+const NOTES: usize = 3;
+
 pub(super) fn render(diffs: &[FleetDiff]) -> String {
     let mut out = String::new();
     // A title, an empty line and the head of a table for each cluster.
-    let room = (LINES / diffs.len().max(1)).saturating_sub(6).max(1);
+    let room = (LINES / diffs.len().max(1)).saturating_sub(6);
     for diff in diffs {
         let _ = writeln!(out, "## {}\n", cell(&diff.title()));
+        let notes = notes(diff);
         if diff.is_empty() {
-            out.push_str("Nothing differs.\n\n");
+            let _ = write!(out, "Nothing differs.\n\n{notes}");
             continue;
         }
-        summary(&mut out, diff, room);
+        summary(&mut out, diff, room.saturating_sub(notes.lines().count()).max(1));
+        out.push_str(&notes);
         details(&mut out, diff, "All objects", LONGEST);
     }
     out
@@ -30,7 +35,8 @@ pub(super) fn render(diffs: &[FleetDiff]) -> String {
 
 fn summary(out: &mut String, diff: &FleetDiff, room: usize) {
     out.push_str("| Kustomization | Objects |\n|---|---|\n");
-    for kustomization in diff.kustomizations.iter().take(room) {
+    let differing = || diff.kustomizations.iter().filter(|one| !one.is_empty());
+    for kustomization in differing().take(room) {
         let _ = writeln!(
             out,
             "| {} | {} |",
@@ -38,10 +44,26 @@ fn summary(out: &mut String, diff: &FleetDiff, room: usize) {
             cell(&words(kustomization))
         );
     }
-    if let Some(others) = diff.kustomizations.len().checked_sub(room).filter(|others| *others > 0) {
+    if let Some(others) = differing().count().checked_sub(room).filter(|others| *others > 0) {
         let _ = writeln!(out, "| and {others} more | |");
     }
     let _ = writeln!(out, "\n{} in all.\n", diff.counts());
+}
+
+/// What is not a difference in the cluster, as a list.
+fn notes(diff: &FleetDiff) -> String {
+    let all = diff.kustomizations.iter();
+    let all = all.flat_map(|one| one.notes.iter().map(move |note| format!("{}: {note}", one.title())));
+    let mut lines: Vec<String> = all.map(|note| format!("- {}\n", cell(&note))).collect();
+    let more = lines.len().saturating_sub(NOTES);
+    lines.truncate(NOTES);
+    if more > 0 {
+        lines.push(format!("- and {more} more\n"));
+    }
+    if !lines.is_empty() {
+        lines.push("\n".to_owned());
+    }
+    lines.concat()
 }
 
 fn title(kustomization: &KustomizationDiff) -> String {

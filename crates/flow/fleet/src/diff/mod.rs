@@ -35,6 +35,8 @@ pub struct KustomizationDiff {
     pub problems: [Option<String>; 2],
     /// The objects that differ.
     pub objects: Vec<ObjectDiff>,
+    /// What differs in the `crds/` of its chart only, and not in the cluster.
+    pub notes: Vec<String>,
 }
 
 /// Which of two states something is in.
@@ -89,6 +91,12 @@ impl KustomizationDiff {
         format!("{} {}", self.kind, self.name)
     }
 
+    /// Whether it has notes alone.
+    fn is_empty(&self) -> bool {
+        let [before, after] = &self.problems;
+        self.objects.is_empty() && self.presence == Presence::Both && before == after
+    }
+
     /// How many objects differ in which way.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -136,9 +144,10 @@ impl std::iter::Sum for Counts {
 }
 
 impl FleetDiff {
+    /// Whether nothing differs in the cluster; there may be notes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.kustomizations.is_empty()
+        self.kustomizations.iter().all(KustomizationDiff::is_empty)
     }
 
     /// The entry; the root of the repository is a dot.

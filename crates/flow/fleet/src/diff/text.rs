@@ -49,6 +49,9 @@ fn one(out: &mut String, kustomization: &KustomizationDiff) {
         }
     }
     kustomization.objects.iter().for_each(|object| line(out, object));
+    for note in &kustomization.notes {
+        let _ = writeln!(out, "  {DIM}note:{DIM:#} {}", inline(note));
+    }
 }
 
 fn line(out: &mut String, object: &ObjectDiff) {

@@ -8,9 +8,11 @@
 //! A chart is read once for all releases of it, and parsed once by each thread.
 
 mod chart;
+pub(crate) mod chart_crds;
 pub(crate) mod held_chart;
 pub(crate) mod hook;
 pub(crate) mod inputs;
+pub(crate) mod kept;
 pub(crate) mod kept_inputs;
 mod render;
 pub(crate) mod spec;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bumpwright_api::{ObjectName, group_kind};
+use bumpwright_api::{ObjectId, ObjectName, group_kind};
 use bumpwright_diff::SecretMask;
 use bumpwright_helm::{
     Capabilities, Chart, Document, Hook, ParsedTemplates, Release, Rendered, Seeded, Settings, render_sharing,
@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use sha2::{Digest as _, Sha256};
 
+use super::chart_crds::ChartCrds;
 use super::spec::{GROUP, ReleaseSpec};
 use super::values::Merged;
 use crate::build::one::built;
@@ -121,6 +122,7 @@ pub(super) fn product(
     );
     let rendered = rendered.map_err(|error| failed(&error))?;
     let mut objects = definitions(&rendered, spec, name).map_err(|error| failed(&error))?;
+    let of_crds = objects.len();
     objects.extend(templates(cluster, spec, name, &rendered).map_err(|error| failed(&error))?);
     let scopes = own_scopes(&objects);
     for object in &mut objects {
@@ -132,8 +134,14 @@ pub(super) fn product(
             put_namespace(object, &release.namespace);
         }
     }
+    let chart_crds = (of_crds > 0).then(|| ChartCrds {
+        ids: objects.iter().take(of_crds).map(ObjectId::of).collect(),
+        install: spec.install_crds(),
+        upgrade: spec.upgrade_crds(),
+    });
     let objects = objects.into_iter().map(|value| FleetObject { value, origin: None });
     Ok(Product {
+        chart_crds,
         warnings: merged.warnings.clone(),
         unfetched_schemas: rendered.unfetched,
         hidden,

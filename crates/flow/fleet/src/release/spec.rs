@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::chart_crds::CrdsPolicy;
 use bumpwright_api::ObjectName;
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,6 +37,7 @@ pub(super) struct ReleaseSpec {
     pub(super) post_renderers: Vec<PostRenderer>,
     pub(super) post_render_strategy: String,
     pub(super) install: Install,
+    pub(super) upgrade: Upgrade,
     pub(super) test: Test,
 }
 
@@ -114,6 +116,13 @@ pub(super) struct Install {
     pub(super) disable_schema_validation: bool,
 }
 
+/// `spec.upgrade`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Upgrade {
+    pub(super) crds: String,
+}
+
 /// The specification of a release is not one.
 #[derive(Debug, thiserror::Error)]
 #[error("spec: {0}")]
@@ -159,18 +168,57 @@ impl ReleaseSpec {
         }
     }
 
-    /// Whether the definitions in the chart's `crds/` are installed.
+    /// What becomes of the definitions in the chart's `crds/` when it is installed.
+    pub(super) fn install_crds(&self) -> CrdsPolicy {
+        let default = if self.install.skip_crds && self.install.crds.is_empty() {
+            CrdsPolicy::Skip
+        } else {
+            CrdsPolicy::Create
+        };
+        CrdsPolicy::of(&self.install.crds, default)
+    }
+
+    /// What becomes of them when it is upgraded.
+    pub(super) fn upgrade_crds(&self) -> CrdsPolicy {
+        CrdsPolicy::of(&self.upgrade.crds, CrdsPolicy::Skip)
+    }
+
+    /// Whether they get to the cluster, now or with the next upgrade.
     pub(super) fn has_crds(&self) -> bool {
-        match self.install.crds.as_str() {
-            "" => !self.install.skip_crds,
-            policy => policy != "Skip",
-        }
+        [self.install_crds(), self.upgrade_crds()]
+            .iter()
+            .any(|policy| *policy != CrdsPolicy::Skip)
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn definitions_are_created_at_the_install_and_left_by_upgrades() {
+        use CrdsPolicy::{Create, CreateReplace, Skip};
+        let of = |spec: &Value| {
+            let spec = ReleaseSpec::of(&serde_json::json!({"spec": spec})).unwrap();
+            (spec.install_crds(), spec.upgrade_crds(), spec.has_crds())
+        };
+        for (spec, expected) in [
+            (serde_json::json!({}), (Create, Skip, true)),
+            (serde_json::json!({"install": {"skipCRDs": true}}), (Skip, Skip, false)),
+            (serde_json::json!({"install": {"crds": "Skip"}}), (Skip, Skip, false)),
+            (
+                serde_json::json!({"install": {"crds": "Create", "skipCRDs": true}}),
+                (Create, Skip, true),
+            ),
+            (
+                serde_json::json!({"install": {"crds": "Skip"}, "upgrade": {"crds": "CreateReplace"}}),
+                (Skip, CreateReplace, true),
+            ),
+        ] {
+            assert_eq!(of(&spec), expected, "{spec}");
+        }
+    }
 
     #[test]
     fn names_of_releases_are_those_of_helm_controller() {

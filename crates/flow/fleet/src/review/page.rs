@@ -261,6 +261,7 @@ mod tests {
             presence: Presence::Both,
             problems: [None, None],
             objects,
+            notes: Vec::new(),
         };
         let finding = |n: usize| {
             let one = Finding::new(Rule::MissingSecret, format!("number {n}")).kustomization("flux-system/apps");

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::followed::releases;
 use super::images::{Workload, images};
 use crate::build::view::{Fleet, FleetObject, Node, Product};
+use crate::release::kept::{Kept, notes};
 use crate::release::spec::is_release;
 use crate::source::hashed_name::without_hash;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
@@ -25,6 +26,9 @@ pub(crate) fn impact(pairs: &[Pair<'_>]) -> Impact {
     for pair in pairs {
         let mut differences = pair.differences();
         differences.retain(|one| !pair.is_hook_that_is_gone(one));
+        let kept = pair.take_kept(&mut differences);
+        let kept = kept.into_iter().map(|(_, note)| format!("{}: {note}", pair.title()));
+        impact.notes.extend(kept);
         if !differences.is_empty() {
             impact.kustomizations.push(pair.name.clone());
         }
@@ -143,6 +147,19 @@ impl<'f> Pair<'f> {
     fn is_hook_that_is_gone(&self, difference: &Difference<'_>) -> bool {
         let before = self.before.zip(difference.before);
         difference.after.is_none() && before.is_some_and(|(node, object)| node.is_hook(object))
+    }
+
+    /// Takes out the definitions of charts that Helm leaves as they are; returns what is said of them.
+    pub(crate) fn take_kept(&self, differences: &mut Vec<Difference<'f>>) -> Vec<(Kept, String)> {
+        let is_upgrade = self.before.is_some_and(|node| node.product.is_ok());
+        let mut kept = Vec::new();
+        differences.retain(|one| {
+            let (before, after) = (self.before.zip(one.before), self.after.zip(one.after));
+            let how = Kept::of(before, after, is_upgrade);
+            kept.extend(how.zip(one.after.or(one.before)));
+            how.is_none()
+        });
+        notes(kept)
     }
 
     /// The Kustomization whose objects they are, or that the release comes from.

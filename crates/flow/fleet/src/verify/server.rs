@@ -256,6 +256,8 @@ impl Attempt<'_> {
 fn changes<'p>(pair: &'p Pair<'p>, notes: &mut Vec<String>) -> Option<Changes<'p>> {
     let after = pair.after?;
     let mut objects = pair.differences();
+    // The impact of the commit has the notes.
+    pair.take_kept(&mut objects);
     objects.retain(|one| one.after.is_some());
     let all = objects.len();
     objects.retain(|one| !is_hook_made_again(after, one));
