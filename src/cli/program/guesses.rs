@@ -26,12 +26,15 @@ const GUESSES: [(&[&str], &str); 18] = [
     (&["start", "serve", "run", "server"], "controller"),
 ];
 
+/// Guessed flags: of which command, and what does it here.
+const GUESSED_FLAGS: [(&str, &str, &str); 1] = [("fleet diff", "--check", "fleet review")];
+
 /// The error with a tip, if what was typed is a command of other programs, or a duration without its unit.
 pub(crate) fn with_tip(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => with_command(error),
         ErrorKind::ValueValidation => with_unit(error),
-        ErrorKind::UnknownArgument => without_escape(error),
+        ErrorKind::UnknownArgument => with_flag(without_escape(error)),
         _ => error,
     }
 }
@@ -46,6 +49,23 @@ fn without_escape(mut error: Error) -> Error {
     error.remove(ContextKind::Suggested);
     if !tips.is_empty() {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
+}
+
+fn with_flag(mut error: Error) -> Error {
+    let (Some(ContextValue::String(typed)), Some(ContextValue::StyledStr(usage))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::Usage))
+    else {
+        return error;
+    };
+    let usage = usage.to_string();
+    let is_meant =
+        |(command, flag, _): &&(&str, &str, &str)| typed == flag && usage.contains(&format!("bumpwright {command} "));
+    if let Some((_, _, ours)) = GUESSED_FLAGS.iter().find(is_meant) {
+        let tip = StyledStr::from(format!("here it is `bumpwright {ours}`"));
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
 }
@@ -98,6 +118,15 @@ mod tests {
         let text = of(&["bumpwright", "init", "--dry-run"]);
         assert!(text.contains("'--dry-run'") && !text.contains("as a value"), "{text}");
         assert!(of(&["bumpwright", "update", "--dry-rum"]).contains("--dry-run"));
+    }
+
+    #[test]
+    fn a_guessed_flag_is_answered_with_the_command_that_does_it() {
+        let of = |arguments: &[&str]| with_tip(command().try_get_matches_from(arguments).unwrap_err()).to_string();
+        let text = of(&["bumpwright", "fleet", "diff", "--check", "--from", "main"]);
+        assert!(text.contains("tip: here it is `bumpwright fleet review`"), "{text}");
+        let text = of(&["bumpwright", "fleet", "check", "--check"]);
+        assert!(!text.contains("fleet review"), "{text}");
     }
 
     #[test]
