@@ -269,3 +269,33 @@ fn a_file_is_an_entry_too_and_several_entries_are_several_clusters() {
     let (code, both) = bench.json(&["fleet", "clusters/production", "clusters/production/apps.yaml"]);
     assert_eq!((code, both["clusters"].as_array().unwrap().len()), (0, 2));
 }
+
+/// What another cluster has is not known, so charts are not rendered for it.
+#[test]
+fn releases_for_another_cluster_are_counted() {
+    let bench = bench();
+    let apps = bench.read("clusters/production/apps.yaml");
+    bench.write(
+        "clusters/production/apps.yaml",
+        format!("{apps}  kubeConfig: {{secretRef: {{name: far}}}}\n"),
+    );
+    bench.write(
+        "apps/kustomization.yaml",
+        "namespace: shop\nresources: [release.yaml]\n",
+    );
+    bench.write(
+        "apps/release.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  interval: 1h\n  \
+         chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}\n",
+    );
+    let words = "1 HelmRelease in another cluster (spec.kubeConfig), not rendered";
+    let tree = bench.ok(&["fleet", "--offline", "clusters/production"]);
+    assert!(tree.out.contains(&format!("note: {words}")), "{}", tree.out);
+    let names = bench.ok(&["fleet", "--offline", "--output", "names", "clusters/production"]);
+    let note = format!("note: Kustomization flux-system/apps: {words}");
+    assert!(names.err.contains(&note), "{}", names.err);
+    let check = bench.run(&["fleet", "check", "--offline", "clusters/production"]);
+    let finding =
+        "note[unknown-chart]: Kustomization flux-system/apps: its HelmRelease is in another cluster (spec.kubeConfig)";
+    assert!(check.out.contains(finding), "{}", check.out);
+}

@@ -135,6 +135,9 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
                 Ok(product) => {
                     let warnings = warnings(product).cloned().chain(product.refusals());
                     warnings.for_each(|warning| say("warning", &format!("{}: {warning}", node.title())));
+                    if let Some(note) = elsewhere(node) {
+                        say("note", &format!("{}: {note}", node.title()));
+                    }
                 }
                 Err(problem) if node.is_failed() => complain(format!("{}: {problem}", node.title())),
                 Err(problem) => say("warning", &format!("{}: {problem}", node.title())),
@@ -142,6 +145,13 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
         }
     }
     patches(fleets, is_wanted).for_each(|warning| say("warning", &warning));
+}
+
+/// What is said of releases that are not rendered, since their Kustomization is for another cluster.
+fn elsewhere(node: &Node) -> Option<String> {
+    let count = node.releases_elsewhere();
+    let releases = words::count(count, "HelmRelease");
+    (count > 0).then(|| format!("{releases} in another cluster (spec.kubeConfig), not rendered"))
 }
 
 /// The warnings of a build, but for those that are reported once for all Kustomizations.

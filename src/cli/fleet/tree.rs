@@ -150,6 +150,7 @@ fn details(node: &Node) -> Vec<String> {
             }));
         }
     }
+    lines.extend(super::elsewhere(node).map(|note| format!("{DIM}note:{DIM:#} {note}")));
     let field = if node.release.is_some() {
         "valuesFrom"
     } else {

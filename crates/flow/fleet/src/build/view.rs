@@ -12,6 +12,7 @@ use crate::release::chart_crds::ChartCrds;
 use crate::release::held_chart::HeldChart;
 use crate::release::hook;
 use crate::release::kept_inputs::ReleaseInputs;
+use crate::release::spec::is_release;
 use crate::source::meant::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_helm::{UnreadValue, Values};
@@ -306,6 +307,16 @@ impl Node {
     /// Whether it is the HelmRelease of this name.
     pub(crate) fn is_of_release(&self, name: &ObjectName) -> bool {
         self.release.as_ref().is_some_and(|release| release.name == *name)
+    }
+
+    /// How many HelmReleases it has for another cluster: they are not rendered, since what that cluster has is not known.
+    #[must_use]
+    pub fn releases_elsewhere(&self) -> usize {
+        if self.is_elsewhere() {
+            self.objects().iter().filter(|object| is_release(&object.value)).count()
+        } else {
+            0
+        }
     }
 
     /// Where an object of it is a definition from the `crds/` of its chart: all of these.

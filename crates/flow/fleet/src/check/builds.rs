@@ -26,6 +26,8 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 itself(cluster, node, found);
                 let schemas = product.unfetched_schemas.iter();
                 found.extend(schemas.map(|url| about(node, Rule::UnknownChart, &unfetched_schema(url))));
+                let elsewhere = elsewhere(node);
+                found.extend(elsewhere.map(|message| about(node, Rule::UnknownChart, &message)));
             }
             Err(Problem::Build(failure)) => {
                 let (sealed, others): (Vec<Line>, Vec<Line>) = faults(failure).into_iter().partition(Line::is_sealed);
@@ -45,6 +47,17 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         }
     }
     sealed(cluster, found);
+}
+
+/// What is said of releases that are not rendered, since they are for another cluster.
+fn elsewhere(node: &Node) -> Option<String> {
+    match node.releases_elsewhere() {
+        0 => None,
+        1 => Some("its HelmRelease is in another cluster (spec.kubeConfig) and is not rendered".to_owned()),
+        count => Some(format!(
+            "its {count} HelmReleases are in another cluster (spec.kubeConfig) and are not rendered"
+        )),
+    }
 }
 
 fn unfetched_schema(url: &str) -> String {
