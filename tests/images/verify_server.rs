@@ -678,6 +678,6 @@ fn hooks_of_releases_are_not_asked_about_as_updates() {
     let ran = bench.run(&[&arguments[..], &["--kubeconfig", kubeconfig.to_str().unwrap()]].concat());
     let text = ran.out + &ran.err;
     assert_eq!(ran.code, 0, "{text}");
-    let words = "the API server is not asked about 1 of its changed objects: Helm deletes hooks and makes them again";
+    let words = "the API server is not asked about 1 of its changed objects: Helm deletes hooks and recreates them";
     assert!(text.contains(words), "{text}");
 }

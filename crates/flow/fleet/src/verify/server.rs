@@ -264,8 +264,8 @@ fn changes<'p>(pair: &'p Pair<'p>, notes: &mut Vec<String>) -> Option<Changes<'p
     match all - objects.len() {
         0 => {}
         hooks => notes.push(format!(
-            "{}: the API server is not asked about {hooks} of its changed objects: Helm deletes hooks and makes them again, which \
-             a dry run would refuse as an update",
+            "{}: the API server is not asked about {hooks} of its changed objects: Helm deletes hooks and recreates them, and \
+             a dry run would be an update",
             pair.title()
         )),
     }
