@@ -35,7 +35,8 @@ pub use chart::{
 pub use error::{CapabilitiesError, HelmError, KubeVersionError, ReleaseError};
 pub use foreign_error::ForeignError;
 pub use index::{
-    ChoiceError, Entry, Index, IndexDocument, IndexError, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, read_entries,
+    ChoiceError, Entry, Index, IndexDocument, IndexError, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, TableScan,
+    read_entries,
 };
 pub use manifest::{Document, Hook, Rendered, Selection, TemplateNotFound, shown_only, split_documents};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};

@@ -10,6 +10,7 @@ mod json;
 mod lines;
 mod read;
 mod stored;
+mod table;
 #[cfg(test)]
 mod twins;
 
@@ -18,6 +19,7 @@ pub use document::{IndexDocument, IndexScan, IndexText, Scanned};
 pub use error::{ChoiceError, IndexError};
 pub(crate) use json::{Writer as JsonWriter, text as json_text};
 pub use read::entries as read_entries;
+pub use table::TableScan;
 
 use bumpwright_budget::Reservation;
 use bumpwright_gostd::{RFC_3339, Time};

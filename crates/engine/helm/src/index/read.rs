@@ -91,15 +91,19 @@ impl Sink for Charts<'_> {
     }
 
     fn entry(&mut self, text: &str, place: Place) -> Result<(), Stop> {
-        let entry = match block::mapping(text, place.column) {
-            Some(map) => of_block(map),
-            None => of_events(text),
-        };
-        let entry = entry.ok_or(Stop::Declined)?;
+        let entry = entry_of(text, place.column).ok_or(Stop::Declined)?;
         if let Some((_, entries)) = self.found.last_mut().filter(|_| self.is_wanted) {
             entries.push(entry);
         }
         Ok(())
+    }
+}
+
+/// The entry in a text that begins in this column; none of a text that is not whole by itself.
+pub(super) fn entry_of(text: &str, column: usize) -> Option<Entry> {
+    match block::mapping(text, column) {
+        Some(map) => of_block(map),
+        None => of_events(text),
     }
 }
 
