@@ -14,6 +14,7 @@
     allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod arrival;
 mod build;
 mod dependencies;
 mod local;

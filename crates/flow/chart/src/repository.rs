@@ -1,7 +1,8 @@
 //! Charts of repositories: an `index.yaml` and the archives that it names (Helm 4.3, `pkg/repo`).
 
+use super::arrival::{ArrivalError, Arrived, arrived};
 use bumpwright_helm::{Entry, Index, MAX_CHART_BYTES, MAX_INDEX_BYTES};
-use bumpwright_http::{Client, Deadline, HeldBody, Job, NetError, Request};
+use bumpwright_http::{Answer, Client, Deadline, HeldBody, Job, NetError, Request, Streamed};
 use bumpwright_secret::Secret;
 use bumpwright_source::Unresolved;
 use sha2::{Digest as _, Sha256};
@@ -76,13 +77,35 @@ enum Fault {
     Other(String),
 }
 
+impl From<NetError> for Fault {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::TooLarge { .. } => Self::TooLarge,
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<ArrivalError> for Fault {
+    fn from(error: ArrivalError) -> Self {
+        let of_net = match &error {
+            ArrivalError::Answer(error) => error.get_ref().and_then(|error| error.downcast_ref::<NetError>()),
+            _ => None,
+        };
+        match of_net {
+            Some(error) => error.clone().into(),
+            None => Self::Other(error.to_string()),
+        }
+    }
+}
+
 impl Repository {
     /// The chart of a version, or of the newest one in a range.
     ///
     /// # Errors
     /// Helm's, in its words.
     pub fn locate(&self, name: &str, version: &str) -> Result<Located, PullError> {
-        let index = self.index()?;
+        let index = self.read_index(Some(name), MAX_INDEX_BYTES as u64)?;
         let described = match version {
             "" => format!("chart {name:?}"),
             version => format!("chart {name:?} version {version:?}"),
@@ -104,27 +127,50 @@ impl Repository {
         self.index_within(MAX_INDEX_BYTES as u64)
     }
 
-    /// The same, of so many bytes at most, and on the account of the job while it is read.
+    /// The same, of so many bytes at most, and on the account of the job while it is read. Of the locations of an
+    /// archive it has the first one.
     ///
     /// # Errors
     /// As [`Repository::index`]
     pub fn index_within(&self, most: u64) -> Result<Index, PullError> {
+        self.read_index(None, most)
+    }
+
+    /// The index, or what it has of one chart. It is read as it arrives, and whole only where it is not of the form that
+    /// Helm writes.
+    fn read_index(&self, chart: Option<&str>, most: u64) -> Result<Index, PullError> {
         let mut address = self.url.clone();
         address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));
+        let read = self.arrived(&address, chart, most);
+        read.map_err(|fault| self.no_index(fault, most))
+    }
+
+    fn arrived(&self, address: &Url, chart: Option<&str>, most: u64) -> Result<Index, Fault> {
+        match self.opened(address, most)? {
+            Ok(stream) => match arrived(stream, chart)? {
+                Arrived::Table(index) => Ok(index),
+                Arrived::Text(text) => whole(&text.bytes),
+                Arrived::Late => whole(&self.fetched(address, most)?),
+            },
+            Err(body) => whole(&body),
+        }
+    }
+
+    /// Why there is no index, in Helm's words.
+    fn no_index(&self, fault: Fault, most: u64) -> PullError {
         let said = |error: String| {
             format!(
                 "looks like {} is not a valid chart repository or cannot be reached: {error}",
                 shown(&self.url)
             )
         };
-        let failed = |error: String| PullError::Unreachable(said(error));
-        let text = self.fetched(&address, most).map_err(|fault| match fault {
-            Fault::TooLarge => failed(format!("index exceeds the maximum index file size of {most} bytes")),
+        match fault {
+            Fault::TooLarge => PullError::Unreachable(said(format!(
+                "index exceeds the maximum index file size of {most} bytes"
+            ))),
             Fault::Absent(error) => PullError::Missing(said(error)),
-            Fault::Other(error) => failed(error),
-        })?;
-        let read = Index::read_on(&text, Some(&mut Job::account().nothing()));
-        read.map_err(|error| failed(error.to_string()))
+            Fault::Other(error) => PullError::Unreachable(said(error)),
+        }
     }
 
     /// Where the archive of an entry of the index is; none without an URL.
@@ -191,6 +237,19 @@ impl Repository {
     }
 
     fn fetched(&self, url: &Url, most: u64) -> Result<HeldBody, Fault> {
+        let answer = self.client.send(&self.request(url, most), self.deadline)?;
+        body(url, answer)
+    }
+
+    /// The body of an answer as it arrives; of one with another status than 200, whole.
+    fn opened(&self, url: &Url, most: u64) -> Result<Result<Streamed, HeldBody>, Fault> {
+        match self.client.stream(&self.request(url, most), self.deadline)? {
+            Ok(stream) => Ok(Ok(stream)),
+            Err(answer) => body(url, answer).map(Err),
+        }
+    }
+
+    fn request(&self, url: &Url, most: u64) -> Request {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut request = Request::get(url.clone()).limit(most);
         let is_own = (url.scheme(), url.host_str(), url.port_or_known_default())
@@ -199,19 +258,26 @@ impl Repository {
             // The index may lead anywhere, as a redirect may.
             request = request.redirected_from(self.url.clone());
         }
-        if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own || self.pass_credentials) {
-            request = request.authorization(authorization.clone());
+        match self.authorization.as_ref().filter(|_| is_own || self.pass_credentials) {
+            Some(authorization) => request.authorization(authorization.clone()),
+            None => request,
         }
-        let answer = self.client.send(&request, self.deadline).map_err(|error| match error {
-            NetError::TooLarge { .. } => Fault::TooLarge,
-            error => Fault::Other(error.to_string()),
-        })?;
-        let said = || format!("failed to fetch {} : {}", shown(url), answer.status);
-        match answer.status.as_u16() {
-            200..=299 => Ok(answer.into_body()),
-            404 | 410 => Err(Fault::Absent(said())),
-            _ => Err(Fault::Other(said())),
-        }
+    }
+}
+
+/// An index of any form.
+fn whole(text: &[u8]) -> Result<Index, Fault> {
+    let read = Index::read_on(text, Some(&mut Job::account().nothing()));
+    read.map_err(|error| Fault::Other(error.to_string()))
+}
+
+/// The body of an answer that is a success.
+fn body(url: &Url, answer: Answer) -> Result<HeldBody, Fault> {
+    let said = || format!("failed to fetch {} : {}", shown(url), answer.status);
+    match answer.status.as_u16() {
+        200..=299 => Ok(answer.into_body()),
+        404 | 410 => Err(Fault::Absent(said())),
+        _ => Err(Fault::Other(said())),
     }
 }
 
