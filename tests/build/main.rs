@@ -7,6 +7,7 @@
     clippy::print_stdout
 )]
 
+mod chart_repositories;
 mod command;
 mod diff;
 mod fleet_sources;

@@ -7,22 +7,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use bumpwright_chart::{PullError, PulledChart, Repository, read_chart};
+use bumpwright_chart::{PullError, PulledChart, read_chart};
 use bumpwright_fleet::{ChartError, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
-use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
 use bumpwright_json::Texts;
-use bumpwright_secret::Secret;
 use bumpwright_semver::{Constraint, Version};
 use bumpwright_source::CHART_LAYER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use url::Url;
 
 use super::network::Network;
-use crate::cli::error::Attempt as _;
+use super::repositories::Reached;
 use crate::cli::places;
 
 /// Where charts come from.
@@ -55,7 +50,7 @@ impl Charts {
             if is_oci {
                 from_registry(wanted, spec, objects, network).map_err(not_pulled)
             } else {
-                self.archive(wanted, spec, objects)
+                self.archive(wanted, objects)
             }
         })
     }
@@ -119,39 +114,9 @@ impl Charts {
         given(self.given.as_deref()?, wanted)
     }
 
-    fn archive(&self, wanted: &RepositoryChart, spec: &Value, objects: &[Value]) -> Result<PulledChart, ChartError> {
-        let address = spec.text_of("url");
-        let parsed = Url::parse(address).at(format_args!("{address:?} is not a URL"));
-        let url = parsed.map_err(|error| ChartError::Broken(error.to_string()))?;
-        if !matches!(url.scheme(), "https" | "http") {
-            let wrong = format!("{address:?}: a chart repository is at an https:// URL");
-            return Err(ChartError::Broken(wrong));
-        }
-        let secret = |field: &str, key: &str| secret(objects, spec, field, key);
-        let login = secret("secretRef", "username").zip(secret("secretRef", "password"));
-        let authorization = login.map(|(name, password)| {
-            let password = Secret::from(bumpwright_gostd::lossy(&password).into_owned());
-            basic_header(&bumpwright_gostd::lossy(&name), &password)
-        });
-        let ca = secret("certSecretRef", "ca.crt").or_else(|| secret("secretRef", "caFile"));
-        let peer = Peer {
-            tls: Tls { ca, ..Tls::default() },
-            timeout: self.timeout,
-            ..Peer::default()
-        };
-        let repository = Repository {
-            url,
-            authorization,
-            pass_credentials: *spec.value_at("/passCredentials") == true,
-            client: Client::new(
-                peer,
-                RetryPolicy {
-                    tries: 2,
-                    ..RetryPolicy::default()
-                },
-            ),
-            deadline: Deadline::after(self.timeout),
-        };
+    fn archive(&self, wanted: &RepositoryChart, objects: &[Value]) -> Result<PulledChart, ChartError> {
+        let reached = Reached::of(&wanted.repository, objects, self.timeout)?;
+        let repository = reached.repository();
         let index = repository.index().map_err(not_pulled)?;
         let chosen = index
             .chosen(&wanted.name, &wanted.version)
@@ -219,17 +184,6 @@ fn from_registry(
         "metadata": {"name": name.name, "namespace": name.namespace}, "spec": own,
     });
     network.oci_chart(&object, objects, &wanted.version)
-}
-
-/// A value of the Secret that a field names.
-fn secret(objects: &[Value], spec: &Value, field: &str, key: &str) -> Option<Vec<u8>> {
-    let name = spec.get(field)?.get("name")?;
-    let is_it = |object: &&Value| object.text_of("kind") == "Secret" && object.pointer("/metadata/name") == Some(name);
-    let object = objects.iter().find(is_it)?;
-    if let Some(plain) = object.get("stringData").and_then(|data| data.get(key)?.as_str()) {
-        return Some(plain.as_bytes().to_vec());
-    }
-    STANDARD.decode(object.get("data")?.get(key)?.as_str()?).ok()
 }
 
 /// A chart in the folder of `--charts`: `NAME-VERSION.tgz`, or a folder `NAME`.

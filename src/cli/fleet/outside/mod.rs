@@ -4,6 +4,7 @@ mod buckets;
 mod charts;
 mod images;
 mod network;
+mod repositories;
 
 use std::collections::HashMap;
 use std::fmt::Display;

@@ -142,7 +142,7 @@ impl Network {
 }
 
 /// Secrets and ServiceAccounts as manifests; invalid ones count as missing.
-fn manifests(objects: &[Value]) -> Objects {
+pub(super) fn manifests(objects: &[Value]) -> Objects {
     let mut all = Objects::default();
     for object in objects {
         let documents = read("", object.to_string().as_bytes(), UnknownFields::Allow).unwrap_or_default();

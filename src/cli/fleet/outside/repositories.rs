@@ -1,0 +1,99 @@
+//! Chart repositories with an index: how they are reached, by their HelmRepository and the Secrets of the fleet.
+
+use std::time::Duration;
+
+use bumpwright_api::{HelmRepository, HelmRepositorySpec, LocalRef, Metadata, ObjectName};
+use bumpwright_chart::Repository;
+use bumpwright_connect::helm_repository::settings;
+use bumpwright_fleet::{ChartError, SourceObject};
+use bumpwright_http::{Client, Deadline, Peer, RetryPolicy};
+use bumpwright_json::Texts;
+use bumpwright_secret::Secret;
+use serde_json::Value;
+use url::Url;
+
+use super::network::manifests;
+use crate::cli::error::Attempt as _;
+
+/// How a repository is reached: its address, login, trust and time limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reached {
+    url: Url,
+    authorization: Option<Secret>,
+    /// Whether other hosts that the index names get the login too.
+    pass_credentials: bool,
+    peer: Peer,
+}
+
+impl Reached {
+    /// As source-controller reaches it, within `limit`. `objects` are those of its namespace; a Secret that is not among
+    /// them leaves it without what the Secret has.
+    ///
+    /// # Errors
+    /// What Flux refuses: the address, or a Secret.
+    pub(super) fn of(source: &SourceObject, objects: &[Value], limit: Duration) -> Result<Self, ChartError> {
+        let object = source.object.as_ref().unwrap_or(&Value::Null);
+        let url = address(object.text_at("/spec/url"))?;
+        let refused = |why: String| ChartError::Broken(format!("{}: {why}", source.shown()));
+        let spec: HelmRepositorySpec = serde_json::from_value(object.value_at("/spec").clone())
+            .map_err(|error| refused(format!("spec is invalid: {error}")))?;
+        let mut repository = HelmRepository {
+            metadata: Metadata {
+                name: source.name.name.clone(),
+                namespace: Some(source.name.namespace.clone()),
+                ..Metadata::default()
+            },
+            spec,
+        };
+        let objects = manifests(objects);
+        let namespace = repository.metadata.namespace_or_default().to_owned();
+        let is_here = |reference: &LocalRef| objects.secret(&ObjectName::new(&namespace, &reference.name)).is_some();
+        let spec = &mut repository.spec;
+        spec.secret_ref = spec.secret_ref.take().filter(is_here);
+        spec.cert_secret_ref = spec.cert_secret_ref.take().filter(is_here);
+        let timeout = spec.timeout.map_or(limit, |timeout| timeout.as_std().min(limit));
+        let pass_credentials = spec.pass_credentials;
+        let reached = settings(&repository, &objects).map_err(|error| refused(error.to_string()))?;
+        Ok(Self {
+            url,
+            authorization: reached.authorization,
+            pass_credentials,
+            peer: Peer {
+                timeout,
+                ..reached.peer
+            },
+        })
+    }
+
+    /// The repository, from now on within its time limit.
+    pub(super) fn repository(&self) -> Repository {
+        Repository {
+            url: self.url.clone(),
+            authorization: self.authorization.clone(),
+            pass_credentials: self.pass_credentials,
+            client: Client::new(
+                self.peer.clone(),
+                RetryPolicy {
+                    tries: 2,
+                    ..RetryPolicy::default()
+                },
+            ),
+            deadline: Deadline::after(self.peer.timeout),
+        }
+    }
+}
+
+/// The address of a repository with an index.
+///
+/// # Errors
+/// It is not one that Flux takes.
+pub(super) fn address(text: &str) -> Result<Url, ChartError> {
+    let url = Url::parse(text).at(format_args!("{text:?} is not a URL"));
+    let url = url.map_err(|error| ChartError::Broken(error.to_string()))?;
+    if matches!(url.scheme(), "https" | "http") {
+        Ok(url)
+    } else {
+        let wrong = format!("{text:?}: a chart repository is at an https:// URL");
+        Err(ChartError::Broken(wrong))
+    }
+}

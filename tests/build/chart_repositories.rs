@@ -1,0 +1,138 @@
+//! HelmReleases of a fleet with charts of HTTP repositories: what is asked for, and with which login.
+
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tarball;
+use bumpwright_testkit::tls::Certificates;
+use serde_json::{Value as Json, json};
+
+/// A chart that installs a ConfigMap with its name and version.
+fn archive(name: &str, version: &str) -> Vec<u8> {
+    let metadata = format!("apiVersion: v2\nname: {name}\nversion: {version}\n");
+    let template =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Chart.Name }}-{{ .Chart.Version }}\"}\ndata: {}\n";
+    let (head, map) = (format!("{name}/Chart.yaml"), format!("{name}/templates/map.yaml"));
+    tarball::archive(&[
+        (head.as_str(), metadata.as_bytes()),
+        (map.as_str(), template.as_bytes()),
+    ])
+}
+
+/// The answer of a repository at `/charts` with version 1.0.0 of the charts.
+fn answer(request: &Request, charts: &[&str]) -> Reply {
+    if request.path == "/charts/index.yaml" {
+        let entries = charts.iter().map(|name| {
+            format!("  {name}:\n  - name: {name}\n    version: 1.0.0\n    urls:\n    - {name}-1.0.0.tgz\n")
+        });
+        let index = format!("apiVersion: v1\nentries:\n{}", entries.collect::<String>());
+        return Reply::text(200, &index);
+    }
+    let file = request.path.strip_prefix("/charts/");
+    match file.and_then(|file| file.strip_suffix("-1.0.0.tgz")) {
+        Some(name) => Reply::bytes(200, "application/gzip", archive(name, "1.0.0")),
+        None => Reply::status(404),
+    }
+}
+
+/// A fleet with the objects, and with a release of each chart in the HelmRepository `all`.
+fn write_fleet(bench: &Bench, objects: &[Json], charts: &[&str], version: &str) {
+    let releases = charts.iter().map(|name| {
+        let chart = json!({"chart": name, "version": version, "sourceRef": {"kind": "HelmRepository", "name": "all"}});
+        json!({
+            "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+            "metadata": {"name": name, "namespace": "apps"}, "spec": {"interval": "1h", "chart": {"spec": chart}},
+        })
+    });
+    let manifests = objects.iter().cloned().chain(releases);
+    let manifests: Vec<String> = manifests.map(|object| object.to_string()).collect();
+    bench.write("fleet/apps/objects.yaml", manifests.join("\n---\n"));
+    bench.write(
+        "fleet/cluster/flux.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n\
+         spec: {interval: 1m, url: https://git.example.com/fleet.git}\n---\n\
+         apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: flux-system}\n\
+         spec: {interval: 1m, path: ./cluster, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n---\n\
+         apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
+         spec: {interval: 1m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n",
+    );
+}
+
+fn repository(url: &str, more: Json) -> Json {
+    let mut spec = json!({"interval": "1h", "url": url});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "HelmRepository",
+        "metadata": {"name": "all", "namespace": "apps"}, "spec": spec,
+    })
+}
+
+fn secret(name: &str, data: Json) -> Json {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "apps"}, "stringData": data})
+}
+
+/// What `fleet` prints, both streams.
+fn shown(bench: &Bench) -> String {
+    let ran = bench.run(&["fleet", "--path", "fleet", "fleet/cluster", "-o", "yaml"]);
+    ran.out + &ran.err
+}
+
+fn is_bob(request: &Request) -> bool {
+    request.login() == Some(("bob".to_owned(), "s3cret".to_owned()))
+}
+
+#[test]
+fn a_repository_with_a_password_and_client_certificates_is_reached_by_secrets_of_the_fleet() {
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
+    let server = StubHttp::with(Some(certificates.server_config(true)), |request| {
+        if is_bob(request) {
+            answer(request, &["web"])
+        } else {
+            Reply::status(401)
+        }
+    });
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let login = secret("login", json!({"username": "bob", "password": "s3cret"}));
+    let pair = json!({
+        "ca.crt": text(&certificates.ca), "tls.crt": text(&certificates.client.0), "tls.key": text(&certificates.client.1),
+    });
+    let tls = secret("tls", pair);
+    let references = json!({"secretRef": {"name": "login"}, "certSecretRef": {"name": "tls"}});
+    let repository = repository(&server.url("charts"), references);
+    for (secrets, is_reached) in [
+        (vec![], false),
+        (vec![login.clone()], false),
+        (vec![tls.clone()], false),
+        (vec![login.clone(), tls], true),
+    ] {
+        let bench = Bench::new();
+        let objects = [vec![repository.clone()], secrets].concat();
+        write_fleet(&bench, &objects, &["web"], "1.x");
+        let shown = shown(&bench);
+        assert_eq!(
+            shown.contains("web-1.0.0"),
+            is_reached,
+            "{} objects: {shown}",
+            objects.len()
+        );
+    }
+    // Flux refuses half a pair, and so is it said here.
+    let bench = Bench::new();
+    let half = secret(
+        "tls",
+        json!({"ca.crt": text(&certificates.ca), "tls.crt": text(&certificates.client.0)}),
+    );
+    write_fleet(&bench, &[repository, login, half], &["web"], "1.x");
+    let checked = bench.run(&["fleet", "check", "--path", "fleet", "fleet/cluster"]).out;
+    let line = checked
+        .lines()
+        .find(|line| line.contains("missing-chart"))
+        .unwrap_or_default();
+    assert!(
+        line.contains("HelmRepository/apps/all") && line.contains("tls.key"),
+        "{checked}"
+    );
+}
