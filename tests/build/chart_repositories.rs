@@ -82,6 +82,86 @@ fn is_bob(request: &Request) -> bool {
     request.login() == Some(("bob".to_owned(), "s3cret".to_owned()))
 }
 
+/// How often the server was asked for a path below `/charts`.
+fn asked(server: &StubHttp, path: &str) -> usize {
+    let requests = server.requests();
+    requests
+        .iter()
+        .filter(|request| request.path == format!("/charts/{path}"))
+        .count()
+}
+
+/// HelmReleases are built on several threads, and two HelmRepositories may have one address.
+#[test]
+fn the_index_of_a_repository_is_fetched_once_for_all_charts() {
+    const CHARTS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
+    let server = StubHttp::start(|request| answer(request, &CHARTS));
+    let bench = Bench::new();
+    let mut other = repository(&server.url("charts"), json!({}));
+    other["metadata"]["name"] = json!("other");
+    let objects = [repository(&server.url("charts"), json!({})), other];
+    write_fleet(&bench, &objects, &CHARTS, "1.x");
+    let text = bench.read("fleet/apps/objects.yaml");
+    bench.write(
+        "fleet/apps/objects.yaml",
+        text.replacen(
+            r#""kind":"HelmRepository","name":"all""#,
+            r#""kind":"HelmRepository","name":"other""#,
+            1,
+        ),
+    );
+    assert_ne!(bench.read("fleet/apps/objects.yaml"), text);
+    let shown = shown(&bench);
+    for chart in CHARTS {
+        assert!(shown.contains(&format!("{chart}-1.0.0")), "{chart}: {shown}");
+        assert_eq!(asked(&server, &format!("{chart}-1.0.0.tgz")), 1, "{chart}");
+    }
+    assert_eq!(asked(&server, "index.yaml"), 1);
+}
+
+/// An index of 30 MB, in the form that Helm writes, whose newest version of `web` is 1.0.0.
+fn large_index() -> String {
+    let mut index = "apiVersion: v1\nentries:\n".to_owned();
+    for chart in ["db", "web"] {
+        index.push_str(&format!("  {chart}:\n"));
+        for version in 0..25_000 {
+            let version = if version == 0 {
+                "1.0.0".to_owned()
+            } else {
+                format!("0.{version}.0")
+            };
+            index.push_str(&format!(
+                "  - apiVersion: v2\n    created: \"2026-01-01T00:00:00.123456789Z\"\n    description: {}\n    digest: \"\"\n    \
+                 name: {chart}\n    urls:\n    - https://charts.example.com/a/long/path/{chart}-{version}.tgz\n    - {chart}-{version}.tgz\n    \
+                 version: {version}\n",
+                "what it is for ".repeat(27).trim_end()
+            ));
+        }
+    }
+    // The archives are here.
+    index.replace("https://charts.example.com/a/long/path/web-1.0.0.tgz", "web-1.0.0.tgz")
+}
+
+#[test]
+fn an_index_of_30_mb_takes_60_mb_of_memory_at_most() {
+    let index = large_index();
+    assert!(index.len() > 30_000_000, "{}", index.len());
+    let large = StubHttp::start(move |request| match request.path.as_str() {
+        "/charts/index.yaml" => Reply::text(200, &index),
+        _ => answer(request, &[]),
+    });
+    let small = StubHttp::start(|request| answer(request, &["web"]));
+    let peak = |server: &StubHttp| {
+        let bench = Bench::new();
+        write_fleet(&bench, &[repository(&server.url("charts"), json!({}))], &["web"], "1.x");
+        let (ran, peak) = bench.weighed(&["fleet", "--path", "fleet", "fleet/cluster", "-o", "names"]);
+        assert!(ran.out.contains("web-1.0.0"), "{}{}", ran.out, ran.err);
+        peak
+    };
+    let (least, most) = (peak(&small), peak(&large));
+    assert!(most < least + 60_000, "{most} KiB, with a small index {least} KiB");
+}
+
 #[test]
 fn a_repository_with_a_password_and_client_certificates_is_reached_by_secrets_of_the_fleet() {
     let Some(certificates) = Certificates::make() else {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::network::Network;
-use super::repositories::Reached;
+use super::repositories::{Indexes, Reached};
 use crate::cli::places;
 
 /// Where charts come from.
@@ -26,6 +26,7 @@ pub(super) struct Charts {
     pub(super) given: Option<PathBuf>,
     pub(super) offline: bool,
     pub(super) timeout: Duration,
+    pub(super) indexes: Indexes,
 }
 
 impl Charts {
@@ -116,11 +117,12 @@ impl Charts {
 
     fn archive(&self, wanted: &RepositoryChart, objects: &[Value]) -> Result<PulledChart, ChartError> {
         let reached = Reached::of(&wanted.repository, objects, self.timeout)?;
-        let repository = reached.repository();
-        let index = repository.index().map_err(not_pulled)?;
+        let index = self.indexes.of(&reached).map_err(not_pulled)?;
         let chosen = index
             .chosen(&wanted.name, &wanted.version)
             .map_err(|error| ChartError::Broken(error.to_string()))?;
+        // Its time begins now: another chart may have had the index fetched.
+        let repository = reached.repository();
         let located = repository
             .located(chosen)
             .map_err(|error| ChartError::Broken(error.to_string()))?;

@@ -27,6 +27,7 @@ use bumpwright_update::git_without_fetches;
 use charts::Charts;
 pub(super) use images::UserRegistries;
 pub(super) use network::Network;
+use repositories::Indexes;
 
 /// A source that was fetched, or is being fetched.
 type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, Arc<SourceError>>>>;
@@ -61,6 +62,7 @@ impl UserOutside {
             given: charts,
             offline,
             timeout: network.timeout,
+            indexes: Indexes::default(),
         };
         Self {
             charts,

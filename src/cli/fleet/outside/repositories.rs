@@ -1,19 +1,53 @@
-//! Chart repositories with an index: how they are reached, by their HelmRepository and the Secrets of the fleet.
+//! Chart repositories with an index: how they are reached, by their HelmRepository and the Secrets of the fleet, and
+//! their indexes.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bumpwright_api::{HelmRepository, HelmRepositorySpec, LocalRef, Metadata, ObjectName};
-use bumpwright_chart::Repository;
+use bumpwright_chart::{PullError, Repository};
 use bumpwright_connect::helm_repository::settings;
 use bumpwright_fleet::{ChartError, SourceObject};
+use bumpwright_helm::Index;
 use bumpwright_http::{Client, Deadline, Peer, RetryPolicy};
 use bumpwright_json::Texts;
 use bumpwright_secret::Secret;
+use parking_lot::Mutex;
 use serde_json::Value;
 use url::Url;
 
 use super::network::manifests;
 use crate::cli::error::Attempt as _;
+
+/// An index that was fetched, or is being fetched.
+type Shared = Arc<OnceLock<Result<Arc<Index>, PullError>>>;
+
+/// The indexes of a run, each fetched once: real ones have 30 MB, and a fleet has many charts of one repository.
+#[derive(Default)]
+pub(super) struct Indexes(Mutex<Vec<(Reached, Shared)>>);
+
+impl Indexes {
+    /// The index of a repository; of those that are reached alike, the same.
+    ///
+    /// # Errors
+    /// [`Repository::index`]
+    pub(super) fn of(&self, reached: &Reached) -> Result<Arc<Index>, PullError> {
+        self.slot(reached)
+            .get_or_init(|| reached.repository().index().map(Arc::new))
+            .clone()
+    }
+
+    fn slot(&self, reached: &Reached) -> Shared {
+        let mut all = self.0.lock();
+        let known = all.iter().find(|(other, _)| other == reached);
+        if let Some((_, slot)) = known {
+            return Arc::clone(slot);
+        }
+        let slot = Shared::default();
+        all.push((reached.clone(), Arc::clone(&slot)));
+        slot
+    }
+}
 
 /// How a repository is reached: its address, login, trust and time limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
