@@ -96,8 +96,11 @@ fn charts_are_fetched_with_the_logins_of_the_cluster_from_its_addresses() {
     let (server, thief) = (repository(), StubHttp::start(|_| Reply::status(404)));
     let neighbour = World::new(cluster, other);
     let marker = format!(" # {{\"$imagepolicy\": \"{namespace}:one:tag\"}}");
+    let mut ranged = of("http", namespace);
+    ranged["chart"]["spec"]["version"] = json!("1.x");
     let releases = [
         ("http", of("http", namespace)),
+        ("ranged", ranged),
         ("oci", of("oci", namespace)),
         ("foreign", of("http", other)),
         ("moved", of("moved", namespace)),
@@ -183,6 +186,10 @@ fn charts_are_fetched_with_the_logins_of_the_cluster_from_its_addresses() {
     assert!(["http", "oci", "image"].iter().all(|name| !says(&unseen(name))));
     assert!(!says("hunter22"));
     assert_eq!(thief.requests().len(), 0);
+    // Each of several verifications has fetched two charts, and the index that both are in once.
+    let asked = |path: &str| server.requests().iter().filter(|request| request.path == path).count();
+    let (indexes, archives) = (asked("/charts/index.yaml"), asked("/charts/web.tgz"));
+    assert!(indexes < archives, "{indexes} {archives}");
 }
 
 /// An artifact with the chart in `charts/web`.

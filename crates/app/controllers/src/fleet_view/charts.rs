@@ -24,9 +24,10 @@ use crate::sources::helm_chart::pull::{self, RemoteError, Wanted};
 use crate::sources::registries::Registries;
 use bumpwright_api::{HelmRepository, ObjectName, Objects, OciRepository};
 use bumpwright_budget::Reservation;
+use bumpwright_chart::PullError;
 use bumpwright_connect::ConnectionSpec;
 use bumpwright_fleet::{ChartError, Outside, Repository, RepositoryChart, SourceError, SourceObject};
-use bumpwright_helm::Chart;
+use bumpwright_helm::{Chart, Index};
 use bumpwright_http::Job;
 use bumpwright_kube::{
     BUCKET, EXTERNAL_ARTIFACT, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, Kind, OCI_REPOSITORY, Object,
@@ -80,6 +81,9 @@ const LOGIN: [&str; 6] = [
 /// A chart, and the memory that it holds.
 type Pulled = Result<(Arc<Chart>, Reservation), ChartError>;
 
+/// An index, and the memory that it holds.
+type HeldIndex = Result<(Arc<Index>, Reservation), PullError>;
+
 /// What the views of a process have from elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Providers {
@@ -100,7 +104,7 @@ impl Providers {
     }
 }
 
-/// What comes from elsewhere. A chart is fetched once.
+/// What comes from elsewhere. A chart is fetched once, and so is the index that charts are chosen from.
 pub(crate) struct Elsewhere {
     of: Providers,
     /// The namespace that sees it, and pays.
@@ -109,6 +113,8 @@ pub(crate) struct Elsewhere {
     who: &'static str,
     runtime: Handle,
     pulled: Mutex<HashMap<String, Arc<OnceLock<Pulled>>>>,
+    /// By their HelmRepository.
+    indexes: Mutex<HashMap<ObjectName, Arc<OnceLock<HeldIndex>>>>,
     /// Objects that the files do not have.
     objects: Mutex<HashMap<(&'static str, ObjectName), Option<Value>>>,
 }
@@ -121,6 +127,7 @@ impl Elsewhere {
             who,
             runtime: Handle::current(),
             pulled: Mutex::default(),
+            indexes: Mutex::default(),
             objects: Mutex::default(),
         }
     }
@@ -241,6 +248,23 @@ impl Elsewhere {
         }
     }
 
+    /// The index of a HelmRepository, on the account of the namespace as long as the view has it.
+    fn index(&self, name: &ObjectName, remote: &bumpwright_chart::Repository) -> Result<Arc<Index>, PullError> {
+        let slot = {
+            let mut indexes = self.indexes.lock();
+            Arc::clone(indexes.entry(name.clone()).or_default())
+        };
+        let fetched = slot.get_or_init(|| self.held_index(remote)).as_ref();
+        fetched.map(|(index, _)| Arc::clone(index)).map_err(Clone::clone)
+    }
+
+    fn held_index(&self, remote: &bumpwright_chart::Repository) -> HeldIndex {
+        let index = remote.index_within(self.of.shared.settings.chart_sizes.index)?;
+        let held = Job::account().reserve(index.weight());
+        let held = held.map_err(|error| PullError::Unreachable(error.to_string()))?;
+        Ok((Arc::new(index), held))
+    }
+
     fn of_repository(&self, chart: &RepositoryChart, until: Option<Instant>) -> Pulled {
         let object = self.connected(&HELM_REPOSITORY, &chart.repository)?;
         let repository: HelmRepository = read(&object, &HELM_REPOSITORY)?;
@@ -256,7 +280,7 @@ impl Elsewhere {
                 pull::of_registry(self.registries(), (&repository, &secrets), wanted, held)
             } else {
                 pull::of_index((&repository, &secrets), wanted, held, |remote| {
-                    Ok(Arc::new(remote.index_within(wanted.sizes.index)?))
+                    Ok(self.index(&chart.repository.name, remote)?)
                 })
             }
         };
