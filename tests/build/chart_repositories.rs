@@ -1,12 +1,15 @@
 //! HelmReleases of a fleet with charts of HTTP repositories: what is asked for, and with which login.
 
 use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::digests::sha256;
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tarball;
 use bumpwright_testkit::tls::Certificates;
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A chart that installs a ConfigMap with its name and version.
 fn archive(name: &str, version: &str) -> Vec<u8> {
@@ -117,6 +120,40 @@ fn the_index_of_a_repository_is_fetched_once_for_all_charts() {
         assert_eq!(asked(&server, &format!("{chart}-1.0.0.tgz")), 1, "{chart}");
     }
     assert_eq!(asked(&server, "index.yaml"), 1);
+}
+
+#[test]
+fn the_archive_of_a_range_is_fetched_once_unless_the_index_has_another_one() {
+    let is_other = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&is_other);
+    let server = StubHttp::start(move |request| {
+        let other = archive("web", "1.0.0-other");
+        match (request.path.as_str(), now.load(Ordering::SeqCst)) {
+            ("/charts/index.yaml", true) => {
+                let digest = sha256(&other);
+                let entry = format!("{{name: web, version: 1.0.0, digest: {digest:?}, urls: [web-1.0.0.tgz]}}");
+                Reply::text(200, &format!("apiVersion: v1\nentries:\n  web:\n  - {entry}\n"))
+            }
+            ("/charts/web-1.0.0.tgz", true) => Reply::bytes(200, "application/gzip", other),
+            _ => answer(request, &["web"]),
+        }
+    });
+    let bench = Bench::new();
+    let objects = [repository(&server.url("charts"), json!({}))];
+    for (version, indexes, archives) in [("1.x", 1, 1), ("1.x", 2, 1), ("", 3, 1), ("1.0.0", 3, 1)] {
+        write_fleet(&bench, &objects, &["web"], version);
+        let shown = shown(&bench);
+        assert!(shown.contains("web-1.0.0"), "{version}: {shown}");
+        let asked = (asked(&server, "index.yaml"), asked(&server, "web-1.0.0.tgz"));
+        assert_eq!(asked, (indexes, archives), "{version}");
+    }
+    is_other.store(true, Ordering::SeqCst);
+    write_fleet(&bench, &objects, &["web"], "1.x");
+    for _ in 0..2 {
+        let shown = shown(&bench);
+        assert!(shown.contains("web-1.0.0-other"), "{shown}");
+        assert_eq!(asked(&server, "web-1.0.0.tgz"), 2);
+    }
 }
 
 /// An index of 30 MB, in the form that Helm writes, whose newest version of `web` is 1.0.0.

@@ -1,7 +1,8 @@
 //! Charts of HelmRepositories: given in a folder, kept on disk, or fetched with the logins that the manifests
 //! name, else the user's.
 //!
-//! A version of a chart never changes: one that is kept is not asked for again.
+//! A version of a chart never changes: one that is kept is not fetched again. For a range one request asks which
+//! version that is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,11 +48,12 @@ impl Charts {
         let spec = object.value_at("/spec");
         let url = spec.text_of("url");
         let is_oci = spec.text_of("type") == "oci" || url.starts_with("oci://");
-        self.kept(url, wanted, || {
+        self.kept(url, wanted, |kept| {
             if is_oci {
-                from_registry(wanted, spec, objects, network).map_err(not_pulled)
+                let pulled = from_registry(wanted, spec, objects, network);
+                pulled.map(Found::Pulled).map_err(not_pulled)
             } else {
-                self.archive(wanted, objects)
+                self.of_index(wanted, objects, kept)
             }
         })
     }
@@ -74,9 +76,9 @@ impl Charts {
             return None;
         }
         let (above, _) = spec("/spec/url").trim_end_matches('/').rsplit_once('/')?;
-        let pull = || {
+        let pull = |_: &Kept| {
             let pulled = network.oci_chart(object, objects, &wanted.version);
-            pulled.map_err(|error| match not_pulled(error) {
+            pulled.map(Found::Pulled).map_err(|error| match not_pulled(error) {
                 ChartError::Broken(error) => ChartError::Broken(format!("{}: {error}", source.shown())),
                 ChartError::Unavailable(error) => ChartError::Unavailable(format!("{}: {error}", source.shown())),
             })
@@ -84,13 +86,13 @@ impl Charts {
         Some(self.kept(above, &wanted, pull))
     }
 
-    /// The chart that is kept, else the one that is pulled, which is kept then. A range is asked for each time while
-    /// there is a network.
+    /// The chart that is kept, else the one that is found, which is kept then. What a range means is asked for each time
+    /// while there is a network.
     fn kept(
         &self,
         url: &str,
         wanted: &RepositoryChart,
-        pull: impl FnOnce() -> Result<PulledChart, ChartError>,
+        find: impl FnOnce(&Kept) -> Result<Found, ChartError>,
     ) -> Result<Chart, ChartError> {
         let cache = Kept::of(url, &wanted.name);
         let is_exact = Version::parse_strict(&wanted.version).is_ok();
@@ -101,7 +103,10 @@ impl Charts {
             let unknown = format!("it is not kept on this machine ({url}, offline)");
             return Err(ChartError::Unavailable(unknown));
         }
-        let pulled = pull()?;
+        let pulled = match find(&cache)? {
+            Found::Kept(path) => return read_given(&path),
+            Found::Pulled(pulled) => pulled,
+        };
         let chart = Chart::from_archive(&pulled.archive).map_err(|error| ChartError::Broken(error.to_string()))?;
         // By what the repository calls it, which is what is asked for next time.
         if let Some(version) = &pulled.version {
@@ -115,12 +120,16 @@ impl Charts {
         given(self.given.as_deref()?, wanted)
     }
 
-    fn archive(&self, wanted: &RepositoryChart, objects: &[Value]) -> Result<PulledChart, ChartError> {
+    /// The version of a chart that the index of its repository has for a range; its archive only if it is not kept.
+    fn of_index(&self, wanted: &RepositoryChart, objects: &[Value], kept: &Kept) -> Result<Found, ChartError> {
         let reached = Reached::of(&wanted.repository, objects, self.timeout)?;
         let index = self.indexes.of(&reached).map_err(not_pulled)?;
         let chosen = index
             .chosen(&wanted.name, &wanted.version)
             .map_err(|error| ChartError::Broken(error.to_string()))?;
+        if let Some(path) = kept.archive(&chosen.version, &chosen.digest) {
+            return Ok(Found::Kept(path));
+        }
         // Its time begins now: another chart may have had the index fetched.
         let repository = reached.repository();
         let located = repository
@@ -128,11 +137,18 @@ impl Charts {
             .map_err(|error| ChartError::Broken(error.to_string()))?;
         let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
         let archive = repository.archive(&located.ok_or_else(nowhere)?);
-        Ok(PulledChart {
+        Ok(Found::Pulled(PulledChart {
             version: Some(chosen.version.to_string()),
             archive: archive.map_err(not_pulled)?,
-        })
+        }))
     }
+}
+
+/// Where a chart was found.
+enum Found {
+    /// In the cache: a version that was pulled for another range, or in an earlier run.
+    Kept(PathBuf),
+    Pulled(PulledChart),
 }
 
 /// Reads a chart of `--charts`, or of those that are kept.
@@ -226,8 +242,7 @@ struct Kept(Option<PathBuf>);
 
 impl Kept {
     fn of(url: &str, name: &str) -> Self {
-        let digest = Sha256::digest(format!("{url}\n{name}"));
-        let key: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let key: String = sha256(format!("{url}\n{name}")).chars().take(32).collect();
         Self(places::cache().ok().map(|cache| cache.join("charts").join(key)))
     }
 
@@ -240,13 +255,34 @@ impl Kept {
         newest(versions, range)
     }
 
+    /// The archive of exactly this version, with this SHA-256, which may be empty.
+    fn archive(&self, version: &str, digest: &str) -> Option<PathBuf> {
+        let path = self.place(version)?;
+        let archive = fs::read(&path).ok()?;
+        let wanted = digest.trim_start_matches("sha256:");
+        let is_it = || wanted.eq_ignore_ascii_case(&sha256(&archive));
+        (wanted.is_empty() || is_it()).then_some(path)
+    }
+
     /// Keeps an archive. Without a place for it, it is fetched again next time.
     fn put(&self, version: &str, archive: &[u8]) {
-        let is_name = !version.is_empty() && !version.contains(['/', '\\']) && !version.starts_with('.');
-        if let (Some(folder), true) = (&self.0, is_name) {
-            places::keep(&folder.join(format!("{version}.tgz")), archive);
+        if let Some(place) = self.place(version) {
+            places::keep(&place, archive);
         }
     }
+
+    /// Where a version is; none without a folder, and for a version that is no name of a file.
+    fn place(&self, version: &str) -> Option<PathBuf> {
+        let is_name = !version.is_empty() && !version.contains(['/', '\\']) && !version.starts_with('.');
+        let folder = self.0.as_ref().filter(|_| is_name)?;
+        Some(folder.join(format!("{version}.tgz")))
+    }
+}
+
+/// The SHA-256 in hexadecimal digits.
+fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
