@@ -9,8 +9,10 @@ use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::AccessError;
 use bumpwright_connect::git::{self, GitConnection, GitIdentities, RemoteError};
-use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, instead_of};
+use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, instead_of, machine_login};
+use bumpwright_http::basic_header;
 use bumpwright_secret::Secret;
+use url::Url;
 
 /// Credentials. A secret is never an argument itself: it comes from a file or the environment.
 #[derive(Clone, Debug, Default, Args)]
@@ -295,6 +297,13 @@ fn text_of(file: &Path) -> Result<String, CliError> {
 #[must_use]
 pub fn host(url: &str) -> Option<String> {
     RemoteUrl::parse(url).ok()?.host().map(str::to_owned)
+}
+
+/// The `Authorization` header for a chart repository with the login that the user's `~/.netrc` has for its host; none
+/// without one.
+pub(in crate::cli) fn own_login(repository: &Url) -> Option<Secret> {
+    let (name, password) = machine_login(repository.host_str()?)?;
+    Some(basic_header(&name, &password))
 }
 
 /// Returns whether flags or the environment have a secret.

@@ -253,3 +253,56 @@ fn a_repository_with_a_password_and_client_certificates_is_reached_by_secrets_of
         "{checked}"
     );
 }
+
+/// `~/.netrc` is what the user has where the Secret of a HelmRepository is not in the fleet. A host that the repository
+/// redirects to, or that its index names, does not get the login.
+#[test]
+fn the_login_of_netrc_is_used_where_the_fleet_has_none() {
+    let other = StubHttp::start(|request| match request.path.as_str() {
+        "/charts/index.yaml" => answer(request, &["web"]),
+        _ => Reply::bytes(200, "application/gzip", archive("web", "1.0.0")),
+    });
+    let (index, web) = (other.url("charts/index.yaml"), other.url("web.tgz"));
+    let server = StubHttp::start(move |request| match request.path.as_str() {
+        _ if !is_bob(request) => Reply::status(401),
+        "/moved/index.yaml" => Reply::status(302).header("Location", &index),
+        "/charts/index.yaml" => {
+            let entry = format!("{{name: web, version: 1.0.0, urls: [{web:?}]}}");
+            Reply::text(200, &format!("apiVersion: v1\nentries:\n  web:\n  - {entry}\n"))
+        }
+        "/moved/web-1.0.0.tgz" => Reply::bytes(200, "application/gzip", archive("web", "1.0.0")),
+        _ => Reply::status(404),
+    });
+    let more = json!({"secretRef": {"name": "absent"}, "passCredentials": true});
+    for (path, netrc, is_rendered) in [
+        ("charts", "", false),
+        ("charts", "default login bob password s3cret\n", false),
+        ("charts", "machine localhost login bob password s3cret\n", true),
+        ("moved", "machine localhost login bob password s3cret\n", true),
+    ] {
+        let bench = Bench::new();
+        std::fs::write(bench.home.path().join(".netrc"), netrc).unwrap();
+        write_fleet(&bench, &[repository(&server.url(path), more.clone())], &["web"], "1.x");
+        let shown = shown(&bench);
+        assert_eq!(shown.contains("web-1.0.0"), is_rendered, "{path} {netrc}: {shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+    assert_eq!(other.count(), 2);
+    assert!(other.requests().iter().all(|request| request.login().is_none()));
+    // A Secret of the fleet counts more.
+    let bench = Bench::new();
+    std::fs::write(
+        bench.home.path().join(".netrc"),
+        "machine localhost login bob password s3cret\n",
+    )
+    .unwrap();
+    let wrong = secret("absent", json!({"username": "bob", "password": "wrong"}));
+    write_fleet(
+        &bench,
+        &[repository(&server.url("charts"), more), wrong],
+        &["web"],
+        "1.x",
+    );
+    let shown = shown(&bench);
+    assert!(!shown.contains("web-1.0.0"), "{shown}");
+}

@@ -422,6 +422,45 @@ fn the_login_of_a_repository_is_not_for_the_host_that_its_index_names() {
     assert_eq!(logins, [false, true]);
 }
 
+/// `~/.netrc` counts for the host that it names. A host that the index names does not get the login, whatever the flags.
+#[test]
+fn the_login_of_netrc_is_for_the_repository_only() {
+    let bench = Bench::new();
+    let other = StubHttp::start(|_| Reply::bytes(200, "application/gzip", archive("1.0.0")));
+    let at = url(&other, "web.tgz");
+    let stub = repository(Arc::new(move |_| at.clone()));
+    let address = url(&stub, "charts");
+    let arguments = [
+        "a",
+        "web",
+        "--version",
+        "1.0.0",
+        "--repo",
+        &address,
+        "--pass-credentials",
+    ];
+    let netrc = |text: &str| fs::write(bench.home.path().join(".netrc"), text).unwrap();
+    netrc("machine charts.example.com login bob password s3cret\ndefault login bob password s3cret\n");
+    let error = refused(&bench, &arguments);
+    assert!(error.contains("401") && !error.contains("s3cret"), "{error}");
+    assert!(stub.requests().iter().all(|request| request.login().is_none()));
+    netrc("machine 127.0.0.1 login bob password s3cret\n");
+    rendered(&bench, &arguments);
+    let logins: Vec<bool> = other
+        .requests()
+        .iter()
+        .map(|request| request.login().is_some())
+        .collect();
+    assert_eq!(logins, [false]);
+    // What the user says counts more.
+    let wrong = bench.write("wrong", "wrong\n").display().to_string();
+    let error = refused(
+        &bench,
+        &[&arguments[..], &["--username", "bob", "--password-file", &wrong]].concat(),
+    );
+    assert!(error.contains("401"), "{error}");
+}
+
 /// A program of the oldest kind of attack: an archive that is small, and large when it is unpacked.
 #[test]
 fn an_archive_that_swells_is_refused() {

@@ -166,7 +166,7 @@ pub struct RemoteArgs {
     #[arg(long)]
     pub devel: bool,
 
-    /// User name for the chart repository [for registries: the logins of docker and podman]
+    /// User name for the chart repository [default: of ~/.netrc; for registries: the logins of docker and podman]
     #[arg(long, value_name = "NAME", requires = "password_file")]
     pub username: Option<String>,
 

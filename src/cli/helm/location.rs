@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::RemoteArgs;
+use crate::cli::access::own_login;
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_chart::{Located, OciChart, Pull, Repository, read_chart};
 use bumpwright_helm::Chart;
@@ -116,10 +117,13 @@ fn repository(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<
             "{address:?}: a chart repository is at an https:// URL"
         )));
     }
+    let given = authorization(remote)?;
+    let is_given = given.is_some();
     Ok(Repository {
+        authorization: given.or_else(|| own_login(&url)),
         url,
-        authorization: authorization(remote)?,
-        pass_credentials: remote.pass_credentials,
+        // The user's login for a host is for no other one.
+        pass_credentials: remote.pass_credentials && is_given,
         client: Client::new(peer(remote)?, RetryPolicy::default()),
         deadline,
     })

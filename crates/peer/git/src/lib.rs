@@ -44,7 +44,7 @@ pub use transport::remote::{Auth, KnownHosts, Remote, Ssh};
 pub use transport::remote_url::{RemoteUrl, Scheme};
 pub use transport::ssh_session::is_encrypted;
 pub use user::credential::{Credential, fill as ask_helpers};
-pub use user::instead_of;
+pub use user::{instead_of, machine_login};
 pub use wire::listing::RemoteRef;
 pub use wire::report::HookOutcome;
 pub use wire::send::check_reference;

@@ -17,6 +17,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::network::manifests;
+use crate::cli::access::own_login;
 use crate::cli::error::Attempt as _;
 
 /// An index that was fetched, or is being fetched.
@@ -60,8 +61,8 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// As source-controller reaches it, within `limit`. `objects` are those of its namespace; a Secret that is not among
-    /// them leaves it without what the Secret has.
+    /// As source-controller reaches it, within `limit`. `objects` are those of its namespace; without a login among them
+    /// it is the user's, which no other host gets.
     ///
     /// # Errors
     /// What Flux refuses: the address, or a Secret.
@@ -87,15 +88,13 @@ impl Reached {
         spec.cert_secret_ref = spec.cert_secret_ref.take().filter(is_here);
         let timeout = spec.timeout.map_or(limit, |timeout| timeout.as_std().min(limit));
         let pass_credentials = spec.pass_credentials;
-        let reached = settings(&repository, &objects).map_err(|error| refused(error.to_string()))?;
+        let given = settings(&repository, &objects).map_err(|error| refused(error.to_string()))?;
+        let is_given = given.authorization.is_some();
         Ok(Self {
+            authorization: given.authorization.or_else(|| own_login(&url)),
             url,
-            authorization: reached.authorization,
-            pass_credentials,
-            peer: Peer {
-                timeout,
-                ..reached.peer
-            },
+            pass_credentials: pass_credentials && is_given,
+            peer: Peer { timeout, ..given.peer },
         })
     }
 

@@ -8,3 +8,4 @@ mod program;
 
 pub(crate) use config::authorization;
 pub use config::instead_of;
+pub use netrc::machine_login;

@@ -9,10 +9,20 @@ const MOST: u64 = 1 << 20;
 
 /// The login for a host, or for this user of it.
 pub(super) fn login(host: &str, user: Option<&str>) -> Option<(String, Secret)> {
+    find(&text()?, host, user, true)
+}
+
+/// The login that `~/.netrc` has for a host by its name (`machine`). That of `default` is for servers that the user
+/// chooses, and not for those that a manifest names.
+#[must_use]
+pub fn machine_login(host: &str) -> Option<(String, Secret)> {
+    find(&text()?, host, None, false)
+}
+
+fn text() -> Option<String> {
     let path = PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".netrc");
     let size = std::fs::metadata(&path).ok()?.len();
-    let text = std::fs::read_to_string(&path).ok().filter(|_| size <= MOST)?;
-    find(&text, host, user)
+    std::fs::read_to_string(&path).ok().filter(|_| size <= MOST)
 }
 
 /// One `machine` or `default`.
@@ -30,8 +40,8 @@ impl Entry<'_> {
     }
 }
 
-/// The first entry that is for the host, or for all, and has both.
-fn find(text: &str, host: &str, user: Option<&str>) -> Option<(String, Secret)> {
+/// The first entry that is for the host, or with `default` for all, and has both.
+fn find(text: &str, host: &str, user: Option<&str>, default: bool) -> Option<(String, Secret)> {
     // A macro ends at an empty line.
     let mut is_macro = false;
     let lines = text.lines().filter(|line| {
@@ -52,7 +62,10 @@ fn find(text: &str, host: &str, user: Option<&str>) -> Option<(String, Secret)> 
                 if let Some(found) = entry.as_ref().and_then(|entry| entry.fits(user)) {
                     return Some(found);
                 }
-                let is_ours = word == "default" || words.next().is_some_and(|name| name.eq_ignore_ascii_case(host));
+                let is_ours = match word {
+                    "default" => default,
+                    _ => words.next().is_some_and(|name| name.eq_ignore_ascii_case(host)),
+                };
                 entry = is_ours.then(Entry::default);
             }
             "login" | "password" | "account" => {
@@ -77,7 +90,7 @@ mod tests {
                         machine git.example.com\n  login bob\n  account z\n  password b2\ndefault login any password d3\n";
 
     fn of(host: &str, user: Option<&str>) -> Option<String> {
-        let (name, password) = find(FILE, host, user)?;
+        let (name, password) = find(FILE, host, user, true)?;
         Some(format!("{name}:{}", password.expose()))
     }
 
@@ -87,6 +100,13 @@ mod tests {
         assert_eq!(of("GIT.example.com", Some("bob")).as_deref(), Some("bob:b2"));
         assert_eq!(of("other.example.com", None).as_deref(), Some("any:d3"));
         assert_eq!(of("git.example.com", Some("eve")), None);
-        assert!(find("machine h login", "h", None).is_none());
+        assert!(find("machine h login", "h", None, true).is_none());
+    }
+
+    #[test]
+    fn the_default_login_is_for_no_host_by_name() {
+        let of = |host| find(FILE, host, None, false).map(|(name, _)| name);
+        assert_eq!(of("git.example.com").as_deref(), Some("ann"));
+        assert_eq!(of("other.example.com"), None);
     }
 }
