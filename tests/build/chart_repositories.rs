@@ -306,3 +306,38 @@ fn the_login_of_netrc_is_used_where_the_fleet_has_none() {
     let shown = shown(&bench);
     assert!(!shown.contains("web-1.0.0"), "{shown}");
 }
+
+/// Flux has no chart from such addresses, whether it can be reached here or not.
+#[test]
+fn an_address_that_is_not_of_http_is_an_error() {
+    let server = StubHttp::start(|request| match request.path.as_str() {
+        "/charts/index.yaml" => Reply::text(
+            200,
+            "apiVersion: v1\nentries:\n  web:\n  - {name: web, version: 1.0.0, urls: ['file:///srv/web-1.0.0.tgz']}\n",
+        ),
+        _ => Reply::status(404),
+    });
+    let in_index = server.url("charts");
+    for (url, flags, wanted) in [
+        (in_index.as_str(), vec![], "file:///srv/web-1.0.0.tgz"),
+        ("file:///srv/charts", vec![], "file:///srv/charts"),
+        ("file:///srv/charts", vec!["--offline"], "file:///srv/charts"),
+    ] {
+        let bench = Bench::new();
+        write_fleet(&bench, &[repository(url, json!({}))], &["web"], "1.x");
+        let arguments = [vec!["fleet", "check", "--path", "fleet", "fleet/cluster"], flags].concat();
+        let ran = bench.run(&arguments);
+        let line = ran
+            .out
+            .lines()
+            .find(|line| line.contains("-chart]"))
+            .unwrap_or_default();
+        assert!(
+            line.contains("error[missing-chart]") && line.contains(wanted),
+            "{}{}",
+            ran.out,
+            ran.err
+        );
+        assert_eq!(ran.code, 1, "{}", ran.out);
+    }
+}

@@ -11,6 +11,7 @@ use std::time::Duration;
 use bumpwright_chart::{PullError, PulledChart, read_chart};
 use bumpwright_fleet::{ChartError, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
+use bumpwright_http::shown;
 use bumpwright_json::Texts;
 use bumpwright_semver::{Constraint, Version};
 use bumpwright_source::CHART_LAYER;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::network::Network;
-use super::repositories::{Indexes, Reached};
+use super::repositories::{Indexes, Reached, address};
 use crate::cli::places;
 
 /// Where charts come from.
@@ -48,6 +49,9 @@ impl Charts {
         let spec = object.value_at("/spec");
         let url = spec.text_of("url");
         let is_oci = spec.text_of("type") == "oci" || url.starts_with("oci://");
+        if !is_oci {
+            address(url)?;
+        }
         self.kept(url, wanted, |kept| {
             if is_oci {
                 let pulled = from_registry(wanted, spec, objects, network);
@@ -135,8 +139,13 @@ impl Charts {
         let located = repository
             .located(chosen)
             .map_err(|error| ChartError::Broken(error.to_string()))?;
-        let nowhere = || ChartError::Broken(format!("chart '{}' has no downloadable URLs", wanted.name));
-        let archive = repository.archive(&located.ok_or_else(nowhere)?);
+        let broken = |why: String| ChartError::Broken(format!("chart '{}' {why}", wanted.name));
+        let located = located.ok_or_else(|| broken("has no downloadable URLs".to_owned()))?;
+        if !matches!(located.url.scheme(), "https" | "http") {
+            let at = shown(&located.url);
+            return Err(broken(format!("has the URL {at} in the index: expected https://")));
+        }
+        let archive = repository.archive(&located);
         Ok(Found::Pulled(PulledChart {
             version: Some(chosen.version.to_string()),
             archive: archive.map_err(not_pulled)?,
