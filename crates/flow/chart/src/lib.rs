@@ -27,7 +27,7 @@ mod values;
 pub use build::{BuildError, Built, Changes, Content, Local, Which, build_remote, not_pulled};
 pub use dependencies::{DependencyError, LocalDependencyError, Remotes, RepositoryUrlError, complete, normalized};
 pub use local::{LocalError, go_error, read_chart};
-pub use registry::{OciChart, OciVersionError, Pull, PulledChart, layer_within, oci_version, pulled};
+pub use registry::{OciChart, OciVersionError, Pull, PulledChart, Sought, layer_within, oci_version, pulled};
 pub use repository::{Located, NotAUrl, PullError, Repository};
 pub use sizes::Sizes;
 pub use tree::{Place, PlaceError};

@@ -40,6 +40,14 @@ pub struct PulledChart {
     pub archive: Vec<u8>,
 }
 
+/// What a registry has for a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// A version that its caller has.
+    Kept(String),
+    Pulled(PulledChart),
+}
+
 impl OciChart {
     /// Reads `oci://HOST/REPOSITORY[:TAG][@DIGEST]`.
     ///
@@ -67,21 +75,31 @@ impl OciChart {
     /// # Errors
     /// In words for the user; [`PullError::Missing`] where the registry does not have it.
     pub fn pull(&self, version: &str, from: Pull) -> Result<PulledChart, PullError> {
-        let remote = OciRemote {
+        let remote = self.remote(from);
+        let chosen = self.chosen(version, &remote)?;
+        pulled_as(&remote, &chosen)
+    }
+
+    /// The same, but only the version where `is_kept` says that its archive is known.
+    ///
+    /// # Errors
+    /// As [`OciChart::pull`]
+    pub fn pull_unless(&self, version: &str, from: Pull, is_kept: &dyn Fn(&str) -> bool) -> Result<Sought, PullError> {
+        let remote = self.remote(from);
+        let chosen = self.chosen(version, &remote)?;
+        match version_of(&chosen).filter(|version| is_kept(version)) {
+            Some(version) => Ok(Sought::Kept(version)),
+            None => pulled_as(&remote, &chosen).map(Sought::Pulled),
+        }
+    }
+
+    fn remote(&self, from: Pull) -> OciRemote {
+        OciRemote {
             registry: from.registry,
             login: from.login,
             repository: self.repository.clone(),
             deadline: from.deadline,
-        };
-        let chosen = self.chosen(version, &remote)?;
-        let revision = remote.revision(&chosen)?;
-        let digest = revision.behind_last('@');
-        let held = &mut Job::account().nothing();
-        Ok(PulledChart {
-            archive: pulled(&remote, &chosen, digest, MAX_CHART_BYTES, held)?,
-            // A tag has no `+` (Helm, *OCI registries*).
-            version: chosen.strip_prefix(':').map(|tag| tag.replace('_', "+")),
-        })
+        }
     }
 
     /// `:TAG` or `@DIGEST`.
@@ -113,6 +131,23 @@ impl OciChart {
         };
         Ok(remote.chosen(&pick, CHART_LAYER)?)
     }
+}
+
+/// The chart of `:TAG` or `@DIGEST`.
+fn pulled_as(remote: &OciRemote, chosen: &str) -> Result<PulledChart, PullError> {
+    let revision = remote.revision(chosen)?;
+    let digest = revision.behind_last('@');
+    let held = &mut Job::account().nothing();
+    Ok(PulledChart {
+        archive: pulled(remote, chosen, digest, MAX_CHART_BYTES, held)?,
+        version: version_of(chosen),
+    })
+}
+
+/// The version of `:TAG`; none of a digest.
+fn version_of(chosen: &str) -> Option<String> {
+    // A tag has no `+` (Helm, *OCI registries*).
+    chosen.strip_prefix(':').map(|tag| tag.replace('_', "+"))
 }
 
 /// The archive of a chart: of the image with this digest, which `chosen` (`:TAG`) names in errors. It has at most so
