@@ -317,6 +317,18 @@ fn a_chart_of_an_ocirepository_is_fetched_once() {
     assert!(shown(&["--offline"]).contains(old), "{}", shown(&["--offline"]));
     assert!(shown(&[]).contains(new), "{}", shown(&[]));
     assert!(shown(&["--offline"]).contains(new), "{}", shown(&["--offline"]));
+    // Of a range, the registry is asked which version that is, and not for its chart again.
+    let layers = || {
+        let requests = registry.requests();
+        requests
+            .iter()
+            .filter(|request| request.target.contains("/blobs/"))
+            .count()
+    };
+    let before = layers();
+    assert!(before > 0);
+    assert!(shown(&[]).contains(new), "{}", shown(&[]));
+    assert_eq!(layers(), before);
     // What it pins is what is read, not the newest one of the tag that is beside it.
     fleet("tag: 1.0.0, digest: 'sha256:00'", layer);
     assert!(!shown(&["--offline"]).contains(old), "{}", shown(&["--offline"]));

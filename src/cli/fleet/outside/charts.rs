@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bumpwright_chart::{PullError, PulledChart, read_chart};
+use bumpwright_chart::{PullError, PulledChart, Sought, read_chart};
 use bumpwright_fleet::{ChartError, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_http::shown;
@@ -54,8 +54,11 @@ impl Charts {
         }
         self.kept(url, wanted, |kept| {
             if is_oci {
-                let pulled = from_registry(wanted, spec, objects, network);
-                pulled.map(Found::Pulled).map_err(not_pulled)
+                let object = in_registry(wanted, spec);
+                kept.of_registry(|is_kept| {
+                    let sought = network.oci_chart(&object, objects, &wanted.version, is_kept);
+                    sought.map_err(not_pulled)
+                })
             } else {
                 self.of_index(wanted, objects, kept)
             }
@@ -80,14 +83,16 @@ impl Charts {
             return None;
         }
         let (above, _) = spec("/spec/url").trim_end_matches('/').rsplit_once('/')?;
-        let pull = |_: &Kept| {
-            let pulled = network.oci_chart(object, objects, &wanted.version);
-            pulled.map(Found::Pulled).map_err(|error| match not_pulled(error) {
-                ChartError::Broken(error) => ChartError::Broken(format!("{}: {error}", source.shown())),
-                ChartError::Unavailable(error) => ChartError::Unavailable(format!("{}: {error}", source.shown())),
+        let find = |kept: &Kept| {
+            kept.of_registry(|is_kept| {
+                let sought = network.oci_chart(object, objects, &wanted.version, is_kept);
+                sought.map_err(|error| match not_pulled(error) {
+                    ChartError::Broken(error) => ChartError::Broken(format!("{}: {error}", source.shown())),
+                    ChartError::Unavailable(error) => ChartError::Unavailable(format!("{}: {error}", source.shown())),
+                })
             })
         };
-        Some(self.kept(above, &wanted, pull))
+        Some(self.kept(above, &wanted, find))
     }
 
     /// The chart that is kept, else the one that is found, which is kept then. What a range means is asked for each time
@@ -191,13 +196,8 @@ pub(super) fn image_of(source: &SourceObject) -> Option<RepositoryChart> {
     })
 }
 
-/// A chart of a registry: logins, trust and bounds are those of an OCIRepository.
-fn from_registry(
-    wanted: &RepositoryChart,
-    spec: &Value,
-    objects: &[Value],
-    network: &Network,
-) -> Result<PulledChart, PullError> {
+/// A chart of a registry as an OCIRepository, which has its logins, trust and bounds.
+fn in_registry(wanted: &RepositoryChart, spec: &Value) -> Value {
     let url = format!("{}/{}", spec.text_of("url").trim_end_matches('/'), wanted.name);
     let mut own = json!({"interval": "1h", "url": url});
     if let (Some(own), Some(spec)) = (own.as_object_mut(), spec.as_object()) {
@@ -206,11 +206,10 @@ fn from_registry(
         }
     }
     let name = &wanted.repository.name;
-    let object = json!({
+    json!({
         "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
         "metadata": {"name": name.name, "namespace": name.namespace}, "spec": own,
-    });
-    network.oci_chart(&object, objects, &wanted.version)
+    })
 }
 
 /// A chart in the folder of `--charts`: `NAME-VERSION.tgz`, or a folder `NAME`.
@@ -264,6 +263,21 @@ impl Kept {
         newest(versions, range)
     }
 
+    /// What a registry has, which is asked with the versions that are kept.
+    fn of_registry(
+        &self,
+        ask: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<Sought, ChartError>,
+    ) -> Result<Found, ChartError> {
+        match ask(&|version: &str| self.archive(version, "").is_some())? {
+            Sought::Pulled(pulled) => Ok(Found::Pulled(pulled)),
+            Sought::Kept(version) => {
+                let path = self.archive(&version, "");
+                let gone = || ChartError::Unavailable(format!("version {version} is no longer kept on this machine"));
+                path.map(Found::Kept).ok_or_else(gone)
+            }
+        }
+    }
+
     /// The archive of exactly this version, with this SHA-256, which may be empty.
     fn archive(&self, version: &str, digest: &str) -> Option<PathBuf> {
         let path = self.place(version)?;
@@ -280,7 +294,7 @@ impl Kept {
         }
     }
 
-    /// Where a version is; none without a folder, and for a version that is no name of a file.
+    /// Where a version is; none without a folder, and for a version that is not a file name.
     fn place(&self, version: &str) -> Option<PathBuf> {
         let is_name = !version.is_empty() && !version.contains(['/', '\\']) && !version.starts_with('.');
         let folder = self.0.as_ref().filter(|_| is_name)?;

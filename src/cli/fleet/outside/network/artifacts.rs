@@ -12,7 +12,7 @@ use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_api::OciRepository;
 use bumpwright_artifact::ReadError;
 use bumpwright_budget::Reservation;
-use bumpwright_chart::{OciChart, Pull, PullError, PulledChart};
+use bumpwright_chart::{OciChart, Pull, PullError, Sought};
 use bumpwright_connect::registry::OciRegistry;
 use bumpwright_connect::{ConnectionSpec as _, requester};
 use bumpwright_fleet::SourceFiles;
@@ -51,7 +51,8 @@ impl Network {
         })
     }
 
-    /// A chart of a registry, which an OCIRepository stands for.
+    /// A chart of a registry, which an OCIRepository stands for; only its version where `is_kept` says that its archive
+    /// is known.
     ///
     /// # Errors
     /// [`PullError::Missing`] where the registry does not have it.
@@ -60,7 +61,8 @@ impl Network {
         object: &Value,
         objects: &[Value],
         version: &str,
-    ) -> Result<PulledChart, PullError> {
+        is_kept: &dyn Fn(&str) -> bool,
+    ) -> Result<Sought, PullError> {
         let repository: OciRepository =
             serde_json::from_value(object.clone()).map_err(|error| PullError::Missing(error.to_string()))?;
         let chart = OciChart::parse(&repository.spec.url).map_err(|error| PullError::Missing(error.to_string()))?;
@@ -70,14 +72,12 @@ impl Network {
         Job::within(limit, || {
             let remote = self.oci_remote(&repository, settings, limit);
             let remote = remote.map_err(|error| PullError::Unreachable(error.to_string()))?;
-            chart.pull(
-                version,
-                Pull {
-                    registry: remote.registry,
-                    login: remote.login,
-                    deadline: remote.deadline,
-                },
-            )
+            let from = Pull {
+                registry: remote.registry,
+                login: remote.login,
+                deadline: remote.deadline,
+            };
+            chart.pull_unless(version, from, is_kept)
         })
     }
 
