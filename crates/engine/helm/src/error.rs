@@ -1,5 +1,7 @@
 //! Why a chart is not rendered, in Helm's words.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use super::chart::ChartError;
@@ -24,7 +26,7 @@ pub enum HelmError {
     Values(#[from] ValuesError),
     /// The values do not fit the schemas of the charts.
     #[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
-    Schema(String),
+    Schema(SchemaFaults),
     /// The chart does not fit the release: its name, its version of Kubernetes.
     #[error(transparent)]
     Release(#[from] ReleaseError),
@@ -45,6 +47,22 @@ pub enum HelmError {
         /// All that was rendered, by the path of the template.
         partial: Vec<(String, String)>,
     },
+}
+
+/// What the schemas of a chart and of its subcharts refuse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SchemaFaults {
+    /// Helm's text: the name of each chart, and a line for each fault below it.
+    pub text: String,
+    /// JSON pointers of the refused values in those of the release; for a subchart they begin with its name. None
+    /// where a schema itself is at fault.
+    pub pointers: Vec<String>,
+}
+
+impl fmt::Display for SchemaFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// Why a release cannot be, in Helm's words.

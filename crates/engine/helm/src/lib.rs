@@ -32,7 +32,7 @@ pub use chart::{
     ArchiveError, Chart, ChartError, Dependency, File, Folder, FolderEntry, HeadError, IgnoreError, IgnoreRules, Lock,
     MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata, MetadataError, PackageError, ReplaceError, SizeError,
 };
-pub use error::{CapabilitiesError, HelmError, KubeVersionError, ReleaseError};
+pub use error::{CapabilitiesError, HelmError, KubeVersionError, ReleaseError, SchemaFaults};
 pub use foreign_error::ForeignError;
 pub use index::{
     ChoiceError, Entry, Index, IndexDocument, IndexError, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, TableScan,

@@ -124,6 +124,7 @@ impl<'c> Checker<'c> {
             let what = format!("jsonschema validation failed with {}", quoted(&format!("{url}#")));
             Fault {
                 place: String::new(),
+                member: None,
                 what,
                 shape: Shape::Fault,
                 causes,
@@ -248,6 +249,7 @@ impl<'c> Checker<'c> {
         self.step((what.len() / BYTES_PER_STEP) as u64);
         Fault {
             place: Path::pointer(frame.path),
+            member: None,
             what,
             shape: Shape::Fault,
             causes: Vec::new(),
@@ -314,6 +316,7 @@ impl<'c> Checker<'c> {
                 let what = "validation failed".to_owned();
                 Err(Fault {
                     place,
+                    member: None,
                     what,
                     shape: Shape::Group,
                     causes: frame.faults,
@@ -465,9 +468,11 @@ impl<'c> Checker<'c> {
             }
         }
         if !refused.is_empty() {
-            self.say(frame, || {
+            let fault = self.fault(frame, || {
                 format!("additional properties {} not allowed", all_quoted(&refused))
             });
+            let member = refused.first().map(|name| (*name).clone());
+            frame.faults.push(Fault { member, ..fault });
         }
     }
 
@@ -485,6 +490,7 @@ impl<'c> Checker<'c> {
 pub(super) fn silent() -> Fault {
     Fault {
         place: String::new(),
+        member: None,
         what: String::new(),
         shape: Shape::Fault,
         causes: Vec::new(),

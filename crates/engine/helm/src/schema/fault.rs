@@ -44,6 +44,8 @@ pub(super) enum Shape {
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) place: String,
+    /// The member of the value that it is about: the first one that is not allowed.
+    pub(super) member: Option<String>,
     pub(super) what: String,
     pub(super) shape: Shape,
     pub(super) causes: Vec<Fault>,
@@ -56,6 +58,17 @@ impl Fault {
             Shape::Group => self.causes,
             _ => vec![self],
         }
+    }
+
+    /// The JSON pointers of the values that are at fault, in the order of the text.
+    pub(super) fn pointers(&self) -> Vec<String> {
+        if self.causes.is_empty() {
+            return vec![match &self.member {
+                Some(member) => format!("{}/{}", self.place, escaped(member)),
+                None => self.place.clone(),
+            }];
+        }
+        self.causes.iter().flat_map(Self::pointers).collect()
     }
 
     /// A line for each fault, below that it comes from.
@@ -172,4 +185,27 @@ pub(super) fn of_contained(which: &str, want: i64, got: &[usize]) -> String {
         count(got.len()),
         places.join(" ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(place: &str, member: Option<&str>, causes: Vec<Fault>) -> Fault {
+        Fault {
+            place: place.to_owned(),
+            member: member.map(str::to_owned),
+            what: String::new(),
+            shape: Shape::Fault,
+            causes,
+        }
+    }
+
+    #[test]
+    fn the_pointers_are_of_the_faults_that_have_no_causes() {
+        let inner = vec![fault("/a", None, vec![]), fault("/b", Some("c/d"), vec![])];
+        let all = fault("", None, vec![fault("", None, inner), fault("/e/0", None, vec![])]);
+        assert_eq!(all.pointers(), ["/a", "/b/c~1d", "/e/0"]);
+        assert_eq!(fault("", None, vec![]).pointers(), [""]);
+    }
 }

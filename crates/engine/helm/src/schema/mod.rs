@@ -24,13 +24,14 @@ mod trouble;
 use std::fmt;
 use std::sync::Arc;
 
+use address::escaped;
 use check::Checker;
 use documents::SchemaDocuments;
 use serde_json::Value as Json;
 use trouble::Trouble;
 
 use super::chart::Chart;
-use super::error::HelmError;
+use super::error::{HelmError, SchemaFaults};
 use super::values::Values;
 use bumpwright_gostd::quote;
 
@@ -60,14 +61,14 @@ pub(crate) fn validate(chart: &Chart, values: &Values, leave_unfetched: bool) ->
     let mut comparison = Comparison {
         elsewhere: &chart.schemas_elsewhere,
         leave_unfetched,
-        faults: String::new(),
+        faults: SchemaFaults::default(),
         unfetched: Vec::new(),
     };
     if has_schema(chart) {
         let mut values = Json::Object(values.clone());
-        comparison.compare(chart, &mut values);
+        comparison.compare(chart, &mut values, "");
     }
-    if comparison.faults.is_empty() {
+    if comparison.faults.text.is_empty() {
         Ok(comparison.unfetched)
     } else {
         Err(HelmError::Schema(comparison.faults))
@@ -78,8 +79,7 @@ pub(crate) fn validate(chart: &Chart, values: &Values, leave_unfetched: bool) ->
 struct Comparison<'c> {
     elsewhere: &'c Arc<SchemaDocuments>,
     leave_unfetched: bool,
-    /// Helm's text of what is wrong.
-    faults: String,
+    faults: SchemaFaults,
     /// Addresses of schemas that were left out.
     unfetched: Vec<String>,
 }
@@ -89,22 +89,33 @@ fn has_schema(chart: &Chart) -> bool {
 }
 
 impl Comparison<'_> {
-    fn compare(&mut self, chart: &Chart, values: &mut Json) {
+    /// Compares the values of a chart, which are at this JSON pointer.
+    fn compare(&mut self, chart: &Chart, values: &mut Json, at: &str) {
         if let Some(schema) = &chart.schema {
             match compare_one(&schema.data, values, self.elsewhere) {
                 Ok(()) => {}
                 Err(Fault::Unfetched(url)) if self.leave_unfetched => self.unfetched.push(url),
-                Err(fault) => self.faults.push_str(&format!("{}:\n{fault}", chart.name())),
+                Err(fault) => {
+                    if let Fault::Values { pointers, .. } = &fault {
+                        let pointers = pointers.iter().map(|pointer| format!("{at}{pointer}"));
+                        self.faults.pointers.extend(pointers);
+                    }
+                    self.faults.text.push_str(&format!("{}:\n{fault}", chart.name()));
+                }
             }
         }
         for subchart in &chart.dependencies {
+            let below = format!("{at}/{}", escaped(subchart.name()));
             match values.get_mut(subchart.name()) {
                 None | Some(Json::Null) => {}
-                Some(inner @ Json::Object(_)) => self.compare(subchart, inner),
-                Some(_) => self.faults.push_str(&format!(
-                    "{}:\ninvalid type for values: expected object (map)\n",
-                    subchart.name()
-                )),
+                Some(inner @ Json::Object(_)) => self.compare(subchart, inner, &below),
+                Some(_) => {
+                    self.faults.pointers.push(below);
+                    self.faults.text.push_str(&format!(
+                        "{}:\ninvalid type for values: expected object (map)\n",
+                        subchart.name()
+                    ));
+                }
             }
         }
     }
@@ -112,8 +123,10 @@ impl Comparison<'_> {
 
 /// Why values do not meet a schema.
 enum Fault {
-    /// In Helm's words.
+    /// In Helm's words: the schema cannot be used.
     Text(String),
+    /// Values are refused, in Helm's words; their JSON pointers.
+    Values { text: String, pointers: Vec<String> },
     /// It refers to a schema at this address, which is not known here.
     Unfetched(String),
 }
@@ -121,7 +134,7 @@ enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text) | Self::Values { text, .. } => f.write_str(text),
             Self::Unfetched(url) => write!(
                 f,
                 "failing loading {}: schemas are not fetched while a chart is rendered; put a copy of it into the schema, or \
@@ -143,7 +156,10 @@ fn compare_one(schema: &[u8], values: &Json, elsewhere: &Arc<SchemaDocuments>) -
             let text = fault.text();
             // Helm leaves out the first line, and has one more at the end.
             let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
-            Err(Fault::Text(format!("{rest}\n")))
+            Err(Fault::Values {
+                text: format!("{rest}\n"),
+                pointers: fault.pointers(),
+            })
         }
         Err(Trouble::Schema(text)) => Err(Fault::Text(text)),
         Err(Trouble::Elsewhere(url)) => Err(Fault::Unfetched(url)),
