@@ -372,13 +372,14 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
                       spec: {interval: 1m, url: 'https://charts.example.com'}\n";
     let of_repository =
         json!({"chart": {"spec": {"chart": "web", "sourceRef": {"kind": "HelmRepository", "name": "all"}}}});
-    for (chart, spec, code, rule, wanted) in [
+    for (chart, spec, code, rule, wanted, at) in [
         (
             in_git("charts/none"),
             json!({}),
             1,
             "missing-chart",
             "chart charts/none: ",
+            "\"charts/none\"",
         ),
         (
             in_git("charts/web"),
@@ -386,6 +387,7 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             1,
             "render-failed",
             "web/templates/deployment.yaml:",
+            "\"values\":",
         ),
         (
             in_git("charts/web"),
@@ -393,6 +395,7 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             1,
             "render-failed",
             "spec.values: expected a mapping",
+            "[1]",
         ),
         (
             in_git("charts/web"),
@@ -400,6 +403,7 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             1,
             "render-failed",
             "the value cannot be set at \"replicas.x\"",
+            "\"replicas.x\"",
         ),
         (
             in_git("charts/web"),
@@ -407,6 +411,7 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             1,
             "render-failed",
             "could not resolve ConfigMap chart values reference 'apps/one' with key 'none': key not found",
+            "\"none\"",
         ),
         (
             of_repository,
@@ -414,10 +419,13 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             0,
             "unknown-chart",
             "it is not kept on this machine",
+            "{",
         ),
     ] {
         let bench = bench();
-        bench.write("c/release.yaml", release(&chart, &spec));
+        let text = release(&chart, &spec);
+        let place = format!("c/release.yaml:1:{}: ", text.find(at).unwrap() + 1);
+        bench.write("c/release.yaml", text);
         bench.write("c/objects.yaml", format!("{repository}---\n{MAPS}"));
         let shown = bench.run(&["fleet", "c", "--offline"]);
         assert_eq!(shown.code, code, "{}", shown.out);
@@ -429,8 +437,8 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
         let checked = bench.run(&["fleet", "check", "c", "--offline"]);
         let line = checked.out.lines().find(|line| line.contains(rule)).unwrap_or_default();
         assert!(
-            line.starts_with("c/release.yaml:1:1") && line.contains(wanted),
-            "{}",
+            line.starts_with(&place) && line.contains(wanted),
+            "{place} {}",
             checked.out
         );
         assert!(
@@ -438,6 +446,68 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
             "{}",
             checked.out
         );
+    }
+}
+
+/// A value that the schema of the chart refuses is told where it stands; each fault of `valuesFrom` is told, not the first
+/// one only.
+#[test]
+fn a_fault_of_a_value_is_told_where_the_value_is() {
+    const BAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: apps}\ndata: {values.yaml: 'replicas: two'}\n";
+    let schema = r#"{"properties": {"replicas": {"type": "integer"}, "labels": {"properties": {"a": true, "b": true}, "additionalProperties": false}}}"#;
+    let from = |name: &str, key: &str| json!({"kind": "ConfigMap", "name": name, "valuesKey": key});
+    let refused = "error[render-failed]";
+    // The parts of the release at which something is told, each with what is said there; first that in the ConfigMap.
+    for (spec, of_map, wanted) in [
+        (
+            json!({"values": {"replicas": "two"}}),
+            false,
+            vec![("\"two\"", refused)],
+        ),
+        (
+            json!({"values": {"labels": {"misspelt": "c"}}}),
+            false,
+            vec![("\"c\"", refused)],
+        ),
+        (
+            json!({"valuesFrom": [from("bad", "values.yaml")], "values": {"list": [3]}}),
+            true,
+            vec![],
+        ),
+        (
+            json!({"valuesFrom": [from("absent", "values.yaml"), from("bad", "none"), {"kind": "Gadget", "name": "bad"}]}),
+            false,
+            vec![
+                ("\"absent\"", "missing-config-map"),
+                ("\"none\"", "'apps/bad' with key 'none': key not found"),
+                ("\"Gadget\"", "unsupported values reference kind"),
+            ],
+        ),
+        (
+            json!({"postRenderers": [{"kustomize": {"patches": [{"patch": "- {op: remove, path: /spec}"}]}}]}),
+            false,
+            vec![("{\"kustomize\"", "spec.postRenderers: ")],
+        ),
+    ] {
+        let bench = bench();
+        bench.write("charts/web/values.schema.json", schema);
+        bench.write("c/map.yaml", BAD);
+        let text = release(&in_git("charts/web"), &spec);
+        bench.write("c/release.yaml", &text);
+        let checked = bench.run(&["fleet", "check", "c", "--offline"]).out;
+        let has = |place: &str, said: &str| {
+            let mut lines = checked.lines();
+            assert!(
+                lines.any(|line| line.starts_with(place) && line.contains(said)),
+                "{place} {said}: {checked}"
+            );
+        };
+        if of_map {
+            has("c/map.yaml:4:21: ", refused);
+        }
+        for (at, said) in wanted {
+            has(&format!("c/release.yaml:1:{}: ", text.find(at).unwrap() + 1), said);
+        }
     }
 }
 

@@ -32,6 +32,7 @@ pub use build::view::{BuildFailure, Fleet, FleetObject, MissingReference, Node, 
 pub use build::walk::{ClusterObjects, NoEntry, Walked, both, view, view_cluster, walked};
 pub use changes::ImageRegistries;
 pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
+pub use release::failure::{ReleaseFailure, ReleaseFault, ReleasePart};
 pub use release::inputs::differing;
 pub use review::{ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, review, review_cluster};
 pub use source::error::{MissingSource, SourceError};

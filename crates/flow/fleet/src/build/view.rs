@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::reads::Reads;
 use super::references::References;
 use crate::release::chart_crds::ChartCrds;
+use crate::release::failure::ReleaseFailure;
 use crate::release::held_chart::HeldChart;
 use crate::release::hook;
 use crate::release::kept_inputs::ReleaseInputs;
@@ -127,8 +128,8 @@ pub enum Problem {
     #[error("{0}")]
     Chart(String),
     /// The chart cannot be rendered with the values of the release; in Helm's words.
-    #[error("{0}")]
-    Release(String),
+    #[error(transparent)]
+    Release(ReleaseFailure),
     /// The time was over before it was built.
     #[error("not looked at: the time limit was reached")]
     Late,

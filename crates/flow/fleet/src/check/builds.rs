@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
 use super::places::split;
+use super::values::{self, VERSION, chart_field};
 use crate::build::view::{BuildFailure, Node, Problem, Product};
+use crate::release::failure::ReleaseFault;
 use crate::source::files::shown_folder;
 use crate::source::meant::Source;
 use bumpwright_findings::{Finding, Place, Rule, Severity};
@@ -41,7 +41,10 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             }
             Err(Problem::Chart(text)) => found.push(missing_chart(cluster, node, text)),
             Err(Problem::ChartUnavailable(text)) => found.push(about(node, Rule::UnknownChart, text)),
-            Err(Problem::Release(text)) => found.push(about(node, Rule::RenderFailed, text)),
+            Err(Problem::Release(failure)) => {
+                let faults = failure.0.iter();
+                found.extend(faults.map(|fault| not_rendered(cluster, node, fault)));
+            }
             // `sources` and `schemas` have these.
             Err(Problem::Source(_) | Problem::Invalid(_)) => {}
         }
@@ -93,17 +96,12 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
     }
 }
 
-/// The version of the chart of a release.
-const VERSION: &str = "/spec/chart/spec/version";
-
-/// The field by which a release names the version of its chart, or else the chart.
-pub(crate) fn chart_field(release: &Value, with_version: bool) -> Option<&'static str> {
-    let is_text = |pointer: &&'static str| release.pointer(pointer).is_some_and(Value::is_string);
-    let version = with_version.then_some(VERSION);
-    let mut fields = version
-        .into_iter()
-        .chain(["/spec/chart/spec/chart", "/spec/chartRef/name"]);
-    fields.find(is_text)
+/// A fault of a release, at the part of it that is to be mended.
+fn not_rendered(cluster: &Cluster<'_>, node: &Node, fault: &ReleaseFault) -> Finding {
+    let release = node.release.as_ref();
+    let object = release.and_then(|release| cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name));
+    let place = object.and_then(|object| values::place_of(cluster, object, &fault.part));
+    about(node, Rule::RenderFailed, &fault.text).placed(place)
 }
 
 fn failed(cluster: &Cluster<'_>, node: &Node, lines: Vec<Line>, found: &mut Vec<Finding>) {

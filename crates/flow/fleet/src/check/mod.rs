@@ -3,7 +3,7 @@
 //! A file for each family of rules: functions of a [`Fleet`] and the files, without I/O of their own.
 
 pub(crate) mod accept;
-pub(crate) mod builds;
+mod builds;
 pub(crate) mod cluster;
 mod dependencies;
 mod duplicates;
@@ -18,7 +18,7 @@ mod references;
 mod rules;
 mod schemas;
 mod sources;
-mod values;
+pub(crate) mod values;
 mod variables;
 
 use std::sync::Arc;

@@ -1,9 +1,13 @@
-//! Values of releases that nothing reads.
+//! Values of releases: their places, and those that nothing reads.
 
 use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP};
-use bumpwright_findings::{Finding, Rule};
+use super::places::Part;
+use crate::build::view::FleetObject;
+use crate::release::failure::ReleasePart;
+use crate::release::value_entry::value_entry;
+use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_helm::UnreadValue;
 use bumpwright_nearest::nearest;
 
@@ -39,6 +43,74 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             });
         }
     }
+}
+
+/// The most refused values of a release that are looked for.
+const FEW: usize = 16;
+
+/// The version of the chart of a release.
+pub(super) const VERSION: &str = "/spec/chart/spec/version";
+
+/// The field by which a release names the version of its chart, or else the chart.
+pub(crate) fn chart_field(release: &Value, with_version: bool) -> Option<&'static str> {
+    let is_text = |pointer: &&'static str| release.pointer(pointer).is_some_and(Value::is_string);
+    let version = with_version.then_some(VERSION);
+    let mut fields = version
+        .into_iter()
+        .chain(["/spec/chart/spec/chart", "/spec/chartRef/name"]);
+    fields.find(is_text)
+}
+
+/// The place of a part of a release; that of the release if no file has the part.
+pub(super) fn place_of(cluster: &Cluster<'_>, release: &FleetObject, part: &ReleasePart) -> Option<Place> {
+    let field = |pointer: &str, part| cluster.places.of(release, pointer, part);
+    match part {
+        ReleasePart::Field(pointer) => field(existing(&release.value, pointer), Part::Value),
+        ReleasePart::Chart => field(chart_field(&release.value, false).unwrap_or(""), Part::Value),
+        ReleasePart::Values(pointers) => {
+            let mut few = pointers.iter().take(FEW);
+            let set = few.find_map(|pointer| place_of_value(cluster, release, pointer, Part::Value));
+            // What the release does not set is a default of the chart, or missing: it belongs into what is above it.
+            let first = pointers.first().map_or("", String::as_str);
+            set.or_else(|| field(&above(&release.value, first), Part::Key))
+        }
+    }
+}
+
+/// The place of a value that a release sets, by its JSON pointer in the merged values: in `spec.values`, or else in the
+/// ConfigMap that it comes from, or the entry of `spec.valuesFrom`. None for a value that it does not set.
+fn place_of_value(cluster: &Cluster<'_>, release: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
+    if pointer.is_empty() {
+        return None;
+    }
+    let own = format!("/spec/values{pointer}");
+    if release.value.pointer(&own).is_some() {
+        return cluster.places.of(release, &own, part);
+    }
+    let entry = value_entry(cluster.fleet, &release.value, pointer)?;
+    let text = entry.config_map.as_ref();
+    let text = text.and_then(|(object, text)| cluster.places.of(object, text, Part::Value));
+    let entry = format!("/spec/valuesFrom/{}", entry.number);
+    text.or_else(|| cluster.places.of(release, &entry, Part::Value))
+}
+
+/// The field of a release that is nearest above a value: in `spec.values`, or else what gives it values, or its chart.
+fn above(release: &Value, pointer: &str) -> String {
+    let is_given = |field: &str| release.pointer(field).is_some_and(|value| !value.is_null());
+    if is_given("/spec/values") {
+        return existing(release, &format!("/spec/values{pointer}")).to_owned();
+    }
+    let from = is_given("/spec/valuesFrom").then_some("/spec/valuesFrom");
+    let field = from.or_else(|| chart_field(release, false));
+    field.unwrap_or_default().to_owned()
+}
+
+/// The longest part of a JSON pointer that an object has.
+fn existing<'p>(object: &Value, mut pointer: &'p str) -> &'p str {
+    while !pointer.is_empty() && object.pointer(pointer).is_none() {
+        pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    pointer
 }
 
 fn pointer(unread: &UnreadValue) -> String {

@@ -9,7 +9,7 @@ use super::Job;
 use super::chart::ChartPlan;
 use super::kept_inputs::{OfRepository, ReleaseInputs};
 use super::spec::ReleaseSpec;
-use super::values::{MergeError, Merged};
+use super::values::{Merged, NotMerged};
 use crate::build::settings::{LeftOutReleases, RenderedReleases};
 use crate::build::view::Fleet;
 use crate::release::kept_inputs::Digest;
@@ -22,12 +22,12 @@ impl ReleaseInputs {
         spec: &ReleaseSpec,
         text: &str,
         plan: &ChartPlan,
-        merged: &Result<Merged, MergeError>,
+        merged: &Result<Merged, NotMerged>,
     ) -> Self {
         let mut digest = Sha256::new();
         let merged = match merged {
             Ok(merged) => format!("{:?}{}", merged.values, merged.warnings.concat()),
-            Err(error) => error.to_string(),
+            Err(failed) => failed.failure().to_string(),
         };
         for part in [&name.to_string(), text, &merged, &plan.key()] {
             digest.update(part.len().to_le_bytes());

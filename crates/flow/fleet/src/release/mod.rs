@@ -9,6 +9,7 @@
 
 mod chart;
 pub(crate) mod chart_crds;
+pub(crate) mod failure;
 pub(crate) mod held_chart;
 pub(crate) mod hook;
 pub(crate) mod inputs;
@@ -16,6 +17,7 @@ pub(crate) mod kept;
 pub(crate) mod kept_inputs;
 mod render;
 pub(crate) mod spec;
+pub(crate) mod value_entry;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,7 +29,7 @@ use kept_inputs::ReleaseInputs;
 use render::{Cluster, Scopes};
 use serde_json::Value;
 use spec::{ReleaseSpec, is_release};
-use values::{MergeError, Merged};
+use values::{Merged, NotMerged};
 
 use super::source::repository::ChartError;
 use crate::beside::beside;
@@ -67,7 +69,7 @@ struct Job {
     spec: ReleaseSpec,
     plan: ChartPlan,
     key: String,
-    merged: Result<Merged, MergeError>,
+    merged: Result<Merged, NotMerged>,
     /// Whether its values have the API of an object of Flux.
     mentions_flux: bool,
     inputs: ReleaseInputs,
@@ -152,7 +154,10 @@ impl Releases {
                 release.chart.clone_from(&held.chart.metadata.name);
                 release.version.clone_from(&held.chart.metadata.version);
             }
-            let merged = job.merged.unwrap_or_default();
+            let merged = job.merged.unwrap_or_else(|failed| Merged {
+                missing: failed.missing,
+                ..Merged::default()
+            });
             node.missing = merged.missing;
             node.chart = held.map(|held| ReleaseChart {
                 chart: Arc::clone(held),
@@ -329,7 +334,7 @@ impl Releases {
         let merged = job
             .merged
             .as_ref()
-            .map_err(|error| Problem::Release(error.to_string()))?;
+            .map_err(|failed| Problem::Release(failed.failure()))?;
         memo.rendered(job.digest(digest, common), || {
             let mut product = render::product(cluster, &job.name, &job.spec, chart, merged, parsed)?;
             product.reads = loaded.reads.clone();

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bumpwright_api::{ObjectId, ObjectName, group_kind};
 use bumpwright_diff::SecretMask;
 use bumpwright_helm::{
-    Capabilities, Chart, Document, Hook, ParsedTemplates, Release, Rendered, Seeded, Settings, render_sharing,
+    Capabilities, Chart, Document, HelmError, Hook, ParsedTemplates, Release, ReleaseError, Rendered, Seeded, Settings,
+    render_sharing,
 };
 use bumpwright_json::Texts;
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::chart_crds::ChartCrds;
+use super::failure::{ReleaseFailure, ReleasePart};
 use super::spec::{GROUP, ReleaseSpec};
 use super::values::Merged;
 use crate::build::one::built;
@@ -62,10 +64,44 @@ enum ObjectsError {
         #[source]
         problem: TextError,
     },
-    #[error("spec.postRenderers: {0}")]
-    PostRenderer(#[from] serde_json::Error),
-    #[error("spec.postRenderers: {0}")]
-    PostRender(#[from] Box<OverlayError>),
+    #[error("spec.postRenderers: {problem}")]
+    PostRenderer {
+        /// Its number.
+        entry: usize,
+        #[source]
+        problem: PostRenderError,
+    },
+}
+
+/// Why a post-renderer has no result.
+#[derive(Debug, thiserror::Error)]
+enum PostRenderError {
+    #[error(transparent)]
+    Invalid(#[from] serde_json::Error),
+    #[error(transparent)]
+    Build(#[from] Box<OverlayError>),
+}
+
+impl ObjectsError {
+    /// The part of the release that it is of.
+    fn part(&self) -> ReleasePart {
+        match self {
+            Self::Text { .. } => ReleasePart::Values(Vec::new()),
+            Self::PostRenderer { entry, .. } => ReleasePart::Field(format!("/spec/postRenderers/{entry}")),
+        }
+    }
+}
+
+/// The part of a release that an error of Helm is of.
+fn part(error: &HelmError) -> ReleasePart {
+    match error {
+        HelmError::Schema(faults) => ReleasePart::Values(faults.pointers.clone()),
+        HelmError::Values(_) | HelmError::Template { .. } | HelmError::Document { .. } => {
+            ReleasePart::Values(Vec::new())
+        }
+        HelmError::Release(ReleaseError::Name(_)) => ReleasePart::Field("/spec/releaseName".to_owned()),
+        HelmError::Chart(_) | HelmError::Release(_) => ReleasePart::Chart,
+    }
 }
 
 /// Why a text has no objects.
@@ -91,7 +127,9 @@ pub(super) fn product(
 ) -> Result<Product, Problem> {
     let hidden = hidden(merged, &cluster.hidden);
     let mask = SecretMask::new(BTreeSet::new(), hidden.texts.iter().cloned());
-    let failed = |error: &dyn std::error::Error| Problem::Release(mask.hide(error.to_string().trim_end()));
+    let failed = |error: &dyn std::error::Error, part: ReleasePart| {
+        Problem::Release(ReleaseFailure::new(mask.hide(error.to_string().trim_end()), part))
+    };
     let release = Release {
         name: spec.release_name(name),
         namespace: spec.namespace(name).to_owned(),
@@ -120,10 +158,11 @@ pub(super) fn product(
         &chance,
         parsed,
     );
-    let rendered = rendered.map_err(|error| failed(&error))?;
-    let mut objects = definitions(&rendered, spec, name).map_err(|error| failed(&error))?;
+    let rendered = rendered.map_err(|error| failed(&error, part(&error)))?;
+    let refused = |error: ObjectsError| failed(&error, error.part());
+    let mut objects = definitions(&rendered, spec, name).map_err(refused)?;
     let of_crds = objects.len();
-    objects.extend(templates(cluster, spec, name, &rendered).map_err(|error| failed(&error))?);
+    objects.extend(templates(cluster, spec, name, &rendered).map_err(refused)?);
     let scopes = own_scopes(&objects);
     for object in &mut objects {
         let (group, kind) = group_kind(object);
@@ -207,9 +246,10 @@ fn templates(
     if spec.post_render_strategy != "nohooks" {
         objects.append(&mut others);
     }
-    for renderer in &spec.post_renderers {
+    for (entry, renderer) in spec.post_renderers.iter().enumerate() {
         if let Some(kustomize) = &renderer.kustomize {
-            objects = post_rendered(objects, kustomize, cluster.settings)?;
+            let rendered = post_rendered(objects, kustomize, cluster.settings);
+            objects = rendered.map_err(|problem| ObjectsError::PostRenderer { entry, problem })?;
         }
     }
     for object in &mut objects {
@@ -253,7 +293,11 @@ fn parse(text: &str) -> Result<Vec<Value>, TextError> {
 }
 
 /// The objects after a kustomization with patches and images.
-fn post_rendered(objects: Vec<Value>, kustomize: &Value, settings: &FleetSettings) -> Result<Vec<Value>, ObjectsError> {
+fn post_rendered(
+    objects: Vec<Value>,
+    kustomize: &Value,
+    settings: &FleetSettings,
+) -> Result<Vec<Value>, PostRenderError> {
     let mut text = String::new();
     for object in &objects {
         text.push_str("---\n");

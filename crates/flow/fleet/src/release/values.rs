@@ -6,6 +6,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_helm::{SetError, Values, ValuesError, merge_tables, numbers_as_floats, read_values, set_value};
 use serde_json::Value;
 
+use super::failure::{ReleaseFailure, ReleaseFault, ReleasePart};
 use super::spec::{ReleaseSpec, ValuesReference};
 use crate::build::one::is_mask;
 use crate::build::view::{Fleet, MissingReference};
@@ -38,6 +39,8 @@ pub(super) enum MergeError {
         reference.key()
     )]
     Reference {
+        /// Its number in `spec.valuesFrom`.
+        entry: usize,
         namespace: String,
         reference: Box<ValuesReference>,
         #[source]
@@ -70,79 +73,140 @@ pub(super) enum ReferenceError {
     },
 }
 
+/// Values that are not merged.
+#[derive(Debug)]
+pub(super) struct NotMerged {
+    /// One at least.
+    errors: Vec<MergeError>,
+    /// What the fleet does not have.
+    pub(super) missing: Vec<MissingReference>,
+}
+
+impl NotMerged {
+    /// The errors with the fields that they are of.
+    pub(super) fn failure(&self) -> ReleaseFailure {
+        let faults = self.errors.iter().map(|error| ReleaseFault {
+            text: error.to_string(),
+            part: ReleasePart::Field(error.field()),
+        });
+        ReleaseFailure(faults.collect())
+    }
+}
+
+impl MergeError {
+    /// The JSON pointer of the field of the release that it is of.
+    fn field(&self) -> String {
+        match self {
+            Self::Own => "/spec/values".to_owned(),
+            Self::Reference { entry, problem, .. } => {
+                let field = match problem {
+                    ReferenceError::Kind => "/kind",
+                    ReferenceError::SecretPath(_) | ReferenceError::Path { .. } => "/targetPath",
+                    ReferenceError::NoKey
+                    | ReferenceError::NotText
+                    | ReferenceError::Encoding
+                    | ReferenceError::SecretSyntax
+                    | ReferenceError::Syntax(_) => "/valuesKey",
+                };
+                format!("/spec/valuesFrom/{entry}{field}")
+            }
+        }
+    }
+}
+
 /// Merges the values of a release.
 ///
 /// # Errors
-/// A value cannot be read, or its key is not there; without the values of Secrets.
+/// Values cannot be read, or their keys do not exist: all of them, without the values of Secrets.
 pub(super) fn merged(
     fleet: &Fleet,
     name: &ObjectName,
     spec: &ReleaseSpec,
     mask_secrets: bool,
-) -> Result<Merged, MergeError> {
+) -> Result<Merged, NotMerged> {
+    let mut errors = Vec::new();
     let mut own = match &spec.values {
         None | Some(Value::Null) => Values::new(),
         Some(Value::Object(values)) => numbers_as_floats(values.clone()),
-        Some(_) => return Err(MergeError::Own),
+        Some(_) => {
+            errors.push(MergeError::Own);
+            Values::new()
+        }
     };
     let mut merged = Merged::default();
-    for reference in &spec.values_from {
-        let failed = |problem| MergeError::Reference {
+    for (entry, reference) in spec.values_from.iter().enumerate() {
+        let added = referred(fleet, name, reference, &mut merged).and_then(|text| match text {
+            Some(text) => add(reference, text, mask_secrets, (&mut own, &mut merged)),
+            None => Ok(()),
+        });
+        errors.extend(added.err().map(|problem| MergeError::Reference {
+            entry,
             namespace: name.namespace.clone(),
             reference: Box::new(reference.clone()),
             problem,
-        };
-        let Some(mut text) = referred(fleet, name, reference, &mut merged).map_err(failed)? else {
-            continue;
-        };
-        let is_secret = reference.kind == "Secret";
-        if is_secret {
-            merged.confidential.push(text.clone());
-        }
-        if reference.target_path.is_empty() {
-            let mut table = read_values(text.as_bytes()).map_err(|error| {
-                failed(if is_secret {
-                    ReferenceError::SecretSyntax
-                } else {
-                    ReferenceError::Syntax(Box::new(error))
-                })
-            })?;
-            if is_secret {
-                table
-                    .values()
-                    .for_each(|value| add_texts(value, &mut merged.confidential));
-                if mask_secrets {
-                    table.values_mut().for_each(mask);
-                }
-            }
-            merge_tables(&mut merged.values, table);
-            continue;
-        }
-        if is_secret && mask_secrets {
-            text = HIDDEN.to_owned();
-        }
-        let path = reference.target_path.as_str();
-        let is_shared = is_shared(&merged.values, &own, path);
-        merge_tables(&mut merged.values, own.clone());
-        let set = |values: &mut Values| {
-            let set = set_value(values, path, &text, reference.literal);
-            set.map_err(|error| {
-                let path = path.to_owned();
-                failed(if is_secret {
-                    ReferenceError::SecretPath(path)
-                } else {
-                    let problem = Box::new(error);
-                    ReferenceError::Path { path, problem }
-                })
-            })
-        };
-        set(&mut merged.values)?;
-        if is_shared {
-            set(&mut own)?;
-        }
+        }));
+    }
+    if !errors.is_empty() {
+        let missing = merged.missing;
+        return Err(NotMerged { errors, missing });
     }
     merge_tables(&mut merged.values, own);
     Ok(merged)
+}
+
+/// Adds the text of a reference to merged values.
+fn add(
+    reference: &ValuesReference,
+    mut text: String,
+    mask_secrets: bool,
+    (own, merged): (&mut Values, &mut Merged),
+) -> Result<(), ReferenceError> {
+    let is_secret = reference.kind == "Secret";
+    if is_secret {
+        merged.confidential.push(text.clone());
+    }
+    if reference.target_path.is_empty() {
+        let mut table = read_values(text.as_bytes()).map_err(|error| {
+            if is_secret {
+                ReferenceError::SecretSyntax
+            } else {
+                ReferenceError::Syntax(Box::new(error))
+            }
+        })?;
+        if is_secret {
+            table
+                .values()
+                .for_each(|value| add_texts(value, &mut merged.confidential));
+            if mask_secrets {
+                table.values_mut().for_each(mask);
+            }
+        }
+        merge_tables(&mut merged.values, table);
+        return Ok(());
+    }
+    if is_secret && mask_secrets {
+        text = HIDDEN.to_owned();
+    }
+    let path = reference.target_path.as_str();
+    let is_shared = is_shared(&merged.values, own, path);
+    merge_tables(&mut merged.values, own.clone());
+    let set = |values: &mut Values| {
+        let set = set_value(values, path, &text, reference.literal);
+        set.map_err(|error| {
+            let path = path.to_owned();
+            if is_secret {
+                ReferenceError::SecretPath(path)
+            } else {
+                let problem = Box::new(error);
+                ReferenceError::Path { path, problem }
+            }
+        })
+    };
+    set(&mut merged.values)?;
+    if is_shared {
+        set(own)?;
+    }
+    Ok(())
 }
 
 /// Whether what is set at a path of the merged values is set in those of the release, too: in Go, a table that only
@@ -159,7 +223,7 @@ fn is_shared(before: &Values, own: &Values, path: &str) -> bool {
 }
 
 /// The text of a reference; none if it is not known, or optional and not there.
-fn referred(
+pub(super) fn referred(
     fleet: &Fleet,
     name: &ObjectName,
     reference: &ValuesReference,
