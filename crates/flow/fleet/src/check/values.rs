@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, HELM_GROUP};
+use super::cluster::{Cluster, HELM_GROUP, Placed as _};
 use super::places::Part;
 use crate::build::view::FleetObject;
 use crate::release::failure::ReleasePart;
@@ -31,12 +31,14 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         });
         for unread in &product.unread {
             let pointer = pointer(unread);
-            if has_secret && object.value.pointer(&pointer).is_none() {
+            let own = format!("/spec/values{pointer}");
+            if has_secret && object.value.pointer(&own).is_none() {
                 continue;
             }
             let chart = &release.chart;
             let message = format!("no template of chart {chart} reads the value {}", unread.path.join("."));
-            let finding = cluster.at_key(Rule::UnreadValue, owner.unwrap_or(node), object, &pointer, message);
+            let finding = cluster.at_key(Rule::UnreadValue, owner.unwrap_or(node), object, &own, message);
+            let finding = finding.placed(place_of_value(cluster, object, &pointer, Part::Key));
             found.push(match suggestion(unread) {
                 Some(near) => finding.help(format!("did you mean {near}?")),
                 None => finding,
@@ -102,7 +104,7 @@ fn above(release: &Value, pointer: &str) -> String {
     }
     let from = is_given("/spec/valuesFrom").then_some("/spec/valuesFrom");
     let field = from.or_else(|| chart_field(release, false));
-    field.unwrap_or_default().to_owned()
+    field.unwrap_or("").to_owned()
 }
 
 /// The longest part of a JSON pointer that an object has.
@@ -113,9 +115,10 @@ fn existing<'p>(object: &Value, mut pointer: &'p str) -> &'p str {
     pointer
 }
 
+/// Its JSON pointer in the merged values.
 fn pointer(unread: &UnreadValue) -> String {
     let keys = unread.path.iter().map(|key| key.replace('~', "~0").replace('/', "~1"));
-    keys.fold("/spec/values".to_owned(), |pointer, key| format!("{pointer}/{key}"))
+    keys.fold(String::new(), |pointer, key| format!("{pointer}/{key}"))
 }
 
 fn suggestion(unread: &UnreadValue) -> Option<&str> {

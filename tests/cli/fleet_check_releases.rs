@@ -1,0 +1,74 @@
+//! `bumpwright fleet check` of HelmReleases: where it places findings, and of which release and template they are.
+
+use bumpwright_testkit::cli::Bench;
+use serde_json::Value;
+
+const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\n\
+                    spec: {interval: 1m, url: ssh://git@example.com/org/fleet, ref: {branch: main}}\n---\n\
+                    apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: fleet, namespace: flux-system}\n\
+                    spec: {interval: 1m, prune: true, path: ./c, sourceRef: {kind: GitRepository, name: fleet}}\n";
+
+const CHART: &str = "  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: fleet}}}\n";
+
+/// A fleet with a chart of this template, and a HelmRelease with more in its spec.
+fn bench(template: &str, spec: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("c/sync.yaml", SYNC);
+    bench.write("charts/web/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    bench.write("charts/web/templates/one.yaml", template);
+    bench.write(
+        "c/release.yaml",
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: flux-system}}\nspec:\n  \
+             interval: 1h\n{spec}"
+        ),
+    );
+    bench
+}
+
+/// The findings of a rule.
+fn of_rule(bench: &Bench, rule: &str) -> Vec<Value> {
+    let (code, found) = bench.json(&["fleet", "check", "--offline", "--path", ".", "c"]);
+    assert!(code < 2, "{found:#}");
+    let found = found["findings"].as_array().unwrap().iter();
+    found.filter(|finding| finding["rule"] == rule).cloned().collect()
+}
+
+/// `path:line:column severity message` of findings.
+fn told(findings: &[Value]) -> Vec<String> {
+    let one = |finding: &Value| {
+        let place = &finding["place"];
+        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        let (path, message) = (text(&place["path"]), text(&finding["message"]));
+        let severity = text(&finding["severity"]);
+        format!("{path}:{}:{} {severity} {message}", place["line"], place["column"])
+    };
+    findings.iter().map(one).collect()
+}
+
+const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: {{ .Values.a | quote }}}\n";
+
+/// A value that no template reads is told where it is: in the ConfigMap that has it, or at the entry of a generated one.
+#[test]
+fn an_unread_value_of_a_config_map_is_told_there() {
+    let from = "  valuesFrom:\n  - {kind: ConfigMap, name: settings}\n";
+    let bench = bench(CONFIG, &format!("{CHART}{from}"));
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: flux-system}\n";
+    bench.write("c/map.yaml", format!("{map}data: {{values.yaml: 'aa: 1'}}\n"));
+    let message = "warning no template of chart web reads the value aa";
+    assert_eq!(
+        told(&of_rule(&bench, "unread-value")),
+        [format!("c/map.yaml:4:21 {message}")]
+    );
+    std::fs::remove_file(bench.path("c/map.yaml")).unwrap();
+    bench.write("c/values.yaml", "aa: 1\n");
+    bench.write(
+        "c/kustomization.yaml",
+        "resources: [sync.yaml, release.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\n\
+         configMapGenerator: [{name: settings, namespace: flux-system, files: [values.yaml]}]\n",
+    );
+    assert_eq!(
+        told(&of_rule(&bench, "unread-value")),
+        [format!("c/release.yaml:8:5 {message}")]
+    );
+}
