@@ -40,6 +40,7 @@ fn report() -> Report {
     let untouched = Origin {
         cluster: None,
         kustomization: Some("flux-system/infra".to_owned()),
+        ..Origin::default()
     };
     Report::new(findings, [untouched], "1.2.3")
 }

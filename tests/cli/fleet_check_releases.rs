@@ -1,7 +1,7 @@
 //! `bumpwright fleet check` of HelmReleases: where it places findings, and of which release and template they are.
 
 use bumpwright_testkit::cli::Bench;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\n\
                     spec: {interval: 1m, url: ssh://git@example.com/org/fleet, ref: {branch: main}}\n---\n\
@@ -71,4 +71,18 @@ fn an_unread_value_of_a_config_map_is_told_there() {
         told(&of_rule(&bench, "unread-value")),
         [format!("c/release.yaml:8:5 {message}")]
     );
+}
+
+/// A fault of an object that a chart makes is told with the release and the template, in text and for programs.
+#[test]
+fn a_finding_of_a_rendered_object_names_its_release_and_template() {
+    let template = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}], odd: 1}\n";
+    let bench = bench(template, CHART);
+    let found = of_rule(&bench, "unknown-field");
+    let origin = json!({"cluster": null, "kustomization": null, "release": "flux-system/web", "template": "web/templates/one.yaml"});
+    let origins: Vec<&Value> = found.iter().map(|finding| &finding["origins"][0]).collect();
+    assert_eq!(origins, [&origin]);
+    let text = bench.run(&["fleet", "check", "--offline", "--path", ".", "c"]).out;
+    let line = "    in HelmRelease flux-system/web (web/templates/one.yaml)\n";
+    assert!(text.contains(line), "{text}");
 }

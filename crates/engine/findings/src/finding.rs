@@ -39,13 +39,17 @@ pub struct Place {
     pub column: usize,
 }
 
-/// A Kustomization of a cluster.
+/// A Kustomization of a cluster, or a HelmRelease.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// The cluster by its entry, such as `clusters/production`; None if there is one only.
     pub cluster: Option<String>,
     /// `namespace/name`; None for what no Kustomization builds, such as the entry itself.
     pub kustomization: Option<String>,
+    /// `namespace/name` of the HelmRelease that installs the object; None for what a Kustomization builds.
+    pub release: Option<String>,
+    /// The template of the chart that the object comes from, such as `web/templates/deployment.yaml`, if it is known.
+    pub template: Option<String>,
 }
 
 /// Something that is wrong, or that may go wrong.
@@ -127,10 +131,21 @@ impl Finding {
         match self.origins.last_mut() {
             Some(origin) => origin.kustomization = Some(name),
             None => self.origins.push(Origin {
-                cluster: None,
                 kustomization: Some(name),
+                ..Origin::default()
             }),
         }
+        self
+    }
+
+    /// Sets the HelmRelease, `namespace/name`, and the template of its chart.
+    #[must_use]
+    pub fn release(mut self, name: impl Into<String>, template: Option<String>) -> Self {
+        self.origins.push(Origin {
+            release: Some(name.into()),
+            template,
+            ..Origin::default()
+        });
         self
     }
 

@@ -52,9 +52,13 @@ struct PlaceView<'a> {
 }
 
 #[derive(Serialize)]
-struct OriginView<'a> {
+pub(crate) struct OriginView<'a> {
     cluster: Option<&'a str>,
     kustomization: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<&'a str>,
 }
 
 pub(crate) fn view(report: &Report) -> ReportView<'_> {
@@ -101,10 +105,12 @@ fn finding(finding: &Finding) -> FindingView<'_> {
     }
 }
 
-fn origin(origin: &Origin) -> OriginView<'_> {
+pub(crate) fn origin(origin: &Origin) -> OriginView<'_> {
     OriginView {
         cluster: origin.cluster.as_deref(),
         kustomization: origin.kustomization.as_deref(),
+        release: origin.release.as_deref(),
+        template: origin.template.as_deref(),
     }
 }
 

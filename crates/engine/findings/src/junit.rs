@@ -26,7 +26,7 @@ pub(crate) fn render(report: &Report) -> String {
 
 /// The findings by Kustomization: those of several are in each of their suites.
 fn suites(report: &Report) -> BTreeMap<Origin, Vec<&Finding>> {
-    let looked_at = report.checked().iter().map(|origin| (origin.clone(), Vec::new()));
+    let looked_at = report.checked().iter().map(|origin| (suite(origin), Vec::new()));
     let mut suites: BTreeMap<Origin, Vec<&Finding>> = looked_at.collect();
     for finding in report.findings() {
         let nowhere = [Origin::default()];
@@ -36,10 +36,19 @@ fn suites(report: &Report) -> BTreeMap<Origin, Vec<&Finding>> {
             finding.origins.as_slice()
         };
         for origin in origins {
-            suites.entry(origin.clone()).or_default().push(finding);
+            suites.entry(suite(origin)).or_default().push(finding);
         }
     }
     suites
+}
+
+/// The Kustomization or cluster of an origin: releases have no suite of their own.
+fn suite(origin: &Origin) -> Origin {
+    Origin {
+        cluster: origin.cluster.clone(),
+        kustomization: origin.kustomization.clone(),
+        ..Origin::default()
+    }
 }
 
 struct Suite {

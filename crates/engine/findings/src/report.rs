@@ -158,6 +158,7 @@ pub(crate) mod tests {
         Origin {
             cluster: name(cluster),
             kustomization: name(kustomization),
+            ..Origin::default()
         }
     }
 

@@ -6,7 +6,8 @@ use bumpwright_text::{Cuts, Parts};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Acceptance, Finding, Origin, Place, Report, Rule, Severity, terminal, words};
+use crate::json::{OriginView, origin};
+use crate::{Acceptance, Finding, Place, Report, Rule, Severity, terminal, words};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 const PROJECT: &str = "https://github.com/bumpwright/bumpwright";
@@ -57,11 +58,7 @@ fn result<'f>(finding: &'f Finding, seen: &mut BTreeMap<Identity<'f>, usize>) ->
         "partialFingerprints": { "bumpwright/v1": fingerprint(finding, seen) },
     });
     let index = Rule::ALL.iter().position(|one| *one == rule);
-    let origins = finding
-        .origins
-        .iter()
-        .map(|Origin { cluster, kustomization }| json!({ "cluster": cluster, "kustomization": kustomization }));
-    let origins: Vec<Value> = origins.collect();
+    let origins: Vec<OriginView<'_>> = finding.origins.iter().map(origin).collect();
     let properties = (!origins.is_empty()).then(|| json!({ "origins": origins }));
     let result = with(result, "ruleIndex", index.map(Value::from));
     let result = with(result, "suppressions", finding.acceptance.as_ref().map(suppressions));

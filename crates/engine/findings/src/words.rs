@@ -56,23 +56,34 @@ pub(crate) fn place(place: &Place) -> String {
     format!("{}:{}:{}", place.path, place.line, place.column)
 }
 
-/// `Kustomization namespace/name of clusters/a, clusters/b`; None if the finding does not say.
+/// `Kustomization namespace/name of clusters/a, clusters/b`, or the same of a HelmRelease; None if the finding does not say.
 pub(crate) fn origins(finding: &Finding) -> Option<String> {
-    let mut clusters = BTreeMap::<Option<&str>, BTreeSet<&str>>::new();
-    for Origin { cluster, kustomization } in &finding.origins {
-        let of = clusters.entry(kustomization.as_deref()).or_default();
-        of.extend(cluster.as_deref());
+    let mut clusters = BTreeMap::<Option<String>, BTreeSet<&str>>::new();
+    for origin in &finding.origins {
+        let of = clusters.entry(owner(origin)).or_default();
+        of.extend(origin.cluster.as_deref());
     }
     let named: Vec<String> = clusters.into_iter().filter_map(origin).collect();
     (!named.is_empty()).then(|| some(named.iter().map(String::as_str), "; "))
 }
 
-fn origin((kustomization, clusters): (Option<&str>, BTreeSet<&str>)) -> Option<String> {
+/// `Kustomization namespace/name`, or `HelmRelease namespace/name (template)`.
+fn owner(origin: &Origin) -> Option<String> {
+    let Some(release) = &origin.release else {
+        let name = origin.kustomization.as_ref()?;
+        return Some(format!("Kustomization {name}"));
+    };
+    Some(match &origin.template {
+        Some(template) => format!("HelmRelease {release} ({template})"),
+        None => format!("HelmRelease {release}"),
+    })
+}
+
+fn origin((owner, clusters): (Option<String>, BTreeSet<&str>)) -> Option<String> {
     let clusters = (!clusters.is_empty()).then(|| some(clusters.into_iter(), ", "));
-    match (kustomization, clusters) {
-        (Some(name), Some(clusters)) => Some(format!("Kustomization {name} of {clusters}")),
-        (Some(name), None) => Some(format!("Kustomization {name}")),
-        (None, clusters) => clusters,
+    match (owner, clusters) {
+        (Some(owner), Some(clusters)) => Some(format!("{owner} of {clusters}")),
+        (owner, clusters) => owner.or(clusters),
     }
 }
 
@@ -110,6 +121,15 @@ mod tests {
         assert_eq!(
             of(several).unwrap(),
             "Kustomization n/x of a, b; Kustomization n/y of b"
+        );
+        let of_release = finding.clone().release("n/r", Some("web/templates/a.yaml".to_owned()));
+        assert_eq!(
+            super::origins(&of_release.cluster("a")).unwrap(),
+            "HelmRelease n/r (web/templates/a.yaml) of a"
+        );
+        assert_eq!(
+            super::origins(&finding.clone().release("n/r", None)).unwrap(),
+            "HelmRelease n/r"
         );
         let many = (1..=7).map(|n| origin(&format!("c{n}"), "n/x")).collect();
         assert_eq!(of(many).unwrap(), "Kustomization n/x of c1, c2, c3, c4, c5 and 2 more");

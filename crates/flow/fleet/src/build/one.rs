@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::reads::{Answers, BuildFiles, Reads, Recorder};
 use super::references::References;
 use super::settings::Settings;
-use super::view::{BuildFailure, FleetObject, Problem, Product};
+use super::view::{BuildFailure, FleetObject, ObjectTemplates, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
 use bumpwright_apply::{Settings as ApplySettings, as_applied};
 use bumpwright_build::{
@@ -150,6 +150,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         unread: Vec::new(),
         unfetched_schemas: Vec::new(),
         chart_crds: None,
+        templates: ObjectTemplates::new(),
     };
     // An entry that no known Kustomization reconciles has objects without an owner.
     let is_owned = !kustomization.metadata.name.is_empty();

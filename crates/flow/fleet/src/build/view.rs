@@ -185,7 +185,12 @@ pub struct Product {
     pub unfetched_schemas: Vec<String>,
     /// Which objects of a release are from the `crds/` of its chart.
     pub(crate) chart_crds: Option<ChartCrds>,
+    /// Where the objects of a release come from.
+    pub(crate) templates: ObjectTemplates,
 }
+
+/// The templates of the chart that objects are made by, by kind and name; none for an object that several make.
+pub(crate) type ObjectTemplates = BTreeMap<(String, String), Option<String>>;
 
 impl Product {
     /// Objects of no build.
@@ -203,7 +208,17 @@ impl Product {
             unread: Vec::new(),
             unfetched_schemas: Vec::new(),
             chart_crds: None,
+            templates: ObjectTemplates::new(),
         }
+    }
+
+    /// The template of the chart that an object of a release comes from.
+    pub(crate) fn template(&self, object: &Value) -> Option<&str> {
+        let key = (
+            object.text_of("kind").to_owned(),
+            object.text_at("/metadata/name").to_owned(),
+        );
+        self.templates.get(&key)?.as_deref()
     }
 
     /// Whether a text has a confidential value in it.

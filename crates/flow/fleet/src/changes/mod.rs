@@ -12,7 +12,7 @@ mod versions;
 use serde_json::Value;
 
 use crate::build::view::{Fleet, Node};
-use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, title};
+use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, of_node, title};
 use crate::check::places;
 use crate::diff::{Both, Owner, Placed, owners};
 use bumpwright_api::ObjectName;
@@ -103,10 +103,7 @@ impl Change<'_> {
 
     fn gone(&self, rule: Rule, owner: &Owner<'_>, old: Placed<'_>, message: impl Into<String>) -> Finding {
         let finding = Finding::new(rule, message).object(title(&old.object.value));
-        let finding = match old.node.name() {
-            Some(name) => finding.kustomization(name.to_string()),
-            None => finding,
-        };
+        let finding = of_node(finding, old.node, &old.object.value);
         let place = owner
             .new
             .and_then(|node| node.origin.as_deref())

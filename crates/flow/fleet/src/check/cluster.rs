@@ -144,10 +144,7 @@ impl<'c> Cluster<'c> {
 
     fn finding(&self, rule: Rule, node: &Node, object: &FleetObject, message: impl Into<String>) -> Finding {
         let finding = Finding::new(rule, message).object(title(&object.value));
-        let finding = match node.name() {
-            Some(name) => finding.kustomization(name.to_string()),
-            None => finding,
-        };
+        let finding = of_node(finding, node, &object.value);
         // A generated object is in no file: the Kustomization that builds it is.
         let own = node.origin.as_deref().and_then(super::places::split);
         match (&object.origin, own) {
@@ -321,6 +318,19 @@ fn gives_no_names(node: &Node) -> bool {
     ]
     .iter()
     .any(|end| url.ends_with(end))
+}
+
+/// A finding with the Kustomization that builds an object, or the release and the template of its chart.
+pub(crate) fn of_node(finding: Finding, node: &Node, object: &Value) -> Finding {
+    match (node.name(), &node.release) {
+        (Some(name), _) => finding.kustomization(name.to_string()),
+        (None, Some(release)) => {
+            let product = node.product.as_ref().ok();
+            let template = product.and_then(|product| product.template(object));
+            finding.release(release.name.to_string(), template.map(str::to_owned))
+        }
+        (None, None) => finding,
+    }
 }
 
 /// A finding at a place, if it is known.

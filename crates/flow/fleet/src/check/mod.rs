@@ -116,6 +116,7 @@ pub fn checked(fleets: &[Fleet]) -> Vec<Origin> {
     let origin = |fleet: &Fleet, name: Option<String>| Origin {
         cluster: (fleets.len() > 1).then(|| shown_folder(&fleet.entry).to_owned()),
         kustomization: name,
+        ..Origin::default()
     };
     let nodes = fleets
         .iter()

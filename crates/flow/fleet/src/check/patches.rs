@@ -168,6 +168,7 @@ pub(super) fn check(fleets: &[Fleet], found: &mut Vec<Finding>) {
             .map(|(entry, kustomization)| Origin {
                 cluster: (fleets.len() > 1).then_some(entry),
                 kustomization,
+                ..Origin::default()
             })
             .collect();
         if patch.place.is_none() {

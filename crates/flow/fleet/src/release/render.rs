@@ -22,7 +22,7 @@ use super::spec::{GROUP, ReleaseSpec};
 use super::values::Merged;
 use crate::build::one::built;
 use crate::build::settings::Settings as FleetSettings;
-use crate::build::view::{FleetObject, Problem, Product};
+use crate::build::view::{FleetObject, ObjectTemplates, Problem, Product};
 use crate::release::kept_inputs::Digest;
 
 /// Bytes that the render of a tenant's release may produce, also those that it drops again: half of the memory of
@@ -160,9 +160,10 @@ pub(super) fn product(
     );
     let rendered = rendered.map_err(|error| failed(&error, part(&error)))?;
     let refused = |error: ObjectsError| failed(&error, error.part());
-    let mut objects = definitions(&rendered, spec, name).map_err(refused)?;
+    let mut made_by = ObjectTemplates::new();
+    let mut objects = definitions(&rendered, spec, name, &mut made_by).map_err(refused)?;
     let of_crds = objects.len();
-    objects.extend(templates(cluster, spec, name, &rendered).map_err(refused)?);
+    objects.extend(templates(cluster, spec, name, (&rendered, &mut made_by)).map_err(refused)?);
     let scopes = own_scopes(&objects);
     for object in &mut objects {
         let (group, kind) = group_kind(object);
@@ -183,6 +184,7 @@ pub(super) fn product(
         chart_crds,
         warnings: merged.warnings.clone(),
         unfetched_schemas: rendered.unfetched,
+        templates: made_by,
         hidden,
         ..Product::of(objects.collect())
     })
@@ -207,7 +209,12 @@ fn hidden(merged: &Merged, others: &BTreeSet<String>) -> Hidden {
 }
 
 /// The definitions in `crds/`. Anything else there is not installed.
-fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Result<Vec<Value>, ObjectsError> {
+fn definitions(
+    rendered: &Rendered,
+    spec: &ReleaseSpec,
+    name: &ObjectName,
+    made_by: &mut ObjectTemplates,
+) -> Result<Vec<Value>, ObjectsError> {
     let mut objects = Vec::new();
     if spec.has_crds() {
         for (path, text) in &rendered.crds {
@@ -215,7 +222,8 @@ fn definitions(rendered: &Rendered, spec: &ReleaseSpec, name: &ObjectName) -> Re
                 path: path.clone(),
                 problem,
             })?;
-            objects.extend(parsed.into_iter().filter(is_definition));
+            let parsed = parsed.into_iter().filter(is_definition);
+            objects.extend(parsed.inspect(|object| note(made_by, object, path)));
         }
     }
     objects.iter_mut().for_each(|object| label(object, name));
@@ -232,7 +240,7 @@ fn templates(
     cluster: &Cluster<'_>,
     spec: &ReleaseSpec,
     name: &ObjectName,
-    rendered: &Rendered,
+    (rendered, made_by): (&Rendered, &mut ObjectTemplates),
 ) -> Result<Vec<Value>, ObjectsError> {
     let is_run = |hook: &&Hook| {
         if hook.is_test() {
@@ -242,7 +250,10 @@ fn templates(
         }
     };
     let hooks = rendered.hooks.iter().filter(is_run).map(|hook| &hook.document);
-    let (mut objects, mut others) = (objects_of(rendered.documents.iter())?, objects_of(hooks)?);
+    let (mut objects, mut others) = (
+        objects_of(rendered.documents.iter(), made_by)?,
+        objects_of(hooks, made_by)?,
+    );
     if spec.post_render_strategy != "nohooks" {
         objects.append(&mut others);
     }
@@ -261,16 +272,32 @@ fn templates(
     Ok(objects)
 }
 
-fn objects_of<'d>(documents: impl Iterator<Item = &'d Document>) -> Result<Vec<Value>, ObjectsError> {
+fn objects_of<'d>(
+    documents: impl Iterator<Item = &'d Document>,
+    made_by: &mut ObjectTemplates,
+) -> Result<Vec<Value>, ObjectsError> {
     let mut objects = Vec::new();
     for Document { path, content, .. } in documents {
         let parsed = parse(content).map_err(|problem| ObjectsError::Text {
             path: path.clone(),
             problem,
         })?;
+        parsed.iter().for_each(|object| note(made_by, object, path));
         objects.extend(parsed);
     }
     Ok(objects)
+}
+
+/// Notes the template of an object.
+fn note(made_by: &mut ObjectTemplates, object: &Value, path: &str) {
+    let key = (
+        object.text_of("kind").to_owned(),
+        object.text_at("/metadata/name").to_owned(),
+    );
+    let known = made_by.entry(key).or_insert_with(|| Some(path.to_owned()));
+    if known.as_deref() != Some(path) {
+        *known = None;
+    }
 }
 
 /// The objects of a text; lists are the objects in them.
