@@ -86,3 +86,55 @@ fn a_finding_of_a_rendered_object_names_its_release_and_template() {
     let line = "    in HelmRelease flux-system/web (web/templates/one.yaml)\n";
     assert!(text.contains(line), "{text}");
 }
+
+/// helm-controller's definition refuses a release with two charts or none.
+#[test]
+fn a_release_has_one_chart() {
+    let both = format!("{CHART}  chartRef: {{kind: OCIRepository, name: x}}\n");
+    let message = "error spec: either chart or chartRef must be set";
+    for (spec, wanted) in [
+        (both.as_str(), vec![format!("c/release.yaml:7:3 {message}, got both")]),
+        ("", vec![format!("c/release.yaml:4:1 {message}, got neither")]),
+        (CHART, vec![]),
+    ] {
+        let bench = bench(CONFIG, spec);
+        assert_eq!(told(&of_rule(&bench, "schema")), wanted);
+        assert_eq!(told(&of_rule(&bench, "unknown-chart")), [""; 0]);
+    }
+}
+
+/// A patch of a post-renderer whose target is not in the chart does nothing; one that several releases have is meant for some.
+#[test]
+fn a_patch_for_no_object_of_its_releases_is_told() {
+    let with = |kind: &str| {
+        format!(
+            "{CHART}  postRenderers:\n  - kustomize:\n      patches:\n      - target: {{kind: {kind}}}\n        \
+             patch: '[{{op: add, path: /metadata/labels, value: {{a: b}}}}]'\n"
+        )
+    };
+    assert_eq!(
+        told(&of_rule(&bench(CONFIG, &with("ConfigMap")), "unmatched-patch")),
+        [""; 0]
+    );
+    let bench = bench(CONFIG, &with("Service"));
+    let message = "warning the target of the patch matches no object: kind \"Service\"";
+    assert_eq!(
+        told(&of_rule(&bench, "unmatched-patch")),
+        [format!("c/release.yaml:10:9 {message}")]
+    );
+    // Another release with the same patch has such an object.
+    let other = std::fs::read_to_string(bench.path("c/release.yaml")).unwrap();
+    let other = other
+        .replace("{name: web, namespace", "{name: other, namespace")
+        .replace("./charts/web", "./charts/other");
+    bench.write("c/other.yaml", other);
+    bench.write(
+        "charts/other/Chart.yaml",
+        "{apiVersion: v2, name: other, version: 1.0.0}",
+    );
+    bench.write(
+        "charts/other/templates/one.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: other}\nspec: {ports: [{port: 80}]}\n",
+    );
+    assert_eq!(told(&of_rule(&bench, "unmatched-patch")), [""; 0]);
+}

@@ -150,6 +150,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         unread: Vec::new(),
         unfetched_schemas: Vec::new(),
         chart_crds: None,
+        unmatched: Vec::new(),
         templates: ObjectTemplates::new(),
     };
     // An entry that no known Kustomization reconciles has objects without an owner.

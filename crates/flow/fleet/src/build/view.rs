@@ -185,6 +185,8 @@ pub struct Product {
     pub unfetched_schemas: Vec<String>,
     /// Which objects of a release are from the `crds/` of its chart.
     pub(crate) chart_crds: Option<ChartCrds>,
+    /// Patches of a release's post-renderers that match none of its objects.
+    pub(crate) unmatched: Vec<String>,
     /// Where the objects of a release come from.
     pub(crate) templates: ObjectTemplates,
 }
@@ -208,6 +210,7 @@ impl Product {
             unread: Vec::new(),
             unfetched_schemas: Vec::new(),
             chart_crds: None,
+            unmatched: Vec::new(),
             templates: ObjectTemplates::new(),
         }
     }

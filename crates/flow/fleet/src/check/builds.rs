@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
 use super::places::split;
 use super::values::{self, VERSION, chart_field};
-use crate::build::view::{BuildFailure, Node, Problem, Product};
+use crate::build::view::{BuildFailure, FleetObject, Node, Problem, Product};
 use crate::release::failure::ReleaseFault;
 use crate::source::files::shown_folder;
 use crate::source::meant::Source;
@@ -40,7 +42,11 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 found.push(about(node, Rule::Limit, &problem.to_string()))
             }
             Err(Problem::Chart(text)) => found.push(missing_chart(cluster, node, text)),
-            Err(Problem::ChartUnavailable(text)) => found.push(about(node, Rule::UnknownChart, text)),
+            Err(Problem::ChartUnavailable(text)) => {
+                // `sources` has releases that name no chart.
+                let is_named = release(cluster, node).is_none_or(|object| names_chart(&object.value));
+                found.extend(is_named.then(|| about(node, Rule::UnknownChart, text)));
+            }
             Err(Problem::Release(failure)) => {
                 let faults = failure.0.iter();
                 found.extend(faults.map(|fault| not_rendered(cluster, node, fault)));
@@ -80,12 +86,24 @@ fn about(node: &Node, rule: Rule, message: &str) -> Finding {
     finding.placed(node.origin.as_deref().and_then(split))
 }
 
+/// The object of a node that is a release.
+fn release<'c>(cluster: &Cluster<'c>, node: &Node) -> Option<&'c FleetObject> {
+    let name = &node.release.as_ref()?.name;
+    cluster.fleet.object(HELM_GROUP, "HelmRelease", name)
+}
+
+/// Whether a release says which chart it is of.
+fn names_chart(release: &Value) -> bool {
+    let fields = ["/spec/chart", "/spec/chartRef"];
+    fields
+        .iter()
+        .any(|field| release.pointer(field).is_some_and(|value| !value.is_null()))
+}
+
 /// A chart that is not there, at the field that names it: the version where the message is about that.
 fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
-    let release = node.release.as_ref();
-    let object = release.and_then(|release| cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name));
     let finding = about(node, Rule::MissingChart, text);
-    let Some(object) = object else {
+    let Some(object) = release(cluster, node) else {
         return finding;
     };
     let version = object.value.text_at(VERSION);
@@ -98,9 +116,7 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
 
 /// A fault of a release, at the part of it that is to be mended.
 fn not_rendered(cluster: &Cluster<'_>, node: &Node, fault: &ReleaseFault) -> Finding {
-    let release = node.release.as_ref();
-    let object = release.and_then(|release| cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name));
-    let place = object.and_then(|object| values::place_of(cluster, object, &fault.part));
+    let place = release(cluster, node).and_then(|object| values::place_of(cluster, object, &fault.part));
     about(node, Rule::RenderFailed, &fault.text).placed(place)
 }
 

@@ -87,6 +87,7 @@ pub(crate) fn check_since(
         references::check(cluster, &makers, &mut found);
         health::check(cluster, &mut found);
         values::check(cluster, &mut found);
+        patches::of_releases(cluster, &mut found);
         variables::check(cluster, &makers, settings.strict_substitute, &mut found);
         duplicates::check(cluster, &mut found);
         annotations::check(cluster, &mut found);

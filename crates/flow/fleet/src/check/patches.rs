@@ -6,11 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize as _;
+
+use super::cluster::{Cluster, HELM_GROUP, select};
 use super::places::split;
-use crate::build::view::{Fleet, Node};
+use crate::build::view::{Fleet, FleetObject, Node};
 use crate::source::files::shown_folder;
 use crate::source::meant::Source;
-use bumpwright_api::KustomizePatch;
+use bumpwright_api::{KustomizePatch, ObjectSelector};
 use bumpwright_findings::{Finding, Origin, Place, Rule};
 
 /// The words of the build.
@@ -141,9 +144,11 @@ fn matches_spec(node: &Node, message: &str, users: &[User<'_>]) -> bool {
 
 /// The warning about a patch, if it matches nothing.
 fn target(patch: &KustomizePatch) -> String {
-    let Some(target) = &patch.target else {
-        return String::new();
-    };
+    patch.target.as_ref().map_or_else(String::new, unmatched)
+}
+
+/// The warning about a target, if it matches nothing.
+fn unmatched(target: &ObjectSelector) -> String {
     let fields = [
         ("group", &target.group),
         ("version", &target.version),
@@ -176,6 +181,67 @@ pub(super) fn check(fleets: &[Fleet], found: &mut Vec<Finding>) {
         }
         finding.place = patch.place.or(patch.origin);
         found.push(finding);
+    }
+}
+
+/// The patches of post-renderers that have a target.
+const OF_RELEASES: [&str; 2] = [
+    "/spec/postRenderers/*/kustomize/patches/*",
+    "/spec/postRenderers/*/kustomize/patchesJson6902/*",
+];
+
+/// A patch of a release.
+struct ReleasePatch<'c> {
+    /// What gives the release.
+    owner: &'c Node,
+    object: &'c FleetObject,
+    pointer: String,
+    /// The warning about its target.
+    message: String,
+    is_unmatched: bool,
+}
+
+/// Findings about patches of post-renderers that match nothing in any release that has them, each once.
+pub(super) fn of_releases(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    let mut patches: BTreeMap<String, Vec<ReleasePatch<'_>>> = BTreeMap::new();
+    for node in &cluster.fleet.nodes {
+        let release = node.release.as_ref();
+        let object = release.and_then(|release| cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name));
+        let Some(object) = object else { continue };
+        let parent = node.parent.and_then(|parent| cluster.fleet.nodes.get(parent));
+        let selected = OF_RELEASES.iter().flat_map(|pattern| select(&object.value, pattern));
+        for (pointer, patch) in selected {
+            let target = patch.get("target").map(ObjectSelector::deserialize);
+            let Some(Ok(target)) = target else { continue };
+            let message = unmatched(&target);
+            let product = node.product.as_ref();
+            let is_unmatched = product.is_ok_and(|product| {
+                let mut warnings = product.unmatched.iter();
+                warnings.any(|warning| parts(warning).1 == message)
+            });
+            patches.entry(patch.to_string()).or_default().push(ReleasePatch {
+                owner: parent.unwrap_or(node),
+                object,
+                pointer: format!("{pointer}/target"),
+                message,
+                is_unmatched,
+            });
+        }
+    }
+    for users in patches
+        .into_values()
+        .filter(|users| users.iter().all(|user| user.is_unmatched))
+    {
+        found.extend(users.into_iter().next().map(|first| {
+            let ReleasePatch {
+                owner,
+                object,
+                pointer,
+                message,
+                ..
+            } = first;
+            cluster.at_key(Rule::UnmatchedPatch, owner, object, &pointer, message)
+        }));
     }
 }
 

@@ -32,6 +32,7 @@ const REFERENCES: [(&str, &str, &str, &str); 6] = [
 /// Findings about the sources of Kustomizations and of other objects.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     found.extend(cluster.fleet.nodes.iter().filter_map(|node| of_node(cluster, node)));
+    charts(cluster, found);
     for (group, kind, pattern, default) in REFERENCES {
         for (node, object) in cluster.of_kind(group, kind) {
             let own = name_of(&object.value);
@@ -53,6 +54,20 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 });
             }
         }
+    }
+}
+
+/// Releases that name two charts, or none: the API server refuses them in the words that the message begins with.
+fn charts(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    for (node, object) in cluster.of_kind(HELM_GROUP, "HelmRelease") {
+        let has = |field: &str| object.value.pointer(field).is_some_and(|value| !value.is_null());
+        let (pointer, got) = match (has("/spec/chart"), has("/spec/chartRef")) {
+            (true, true) => ("/spec/chartRef", "both"),
+            (false, false) => ("/spec", "neither"),
+            _ => continue,
+        };
+        let message = format!("spec: either chart or chartRef must be set, got {got}");
+        found.push(cluster.at_key(Rule::Schema, node, object, pointer, message));
     }
 }
 

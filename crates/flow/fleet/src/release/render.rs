@@ -163,7 +163,9 @@ pub(super) fn product(
     let mut made_by = ObjectTemplates::new();
     let mut objects = definitions(&rendered, spec, name, &mut made_by).map_err(refused)?;
     let of_crds = objects.len();
-    objects.extend(templates(cluster, spec, name, (&rendered, &mut made_by)).map_err(refused)?);
+    let mut unmatched = Vec::new();
+    let made = templates(cluster, spec, name, (&rendered, &mut made_by, &mut unmatched));
+    objects.extend(made.map_err(refused)?);
     let scopes = own_scopes(&objects);
     for object in &mut objects {
         let (group, kind) = group_kind(object);
@@ -184,6 +186,7 @@ pub(super) fn product(
         chart_crds,
         warnings: merged.warnings.clone(),
         unfetched_schemas: rendered.unfetched,
+        unmatched,
         templates: made_by,
         hidden,
         ..Product::of(objects.collect())
@@ -240,7 +243,7 @@ fn templates(
     cluster: &Cluster<'_>,
     spec: &ReleaseSpec,
     name: &ObjectName,
-    (rendered, made_by): (&Rendered, &mut ObjectTemplates),
+    (rendered, made_by, unmatched): (&Rendered, &mut ObjectTemplates, &mut Vec<String>),
 ) -> Result<Vec<Value>, ObjectsError> {
     let is_run = |hook: &&Hook| {
         if hook.is_test() {
@@ -259,7 +262,7 @@ fn templates(
     }
     for (entry, renderer) in spec.post_renderers.iter().enumerate() {
         if let Some(kustomize) = &renderer.kustomize {
-            let rendered = post_rendered(objects, kustomize, cluster.settings);
+            let rendered = post_rendered(objects, kustomize, cluster.settings, unmatched);
             objects = rendered.map_err(|problem| ObjectsError::PostRenderer { entry, problem })?;
         }
     }
@@ -319,11 +322,12 @@ fn parse(text: &str) -> Result<Vec<Value>, TextError> {
     Ok(objects)
 }
 
-/// The objects after a kustomization with patches and images.
+/// The objects after a kustomization with patches and images, and what it warns of.
 fn post_rendered(
     objects: Vec<Value>,
     kustomize: &Value,
     settings: &FleetSettings,
+    unmatched: &mut Vec<String>,
 ) -> Result<Vec<Value>, PostRenderError> {
     let mut text = String::new();
     for object in &objects {
@@ -342,6 +346,7 @@ fn post_rendered(
     }
     let kustomization = serde_json::from_value(json!({"metadata": {"name": ""}, "spec": spec}))?;
     let built = built(&kustomization, &Vec::new(), &tree, &Sealed, settings).map_err(Box::new)?;
+    unmatched.extend(built.warnings);
     Ok(built.objects.into_iter().map(|object| object.value).collect())
 }
 
