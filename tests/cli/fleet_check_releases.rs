@@ -138,3 +138,26 @@ fn a_patch_for_no_object_of_its_releases_is_told() {
     );
     assert_eq!(told(&of_rule(&bench, "unmatched-patch")), [""; 0]);
 }
+
+/// What ResourceSets make is not rendered: a note has how much that is. With inputs in the object the names are known.
+#[test]
+fn objects_of_resource_sets_are_counted() {
+    let from = "  valuesFrom:\n  - {kind: ConfigMap, name: absent}\n  - {kind: ConfigMap, name: one}\n";
+    let bench = bench(CONFIG, &format!("{CHART}{from}"));
+    bench.write(
+        "c/set.yaml",
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: tenants, namespace: flux-system}\nspec:\n  \
+         inputs: [{t: one}, {t: two}]\n  resources:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: '<< inputs.t >>'}}\n  \
+         - {apiVersion: v1, kind: Secret, metadata: {name: '<< inputs.t >>'}}\n",
+    );
+    let message = "1 ResourceSet makes 4 objects, which are not looked at";
+    assert_eq!(
+        told(&of_rule(&bench, "unseen-objects")),
+        [format!("c/set.yaml:6:3 note {message}")]
+    );
+    let missing = of_rule(&bench, "missing-config-map");
+    let missing: Vec<&Value> = missing.iter().map(|finding| &finding["message"]).collect();
+    assert_eq!(missing, ["ConfigMap flux-system/absent is not in the fleet"]);
+    let shown = bench.run(&["fleet", "c", "--offline", "--path", "."]);
+    assert!(shown.err.contains(&format!("note: {message}\n")), "{}", shown.err);
+}

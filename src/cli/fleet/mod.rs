@@ -28,7 +28,7 @@ use crate::cli::files::meant;
 use crate::cli::words;
 use args::{FleetCommand, FleetOutput, Show};
 use bumpwright_api::ObjectName;
-use bumpwright_fleet::{Fleet, Node, Product, is_unmatched_patch, unmatched_patches};
+use bumpwright_fleet::{Fleet, Node, Product, is_unmatched_patch, shown_folder, unmatched_patches, unseen_objects};
 use bumpwright_text::between;
 pub(super) use hint::hint;
 use open::Opened;
@@ -88,6 +88,7 @@ fn show(args: &Show) -> Result<bool, CliError> {
         report(&fleets, &is_wanted);
     }
     unfetched(&fleets, &is_wanted);
+    unseen(&fleets, &is_wanted);
     let nodes = fleets
         .iter()
         .flat_map(|fleet| &fleet.nodes)
@@ -118,6 +119,17 @@ fn unfetched(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
             "note",
             &format!("the values of {releases} are not compared with schemas at {host}, which are not fetched"),
         );
+    }
+}
+
+/// Says how many objects of ResourceSets are not in the view.
+fn unseen(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
+    for fleet in fleets {
+        let of = (fleets.len() > 1).then(|| shown_folder(&fleet.entry));
+        let of = between("", of, ": ");
+        if let Some(unseen) = unseen_objects(fleet, is_wanted) {
+            say("note", &format!("{of}{unseen}"));
+        }
     }
 }
 

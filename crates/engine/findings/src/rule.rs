@@ -357,6 +357,12 @@ rules! {
          What to do: correct the key that is named, or remove it; the message suggests the nearest that is read.\n\n\
          See: docs/guides/fleet.md";
 
+    UnseenObjects "unseen-objects" Note "Objects that ResourceSets make were not looked at":
+        "A ResourceSet of flux-operator makes objects of its templates, for each of its inputs. These are not rendered: what they are is not\n\
+         part of the view, and they are missing in the checks of others. The message has their number, as far as the inputs are in the object.\n\n\
+         What to do: nothing; look at what flux-operator has made in the cluster.\n\n\
+         See: docs/guides/fleet.md";
+
     WiderRights "wider-rights" Warning "A change gives somebody more rights in the cluster":
         "A binding has new subjects or is new for the whole cluster, a role allows more than before, or a Kustomization or HelmRelease is no\n\
          longer applied with the rights of a ServiceAccount of its own. Found by `fleet review` only.\n\n\

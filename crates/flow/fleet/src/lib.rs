@@ -31,7 +31,9 @@ pub use build::settings::{Charts, GivenSource, KUSTOMIZATIONS, LeftOutReleases, 
 pub use build::view::{BuildFailure, Fleet, FleetObject, MissingReference, Node, Problem, Product, ReleaseSummary};
 pub use build::walk::{ClusterObjects, NoEntry, Walked, both, view, view_cluster, walked};
 pub use changes::ImageRegistries;
-pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
+pub use check::{
+    CheckSettings, UnmatchedPatch, UnseenObjects, check, checked, is_unmatched_patch, unmatched_patches, unseen_objects,
+};
 pub use release::failure::{ReleaseFailure, ReleaseFault, ReleasePart};
 pub use release::inputs::differing;
 pub use review::{ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, review, review_cluster};

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, fits, name_of, select, text, title};
 use super::maker_table::{MAKERS, Maker, Where};
+use super::resource_sets::filled as filled_by_inputs;
 use crate::build::view::FleetObject;
 use bumpwright_api::{LabelSelector, ObjectName};
 use bumpwright_json::TextFields as _;
@@ -312,16 +313,21 @@ fn inline(kind: &str, object: &FleetObject) -> Vec<Made> {
     let own = name_of(&object.value).namespace;
     let resources = select(&object.value, "/spec/resources/*");
     let resources = resources.iter().filter(|(_, resource)| text(resource, "/kind") == kind);
-    let objects = resources.map(|(_, resource)| Made {
+    let objects = resources.flat_map(|(_, resource)| {
+        let [names, namespaces] = ["/metadata/name", "/metadata/namespace"]
+            .map(|pointer| filled_by_inputs(&object.value, text(resource, pointer)));
+        names.into_iter().zip(namespaces)
+    });
+    let made = objects.map(|(name, namespace)| Made {
         maker: title(&object.value),
         keys: None,
-        name: known(text(resource, "/metadata/name")),
-        namespaces: Namespaces::One(match text(resource, "/metadata/namespace") {
+        name: known(&name),
+        namespaces: Namespaces::One(match namespace.as_str() {
             "" => own.clone(),
             namespace => known(namespace),
         }),
     });
-    objects.collect()
+    made.collect()
 }
 
 /// What a policy of Kyverno generates or clones.

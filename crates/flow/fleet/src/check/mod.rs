@@ -15,6 +15,7 @@ mod namespaces;
 mod patches;
 pub(crate) mod places;
 mod references;
+mod resource_sets;
 mod rules;
 mod schemas;
 mod sources;
@@ -36,6 +37,7 @@ use cluster::Cluster;
 use makers::Makers;
 pub use patches::{UnmatchedPatch, is_unmatched_patch, unmatched_patches};
 use places::Places;
+pub use resource_sets::{UnseenObjects, unseen_objects};
 
 /// How fleets are checked.
 #[derive(Debug)]
@@ -85,6 +87,7 @@ pub(crate) fn check_since(
         dependencies::check(cluster, &mut found);
         let makers = Makers::of(cluster);
         references::check(cluster, &makers, &mut found);
+        resource_sets::check(cluster, &mut found);
         health::check(cluster, &mut found);
         values::check(cluster, &mut found);
         patches::of_releases(cluster, &mut found);
