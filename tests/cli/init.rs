@@ -532,6 +532,40 @@ fn charts_say_which_values_are_images() {
     assert!(!ran.err.contains("guessed"), "{}", ran.err);
 }
 
+/// A version that the chart makes another text of is told, whatever its key is called; so is a reference with expressions of a template.
+#[test]
+fn what_a_template_makes_something_else_of_is_told() {
+    let bench = Bench::new();
+    bench.write("fleet/chart/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    bench.write(
+        "fleet/chart/templates/web.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [\n  \
+         {name: web, image: '{{ .Values.engine }}:v{{ .Values.release }}'}]}\n",
+    );
+    bench.write(
+        "fleet/release.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec:\n  interval: 1h\n  \
+         chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: fleet}}}\n  values:\n    engine: registry.example.com/web\n    \
+         release: 1.4.0\n",
+    );
+    bench.write(
+        "fleet/source.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: shop}\nspec: {interval: 1m, url: 'https://git.example.com/fleet'}\n",
+    );
+    bench.write(
+        "fleet/values.yaml",
+        "image: 'registry.example.com/api:{{ .Values.tag }}'\nother:\n  image: '{{ .Values.name }} and more: {{ .Values.tag }}'\n",
+    );
+    let err = bench.run(&["init", "fleet"]).err;
+    for told in [
+        "release.yaml:9:14: registry.example.com/web: its chart makes another text of it, which a marker cannot write\n",
+        "values.yaml:1:8: registry.example.com/api: it has a variable: mark the field that the variable comes from\n",
+    ] {
+        assert!(err.contains(told), "{told} {err}");
+    }
+    assert!(!err.contains("{{ .Values.name }}"), "{err}");
+}
+
 /// Values in files of their own: what a generator makes a ConfigMap of, and the chart's `valuesFiles`.
 #[test]
 fn charts_say_which_values_in_files_are_images() {

@@ -56,7 +56,9 @@ fn of_mapping(node: &Node, key: &str, found: &mut Vec<Raw>) {
             continue;
         }
         let raw = reference(&entry.node).map(|raw| apart(raw, node));
-        let raw = raw.or_else(|| unreadable(&entry.node));
+        let raw = raw
+            .or_else(|| unreadable(&entry.node))
+            .or_else(|| of_template(&entry.node));
         let untagged = || untagged(&entry.node, CONTAINERS.contains(&key) && name == "image");
         found.extend(raw.or_else(|| untagged().filter(|_| !is_told)));
     }
@@ -200,6 +202,20 @@ pub(super) fn reference(node: &Node) -> Option<Raw> {
         raw.has_digest = digest.is_some();
         raw
     })
+}
+
+/// A reference with expressions of a template that have blanks in them, as in `web:{{ .Values.tag }}`.
+fn of_template(node: &Node) -> Option<Raw> {
+    let text = node.text().filter(|text| text.contains("{{"))?;
+    let (first, rest) = text.split_once("{{")?;
+    let others = rest
+        .split("{{")
+        .map(|part| part.split_once("}}").map(|(_, behind)| behind));
+    let outside: Option<Vec<&str>> = std::iter::once(Some(first)).chain(others).collect();
+    let is_one = outside.is_some_and(|parts| !parts.iter().any(|part| part.contains(char::is_whitespace)));
+    let (name, tag, _) = LatestRef::split(text);
+    let tag = tag.filter(|_| is_one && !text.contains('\n'))?;
+    Some(Raw::of(node, Part::Reference, Listing::oci(name), tag, BTreeMap::new()))
 }
 
 /// A field for an image whose text no registry takes.

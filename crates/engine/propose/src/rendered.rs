@@ -233,7 +233,10 @@ impl<'a> Places<'a> {
     }
 
     fn raw(&self, node: &Node, value: &ImageValue) -> Option<Raw> {
-        let mut raw = match value.part? {
+        let Some(part) = value.part else {
+            return derived(node, value);
+        };
+        let mut raw = match part {
             Part::Reference => reference(node)?,
             part @ (Part::Tag | Part::TagDigest) => {
                 let image = value.images.first().filter(|image| is_image(image))?;
@@ -260,6 +263,20 @@ impl<'a> Places<'a> {
         // A reference without a version is what fields say of it.
         (!LatestRef::split(node.text()?).0.is_empty()).then_some(raw)
     }
+}
+
+/// A version of which the chart makes another text, as `v1.4.0` of `1.4.0`: no marker can write it, and that is said.
+/// Parts of names and addresses are none.
+fn derived(node: &Node, value: &ImageValue) -> Option<Raw> {
+    let text = node.text()?;
+    let is_version = text.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    if !is_version || text.contains(['/', ':']) {
+        return None;
+    }
+    let image = value.images.first()?;
+    let mut raw = Raw::of(node, Part::Tag, Listing::oci(image), text, BTreeMap::new());
+    raw.why_not = Some(DERIVED.to_owned());
+    Some(raw)
 }
 
 /// The node at a JSON pointer.
