@@ -313,7 +313,7 @@ fn images_are_set_as_kustomize_does() {
             (2, "resources: []\n"),
             "{wrong}"
         );
-        assert!(ran.err.contains("is no image"), "{}", ran.err);
+        assert!(ran.err.contains("is not an image"), "{}", ran.err);
     }
 }
 

@@ -471,7 +471,7 @@ impl<'c> Checker<'c> {
             let fault = self.fault(frame, || {
                 format!("additional properties {} not allowed", all_quoted(&refused))
             });
-            let member = refused.first().map(|name| (*name).clone());
+            let member = refused.first().map(ToString::to_string);
             frame.faults.push(Fault { member, ..fault });
         }
     }
