@@ -115,7 +115,7 @@ fn print_review(args: &Review, review: &fleet::Review, base: &str) -> Result<(),
 
 fn text(review: &fleet::Review) -> String {
     let mut out = diff::to_text(&review.clusters);
-    if !review.impact.kustomizations.is_empty() || !review.impact.notes.is_empty() {
+    if review.has_impact() {
         out.push('\n');
         out.extend(impact_lines(&review.impact).into_iter().map(|line| line + "\n"));
     }

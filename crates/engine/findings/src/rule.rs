@@ -238,6 +238,13 @@ rules! {
          What to do: correct kind, name and namespace (default: the object's own), or add the source.\n\n\
          See: docs/guides/kustomizations.md";
 
+    NotCompared "not-compared" Warning "A change is in what could not be built, so its effect is not known":
+        "A Kustomization or HelmRelease fails before the change and after it, or its source or chart cannot be had here, and the change has\n\
+         files, fields or values that it is built from. What this does in the cluster is not known, which is not the same as nothing.\n\
+         Found by `fleet review` only.\n\n\
+         What to do: mend what fails first, or review where the source or the chart can be reached.\n\n\
+         See: docs/guides/reviews.md";
+
     OlderVersion "older-version" Warning "A change goes back to an older version":
         "The version of an image or chart is older than the one before. Data that the newer one has written may not be readable for it, and an\n\
          automation may set it forward again. Found by `fleet review` only.\n\n\
@@ -381,6 +388,7 @@ impl Rule {
                 | Self::LeftBehind
                 | Self::MajorVersion
                 | Self::MissingImage
+                | Self::NotCompared
                 | Self::OlderVersion
                 | Self::PrivilegedPod
                 | Self::Resumed

@@ -7,6 +7,7 @@ mod immutable;
 mod pods;
 mod rights;
 mod suspended;
+pub(crate) mod uncompared;
 mod versions;
 
 use serde_json::Value;
@@ -19,10 +20,11 @@ use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_json::Texts;
 pub use images::ImageRegistries;
+use uncompared::Trees;
 
 /// Findings about what differs between an older state of a cluster and it. Without registries images are not asked for.
 pub(super) fn check(
-    before: &Fleet,
+    (before, trees): (&Fleet, Trees<'_>),
     cluster: &Cluster<'_>,
     registries: Option<&dyn ImageRegistries>,
     found: &mut Vec<Finding>,
@@ -39,6 +41,7 @@ pub(super) fn check(
         definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);
     }
+    uncompared::check(&change, &owners, trees, found);
     deletion::check(&change, &owners, found);
     versions::check(&change, &owners, found);
     if let Some(registries) = registries {

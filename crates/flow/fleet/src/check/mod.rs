@@ -25,6 +25,7 @@ mod variables;
 use std::sync::Arc;
 
 use super::build::view::Fleet;
+use super::changes::uncompared::Trees;
 use super::changes::{self, ImageRegistries};
 use super::source::files::shown_folder;
 use super::source::meant::Identity;
@@ -57,12 +58,12 @@ pub struct CheckSettings {
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
 #[must_use]
 pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSettings) -> Vec<Finding> {
-    check_since(&[], fleets, repository, settings)
+    check_since(None, fleets, repository, settings)
 }
 
 /// The same, and what is dangerous about the change from older states of the clusters, which are in the same order.
 pub(crate) fn check_since(
-    before: &[Fleet],
+    before: Option<(&[Fleet], &dyn Repository)>,
     fleets: &[Fleet],
     repository: &dyn Repository,
     settings: &CheckSettings,
@@ -74,10 +75,17 @@ pub(crate) fn check_since(
         .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
         .collect();
     let mut findings = Vec::new();
-    for (before, cluster) in before.iter().zip(&clusters) {
-        let mut found = Vec::new();
-        changes::check(before, cluster, settings.registries.as_deref(), &mut found);
-        findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
+    if let Some((before, repository)) = before {
+        let old = repository.tree();
+        let trees = Trees {
+            old: &*old,
+            new: &*tree,
+        };
+        for (before, cluster) in before.iter().zip(&clusters) {
+            let mut found = Vec::new();
+            changes::check((before, trees), cluster, settings.registries.as_deref(), &mut found);
+            findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
+        }
     }
     for cluster in &clusters {
         let mut found = Vec::new();

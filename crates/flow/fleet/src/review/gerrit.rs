@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::Review;
 use super::words::{capital, cut, effect, images};
-use crate::diff::FleetDiff;
 use bumpwright_findings::{Finding, Severity};
 
 /// Gerrit folds older messages of the same tag away.
@@ -60,11 +59,7 @@ pub(super) fn render(review: &Review, vote: Option<Vote<'_>>, changed: &BTreeSet
 
 /// The message of the review. Lines that begin with `* ` are a list at Gerrit.
 fn message(review: &Review, findings: &[&Finding], comments: usize) -> String {
-    let title = if review.clusters.iter().all(FleetDiff::is_empty) {
-        "Nothing changes in the clusters.".to_owned()
-    } else {
-        format!("In the clusters: {}.", review.changes())
-    };
+    let title = format!("{}.", review.headline());
     let mut parts = vec![title, format!("{}.", capital(&review.summary()))];
     let at_lines = match comments {
         0 => None,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::words::{capital, cut, effect, images};
 use super::{ChartChange, Review};
-use crate::diff::{self, Counts, FleetDiff};
+use crate::diff;
 use bumpwright_findings::Finding;
 use bumpwright_forge::markdown::{cell, code};
 use bumpwright_text::between;
@@ -24,7 +24,7 @@ pub(super) fn render(review: &Review) -> String {
         let rows = table_of_findings(&findings, FINDINGS);
         fold(&mut out, &format!("All {} findings", findings.len()), &rows);
     }
-    if !review.impact.kustomizations.is_empty() || !review.impact.notes.is_empty() {
+    if review.has_impact() {
         fold(&mut out, "Impact", &impact_section(&review.impact, 3));
     }
     if !review.charts.is_empty() {
@@ -49,12 +49,7 @@ pub(super) fn render(review: &Review) -> String {
 
 /// What is not folded.
 fn seen(review: &Review) -> String {
-    let counts: Counts = review.clusters.iter().map(FleetDiff::counts).sum();
-    let mut out = if review.clusters.iter().all(FleetDiff::is_empty) {
-        "## Nothing changes in the clusters\n\n".to_owned()
-    } else {
-        format!("## In the clusters: {counts}\n\n")
-    };
+    let mut out = format!("## {}\n\n", review.headline());
     let _ = writeln!(out, "{}.\n", capital(&review.summary()));
     let findings: Vec<&Finding> = review.report.open().collect();
     if !findings.is_empty() {

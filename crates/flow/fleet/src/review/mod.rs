@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::build::view::Fleet;
+use super::changes::uncompared::{Trees, uncompared};
 use super::check::{CheckSettings, check, check_since, checked};
-use super::diff::{Counts, FleetDiff, compare};
+use super::diff::{Counts, FleetDiff, compare, owners};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
 use bumpwright_findings::Report;
@@ -51,17 +52,34 @@ pub struct Review {
 pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
     let old = check(before.fleets, before.repository, settings);
     let old = Report::new(old, checked(before.fleets), version);
-    let new = check_since(before.fleets, after.fleets, after.repository, settings);
+    let new = check_since(
+        Some((before.fleets, before.repository)),
+        after.fleets,
+        after.repository,
+        settings,
+    );
     let new = Report::new(new, checked(after.fleets), version);
     let (report, gone) = new.since(&old);
     let clusters = before.fleets.iter().zip(after.fleets);
+    let mut impact = impact(&pairs(before.fleets, after.fleets));
+    impact.unknown = unknown(before, after);
     Review {
         clusters: clusters.map(|(old, new)| compare(old, new)).collect(),
-        impact: impact(&pairs(before.fleets, after.fleets)),
+        impact,
         charts: charts::charts(before.fleets, after.fleets),
         report,
         gone,
     }
+}
+
+/// How many Kustomizations and releases could not be built, so that it is not known what changes there.
+fn unknown(before: State<'_>, after: State<'_>) -> usize {
+    let (old, new) = (before.repository.tree(), after.repository.tree());
+    let trees = Trees { old: &*old, new: &*new };
+    let clusters = before.fleets.iter().zip(after.fleets);
+    clusters
+        .map(|(old, new)| uncompared((old, new), &owners(old, new), trees).len())
+        .sum()
 }
 
 /// Two states with the same clusters in the same order: what only one of them has is empty in the other.
@@ -81,20 +99,42 @@ pub fn aligned(old: Vec<Fleet>, mut new: Vec<Fleet>) -> (Vec<Fleet>, Vec<Fleet>)
 }
 
 impl Review {
-    /// Whether nothing differs and nothing is found.
+    /// Whether nothing differs, nothing is unknown and nothing is found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.clusters.iter().all(FleetDiff::is_empty) && self.report.findings().is_empty()
+        let is_same = self.clusters.iter().all(FleetDiff::is_empty);
+        is_same && self.impact.unknown == 0 && self.report.findings().is_empty()
     }
 
-    /// `1 added, 2 changed`, of objects.
+    /// Whether there is anything to say of the impact.
+    #[must_use]
+    pub fn has_impact(&self) -> bool {
+        let impact = &self.impact;
+        !impact.kustomizations.is_empty() || !impact.notes.is_empty() || impact.unknown > 0
+    }
+
+    /// `1 added, 2 changed`, of objects, and `1 could not be compared`, of Kustomizations and releases.
     #[must_use]
     pub fn changes(&self) -> String {
-        if self.clusters.iter().all(FleetDiff::is_empty) {
-            return "nothing changes".to_owned();
-        }
         let counts: Counts = self.clusters.iter().map(FleetDiff::counts).sum();
-        counts.to_string()
+        let is_same = self.clusters.iter().all(FleetDiff::is_empty);
+        match (is_same, self.impact.unknown) {
+            (true, 0) => "nothing changes".to_owned(),
+            (true, unknown) => format!("{unknown} could not be compared"),
+            (false, 0) => counts.to_string(),
+            (false, unknown) => format!("{counts}; {unknown} could not be compared"),
+        }
+    }
+
+    /// The title of the review: `In the clusters: 2 changed`.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let is_same = self.clusters.iter().all(FleetDiff::is_empty);
+        match (is_same, self.impact.unknown) {
+            (true, 0) => "Nothing changes in the clusters".to_owned(),
+            (true, _) => format!("What changes in the clusters is not known: {}", self.changes()),
+            (false, _) => format!("In the clusters: {}", self.changes()),
+        }
     }
 
     /// `new with this change: 2 errors, 1 warning in 5 Kustomizations; 3 findings of before are gone`.

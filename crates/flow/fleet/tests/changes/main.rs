@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod uncompared;
+
 use std::sync::Arc;
 
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
