@@ -371,8 +371,9 @@ rules! {
          See: docs/guides/fleet.md";
 
     WiderRights "wider-rights" Warning "A change gives somebody more rights in the cluster":
-        "A binding has new subjects or is new for the whole cluster, a role allows more than before, or a Kustomization or HelmRelease is no\n\
-         longer applied with the rights of a ServiceAccount of its own. Found by `fleet review` only.\n\n\
+        "A binding has new subjects or another role, is new for the whole cluster, for everybody or to a role that allows everything; a role\n\
+         allows more than before, or a new ClusterRole reads Secrets, runs in pods or gets the rights of others; or a Kustomization or\n\
+         HelmRelease is applied with another ServiceAccount, or none of its own. Found by `fleet review` only.\n\n\
          What to do: make sure that each of these rights is needed.\n\n\
          See: docs/guides/reviews.md";
 }

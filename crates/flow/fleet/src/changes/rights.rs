@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Change, Changed, few};
 use crate::check::cluster::{HELM_GROUP, KUSTOMIZE_GROUP, text};
+use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 
 /// The most rights of a role that are compared one by one.
@@ -14,44 +15,112 @@ const MOST: usize = 2_000;
 /// Verbs with which one gets the rights of others.
 const OTHERS: [&str; 3] = ["bind", "escalate", "impersonate"];
 
+/// The roles of Kubernetes for people, each with all rights of those before it.
+const LADDER: [&str; 4] = ["view", "edit", "admin", "cluster-admin"];
+
+/// Groups and users that everybody is, or every pod.
+const EVERYBODY: [&str; 4] = [
+    "Group system:authenticated",
+    "Group system:serviceaccounts",
+    "Group system:unauthenticated",
+    "User system:anonymous",
+];
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
 pub(super) fn check(change: &Change<'_>, object: &Changed<'_>, found: &mut Vec<Finding>) {
     let Some(new) = object.new_value() else { return };
+    let mut add = |pointer: &str, message: Option<String>| {
+        found.extend(message.map(|message| change.at(Rule::WiderRights, object, pointer, message)));
+    };
     match object.kind() {
-        ("rbac.authorization.k8s.io", kind @ ("RoleBinding" | "ClusterRoleBinding")) => {
-            let message = binding(kind, object.old_value(), new);
-            found.extend(message.map(|message| change.at(Rule::WiderRights, object, "/subjects", message)));
+        (GROUP, kind @ ("RoleBinding" | "ClusterRoleBinding")) => {
+            add("/roleRef", other_role(change, kind, object.values()));
+            add("/subjects", binding(change, kind, object.old_value(), new));
         }
-        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => {
-            let message = role(object.old_value(), new);
-            found.extend(message.map(|message| change.at(Rule::WiderRights, object, "/rules", message)));
+        (GROUP, kind @ ("Role" | "ClusterRole")) => {
+            add("/rules", role(kind, object.old_value(), new));
+            add("/aggregationRule", aggregation(object.values()));
         }
-        (KUSTOMIZE_GROUP | HELM_GROUP, kind @ ("Kustomization" | "HelmRelease")) => {
-            let account = |value: &Value| !text(value, "/spec/serviceAccountName").is_empty();
-            if object.old_value().is_some_and(account) && !account(new) {
-                let message = format!(
-                    "the {kind} has no serviceAccountName any more: it is applied with the rights of the controller's default"
-                );
-                found.push(change.at(Rule::WiderRights, object, "/spec", message));
-            }
+        (KUSTOMIZE_GROUP | HELM_GROUP, kind @ ("Kustomization" | "HelmRelease")) => account(kind, object, &mut add),
+        _ => {}
+    }
+}
+
+/// With whose rights an owner is applied.
+fn account(kind: &str, object: &Changed<'_>, add: &mut dyn FnMut(&str, Option<String>)) {
+    const FIELD: &str = "/spec/serviceAccountName";
+    let Some((old, new)) = object.values() else { return };
+    match (text(old, FIELD), text(new, FIELD)) {
+        ("", _) => {}
+        (_, "") => {
+            let message = format!(
+                "the {kind} has no serviceAccountName any more: it is applied with the rights of the controller's default"
+            );
+            add("/spec", Some(message));
+        }
+        (old, new) if old != new => {
+            let message = format!("the {kind} is applied with the rights of ServiceAccount {new}, which were {old}'s");
+            add(FIELD, Some(message));
         }
         _ => {}
     }
 }
 
+/// The other role that all subjects of a binding get.
+fn other_role(change: &Change<'_>, kind: &str, values: Option<(&Value, &Value)>) -> Option<String> {
+    let (old, new) = values?;
+    let (from, to) = (text(old, "/roleRef/name"), text(new, "/roleRef/name"));
+    let rank = |name: &str| LADDER.iter().position(|own| *own == name);
+    let is_less = rank(from).zip(rank(to)).is_some_and(|(from, to)| to < from);
+    let is_wide = kind == "ClusterRoleBinding" || is_far(change, new);
+    let subjects: Vec<String> = subjects(new).into_iter().collect();
+    let is_found = from != to && !is_less && is_wide && !subjects.is_empty();
+    is_found.then(|| format!("{} get {to}{} in place of {from}", few(&subjects), reach(kind)))
+}
+
+/// Where the rights of a binding are.
+fn reach(kind: &str) -> &'static str {
+    match kind {
+        "ClusterRoleBinding" => " in the whole cluster",
+        _ => "",
+    }
+}
+
 /// Who gets the role of a binding.
-fn binding(kind: &str, old: Option<&Value>, new: &Value) -> Option<String> {
+fn binding(change: &Change<'_>, kind: &str, old: Option<&Value>, new: &Value) -> Option<String> {
+    let before = old.map(subjects).unwrap_or_default();
+    let is_all = old.is_some() || kind == "ClusterRoleBinding" || is_far(change, new);
+    // What a new binding in a namespace gives is as new as the rest of it, unless it goes far or is for everybody.
+    let is_told = |subject: &&String| is_all || EVERYBODY.contains(&subject.as_str());
+    let added: Vec<String> = subjects(new).difference(&before).filter(is_told).cloned().collect();
     let role = text(new, "/roleRef/name");
-    let before = match old {
-        Some(old) => subjects(old),
-        None if kind == "ClusterRoleBinding" => BTreeSet::new(),
-        // What a new binding in a namespace gives is as new as the rest of it.
-        None => return None,
+    (!added.is_empty()).then(|| format!("{} get {role}{}", few(&added), reach(kind)))
+}
+
+/// Whether the role of a binding gives everything where it is bound, or the rights of others.
+fn is_far(change: &Change<'_>, binding: &Value) -> bool {
+    let (kind, name) = (text(binding, "/roleRef/kind"), text(binding, "/roleRef/name"));
+    if kind == "ClusterRole" && matches!(name, "admin" | "cluster-admin") {
+        return true;
+    }
+    let namespace = match kind {
+        "Role" => text(binding, "/metadata/namespace"),
+        _ => "",
     };
-    let added: Vec<String> = subjects(new).difference(&before).cloned().collect();
-    (!added.is_empty()).then(|| match kind {
-        "ClusterRoleBinding" => format!("{} get {role} in the whole cluster", few(&added)),
-        _ => format!("{} get {role}", few(&added)),
-    })
+    let role = change
+        .cluster
+        .fleet
+        .object(GROUP, kind, &ObjectName::new(namespace, name));
+    role.is_some_and(|role| rights(&role.value).0.iter().any(|right| right.is_far("Role")))
+}
+
+/// ClusterRoles whose rules a role has besides.
+fn aggregation(values: Option<(&Value, &Value)>) -> Option<String> {
+    let (old, new) = values?;
+    let rule = new.get("aggregationRule").filter(|rule| !rule.is_null())?;
+    (old.get("aggregationRule") != Some(rule))
+        .then(|| "its aggregationRule changes: it allows what the ClusterRoles with these labels do".to_owned())
 }
 
 fn subjects(binding: &Value) -> BTreeSet<String> {
@@ -63,8 +132,8 @@ fn subjects(binding: &Value) -> BTreeSet<String> {
     subjects.into_iter().flatten().map(subject).collect()
 }
 
-/// What a role allows that it did not. Of a new one only what gives everything, or the rights of others.
-fn role(old: Option<&Value>, new: &Value) -> Option<String> {
+/// What a role allows that it did not. Of a new one only what goes far.
+fn role(kind: &str, old: Option<&Value>, new: &Value) -> Option<String> {
     let (new, is_cut) = rights(new);
     let added: Vec<String> = match old {
         Some(old) => {
@@ -72,7 +141,11 @@ fn role(old: Option<&Value>, new: &Value) -> Option<String> {
             let is_new = |right: &&Right<'_>| !old.iter().any(|old| old.covers(right));
             new.iter().filter(is_new).map(Right::shown).collect()
         }
-        None => new.iter().filter(|right| right.is_far()).map(Right::shown).collect(),
+        None => new
+            .iter()
+            .filter(|right| right.is_far(kind))
+            .map(Right::shown)
+            .collect(),
     };
     match (added.is_empty(), is_cut) {
         (true, false) => None,
@@ -148,9 +221,20 @@ impl Right<'_> {
             && is_path(self.path, other.path)
     }
 
-    /// Whether it reaches everything, or what others may do.
-    fn is_far(&self) -> bool {
-        (self.verb == "*" && self.resource == "*") || OTHERS.contains(&self.verb)
+    /// Whether it reaches everything or what others may do; in the whole cluster also credentials and running pods.
+    fn is_far(&self, kind: &str) -> bool {
+        let may = |verbs: &[&str]| self.verb == "*" || verbs.contains(&self.verb);
+        if (self.verb == "*" && self.resource == "*") || OTHERS.contains(&self.verb) {
+            return true;
+        }
+        let is_core = matches!(self.group, "" | "*") && self.name.is_empty();
+        let is_dangerous = match self.resource {
+            "secrets" => may(&["get", "list", "watch"]),
+            "pods/attach" | "pods/exec" | "serviceaccounts/token" => may(&["create"]),
+            "*" => may(&["get", "list", "watch", "create"]),
+            _ => false,
+        };
+        kind == "ClusterRole" && is_core && is_dangerous
     }
 
     fn shown(&self) -> String {

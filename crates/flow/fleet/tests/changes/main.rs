@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod rights;
 mod uncompared;
 
 use std::sync::Arc;
@@ -330,83 +331,6 @@ fn what_is_suspended_is_not_applied_and_what_is_resumed_is_all_at_once() {
     assert!(
         paused[0].starts_with("note[suspended-change] Kustomization f/a: the Kustomization is suspended"),
         "{paused:#?}"
-    );
-}
-
-#[test]
-fn wider_rights_are_found() {
-    const RBAC: &str = "rbac.authorization.k8s.io/v1";
-    let binding = |kind: &str, subjects: &str| {
-        object(
-            RBAC,
-            kind,
-            &format!(
-                "roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}\nsubjects: [{subjects}]\n"
-            ),
-        )
-    };
-    let (s, t) = ("{kind: ServiceAccount, name: s, namespace: n}", "{kind: User, name: t}");
-    contains(
-        &one("", &binding("ClusterRoleBinding", s)),
-        "warning[wider-rights] ClusterRoleBinding n/x: ServiceAccount n/s get view in the whole cluster",
-    );
-    assert_eq!(one("", &binding("RoleBinding", s)), [""; 0]);
-    contains(
-        &one(
-            &binding("RoleBinding", s),
-            &binding("RoleBinding", &format!("{t}, {s}")),
-        ),
-        "User t get view",
-    );
-    assert_eq!(
-        one(
-            &binding("RoleBinding", &format!("{t}, {s}")),
-            &binding("RoleBinding", s)
-        ),
-        [""; 0]
-    );
-
-    let role = |rules: &str| object(RBAC, "Role", &format!("rules: [{rules}]\n"));
-    let rule = |groups: &str, resources: &str, verbs: &str| {
-        format!("{{apiGroups: [{groups}], resources: [{resources}], verbs: [{verbs}]}}")
-    };
-    let reads = rule("''", "pods, services", "get, list");
-    assert_eq!(one("", &role(&reads)), [""; 0]);
-    contains(
-        &one(
-            &role(&reads),
-            &role(&rule("''", "pods, services, secrets", "get, list")),
-        ),
-        "it allows get of secrets, list of secrets",
-    );
-    // The same in other words, and less.
-    let split = format!(
-        "{}, {}",
-        rule("''", "services", "list, get"),
-        rule("''", "pods", "get, list")
-    );
-    assert_eq!(one(&role(&reads), &role(&split)), [""; 0]);
-    assert_eq!(one(&role(&rule("'*'", "'*'", "'*'")), &role(&reads)), [""; 0]);
-    let named = "{apiGroups: [''], resources: [secrets], verbs: [get], resourceNames: [a]}";
-    contains(
-        &one(&role(named), &role(&named.replace("[a]", "[a, b]"))),
-        "it allows get of secrets b",
-    );
-    assert_eq!(one(&role(&rule("''", "secrets", "get")), &role(named)), [""; 0]);
-    contains(
-        &one("", &role(&rule("'*'", "'*'", "'*'"))),
-        "it allows everything of all kinds",
-    );
-    contains(
-        &one("", &role(&rule("''", "users", "impersonate"))),
-        "it allows impersonate of users",
-    );
-
-    let account = found([", prune: true, serviceAccountName: team", PRUNE], &[], &[]);
-    assert_eq!(account.len(), 2, "{account:#?}");
-    assert!(
-        account[0]
-            .contains("warning[wider-rights] Kustomization f/a: the Kustomization has no serviceAccountName any more")
     );
 }
 

@@ -46,7 +46,7 @@ fn it_is_found_by_files_variables_and_the_spec() {
     // Another folder's files are not among its inputs.
     assert_eq!(broken(&[("other/x.yaml", &text)]), [""; 0]);
     let files = [("a/kustomization.yaml", BROKEN)];
-    let spec = found([PRUNE, ", prune: true, targetNamespace: m"], &files, &files);
+    let spec = found([PRUNE, ", prune: true, timeout: 5m"], &files, &files);
     contains(&spec, "warning[not-compared] Kustomization f/a");
     let values = ", prune: true, postBuild: {substitute: {v: w}}";
     contains(&found([PRUNE, values], &files, &files), "Kustomization f/a");
