@@ -179,7 +179,7 @@ rules! {
          See: docs/how/builds.md";
 
     MajorVersion "major-version" Note "A change goes to another major version":
-        "The version of an image or chart has another major number, which by convention means that something is not compatible.\n\
+        "The version of an image, chart or source has another major number, which by convention means that something is not compatible.\n\
          Found by `fleet review` only.\n\n\
          What to do: read the release notes before it is merged.\n\n\
          See: docs/guides/reviews.md";
@@ -299,8 +299,8 @@ rules! {
          See: docs/guides/reviews.md";
 
     SuspendedChange "suspended-change" Warning "A change is not applied, since its owner is suspended":
-        "The objects belong to a Kustomization or HelmRelease with `spec.suspend: true`, or the change suspends it: nothing of it reaches the\n\
-         cluster until it is resumed. Found by `fleet review` only.\n\n\
+        "The objects belong to a Kustomization or HelmRelease with `spec.suspend: true` or whose source has that, or the change suspends it:\n\
+         nothing of it reaches the cluster until it is resumed. Found by `fleet review` only.\n\n\
          What to do: resume it, or expect that nothing happens.\n\n\
          See: docs/guides/reviews.md";
 

@@ -1,23 +1,61 @@
 //! What is suspended, and what a change suspends or resumes.
 
 use super::{Change, Changed, is_set};
+use crate::build::view::{Fleet, Node};
 use crate::check::cluster::{HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP};
 use crate::diff::Owner;
+use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_json::Texts;
 
 const FIELD: &str = "/spec/suspend";
 
 /// A finding about an owner that does not apply what has changed.
 pub(super) fn check(change: &Change<'_>, owner: &Owner<'_>, found: &mut Vec<Finding>) {
-    let Some(node) = owner.new.filter(|node| node.is_suspended()) else {
+    let Some(node) = owner.new.filter(|_| !owner.objects.is_empty()) else {
         return;
     };
+    let why = if node.is_suspended() {
+        Some("it is suspended".to_owned())
+    } else {
+        suspended_source(change, owner, node).map(|source| format!("its source {source} is suspended"))
+    };
+    let Some(why) = why else { return };
     let message = match owner.objects.len() {
-        0 => return,
-        1 => "it is suspended: the object of it that changes is not applied".to_owned(),
-        count => format!("it is suspended: the {count} objects of it that change are not applied"),
+        1 => format!("{why}: the object of it that changes is not applied"),
+        count => format!("{why}: the {count} objects of it that change are not applied"),
     };
     found.push(change.about(Rule::SuspendedChange, node, message));
+}
+
+/// The source of an owner, if nothing new of it is fetched: one that the change itself suspends has been fetched. What
+/// a release installs comes from its values as well; of its source is only another version of the chart.
+fn suspended_source(change: &Change<'_>, owner: &Owner<'_>, node: &Node) -> Option<String> {
+    let (kind, name) = match (&node.kustomization, &node.release) {
+        (Some(one), _) => (one.spec.source_ref.kind.clone(), one.source()),
+        (None, Some(release)) => {
+            let old = owner.old.and_then(|old| old.release.as_ref())?;
+            (old.version != release.version).then_some(())?;
+            let object = change.release(change.cluster.fleet, node)?;
+            let chart = object.value_at("/spec/chart/spec/sourceRef");
+            let source = if chart.is_null() {
+                object.value_at("/spec/chartRef")
+            } else {
+                chart
+            };
+            let own = release.name.namespace.as_str();
+            let name = ObjectName::referred_from(own, Some(source.text_of("namespace")), source.text_of("name"));
+            (source.text_of("kind").to_owned(), name)
+        }
+        (None, None) => return None,
+    };
+    // Of a suspended HelmRepository the index that was fetched is used, and charts are still fetched by it.
+    let is_meant = matches!(kind.as_str(), "GitRepository" | "OCIRepository" | "Bucket");
+    let is_suspended = |fleet: &Fleet| {
+        let source = fleet.object(SOURCE_GROUP, &kind, &name);
+        source.is_some_and(|source| is_set(&source.value, FIELD))
+    };
+    (is_meant && is_suspended(change.before) && is_suspended(change.cluster.fleet)).then(|| format!("{kind} {name}"))
 }
 
 /// Findings about objects that a change suspends or resumes.

@@ -11,12 +11,11 @@ use crate::source::meant::{Source, SourceObject};
 use crate::verify::impact::is_below_unbuilt;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, path};
 
 /// The most files that are compared for one build: with more of them it counts as changed.
 const MOST: usize = 20_000;
-/// Names of the files that say what a folder is built from.
-const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The files of the repository before and after a change.
 #[derive(Clone, Copy)]
@@ -190,7 +189,7 @@ fn named_elsewhere(file: &str, bytes: &[u8]) -> Vec<String> {
     let Some((folder, name)) = file.rsplit_once('/') else {
         return Vec::new();
     };
-    if !KUSTOMIZATION_FILES.contains(&name) {
+    if !NAMES.contains(&name) {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(bytes);

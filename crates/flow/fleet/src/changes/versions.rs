@@ -1,16 +1,17 @@
 //! Versions of images and charts that go far, or back.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::images::field_of;
 use super::{Change, Changed, in_several};
 use crate::build::view::Node;
-use crate::check::cluster::{HELM_GROUP, Placed as _};
+use crate::check::cluster::{HELM_GROUP, Placed as _, SOURCE_GROUP, text};
 use crate::check::places::Part;
 use crate::check::values::chart_field;
 use crate::diff::Owner;
 use crate::verify::images::{Workload, images};
+use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_semver::Version;
 
@@ -22,10 +23,12 @@ type Step = (String, String, String);
 
 /// Findings about versions: one for each step of an image or chart.
 pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<Finding>) {
+    let charts = chart_steps(change, owners);
+    found.extend(charts.iter().filter_map(|(step, names)| chart(change, step, names)));
     let mut steps: BTreeMap<Step, Vec<Changed<'_>>> = BTreeMap::new();
     for owner in owners {
-        found.extend(chart(change, owner));
         for object in owner.objects.iter().map(|both| both.of(owner)) {
+            found.extend(source(change, &object, &charts));
             for step in image_steps(&object) {
                 steps.entry(step).or_default().push(object);
             }
@@ -46,18 +49,93 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
     }
 }
 
-fn chart(change: &Change<'_>, owner: &Owner<'_>) -> Option<Finding> {
+/// The charts that releases have in another version, with these releases. Of charts that cannot be had it is the one
+/// that they ask for.
+fn chart_steps(change: &Change<'_>, owners: &[Owner<'_>]) -> BTreeMap<Step, Vec<ObjectName>> {
+    let mut steps: BTreeMap<Step, Vec<ObjectName>> = BTreeMap::new();
+    let mut loaded = BTreeSet::new();
     let release = |node: Option<&Node>| node.and_then(|node| node.release.clone());
-    let (old, new) = (release(owner.old)?, release(owner.new)?);
-    let rule = rule(&old.version, &new.version).filter(|_| old.chart == new.chart && !new.chart.is_empty())?;
-    let message = format!("chart {} goes from {} to {}", new.chart, old.version, new.version);
-    let finding = change.about(rule, owner.new?, message);
-    let object = change.cluster.fleet.object(HELM_GROUP, "HelmRelease", &new.name);
+    for owner in owners {
+        let Some((old, new)) = release(owner.old).zip(release(owner.new)) else {
+            continue;
+        };
+        if old.version.is_empty() || new.version.is_empty() {
+            continue;
+        }
+        loaded.insert(new.name.clone());
+        if old.chart == new.chart && old.version != new.version {
+            let step = (new.chart, old.version, new.version);
+            steps.entry(step).or_default().push(new.name);
+        }
+    }
+    let objects = owners
+        .iter()
+        .flat_map(|owner| owner.objects.iter().map(|both| both.of(owner)));
+    for object in objects.filter(|object| object.kind() == (HELM_GROUP, "HelmRelease")) {
+        let Some(new) = object.new else { continue };
+        let name = new.object.id().name;
+        if let Some(step) = asked_for(&object).filter(|_| !loaded.contains(&name)) {
+            steps.entry(step).or_default().push(name);
+        }
+    }
+    steps
+}
+
+/// The chart of a release in another version, as its spec has them.
+fn asked_for(object: &Changed<'_>) -> Option<Step> {
+    let (old, new) = object.values()?;
+    let [from, to] = [old, new].map(|value| text(value, "/spec/chart/spec/version"));
+    let [before, name] = [old, new].map(|value| text(value, "/spec/chart/spec/chart"));
+    let is_hidden = [from, to].into_iter().any(|text| is_hidden(object, text));
+    let is_step = before == name && !name.is_empty() && from != to && !from.is_empty() && !to.is_empty();
+    (is_step && !is_hidden).then(|| (name.to_owned(), from.to_owned(), to.to_owned()))
+}
+
+/// A finding about a chart, at the first release of it.
+fn chart(change: &Change<'_>, (chart, from, to): &Step, names: &[ObjectName]) -> Option<Finding> {
+    let (first, rule) = (names.first()?, rule_of_ranges(from, to)?);
+    let releases = match names.len() {
+        1 => String::new(),
+        count => format!(", in {count} releases"),
+    };
+    let message = format!("chart {chart} goes from {from} to {to}{releases}");
+    let object = change.cluster.fleet.object(HELM_GROUP, "HelmRelease", first);
     let place = object.and_then(|object| {
-        let pointer = chart_field(&object.value, true)?;
+        let pointer = chart_field(&object.value, true).unwrap_or_default();
         change.cluster.places.of(object, pointer, Part::Value)
     });
-    Some(finding.placed(place))
+    Some(
+        Finding::new(rule, message)
+            .object(format!("HelmRelease {first}"))
+            .placed(place),
+    )
+}
+
+/// A finding about the version that a source asks for, unless the chart that it has says the same.
+fn source(change: &Change<'_>, object: &Changed<'_>, charts: &BTreeMap<Step, Vec<ObjectName>>) -> Option<Finding> {
+    let (SOURCE_GROUP, kind @ ("GitRepository" | "OCIRepository")) = object.kind() else {
+        return None;
+    };
+    let (old, new) = object.values()?;
+    if text(old, "/spec/url") != text(new, "/spec/url") {
+        return None;
+    }
+    ["/spec/ref/tag", "/spec/ref/semver"].into_iter().find_map(|pointer| {
+        let (from, to) = (text(old, pointer), text(new, pointer));
+        let is_of_chart = charts
+            .keys()
+            .any(|(_, old, new)| (old.as_str(), new.as_str()) == (from, to));
+        let is_hidden = is_hidden(object, from) || is_hidden(object, to);
+        let rule = rule_of_ranges(from, to).filter(|_| !is_of_chart && !is_hidden)?;
+        Some(change.at(rule, object, pointer, format!("the {kind} goes from {from} to {to}")))
+    })
+}
+
+/// Whether a text has a value that is never printed.
+fn is_hidden(object: &Changed<'_>, text: &str) -> bool {
+    let nodes = [object.old, object.new].into_iter().flatten();
+    let mut products = nodes.filter_map(|placed| placed.node.product.as_ref().ok());
+    products.any(|product| product.hides(text))
 }
 
 /// The images of an object that have another version.
@@ -67,11 +145,7 @@ fn image_steps(object: &Changed<'_>) -> Vec<Step> {
     };
     let workload = Workload::of(group, kind);
     let (old, new) = (images(old, workload), images(new, workload));
-    let hidden = |text: &str| {
-        let nodes = [object.old, object.new].into_iter().flatten();
-        let mut products = nodes.filter_map(|placed| placed.node.product.as_ref().ok());
-        products.any(|product| product.hides(text))
-    };
+    let hidden = |text: &str| is_hidden(object, text);
     let both = new
         .iter()
         .filter_map(|(container, new)| Some((old.get(container)?, new)));
@@ -107,5 +181,47 @@ fn rule(from: &str, to: &str) -> Option<Rule> {
         Ordering::Less => Some(Rule::OlderVersion),
         Ordering::Greater if to.major() != from.major() => Some(Rule::MajorVersion),
         _ => None,
+    }
+}
+
+/// The same of ranges: by the major number that they begin with.
+fn rule_of_ranges(from: &str, to: &str) -> Option<Rule> {
+    if Version::parse(from).is_ok() && Version::parse(to).is_ok() {
+        return rule(from, to);
+    }
+    match major(to)?.cmp(&major(from)?) {
+        Ordering::Less => Some(Rule::OlderVersion),
+        Ordering::Greater => Some(Rule::MajorVersion),
+        Ordering::Equal => None,
+    }
+}
+
+/// The first number of a version or range: 1 of `^1.2`, `>=1.0.0 <2.0.0` and `1.x`.
+fn major(range: &str) -> Option<u64> {
+    let range = range.trim_start_matches(['^', '~', '>', '<', '=', ' ', 'v']);
+    let end = range.find(|c: char| !c.is_ascii_digit()).unwrap_or(range.len());
+    let (number, rest) = range.split_at(end);
+    let is_end = rest.is_empty() || rest.starts_with(['.', ' ', '-', ',', '|']);
+    number.parse().ok().filter(|major| is_end && *major < GREATEST_MAJOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_between_ranges_are_by_their_first_number() {
+        for (from, to, wanted) in [
+            ("1.x", "2.x", Some(Rule::MajorVersion)),
+            (">=1.0.0 <2.0.0", ">=2.0.0 <3.0.0", Some(Rule::MajorVersion)),
+            ("^2.1", "~1.9", Some(Rule::OlderVersion)),
+            ("1.2.0", "1.x", None),
+            ("*", "2.x", None),
+            ("3f1c", "4f1c", None),
+            ("2024.1.x", "2025.1.x", None),
+            ("", "2.0.0", None),
+        ] {
+            assert_eq!(rule_of_ranges(from, to), wanted, "{from} {to}");
+        }
     }
 }

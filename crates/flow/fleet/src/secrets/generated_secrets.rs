@@ -31,7 +31,11 @@ pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 .filter(is_it)
                 .flat_map(|one| entries(cluster, &place.path, one))
             {
-                let finding = cluster.at(Rule::ClearTextSecret, node, object, "", message);
+                // The name of the object ends in a hash of the value: with another one it is the same finding still.
+                let identity = message.clone();
+                let finding = cluster
+                    .at(Rule::ClearTextSecret, node, object, "", message)
+                    .identity(identity);
                 found.push(weighed(finding.placed(Some(at)), exposure));
             }
         }

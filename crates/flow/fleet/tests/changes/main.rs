@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod rights;
+mod suspended;
 mod uncompared;
+mod versions;
 
 use std::sync::Arc;
 
@@ -49,19 +51,24 @@ fn kustomization(name: &str, more: &str) -> String {
     )
 }
 
-/// A cluster whose entry has Kustomizations for `a` and `b`, each with more fields of its spec, and these files.
-fn fleet(spec: &str, files: &[(&str, &str)]) -> (Files, Fleet) {
-    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: f, namespace: f}\n\
-        spec: {interval: 1m, url: https://example.com/f, ref: {branch: main}}\n";
-    let mut tree = MemoryTree::new();
-    let entry = [
+const SOURCE: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: f, namespace: f}\n\
+    spec: {interval: 1m, url: https://example.com/f, ref: {branch: main}}\n";
+
+/// The entry: a source, and Kustomizations of it.
+fn entry(source: &str, spec: &str) -> String {
+    let all = [
         source.to_owned(),
         kustomization("c", ", prune: true"),
         kustomization("a", spec),
         kustomization("b", spec),
-    ]
-    .join("---\n");
-    tree.add_file("c/entry.yaml", entry.into_bytes());
+    ];
+    all.join("---\n")
+}
+
+/// A cluster whose entry has Kustomizations for `a` and `b`, each with more fields of its spec, and these files.
+fn fleet(spec: &str, files: &[(&str, &str)]) -> (Files, Fleet) {
+    let mut tree = MemoryTree::new();
+    tree.add_file("c/entry.yaml", entry(SOURCE, spec).into_bytes());
     for keep in ["a/keep.yaml", "b/keep.yaml"] {
         let text = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: keep-{}, namespace: n}}\n",
