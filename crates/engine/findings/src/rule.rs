@@ -94,10 +94,10 @@ rules! {
          What to do: add the file to its kustomization, move the marker to the field that wins, or remove the marker.\n\n\
          See: docs/start/markers.md";
 
-    Deletion "deletion" Warning "A change deletes what holds data or protects":
-        "The change removes a PersistentVolumeClaim, StatefulSet, Namespace, CustomResourceDefinition or NetworkPolicy from what is applied, and\n\
-         its owner deletes what it no longer builds: with a claim its data may go, with a namespace or definition all objects in it or of it,\n\
-         and without a NetworkPolicy the traffic that it refused is allowed. Found by `fleet review` only.\n\n\
+    Deletion "deletion" Warning "A change deletes objects, or a version of a definition":
+        "The change removes what holds data or protects from what is applied: claims, StatefulSets, namespaces, definitions, NetworkPolicies and\n\
+         custom resources whose operators may delete data with them; or a definition no longer serves a version. With a namespace or\n\
+         definition all objects in it or of it go. Other objects that go are one note for each owner. Found by `fleet review` only.\n\n\
          What to do: make sure that this is meant, and that there is a backup; an object with the annotation\n\
          `kustomize.toolkit.fluxcd.io/prune: disabled`, or Helm's `helm.sh/resource-policy: keep`, is left.\n\n\
          See: docs/guides/reviews.md";
@@ -157,6 +157,12 @@ rules! {
          field that does not exist: the automation writes nothing, and its Ready condition is False.\n\n\
          What to do: correct what the message names, and try it: `bumpwright message -f FILE`.\n\n\
          See: docs/guides/messages.md";
+
+    LargeChange "large-change" Note "A change is in many objects":
+        "Sixty objects or more change, or objects of ten Kustomizations and HelmReleases or more, in one cluster.\n\
+         Found by `fleet review` only.\n\n\
+         What to do: look whether all of this is meant: a base or a chart that many use changes all of them.\n\n\
+         See: docs/guides/reviews.md";
 
     LeftBehind "left-behind" Note "A change leaves objects in the cluster":
         "The change removes objects from what is applied, and their owner does not delete them: `spec.prune` is false, or its deletion policy\n\
@@ -386,6 +392,7 @@ impl Rule {
             self,
             Self::Deletion
                 | Self::ImmutableField
+                | Self::LargeChange
                 | Self::LeftBehind
                 | Self::MajorVersion
                 | Self::MissingImage

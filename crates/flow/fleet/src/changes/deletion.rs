@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Change, annotation, few};
+use super::{Change, annotation, counts, few};
 use crate::build::view::Node;
 use crate::check::cluster::title;
 use crate::diff::{Owner, Placed};
@@ -24,7 +24,7 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
     for owner in owners {
         let fate = fate(change, owner, owners, 0);
         let gone = owner.objects.iter().filter(|both| both.new.is_none());
-        let mut left = Vec::new();
+        let (mut left, mut counted) = (Vec::new(), Vec::new());
         for old in gone.filter_map(|both| both.old) {
             match fate {
                 Fate::Later => {}
@@ -33,12 +33,19 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
                 Fate::Deleted if old.node.is_hook(old.object) => {}
                 // Somebody has said so.
                 Fate::Deleted if is_kept(&old.object.value) => {}
-                Fate::Deleted => found.extend(deleted(change, owner, old)),
+                Fate::Deleted => {
+                    let lost = deleted(change, owner, old);
+                    if lost.is_none() || owner.new.is_none() {
+                        counted.push(&old.object.value);
+                    }
+                    found.extend(lost);
+                }
             }
         }
         if !left.is_empty() {
             found.push(left_behind(change, owner, &left));
         }
+        found.extend(counts::gone(change, owner, &counted));
     }
 }
 
@@ -95,7 +102,7 @@ fn loss(value: &Value) -> Option<&'static str> {
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => "all objects of its kind are deleted",
         ("networking.k8s.io", "NetworkPolicy") => "traffic that it refused is allowed",
-        _ => return None,
+        _ => return counts::custom(value),
     })
 }
 

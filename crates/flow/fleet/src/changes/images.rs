@@ -10,6 +10,7 @@ use crate::beside::beside;
 use crate::diff::Owner;
 use crate::verify::images::{Workload, images};
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_json::Texts;
 
 /// The most images of a change that are asked for.
 const MOST: usize = 500;
@@ -73,26 +74,47 @@ fn new_images(object: &Changed<'_>) -> Vec<String> {
     let (Some(workload), Some(new)) = (Workload::of(group, kind), object.new_value()) else {
         return Vec::new();
     };
-    let old = object.old_value().map(|old| images(old, Some(workload)));
+    let all = |value: &Value| -> Vec<String> {
+        let volumes = volumes(value, workload).into_iter().map(|(_, image)| image.to_owned());
+        images(value, Some(workload)).into_values().chain(volumes).collect()
+    };
+    let old = object.old_value().map(all).unwrap_or_default();
     let product = object.new.and_then(|placed| placed.node.product.as_ref().ok());
     let is_hidden = |image: &str| product.is_some_and(|product| product.hides(image));
-    let is_old = |image: &String| old.iter().flat_map(BTreeMap::values).any(|old| old == image);
-    let mut new: Vec<String> = images(new, Some(workload)).into_values().collect();
+    let mut new = all(new);
     new.sort();
     new.dedup();
-    new.retain(|image| !is_old(image) && !is_hidden(image));
+    new.retain(|image| !old.contains(image) && !is_hidden(image));
     new
 }
 
-/// The pointer to the first image of a container that is wanted.
+/// The images that a workload mounts as volumes (`volumes[].image.reference`), each with its JSON pointer.
+fn volumes(object: &Value, workload: Workload) -> Vec<(String, &str)> {
+    let list = format!("{}/spec/volumes", workload.template_pointer(object.text_of("kind")));
+    let volumes = object.pointer(&list).and_then(Value::as_array);
+    let images = volumes.into_iter().flatten().enumerate().map(|(at, volume)| {
+        let pointer = format!("{list}/{at}/image/reference");
+        (pointer, volume.text_at("/image/reference"))
+    });
+    images.filter(|(_, image)| !image.is_empty()).collect()
+}
+
+/// The pointer to the first image of a container or volume that is wanted.
 pub(super) fn field_of(object: &Changed<'_>, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
     let ((group, kind), object) = (object.kind(), object.new_value()?);
-    let template = Workload::of(group, kind)?.template_pointer(kind);
-    ["containers", "initContainers"].into_iter().find_map(|list| {
+    let workload = Workload::of(group, kind)?;
+    let template = workload.template_pointer(kind);
+    let container = ["containers", "initContainers"].into_iter().find_map(|list| {
         let list = format!("{template}/spec/{list}");
         let containers = object.pointer(&list)?.as_array()?;
         let is_it = |container: &Value| container.get("image").and_then(Value::as_str).is_some_and(&is_wanted);
         let at = containers.iter().position(is_it)?;
         Some(format!("{list}/{at}/image"))
-    })
+    });
+    let volume = || {
+        volumes(object, workload)
+            .into_iter()
+            .find(|(_, image)| is_wanted(image))
+    };
+    container.or_else(|| volume().map(|(pointer, _)| pointer))
 }

@@ -1,5 +1,6 @@
 //! What is dangerous about a change: rules about two states of a cluster, where the others look at one.
 
+mod counts;
 mod definitions;
 mod deletion;
 mod images;
@@ -37,6 +38,7 @@ pub(super) fn check(
             pods::check(&change, &object, found);
             rights::check(&change, &object, found);
             suspended::toggled(&change, &object, found);
+            found.extend(counts::versions(&change, &object));
         }
         definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);
@@ -44,6 +46,7 @@ pub(super) fn check(
     uncompared::check(&change, &owners, trees, found);
     deletion::check(&change, &owners, found);
     versions::check(&change, &owners, found);
+    found.extend(counts::large(&owners));
     if let Some(registries) = registries {
         images::check(&change, &owners, registries, found);
     }

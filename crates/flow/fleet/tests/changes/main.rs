@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod counts;
 mod rights;
 mod suspended;
 mod uncompared;
@@ -275,7 +276,10 @@ fn deletions_of_what_holds_data_are_found_where_something_deletes() {
     );
     assert_eq!(one(&kept, ""), [""; 0]);
     let plain = object("v1", "ConfigMap", "data: {}");
-    assert_eq!(one(&plain, ""), [""; 0]);
+    contains(
+        &one(&plain, ""),
+        "note[deletion] Kustomization f/a: 1 object goes: 1 ConfigMap",
+    );
     contains(
         &found(["", ""], &[("a/x.yaml", &plain)], &[]),
         "note[left-behind] Kustomization f/a: ConfigMap n/x stay in the cluster: they are no longer in Kustomization f/a, which does not prune",
@@ -283,6 +287,11 @@ fn deletions_of_what_holds_data_are_found_where_something_deletes() {
     for (kind, api, loss) in [
         ("Namespace", "v1", "everything in it is deleted"),
         ("StatefulSet", "apps/v1", "its pods are deleted"),
+        (
+            "Cluster",
+            "postgresql.cnpg.io/v1",
+            "what its operator has made for it may be deleted",
+        ),
         (
             "CustomResourceDefinition",
             "apiextensions.k8s.io/v1",
@@ -304,7 +313,16 @@ fn a_kustomization_that_goes_takes_its_objects_with_it_or_leaves_them() {
     let with = |spec: &str| {
         let owned = kustomization("d", spec);
         let files = [("c/d.yaml", owned.as_str()), ("d/x.yaml", claim.as_str())];
-        found([PRUNE, PRUNE], &files, &[("d/x.yaml", &claim)])
+        let all = found([PRUNE, PRUNE], &files, &[("d/x.yaml", &claim)]);
+        let (counts, others): (Vec<String>, Vec<String>) =
+            all.into_iter().partition(|text| text.contains("it goes, with"));
+        let is_deleted = others.iter().any(|text| text.contains("[deletion]"));
+        assert_eq!(counts.len(), usize::from(is_deleted), "{counts:#?}");
+        for count in counts {
+            let wanted = "note[deletion] Kustomization f/d: it goes, with 1 object: 1 PersistentVolumeClaim";
+            assert_eq!(count, wanted);
+        }
+        others
     };
     contains(
         &with(PRUNE),
@@ -518,7 +536,7 @@ fn a_comment_has_few_lines_and_is_never_too_long() {
     let outside: String = text.split("```").step_by(2).collect();
     assert!(!outside.contains("@org"), "a mention");
     assert!(
-        text.contains("All 200 findings") && text.contains("more objects differ"),
+        text.contains("All 201 findings") && text.contains("more objects differ"),
         "{}",
         &text[..4000]
     );
