@@ -524,3 +524,53 @@ fn a_chart_in_another_version_says_what_is_new_in_it() {
         }
     }
 }
+
+/// What cannot be built before and after is no all-clear in any output, and fails nothing.
+#[test]
+fn what_could_not_be_compared_is_said_in_each_output() {
+    let bench = bench();
+    bench.write("apps/kustomization.yaml", "resources: [web.yaml, missing.yaml]\n");
+    commit(&bench);
+    let unchanged = review(&bench, &["--from", "main", "--output", "markdown", "clusters/a"]);
+    assert!(
+        unchanged.0 == 0 && unchanged.1.starts_with("## Nothing changes in the clusters\n"),
+        "{}",
+        unchanged.1
+    );
+    bench.write("apps/web.yaml", RELEASE.replace("1.4.0", "2.0.0"));
+    for format in ["text", "markdown", "html", "json", "gerrit", "sarif", "junit", "github"] {
+        let (code, text) = review(&bench, &["--from", "main", "--output", format, "clusters/a"]);
+        assert!(code == 0 && text.contains("not-compared"), "{format}\n{text}");
+        assert!(!text.to_lowercase().contains("nothing changes"), "{format}\n{text}");
+        if format == "json" {
+            let document: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(document["impact"]["unknown"], 1, "{text}");
+        }
+    }
+}
+
+/// A version is known without its chart.
+#[test]
+fn a_chart_that_cannot_be_had_has_a_version_still() {
+    let bench = bench();
+    let release = |version: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: r, namespace: web}}\n\
+             spec: {{interval: 1h, url: 'https://charts.example.com'}}\n---\n\
+             apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: web}}\n\
+             spec:\n  interval: 1h\n  chart: {{spec: {{chart: web, version: {version}, sourceRef: {{kind: HelmRepository, name: r}}}}}}\n"
+        )
+    };
+    bench.write("apps/web.yaml", release("1.0.0"));
+    commit(&bench);
+    bench.write("apps/web.yaml", release("2.0.0"));
+    let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    for wanted in [
+        "note[major-version]: HelmRelease web/web: chart web goes from 1.0.0 to 2.0.0",
+        "warning[not-compared]: HelmRelease web/web: what changes in it is not known",
+        "unknown for 1 Kustomization or release that could not be built",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+}
