@@ -80,12 +80,10 @@ impl<'f> States<'f, '_> {
                 is_gone: true,
             });
         };
-        let problem = new.product.as_ref().err()?;
-        let was = owner.old.and_then(|old| Some((old, old.product.as_ref().err()?)));
-        let is_changed = match was {
-            Some((old, before)) => (before != problem && is_of_content(problem)) || self.differ(old, new),
-            None => true,
-        };
+        new.product.as_ref().err()?;
+        // Not by the problem: it may name the folder that the files are in.
+        let was = owner.old.filter(|old| old.product.is_err());
+        let is_changed = was.is_none_or(|old| self.differ(old, new));
         is_changed.then_some(Uncompared {
             node: new,
             was_built: was.is_none(),
@@ -163,14 +161,6 @@ impl<'f> States<'f, '_> {
         }
         false
     }
-}
-
-/// Whether a problem is the same as long as what is built is: one of a server may have other words each time.
-fn is_of_content(problem: &Problem) -> bool {
-    matches!(
-        problem,
-        Problem::Build(_) | Problem::Invalid(_) | Problem::Chart(_) | Problem::Release(_)
-    )
 }
 
 fn source(node: &Node) -> Option<&SourceObject> {
