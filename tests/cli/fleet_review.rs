@@ -492,13 +492,13 @@ fn a_chart_in_another_version_says_what_is_new_in_it() {
         "charts/web/values.yaml",
         "tag: 3.0.0\nprobe: {path: /b, port: 80}\nadmin: {password: new-default}\nkept: 1\nmany: [1, {token: new-default}]\nempty: {}\n",
     );
-    let changes = "annotations:\n  artifacthub.io/changes: |\n    - Plain words for @everybody\n    - kind: security\n      description: |\n        \
+    let changes = "annotations:\n  artifacthub.io/changes: |\n    - Plain words for @everybody (#12, https://git.example.com/i/13)\n    - kind: security\n      description: |\n        \
                    A `hole` <b>is</b> closed\n        and more\n    - {kind: fixed}\n";
     chart("0.2.0", "2", changes);
     let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
     assert_eq!(code, 0, "{text}");
     let wanted = "chart web 0.1.0 → 0.2.0 (app 1 → 2) of HelmRelease web/web
-  Plain words for @everybody
+  Plain words for @everybody (#12, https://git.example.com/i/13)
   security: A `hole` <b>is</b> closed
   default admin.password: \"**\" → \"**\"
   default empty: none → {}
@@ -513,7 +513,9 @@ fn a_chart_in_another_version_says_what_is_new_in_it() {
         for hostile in ["new-default", "<b>is"] {
             assert!(!text.contains(hostile) || format == "json", "{format}\n{text}");
         }
-        assert!(format != "markdown" || !text.contains("for @everybody"), "{text}");
+        for link in ["for @everybody", "(#12", "https://git.example.com/i"] {
+            assert!(format != "markdown" || !text.contains(link), "{link}\n{text}");
+        }
         if format == "json" {
             let document: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(document["charts"][0]["defaults"].as_array().unwrap().len(), 5, "{text}");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 use bumpwright_diff::field_to_text;
-use bumpwright_forge::markdown::{cell, code};
+use bumpwright_forge::markdown::{cell, fenced};
 
 /// The most lines of the summary. The rest is folded.
 const LINES: usize = 30;
@@ -127,9 +127,4 @@ fn one(out: &mut String, kustomization: &KustomizationDiff, object: &ObjectDiff)
     for field in fields {
         let _ = writeln!(out, "!     {}", fenced(&field_to_text(field)));
     }
-}
-
-/// A text that stays on its line and does not end the block.
-fn fenced(text: &str) -> String {
-    code(text).replace("```", "'''")
 }
