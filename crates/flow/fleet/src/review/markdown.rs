@@ -4,47 +4,121 @@ use std::fmt::Write as _;
 
 use super::words::{capital, cut, effect, images};
 use super::{ChartChange, Review};
-use crate::diff;
+use crate::diff::{self, Counts, FleetDiff};
 use bumpwright_findings::Finding;
-use bumpwright_forge::markdown::{cell, code};
+use bumpwright_forge::markdown::{cell, code, html};
 use bumpwright_text::between;
 use bumpwright_update::{ChangedWorkload, impact_section};
 
-/// The most findings and workloads that are seen at once; with headings and counts these are thirty lines.
-const SEEN: usize = 8;
+/// The most lines that are not folded.
+const LINES: usize = 30;
+/// The most findings and workloads that are seen at once. With headings, counts and four folds these are all lines.
+const SEEN: usize = 6;
 /// The most findings that are shown at all.
 const FINDINGS: usize = 100;
 /// The most bytes of the whole: GitHub refuses comments of more than 65,536 characters, and the action adds a line.
 const BYTES: usize = 60_000;
+/// The bytes of a fold besides its objects.
+const FRAME: usize = 500;
 
 pub(super) fn render(review: &Review) -> String {
-    let mut out = seen(review);
+    let mut comment = Comment::of(seen(review));
     let findings: Vec<&Finding> = review.report.open().collect();
     if findings.len() > SEEN {
         let rows = table_of_findings(&findings, FINDINGS);
-        fold(&mut out, &format!("All {} findings", findings.len()), &rows);
+        comment.fold(&format!("All {} findings", findings.len()), &rows);
     }
     if review.has_impact() {
-        fold(&mut out, "Impact", &impact_section(&review.impact, 3));
+        comment.fold("Impact", &impact_section(&review.impact, 3));
     }
     if !review.charts.is_empty() {
         let parts: Vec<String> = review.charts.iter().map(chart).collect();
-        fold(&mut out, &format!("Charts: {}", review.charts.len()), &parts.join("\n"));
+        comment.fold(&format!("Charts: {}", review.charts.len()), &parts.join("\n"));
     }
-    for (at, diff) in review.clusters.iter().enumerate().filter(|(_, diff)| !diff.is_empty()) {
-        // What is left is shared by those that come.
-        let rest = review.clusters.len() - at;
-        let room = BYTES.saturating_sub(out.len()) / rest;
-        let title = format!("Objects of {}: {}", cell(&diff.title()), diff.counts());
-        let mut part = String::new();
-        diff::details(&mut part, diff, &title, room.saturating_sub(500));
-        if part.len() <= room {
-            out.push_str(&part)
+    objects(&mut comment, review);
+    comment.text
+}
+
+/// A comment, with the number of its lines that are not folded.
+struct Comment {
+    text: String,
+    lines: usize,
+}
+
+impl Comment {
+    fn of(text: String) -> Self {
+        let lines = text.lines().count();
+        Self { text, lines }
+    }
+
+    /// The bytes that are left.
+    const fn room(&self) -> usize {
+        BYTES.saturating_sub(self.text.len())
+    }
+
+    fn fold(&mut self, title: &str, text: &str) {
+        let part = format!("<details><summary>{title}</summary>\n\n{text}\n</details>\n");
+        if part.len() <= self.room() {
+            self.push(&part);
         } else {
-            left_out(&mut out, &title)
+            self.push(&too_long(title));
         }
     }
-    out
+
+    /// Adds a fold. There is no blank line between two folds: it would be seen.
+    fn push(&mut self, part: &str) {
+        self.text.push_str(part);
+        self.lines += 1;
+    }
+}
+
+/// The objects of each cluster, folded. Clusters beyond the lines that are left share a fold.
+fn objects(comment: &mut Comment, review: &Review) {
+    let differing = review.clusters.iter().filter(|diff| has_objects(diff));
+    let differing: Vec<&FleetDiff> = differing.collect();
+    let left = LINES.saturating_sub(comment.lines).max(1);
+    let count = if differing.len() <= left {
+        differing.len()
+    } else {
+        left - 1
+    };
+    for (at, diff) in differing.iter().take(count).enumerate() {
+        // What is left is shared by those that come.
+        let part = cluster(diff, comment.room() / (differing.len() - at));
+        comment.push(&part);
+    }
+    let others: Vec<&FleetDiff> = differing.into_iter().skip(count).collect();
+    if others.is_empty() {
+        return;
+    }
+    let counts: Counts = others.iter().map(|diff| diff.counts()).sum();
+    let room = comment.room().saturating_sub(FRAME);
+    let mut parts = String::new();
+    for (at, diff) in others.iter().enumerate() {
+        let part = cluster(diff, room.saturating_sub(parts.len()) / (others.len() - at));
+        parts.push_str(&part);
+    }
+    let more = if count == 0 { "" } else { "more " };
+    comment.fold(&format!("Objects of {} {more}clusters: {counts}", others.len()), &parts);
+}
+
+/// Whether there are objects to show: a Kustomization that cannot be built has none.
+fn has_objects(diff: &FleetDiff) -> bool {
+    diff.kustomizations.iter().any(|one| !one.objects.is_empty())
+}
+
+/// The objects of a cluster, folded, in so many bytes.
+fn cluster(diff: &FleetDiff, room: usize) -> String {
+    let title = |name: String| format!("Objects of {name}: {}", diff.counts());
+    let mut part = String::new();
+    let longest = room.saturating_sub(FRAME);
+    diff::details(&mut part, diff, &title(html(&diff.title())), longest);
+    if part.is_empty() || part.len() > room {
+        too_long(&title(cell(&diff.title())))
+    } else {
+        part.truncate(part.trim_end().len());
+        part + "\n"
+    }
 }
 
 /// What is not folded.
@@ -112,15 +186,7 @@ fn more(out: &mut String, count: usize, shown: usize) {
     }
 }
 
-fn fold(out: &mut String, title: &str, text: &str) {
-    let part = format!("<details><summary>{title}</summary>\n\n{text}\n</details>\n\n");
-    if out.len() + part.len() <= BYTES {
-        out.push_str(&part)
-    } else {
-        left_out(out, title)
-    }
-}
-
-fn left_out(out: &mut String, title: &str) {
-    let _ = writeln!(out, "{title}: too long for here; `bumpwright fleet review` shows it.\n");
+/// In the place of a fold. A blank line before it ends the HTML of another one.
+fn too_long(title: &str) -> String {
+    format!("\n{title}: too long for here; `bumpwright fleet review` shows it.\n\n")
 }

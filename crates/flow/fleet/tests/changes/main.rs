@@ -86,14 +86,17 @@ fn fleet(spec: &str, files: &[(&str, &str)]) -> (Files, Fleet) {
     (files, fleet)
 }
 
-fn reviewed(before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
-    let settings = CheckSettings {
+fn settings() -> CheckSettings {
+    CheckSettings {
         registries: None,
         schemas: Schemas::bundled(None).unwrap(),
         identity: Identity { urls: Vec::new() },
         threads: 1,
         strict_substitute: true,
-    };
+    }
+}
+
+fn reviewed(before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
     let state = |of: &'_ (Files, Fleet)| -> [Fleet; 1] { [of.1.clone()] };
     let (old, new) = (state(before), state(after));
     let before = State {
@@ -104,7 +107,7 @@ fn reviewed(before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
         fleets: &new,
         repository: &after.0,
     };
-    review(before, after, &settings, "0")
+    review(before, after, &settings(), "0")
 }
 
 /// `severity[rule] object: message` of all findings about a change of specs and files.
@@ -521,17 +524,7 @@ fn a_comment_has_few_lines_and_is_never_too_long() {
     let after = fleet(PRUNE, &[("a/x.yaml", &new), ("b/x.yaml", &broken)]);
     let text = reviewed(&before, &after).markdown();
     assert!(text.chars().count() < 65_000, "{}", text.len());
-    let mut depth = 0;
-    let mut seen = 0;
-    let mut is_code = false;
-    for line in text.lines() {
-        if line.starts_with("```") {
-            is_code = !is_code;
-        }
-        depth += usize::from(!is_code && line.starts_with("<details>"));
-        seen += usize::from(depth == 0);
-        depth -= usize::from(!is_code && line == "</details>");
-    }
+    let (seen, depth, is_code) = unfolded(&text);
     assert!(seen <= 30 && depth == 0 && !is_code, "{seen} {depth}\n{text}");
     let outside: String = text.split("```").step_by(2).collect();
     assert!(!outside.contains("@org"), "a mention");
@@ -540,4 +533,60 @@ fn a_comment_has_few_lines_and_is_never_too_long() {
         "{}",
         &text[..4000]
     );
+}
+
+/// The lines of a comment that are seen at once, the depth of folds at its end, and whether a block of code is open there.
+fn unfolded(text: &str) -> (usize, usize, bool) {
+    let (mut seen, mut depth, mut is_code) = (0, 0, false);
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+        }
+        // The title of an outer fold is seen.
+        seen += usize::from(depth == 0);
+        depth += usize::from(!is_code && line.starts_with("<details>"));
+        if !is_code && line == "</details>" {
+            depth -= 1;
+        }
+    }
+    (seen, depth, is_code)
+}
+
+#[test]
+fn a_comment_about_many_clusters_has_few_lines() {
+    let map = |text: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m, namespace: n}}\ndata: {{a: {text}}}\n")
+    };
+    let (before, old) = fleet(PRUNE, &[("a/x.yaml", &map("b"))]);
+    let (after, new) = fleet(PRUNE, &[("a/x.yaml", &map("c"))]);
+    for count in [1, 20, 60] {
+        let all = |fleet: &Fleet| {
+            let named = |n: usize| {
+                let mut one = fleet.clone();
+                one.entry = format!("clusters/my_{n}");
+                one
+            };
+            (0..count).map(named).collect::<Vec<_>>()
+        };
+        let (old, new) = (all(&old), all(&new));
+        let before = State {
+            fleets: &old,
+            repository: &before,
+        };
+        let after = State {
+            fleets: &new,
+            repository: &after,
+        };
+        let text = review(before, after, &settings(), "0").markdown();
+        let (seen, depth, is_code) = unfolded(&text);
+        assert!(seen <= 30 && depth == 0 && !is_code, "{count}: {seen} {depth}\n{text}");
+        for n in 0..count {
+            let title = format!("<summary>Objects of clusters/my_{n}: 1 changed</summary>");
+            assert!(text.contains(&title), "{title}\n{text}");
+        }
+        let is_shared = text
+            .lines()
+            .any(|line| line.contains(" more clusters: ") && line.contains("changed"));
+        assert_eq!(is_shared, count == 60, "{text}");
+    }
 }
