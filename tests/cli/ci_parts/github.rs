@@ -172,6 +172,9 @@ impl Runner {
 
 /// Issue comments as documented: list, create, update. None for other paths.
 fn comment_api(request: &Request, comments: &mut Vec<Comment>) -> Option<Reply> {
+    if request.path == "/api/v3/user" {
+        return Some(refused(403, "Resource not accessible by integration"));
+    }
     let below = request.path.strip_prefix("/api/v3/repos/o/app/issues/")?;
     let writes = request.method != "GET";
     let fits = request.header("accept") == Some("application/vnd.github+json")
@@ -184,7 +187,12 @@ fn comment_api(request: &Request, comments: &mut Vec<Comment>) -> Option<Reply> 
     if request.header("authorization") != Some(&format!("Bearer {TOKEN}")) {
         return Some(refused(401, "Bad credentials"));
     }
-    let show = |comment: &Comment| json!({"id": comment.id, "body": comment.body});
+    // What was posted here is of the job; the others are of people.
+    let author = |comment: &Comment| match comment.id {
+        1000.. => json!({"login": "github-actions[bot]", "type": "Bot"}),
+        _ => json!({"login": "ada", "type": "User"}),
+    };
+    let show = |comment: &Comment| json!({"id": comment.id, "body": comment.body, "user": author(comment)});
     let body = || {
         let body: Value = serde_json::from_slice(&request.body).ok()?;
         let only = body.as_object().is_some_and(|object| object.len() == 1);
@@ -440,6 +448,49 @@ fn a_review_is_in_the_summary_in_annotations_and_in_one_comment() {
             ran.err
         );
     }
+}
+
+/// Its author could not be told what it says next.
+#[test]
+fn a_copied_mark_is_not_the_comment_of_the_job() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    with_a_change(&runner, "data: {a: c}");
+    let copied = "<!-- bumpwright:review images -->\nNothing changes.".to_owned();
+    runner.comments.lock().push(Comment {
+        id: 1,
+        body: copied.clone(),
+    });
+    for _ in 0..2 {
+        let ran = runner.step_of("review/action.yml", "review", &[("entries", "clusters/a")]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let comments = runner.comments();
+        assert_eq!((comments.len(), &comments[0].body), (2, &copied));
+        assert!(
+            comments[1].body.contains("## In the clusters: 1 changed"),
+            "{comments:?}"
+        );
+    }
+}
+
+/// As at Gitea, which answers each page with all comments.
+#[test]
+fn a_list_without_pages_is_read_once() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    runner.forge.fault(|request, _| {
+        let is_list = request.method == "GET" && request.path.ends_with("/issues/7/comments");
+        let one = |id: usize| json!({"id": id, "body": "words", "user": {"login": "ada"}});
+        is_list.then(|| said(200, &(0..100).map(one).collect::<Value>()))
+    });
+    let ran = runner.run(&[("dry-run", "true"), ("comment", "true")]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let lists = runner.asked().into_iter().filter(|request| request.starts_with("GET "));
+    assert_eq!(lists.count(), 2);
 }
 
 #[test]

@@ -178,10 +178,15 @@ fn note_api(below: &str, request: &Request, notes: &mut Vec<Comment>) -> Reply {
     if request.header("private-token") != Some(TOKEN) {
         return refused(401, "401 Unauthorized");
     }
+    if below == "user" {
+        return answer(200, &json!({"id": 9, "username": "project_42_bot"}));
+    }
     let Some(below) = below.strip_prefix("projects/42/merge_requests/7/notes") else {
         return refused(404, "404 Not found");
     };
-    let show = |note: &Comment| json!({"id": note.id, "body": note.body, "system": false});
+    // What was posted here is of the token's account; the others are of people.
+    let author = |note: &Comment| json!({"id": if note.id < 1000 { 1 } else { 9 }});
+    let show = |note: &Comment| json!({"id": note.id, "body": note.body, "system": false, "author": author(note)});
     let body = || {
         let body: Value = serde_json::from_slice(&request.body).ok()?;
         let fits = request.header("content-type") == Some("application/json") && body.as_object()?.len() == 1;
@@ -308,14 +313,17 @@ fn a_review_keeps_one_note_of_its_own() {
     let quiet = project.run("bumpwright-review", std::slice::from_ref(&entries), &[NOTES, since]);
     assert_eq!(quiet.code, 0, "{}{}", quiet.out, quiet.err);
     assert!(project.notes.lock().is_empty());
+    // A note of somebody else with the mark is not the job's.
+    let body = "<!-- bumpwright:review -->\ncopied".to_owned();
+    project.notes.lock().push(Comment { id: 1, body });
     claim("8Gi");
     for (fail_on, code) in [("error", 1), ("never", 0)] {
         let with = [entries.clone(), ("fail-on", json!(fail_on))];
         let ran = project.run("bumpwright-review", &with, &[NOTES, since]);
         assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
         let notes = project.notes.lock();
-        assert_eq!(notes.len(), 1);
-        let body = &notes[0].body;
+        assert_eq!((notes.len(), notes[0].body.ends_with("copied")), (2, true));
+        let body = &notes[1].body;
         assert!(
             body.starts_with("<!-- bumpwright:review -->\n") && body.contains("claims can only grow"),
             "{body}"
