@@ -402,15 +402,31 @@ fn values_of_secrets_are_in_no_output() {
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: web}}\nimmutable: true\nstringData: {{password: {text}}}\n"
         )
     };
+    // A chart that puts the value into a name, and into other forms.
+    let release = RELEASE.replace("{name: web, namespace: web}", "{name: leak, namespace: web}");
+    let values = "  valuesFrom: [{kind: Secret, name: s, valuesKey: password, targetPath: a}]\n";
+    bench.write(
+        "apps/leak.yaml",
+        release.replace("./charts/web", "./charts/leak") + values,
+    );
+    bench.write("charts/leak/Chart.yaml", "apiVersion: v2\nname: leak\nversion: 0.1.0\n");
+    bench.write(
+        "charts/leak/templates/a.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a-{{ .Values.a }}'}\ndata: {b: '{{ .Values.a | b64enc }}', c: '{{ .Values.a | \
+         upper }}'}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\ndata: {b: '{{ .Values.a | b64enc }}', c: '{{ .Values.a | \
+         upper }}'}\n",
+    );
     bench.write("apps/secret.yaml", secret("correct-horse-1"));
     commit(&bench);
     bench.write("apps/secret.yaml", secret("correct-horse-2"));
-    for format in ["text", "markdown", "json", "sarif", "junit", "github", "html"] {
+    for format in ["text", "markdown", "json", "sarif", "junit", "github", "gerrit", "html"] {
         let (_, text) = review(&bench, &["--from", "main", "--output", format, "clusters/a"]);
-        assert!(
-            !text.contains("correct-horse") && !text.contains("Y29ycmVjdC"),
-            "{format}\n{text}"
-        );
+        for form in ["correct-horse", "CORRECT-HORSE", "Y29ycmVjdC"] {
+            assert!(!text.contains(form), "{format}: {form}\n{text}");
+        }
+        if format == "text" {
+            assert!(text.contains("a-**") && text.contains("web/plain"), "{text}");
+        }
     }
 }
 

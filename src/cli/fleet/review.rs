@@ -100,15 +100,20 @@ fn gerrit(args: &Review, review: &fleet::Review, base: &str) -> Result<String, C
 }
 
 fn print_review(args: &Review, review: &fleet::Review, base: &str) -> Result<(), CliError> {
+    let out = match args.output {
+        ReviewOutput::Text => text(review),
+        ReviewOutput::Markdown => review.markdown(),
+        ReviewOutput::Json => review.json(),
+        ReviewOutput::Sarif => review.report.sarif(),
+        ReviewOutput::Junit => review.report.junit(),
+        ReviewOutput::Github => review.report.github(),
+        ReviewOutput::Gerrit => gerrit(args, review, base)?,
+        ReviewOutput::Html => html(review)?,
+    };
+    let out = review.hide(&out);
     match args.output {
-        ReviewOutput::Text => print_styled(&text(review)),
-        ReviewOutput::Markdown => print(review.markdown().as_bytes()),
-        ReviewOutput::Json => print(review.json().as_bytes()),
-        ReviewOutput::Sarif => print(review.report.sarif().as_bytes()),
-        ReviewOutput::Junit => print(review.report.junit().as_bytes()),
-        ReviewOutput::Github => print(review.report.github().as_bytes()),
-        ReviewOutput::Gerrit => print(gerrit(args, review, base)?.as_bytes()),
-        ReviewOutput::Html => print(html(review)?.as_bytes()),
+        ReviewOutput::Text => print_styled(&out),
+        _ => print(out.as_bytes()),
     }
     .map_err(cannot_print)
 }

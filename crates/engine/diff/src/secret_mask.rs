@@ -5,11 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::fields::{Field, HIDDEN};
-use bumpwright_gostd::quote;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use bumpwright_gostd::{query_escape, quote};
 
 /// Longer values, in bytes, are searched by their beginning, and everything after it is hidden, too.
 const LONG: usize = 4096;
 const BEGINNING: usize = 64;
+/// Shorter values, in bytes, are recognised as they are alone: in other forms they are like ordinary words.
+const SHORTEST: usize = 8;
 
 /// Objects whose values are hidden, and texts that are hidden everywhere. Cheap to clone.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -47,6 +51,14 @@ impl SecretMask {
             objects,
             texts: secrets,
         }))
+    }
+
+    /// For what leaves the machine: texts of eight bytes to 4 KiB alone, and these also in base64, hexadecimal digits,
+    /// percent-encoding, capital and small letters. Hashes and other derivations are not recognised.
+    #[must_use]
+    pub fn of_forms<'t>(texts: impl IntoIterator<Item = &'t String>) -> Self {
+        let texts = texts.into_iter().filter(|text| text.len() >= SHORTEST);
+        Self::new(BTreeSet::new(), texts.flat_map(|text| forms(text)))
     }
 
     /// A message with hidden texts replaced.
@@ -87,6 +99,26 @@ impl SecretMask {
     }
 }
 
+/// A text in the forms that templates give it, itself the first.
+fn forms(text: &str) -> Vec<String> {
+    let mut forms = vec![text.to_owned()];
+    if text.len() <= LONG {
+        let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        forms.extend([
+            STANDARD_NO_PAD.encode(text),
+            URL_SAFE_NO_PAD.encode(text),
+            hex.to_uppercase(),
+            hex,
+            query_escape(text.as_bytes()),
+            text.to_uppercase(),
+            text.to_lowercase(),
+        ]);
+        forms.sort();
+        forms.dedup();
+    }
+    forms
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +150,21 @@ mod tests {
             assert_eq!(mask.hide(message), shown);
         }
         assert_eq!(format!("{mask:?}"), "SecretMask");
+    }
+
+    #[test]
+    fn values_are_hidden_in_other_forms() {
+        let texts = ["s3cret/ Word".to_owned(), "word".to_owned()];
+        let mask = SecretMask::of_forms(&texts);
+        for (message, shown) in [
+            ("s3cret/ Word, S3CRET/ WORD, s3cret/ word", "**, **, **"),
+            ("czNjcmV0LyBXb3Jk", "**"),
+            ("7333637265742f20576f7264", "**"),
+            ("s3cret%2F+Word", "**"),
+            ("a word, d29yZA==", "a word, d29yZA=="),
+        ] {
+            assert_eq!(mask.hide(message), shown);
+        }
     }
 
     #[test]

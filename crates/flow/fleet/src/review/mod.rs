@@ -18,6 +18,7 @@ use super::check::{CheckSettings, check, check_since, checked};
 use super::diff::{Counts, FleetDiff, compare, owners};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
+use bumpwright_diff::SecretMask;
 use bumpwright_findings::Report;
 use bumpwright_pages::request;
 use bumpwright_update::Impact;
@@ -45,6 +46,8 @@ pub struct Review {
     pub report: Report,
     /// How many findings of before are not there any more.
     pub gone: usize,
+    /// The values of Secrets in both states.
+    mask: SecretMask,
 }
 
 /// Compares two states of the same clusters, which are in the same order, by this version of bumpwright.
@@ -63,12 +66,15 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
     let clusters = before.fleets.iter().zip(after.fleets);
     let mut impact = impact(&pairs(before.fleets, after.fleets));
     impact.unknown = unknown(before, after);
+    let both = before.fleets.iter().chain(after.fleets);
+    let secrets: BTreeSet<String> = both.flat_map(Fleet::hidden_texts).collect();
     Review {
         clusters: clusters.map(|(old, new)| compare(old, new)).collect(),
         impact,
         charts: charts::charts(before.fleets, after.fleets),
         report,
         gone,
+        mask: SecretMask::of_forms(&secrets),
     }
 }
 
@@ -99,6 +105,12 @@ pub fn aligned(old: Vec<Fleet>, mut new: Vec<Fleet>) -> (Vec<Fleet>, Vec<Fleet>)
 }
 
 impl Review {
+    /// A text of this review without values of Secrets, which charts and variables put into names and into other forms.
+    #[must_use]
+    pub fn hide(&self, text: &str) -> String {
+        self.mask.hide(text)
+    }
+
     /// Whether nothing differs, nothing is unknown and nothing is found.
     #[must_use]
     pub fn is_empty(&self) -> bool {

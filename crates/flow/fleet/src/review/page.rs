@@ -233,6 +233,7 @@ mod tests {
     use super::*;
     use crate::diff::FleetDiff;
     use bumpwright_diff::Named;
+    use bumpwright_diff::SecretMask;
     use bumpwright_findings::{Report, Rule};
     use bumpwright_update::Impact;
 
@@ -280,6 +281,7 @@ mod tests {
             charts: Vec::new(),
             report: Report::new((0..findings).map(finding).collect(), [], "1"),
             gone: 0,
+            mask: SecretMask::default(),
         }
     }
 
