@@ -81,7 +81,7 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
         Some(name) => Err(not_found(
             &kinds(asked).join(" or "),
             name,
-            args.places.namespace().unwrap_or_default(),
+            args.places.namespace().unwrap_or(""),
         )),
         None => Ok(found),
     }

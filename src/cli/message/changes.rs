@@ -66,7 +66,7 @@ impl Recorded {
         let images = self.images(objects);
         // Links in the path cannot be resolved without the repository.
         let below = join_by_letters(below);
-        let automation = self.automation.as_deref().unwrap_or_default();
+        let automation = self.automation.as_deref().unwrap_or("");
         let mut builder = DataBuilder::new(ObjectName::split(automation), &below);
         let mut unknown_images = BTreeSet::new();
         for change in &self.changes {

@@ -84,7 +84,7 @@ impl Typed<'_> {
         places: &mut Places,
         notes: &mut Vec<String>,
     ) -> Result<Step, CliError> {
-        if let Some(step) = suspended(Some(automation), &words::public(url.unwrap_or_default())) {
+        if let Some(step) = suspended(Some(automation), &words::public(url.unwrap_or(""))) {
             return Ok(step);
         }
         let at = |field: &str| automation.places.of(field);

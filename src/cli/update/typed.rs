@@ -291,7 +291,7 @@ fn image_reference(text: &str) -> Result<LatestRef, CliError> {
     }
     let image = LatestRef {
         name: name.to_owned(),
-        tag: tag.unwrap_or_default().to_owned(),
+        tag: tag.unwrap_or("").to_owned(),
         digest: digest.map(str::to_owned),
     };
     match image.check() {

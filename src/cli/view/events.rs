@@ -43,7 +43,7 @@ async fn by_fields(cluster: &Cluster, namespace: Option<&str>, fields: &str) -> 
     // One that is not an event tells nothing.
     let keep = |event: Result<EventFacts, _>| events.extend(event.ok());
     cluster
-        .list_each(&resource, (namespace.unwrap_or_default(), fields), keep)
+        .list_each(&resource, (namespace.unwrap_or(""), fields), keep)
         .await?;
     Ok(events)
 }

@@ -197,9 +197,7 @@ pub(in crate::cli) async fn labelled(
     selector: &str,
 ) -> Result<BTreeSet<Id>, ClusterError> {
     let lists = seen.listed.iter().map(|(kind, resource, _)| async move {
-        let stamps = cluster
-            .stamps(resource, namespace.unwrap_or_default(), selector)
-            .await?;
+        let stamps = cluster.stamps(resource, namespace.unwrap_or(""), selector).await?;
         let ids = stamps
             .iter()
             .map(|one| Id::new(kind.kind, ObjectName::new(&one.namespace, &one.name)));

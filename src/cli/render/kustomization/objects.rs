@@ -45,7 +45,7 @@ pub(super) fn kustomization(
         _ => return Err(not_one(&shown, name, &all)),
     };
     let faults = check_kustomizations(&shown, &bytes, unknown, |namespace, own| {
-        wanted(namespace.unwrap_or_default(), own)
+        wanted(namespace.unwrap_or(""), own)
     });
     if !faults.is_empty() {
         return Err(ManifestErrors(faults).into());

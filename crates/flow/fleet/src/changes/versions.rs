@@ -23,7 +23,7 @@ type Step = (String, String, String);
 
 /// Findings about versions: one for each step of an image or chart.
 pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<Finding>) {
-    let charts = chart_steps(change, owners);
+    let charts = chart_steps(owners);
     found.extend(charts.iter().filter_map(|(step, names)| chart(change, step, names)));
     let mut steps: BTreeMap<Step, Vec<Changed<'_>>> = BTreeMap::new();
     for owner in owners {
@@ -51,7 +51,7 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
 
 /// The charts that releases have in another version, with these releases. Of charts that cannot be had it is the one
 /// that they ask for.
-fn chart_steps(change: &Change<'_>, owners: &[Owner<'_>]) -> BTreeMap<Step, Vec<ObjectName>> {
+fn chart_steps(owners: &[Owner<'_>]) -> BTreeMap<Step, Vec<ObjectName>> {
     let mut steps: BTreeMap<Step, Vec<ObjectName>> = BTreeMap::new();
     let mut loaded = BTreeSet::new();
     let release = |node: Option<&Node>| node.and_then(|node| node.release.clone());

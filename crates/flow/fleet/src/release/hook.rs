@@ -36,10 +36,11 @@ mod tests {
     #[test]
     fn an_upgrade_fails_only_at_a_hook_that_nothing_deletes() {
         let hook = |kind: &str, events: &str, policy: Option<&str>| {
-            let mut object = json!({"kind": kind, "metadata": {"annotations": {"helm.sh/hook": events}}});
-            if let Some(policy) = policy {
-                object["metadata"]["annotations"]["helm.sh/hook-delete-policy"] = policy.into();
-            }
+            let annotations = policy.map_or_else(
+                || json!({"helm.sh/hook": events}),
+                |policy| json!({"helm.sh/hook": events, "helm.sh/hook-delete-policy": policy}),
+            );
+            let object = json!({"kind": kind, "metadata": {"annotations": annotations}});
             assert!(is_hook(&object));
             fails_at_upgrades(&object)
         };
