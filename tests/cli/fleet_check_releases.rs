@@ -48,7 +48,7 @@ fn told(findings: &[Value]) -> Vec<String> {
 
 const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: {{ .Values.a | quote }}}\n";
 
-/// A value that no template reads is told where it is: in the ConfigMap that has it, or at the entry of a generated one.
+/// A value that no template reads is told where it is: in the ConfigMap that has it, or at the generator.
 #[test]
 fn an_unread_value_of_a_config_map_is_told_there() {
     let from = "  valuesFrom:\n  - {kind: ConfigMap, name: settings}\n";
@@ -69,7 +69,7 @@ fn an_unread_value_of_a_config_map_is_told_there() {
     );
     assert_eq!(
         told(&of_rule(&bench, "unread-value")),
-        [format!("c/release.yaml:8:5 {message}")]
+        [format!("c/kustomization.yaml:3:22 {message}")]
     );
 }
 
@@ -109,7 +109,7 @@ fn a_patch_for_no_object_of_its_releases_is_told() {
     let with = |kind: &str| {
         format!(
             "{CHART}  postRenderers:\n  - kustomize:\n      patches:\n      - target: {{kind: {kind}}}\n        \
-             patch: '[{{op: add, path: /metadata/labels, value: {{a: b}}}}]'\n"
+             patch: '[{{\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {{\"a\": \"b\"}}}}]'\n"
         )
     };
     assert_eq!(

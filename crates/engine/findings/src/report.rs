@@ -326,7 +326,7 @@ pub(crate) mod tests {
             hostile().junit(),
             hostile().github(),
         ] {
-            assert!(text.len() < 64_000, "{}", text.len());
+            assert!(text.len() < 80_000, "{}", text.len());
         }
         assert!(hostile().findings()[1].message.ends_with("xx…"));
     }

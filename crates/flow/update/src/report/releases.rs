@@ -222,7 +222,7 @@ mod tests {
         assert!(one.text.iter().all(|line| line.chars().count() <= LONGEST + 1));
         let section = releases_section(&[one], 3);
         let head = "### Releases\n\n- `ghcr.io/acme/web`: `1.2.3` → `1.3.0` · \
-                    [changes](https://github.com/acme/web/compare/a...b) · [v1.3.0 \\[x\\](y) @&#8203;team]";
+                    [changes](https://github.com/acme/web/compare/a...b) · [v1.3.0 \\[&#8203;x\\](y) @&#8203;team]";
         assert!(section.starts_with(head), "{section}");
         assert!(section.contains("  ````text\n  ## Fixes\n"), "{section}");
         assert!(section.ends_with("  ````\n\n  </details>\n\n"), "{section}");
