@@ -1,6 +1,7 @@
 //! The Jenkinsfile: its stages for installing and checking. tests/update/gerrit.rs runs the one that pushes, at a real Gerrit.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use super::{MARKED, Machine, equipped, policies, releases, text};
 
@@ -21,7 +22,7 @@ fn a_patch_set_is_checked_with_a_release() {
     }
     let pipeline = text("ci/jenkins/Jenkinsfile");
     // In other quotes Groovy replaces variables, and would write secrets into scripts.
-    assert!(!pipeline.contains("\"\"\"") && pipeline.matches("sh '''").count() == 3);
+    assert!(!pipeline.contains("\"\"\"") && pipeline.matches("sh '''").count() == 4);
     let scripts: Vec<&str> = pipeline.split("'''").skip(1).step_by(2).collect();
     let served = releases(None);
     let machine = Machine::new();
@@ -45,4 +46,30 @@ fn a_patch_set_is_checked_with_a_release() {
         assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
         assert!(machine.bench.read("bumpwright.md").contains(report));
     }
+
+    let git = |arguments: &[&str]| {
+        let user = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+        let mut command = Command::new("git");
+        command.args(user).args(arguments).current_dir(&machine.bench.dir);
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+    };
+    git(&["init", "--quiet"]);
+    machine
+        .bench
+        .write("clusters/a/kustomization.yaml", "resources: [claim.yaml]\n");
+    for (size, code) in [("10Gi", None), ("12Gi", Some(0)), ("8Gi", Some(1))] {
+        machine
+            .bench
+            .write("clusters/a/claim.yaml", CLAIM.replace("10Gi", size));
+        git(&["add", "clusters"]);
+        git(&["commit", "--quiet", "-m", size]);
+        let Some(code) = code else { continue };
+        let ran = machine.shell(&["sh", "-xe"], scripts[2], &variables);
+        assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
+        let page = machine.bench.read("bumpwright-review.html");
+        assert!(page.contains("PersistentVolumeClaim"), "{page}");
+    }
 }
+
+const CLAIM: &str = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: db}\nspec:\n  accessModes: [ReadWriteOnce]\n  \
+                     resources: {requests: {storage: 10Gi}}\n";
