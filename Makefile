@@ -80,6 +80,7 @@ bench:
 	python3 -B benches/reverts.py $(BENCH)
 	python3 -B benches/build.py $(BENCH)
 	python3 -B benches/fleet_view.py $(BENCH)
+	python3 -B benches/fleet_releases.py
 	python3 -B benches/helm.py
 	python3 -B benches/sources.py $(BENCH)
 	python3 -B benches/apply.py $(BENCH)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Benchmark of HelmReleases in a fleet: 589 of a small chart of six objects, in 30 Kustomizations.
 
-The whole view; `fleet diff` after a change of one release; and what `--fleet` and `--verify build` add to an update of one field;
+The whole view; `fleet diff` after a change of one release; `fleet review` of that and of a new version of the chart of all; and what `--fleet` and `--verify build` add to an update of one field;
 flate's view and its comparison beside them, if it is there (`tests/tools/prepare-real flate`). Prints a Markdown table of medians."""
 
 import argparse
@@ -14,8 +14,10 @@ from helm import RELEASES, small, write
 from programs import binary, measured, scratch_folder
 
 EACH = 20
-# At most: CPU seconds and MB of the view, seconds of a comparison, and seconds that verifying adds.
+# At most: CPU seconds and MB of the view, seconds of a comparison, seconds that verifying adds, seconds of a review of one release and
+# of all, and its MB.
 VIEW_CPU, VIEW_MEMORY, DIFF, VERIFY = 0.4, 150, 0.06, 0.1
+REVIEW, REVIEW_ALL, REVIEW_MEMORY = 0.2, 2, 250
 SOURCE = "sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}"
 
 
@@ -56,6 +58,15 @@ def fleet(folder):
     commit(folder)
     write(folder, {"apps/3/web-61.yaml": release(61).replace("tag: 1.0.61", "tag: 2.0.0")})
     commit(folder)
+    git(folder, "checkout", "-q", "-b", "bump")
+    chart = small()
+    deployment = next(path for path in chart if path.endswith("deployment.yaml"))
+    write(folder, {
+        "charts/web/Chart.yaml": chart["Chart.yaml"].replace("version: 1.0.0", "version: 2.0.0"),
+        f"charts/web/{deployment}": chart[deployment].replace("containers:", "terminationGracePeriodSeconds: 60\n      containers:"),
+    })
+    commit(folder)
+    git(folder, "checkout", "-q", "main")
 
 
 def git(folder, *arguments):
@@ -80,11 +91,15 @@ def main():
         env = {**os.environ, "HOME": str(scratch)}
         update = ["update", root, "--dry-run", "--offline", "--set", "flux-system:web=ghcr.io/example/web:2.0.0"]
         entry, peers = root / "cluster", {}
+        reviewed = ["sh", "-c", '"$@"; test $? -le 1', "sh", *ours]
+        review = ["fleet", "review", "--offline", "--output", "markdown"]
         commands = {
             "the view": ["fleet", "--offline", "--output", "names", entry],
             "the view without Helm": ["fleet", "--offline", "--helm=false", "--output", "names", entry],
             "`fleet diff`, without Helm": ["sh", "-c", '"$@"; test $? = 1', "sh", *ours, "fleet", "diff", "--offline", "--helm=false", "--from", "main~1", "--to", "main", entry],
             "`fleet diff`, one release changed": ["sh", "-c", '"$@"; test $? = 1', "sh", *ours, "fleet", "diff", "--offline", "--from", "main~1", "--to", "main", entry],
+            "`fleet review`, one release changed": [*reviewed, *review, "--from", "main~1", "--to", "main", entry],
+            "`fleet review`, the chart of all changed": [*reviewed, *review, "--from", "main", "--to", "bump", entry],
             "an update of one field": update,
             "with `--fleet`": [*update, "--fleet", entry],
             "with `--verify build`": [*update, "--fleet", entry, "--verify", "build"],
@@ -106,7 +121,8 @@ def main():
     for label, (wall, cpu, memory) in medians.items():
         print(f"| {label} | {wall:.3f} | {cpu:.3f} | {memory:.0f} |")
     added = medians["with `--verify build`"][0] - medians["an update of one field"][0]
-    print(f"\ntargets: the view {VIEW_CPU} CPU s and {VIEW_MEMORY} MB, a comparison {DIFF} s; verifying adds {added:.3f} s (target {VERIFY})")
+    print(f"\ntargets: the view {VIEW_CPU} CPU s and {VIEW_MEMORY} MB, a comparison {DIFF} s; verifying adds {added:.3f} s (target {VERIFY}); a review "
+          f"{REVIEW} s, of all {REVIEW_ALL} s and {REVIEW_MEMORY} MB")
 
 
 main()
