@@ -16,8 +16,6 @@ use serde_json::Value;
 mod circles;
 #[path = "architecture/counts.rs"]
 mod counts;
-#[path = "architecture/examples.rs"]
-mod examples;
 
 /// From the top to the bottom: a crate may use its own floor and those below.
 const FLOORS: [&str; 5] = ["app", "flow", "peer", "engine", "go"];
@@ -66,9 +64,6 @@ fn the_source_has_its_shape() {
     let mut faults = faults(&files);
     faults.extend(circles::faults(&files));
     faults.extend(counts::faults(&files));
-    faults.extend(examples::faults(&files, |path| {
-        std::fs::read_to_string(root().join(path)).unwrap()
-    }));
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
     println!("architecture: {} files", files.len());
 }
