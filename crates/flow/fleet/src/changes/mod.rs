@@ -43,7 +43,7 @@ pub(super) fn check(
         definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);
     }
-    uncompared::check(&change, &owners, trees, found);
+    uncompared::check(&change, trees, found);
     deletion::check(&change, &owners, found);
     versions::check(&change, &owners, found);
     found.extend(counts::large(&owners));

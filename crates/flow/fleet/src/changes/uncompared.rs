@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Change;
 use crate::build::view::{Fleet, Node, Problem};
 use crate::check::cluster::HELM_GROUP;
-use crate::diff::Owner;
+use crate::diff::{Pair, pairs};
 use crate::release::kept_inputs::OfRepository;
 use crate::source::meant::{Source, SourceObject};
 use crate::verify::impact::is_below_unbuilt;
@@ -34,18 +34,15 @@ pub(crate) struct Uncompared<'f> {
 }
 
 /// The Kustomizations and releases that could not be built, and whose inputs the change has.
-pub(crate) fn uncompared<'f>(
-    (before, after): (&'f Fleet, &'f Fleet),
-    owners: &[Owner<'f>],
-    trees: Trees<'_>,
-) -> Vec<Uncompared<'f>> {
+pub(crate) fn uncompared<'f>(before: &'f Fleet, after: &'f Fleet, trees: Trees<'_>) -> Vec<Uncompared<'f>> {
     let states = States { before, after, trees };
-    owners.iter().filter_map(|owner| states.uncompared(owner)).collect()
+    let pairs = pairs(before, after);
+    pairs.iter().filter_map(|pair| states.uncompared(pair)).collect()
 }
 
 /// Findings about those that could not be built before either: what is wrong with them is not new, and so not found.
-pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], trees: Trees<'_>, found: &mut Vec<Finding>) {
-    let all = uncompared((change.before, change.cluster.fleet), owners, trees);
+pub(super) fn check(change: &Change<'_>, trees: Trees<'_>, found: &mut Vec<Finding>) {
+    let all = uncompared(change.before, change.cluster.fleet, trees);
     for one in all.iter().filter(|one| !one.was_built) {
         let problem = one.node.product.as_ref().err().map(ToString::to_string);
         let why = problem.iter().flat_map(|text| text.lines()).next().unwrap_or_default();
@@ -70,9 +67,9 @@ struct States<'f, 't> {
 }
 
 impl<'f> States<'f, '_> {
-    fn uncompared(&self, owner: &Owner<'f>) -> Option<Uncompared<'f>> {
-        let Some(new) = owner.new else {
-            let old = owner.old?;
+    fn uncompared(&self, pair: &Pair<'f>) -> Option<Uncompared<'f>> {
+        let Some(new) = pair.new else {
+            let old = pair.old?;
             let is_unknown = old.product.is_err() && !is_below_unbuilt(old, self.before, self.after);
             return is_unknown.then_some(Uncompared {
                 node: old,
@@ -82,7 +79,7 @@ impl<'f> States<'f, '_> {
         };
         new.product.as_ref().err()?;
         // Not by the problem: it may name the folder that the files are in.
-        let was = owner.old.filter(|old| old.product.is_err());
+        let was = pair.old.filter(|old| old.product.is_err());
         let is_changed = was.is_none_or(|old| self.differ(old, new));
         is_changed.then_some(Uncompared {
             node: new,

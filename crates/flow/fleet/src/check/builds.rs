@@ -114,7 +114,7 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
     }
 }
 
-/// A fault of a release, at the part of it that is to be mended.
+/// A fault of a release, at the part of it to correct.
 fn not_rendered(cluster: &Cluster<'_>, node: &Node, fault: &ReleaseFault) -> Finding {
     let place = release(cluster, node).and_then(|object| values::place_of(cluster, object, &fault.part));
     about(node, Rule::RenderFailed, &fault.text).placed(place)

@@ -97,9 +97,9 @@ pub(crate) fn owners<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Owner<'f>> {
 }
 
 /// A Kustomization or release in both states.
-struct Pair<'f> {
-    old: Option<&'f Node>,
-    new: Option<&'f Node>,
+pub(crate) struct Pair<'f> {
+    pub(crate) old: Option<&'f Node>,
+    pub(crate) new: Option<&'f Node>,
 }
 
 /// What makes two nodes of two states the same one.
@@ -123,7 +123,7 @@ impl Identity {
 }
 
 /// The Kustomizations in the order of the new state, and then those that are gone.
-fn pairs<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Pair<'f>> {
+pub(crate) fn pairs<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Pair<'f>> {
     let mut olds: BTreeMap<Identity, VecDeque<&Node>> = BTreeMap::new();
     for node in &old.nodes {
         olds.entry(Identity::of(node)).or_default().push_back(node);

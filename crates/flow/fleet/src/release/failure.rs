@@ -10,7 +10,7 @@ pub struct ReleaseFailure(pub Vec<ReleaseFault>);
 pub struct ReleaseFault {
     /// In the words of Helm or of helm-controller, without values of Secrets.
     pub text: String,
-    /// Where it is to be mended.
+    /// The part of the release to correct.
     pub part: ReleasePart,
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::build::view::Fleet;
 use super::changes::uncompared::{Trees, uncompared};
 use super::check::{CheckSettings, check, check_since, checked};
-use super::diff::{Counts, FleetDiff, compare, owners};
+use super::diff::{Counts, FleetDiff, compare};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
 use bumpwright_diff::SecretMask;
@@ -83,9 +83,7 @@ fn unknown(before: State<'_>, after: State<'_>) -> usize {
     let (old, new) = (before.repository.tree(), after.repository.tree());
     let trees = Trees { old: &*old, new: &*new };
     let clusters = before.fleets.iter().zip(after.fleets);
-    clusters
-        .map(|(old, new)| uncompared((old, new), &owners(old, new), trees).len())
-        .sum()
+    clusters.map(|(old, new)| uncompared(old, new, trees).len()).sum()
 }
 
 /// Two states with the same clusters in the same order: what only one of them has is empty in the other.
