@@ -2,7 +2,7 @@
 
 use bumpwright_helm::{Chart, ChartError, Folder, FolderEntry, ForeignError, MAX_CHART_BYTES};
 use std::{
-    fs,
+    fs::{self, FileType},
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
@@ -116,17 +116,30 @@ impl Folder for Disk<'_> {
     fn entry(&self, path: &str) -> Result<FolderEntry, ForeignError> {
         let path = self.0.join(path);
         match fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => Ok(FolderEntry::Folder),
-            Ok(meta) if meta.is_file() => Ok(FolderEntry::File),
-            Ok(_) => Ok(FolderEntry::Irregular),
+            Ok(meta) => Ok(entry_of(meta.file_type())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FolderEntry::Absent),
             Err(error) => Err(LocalError::io("lstat", &path)(error).into()),
         }
     }
 
     fn names(&self, path: &str) -> Result<Vec<String>, ForeignError> {
-        let path = self.0.join(path);
-        Ok(names(&path).map_err(LocalError::io("open", &path))?)
+        let entries = self.entries(path)?;
+        Ok(entries.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Folders say what their entries are, so that only links are looked at.
+    fn entries(&self, path: &str) -> Result<Vec<(String, FolderEntry)>, ForeignError> {
+        let folder = self.0.join(path);
+        let found = listed(&folder).map_err(LocalError::io("open", &folder))?;
+        let found = found.into_iter().map(|(name, kind)| {
+            let entry = if kind.is_symlink() {
+                self.entry(&format!("{path}/{name}"))?
+            } else {
+                entry_of(kind)
+            };
+            Ok((name, entry))
+        });
+        found.collect()
     }
 
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, ForeignError> {
@@ -134,13 +147,22 @@ impl Folder for Disk<'_> {
     }
 }
 
-fn names(path: &Path) -> io::Result<Vec<String>> {
+fn entry_of(kind: FileType) -> FolderEntry {
+    match kind {
+        kind if kind.is_dir() => FolderEntry::Folder,
+        kind if kind.is_file() => FolderEntry::File,
+        _ => FolderEntry::Irregular,
+    }
+}
+
+/// The names in a folder, sorted.
+fn listed(path: &Path) -> io::Result<Vec<(String, FileType)>> {
     let entries = fs::read_dir(path)?;
-    let mut names = entries
-        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+    let mut listed = entries
+        .map(|entry| entry.and_then(|entry| Ok((entry.file_name().to_string_lossy().into_owned(), entry.file_type()?))))
         .collect::<Result<Vec<_>, _>>()?;
-    names.sort();
-    Ok(names)
+    listed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(listed)
 }
 
 #[cfg(test)]

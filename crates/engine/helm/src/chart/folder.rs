@@ -36,6 +36,17 @@ pub trait Folder {
     /// Its own.
     fn names(&self, path: &str) -> Result<Vec<String>, ForeignError>;
 
+    /// What is in a folder, sorted by name.
+    ///
+    /// # Errors
+    /// Its own.
+    fn entries(&self, path: &str) -> Result<Vec<(String, Entry)>, ForeignError> {
+        let names = self.names(path)?.into_iter();
+        names
+            .map(|name| Ok((name.clone(), self.entry(&below(path, name))?)))
+            .collect()
+    }
+
     /// The content of a file.
     ///
     /// # Errors
@@ -45,6 +56,13 @@ pub trait Folder {
     /// Bytes of the largest file.
     fn most(&self) -> u64 {
         MAX_FILE_BYTES
+    }
+}
+
+fn below(path: &str, name: String) -> String {
+    match path {
+        "" => name,
+        path => format!("{path}/{name}"),
     }
 }
 
@@ -97,12 +115,8 @@ impl<'f, 'r> Walk<'f, 'r> {
             let (path, most) = (path.to_owned(), MAX_DEPTH);
             return Err(ChartError::FolderNesting { path, most });
         }
-        for name in self.folder.names(path)? {
-            let child = match path {
-                "" => name,
-                path => format!("{path}/{name}"),
-            };
-            let entry = self.folder.entry(&child)?;
+        for (name, entry) in self.folder.entries(path)? {
+            let child = below(path, name);
             if self.rules.ignores(&child, entry == Entry::Folder) {
                 continue;
             }

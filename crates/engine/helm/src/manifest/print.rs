@@ -36,7 +36,12 @@ impl Rendered {
     /// # Errors
     /// Nothing was rendered from a selected template.
     pub fn text(&self, selection: &Selection) -> Result<String, TemplateNotFound> {
-        let mut text = String::new();
+        let documents = self
+            .documents
+            .iter()
+            .chain(self.hooks.iter().map(|hook| &hook.document));
+        let room = documents.map(|document| document.path.len() + document.content.len() + 32);
+        let mut text = String::with_capacity(room.sum());
         let crds = self.crds.iter().filter(|_| selection.crds);
         for (path, content) in crds {
             push(&mut text, path, content);
@@ -44,7 +49,9 @@ impl Rendered {
         for document in &self.documents {
             push(&mut text, &document.path, &document.content);
         }
-        let mut text = format!("{}\n", text.trim_matches(is_space));
+        text.truncate(text.trim_end_matches(is_space).len());
+        text.drain(..text.len() - text.trim_start_matches(is_space).len());
+        text.push('\n');
         for hook in self.hooks.iter().filter(|hook| selection.has(hook)) {
             push(&mut text, &hook.document.path, &hook.document.content);
         }

@@ -7,7 +7,7 @@ use bumpwright_template::{
     Args, BYTES, Failure, Host, Map, Method, NamedType, STRING, STRINGS, Slice, Text, Type, UINT8, UintKind, Value,
 };
 use bumpwright_text::Cuts;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// `engine.files`. Its items are texts in place of `[]byte`, which would take a value for each byte.
 static FILES: NamedType = NamedType {
@@ -29,12 +29,18 @@ static FILES: NamedType = NamedType {
 static FILES_TYPE: Type = Type::Named(&FILES);
 static MAP: Type = Type::Map(&STRING, &BYTES);
 
-/// The files as `engine.files`.
+/// The files as `engine.files`. Few templates look at them, so they are copied for those that do.
 pub(super) fn files_value(files: &[Arc<File>]) -> Value {
-    let entries = files
-        .iter()
-        .map(|file| (Value::text(file.name.as_str()), Value::text(&*file.data)));
-    Value::named(&FILES, Value::Map(Map::new(&STRING, &BYTES, entries)))
+    let files = files.to_vec();
+    let map = Map::later(&STRING, &BYTES, move || {
+        // The last of several with one name counts.
+        let by_name: BTreeMap<&str, &File> = files.iter().map(|file| (&*file.name, &**file)).collect();
+        let entries = by_name.into_iter();
+        entries
+            .map(|(name, file)| (Value::text(name), Value::text(&*file.data)))
+            .collect()
+    });
+    Value::named(&FILES, Value::Map(map))
 }
 
 fn content(args: Args<'_>) -> Result<Option<Text>, Failure> {

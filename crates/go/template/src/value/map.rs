@@ -1,8 +1,9 @@
 //! Go's maps: shared, changed in place, iterated in the order of their keys.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::rc::Rc;
 
 use super::failure::Failure;
@@ -27,10 +28,21 @@ struct Entries(RefCell<Table>);
 
 #[derive(Debug)]
 enum Table {
+    /// Not made yet, since nobody has looked.
+    Later(Later),
     /// In the order of the keys. Iterators share the list; a change then copies it.
     List(Rc<Vec<Entry>>),
     /// For maps that change and are too large for a change of a list.
     Tree(BTreeMap<Key, Value>),
+}
+
+/// Makes the entries, sorted by key and without duplicates.
+struct Later(Box<dyn Fn() -> Vec<Entry>>);
+
+impl fmt::Debug for Later {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Later")
+    }
 }
 
 /// Bytes that an entry of a map takes: key, value, and their share of the free places in the nodes of the tree.
@@ -61,12 +73,17 @@ impl Map {
     /// A map of entries that are sorted by key, without duplicates.
     pub fn in_order(key: &'static Type, item: &'static Type, entries: Vec<(Value, Value)>) -> Self {
         debug_assert!(is_in_order(&entries));
-        let list = Table::List(Rc::new(entries));
-        Self {
-            key,
-            item,
-            entries: Some(Rc::new(Entries(RefCell::new(list)))),
-        }
+        Self::of_table(key, item, Table::List(Rc::new(entries)))
+    }
+
+    /// The same, whose entries are made when they are asked for.
+    pub fn later(key: &'static Type, item: &'static Type, entries: impl Fn() -> Vec<(Value, Value)> + 'static) -> Self {
+        Self::of_table(key, item, Table::Later(Later(Box::new(entries))))
+    }
+
+    fn of_table(key: &'static Type, item: &'static Type, table: Table) -> Self {
+        let entries = Some(Rc::new(Entries(RefCell::new(table))));
+        Self { key, item, entries }
     }
 
     pub fn nil(key: &'static Type, item: &'static Type) -> Self {
@@ -84,8 +101,8 @@ impl Map {
 
     /// The number of entries.
     pub fn len(&self) -> usize {
-        match self.entries.as_ref().map(|entries| entries.0.borrow()).as_deref() {
-            None => 0,
+        match self.entries.as_ref().map(|entries| entries.table()).as_deref() {
+            None | Some(Table::Later(_)) => 0,
             Some(Table::List(list)) => list.len(),
             Some(Table::Tree(tree)) => tree.len(),
         }
@@ -98,7 +115,8 @@ impl Map {
 
     /// The value at a key.
     pub fn get(&self, key: &Value) -> Option<Value> {
-        match &*self.entries.as_ref()?.0.borrow() {
+        match &*self.entries.as_ref()?.table() {
+            Table::Later(_) => None,
             Table::List(list) => {
                 let at = find(list, key).ok()?;
                 list.get(at).map(|(_, value)| value.clone())
@@ -113,7 +131,8 @@ impl Map {
         let Some(entries) = &self.entries else {
             return Rc::default();
         };
-        match &*entries.0.borrow() {
+        match &*entries.table() {
+            Table::Later(_) => Rc::default(),
             Table::List(list) => Rc::clone(list),
             Table::Tree(tree) => {
                 let entries = tree.iter().map(|(key, value)| (key.0.clone(), value.clone()));
@@ -154,6 +173,7 @@ impl Map {
     /// Sets the value at a key, in all clones of the map. Returns false if the map is nil, where Go panics.
     pub fn insert(&self, key: Value, value: Value) -> bool {
         let Some(entries) = &self.entries else { return false };
+        entries.make();
         entries.0.borrow_mut().insert(key, value);
         true
     }
@@ -161,6 +181,7 @@ impl Map {
     /// Removes a key, in all clones of the map.
     pub fn remove(&self, key: &Value) {
         if let Some(entries) = &self.entries {
+            entries.make();
             entries.0.borrow_mut().remove(key);
         }
     }
@@ -182,9 +203,27 @@ impl Map {
     }
 }
 
+impl Entries {
+    /// The table, once it is made.
+    fn table(&self) -> Ref<'_, Table> {
+        self.make();
+        self.0.borrow()
+    }
+
+    fn make(&self) {
+        let made = match &*self.0.borrow() {
+            Table::Later(later) => (later.0)(),
+            Table::List(_) | Table::Tree(_) => return,
+        };
+        debug_assert!(is_in_order(&made));
+        *self.0.borrow_mut() = Table::List(Rc::new(made));
+    }
+}
+
 impl Table {
     fn insert(&mut self, key: Value, value: Value) {
         match self {
+            Self::Later(_) => {}
             Self::Tree(tree) => {
                 tree.insert(Key(key), value);
             }
@@ -206,6 +245,7 @@ impl Table {
 
     fn remove(&mut self, key: &Value) {
         match self {
+            Self::Later(_) => {}
             Self::Tree(tree) => {
                 tree.remove(Key::of(key));
             }
@@ -226,6 +266,7 @@ impl Table {
     fn take_apart(&mut self, left: &mut Vec<Value>) {
         let holders = |(key, value): Entry| [key, value].into_iter().filter(holds_others);
         match self {
+            Self::Later(_) => {}
             Self::List(list) => {
                 if let Ok(list) = Rc::try_unwrap(std::mem::take(list)) {
                     left.extend(list.into_iter().flat_map(holders));
@@ -295,6 +336,22 @@ mod tests {
         assert_eq!(map.get(&Value::int(1)).map(|value| value.type_of()), Some(Some(INT)));
         assert!(map.get(&Value::int(3)).is_none());
         assert!(!Map::nil(&INT, &ANY).insert(Value::int(1), Value::Nil));
+    }
+
+    #[test]
+    fn entries_that_are_made_later_are_made_once() {
+        let made = Rc::new(std::cell::Cell::new(0));
+        let count = Rc::clone(&made);
+        let map = Map::later(&INT, &ANY, move || {
+            count.set(count.get() + 1);
+            vec![(Value::int(1), Value::int(2))]
+        });
+        let clone = map.clone();
+        assert!(clone.is_same(&map) && !map.is_nil());
+        assert_eq!(made.get(), 0);
+        assert!(map.insert(Value::int(3), Value::int(4)));
+        assert_eq!(numbers(&clone), [(1, 2), (3, 4)]);
+        assert_eq!((clone.len(), made.get()), (2, 1));
     }
 
     /// Small maps and large ones, compared with a tree that is not shared.
