@@ -21,14 +21,14 @@ pub trait Texts {
 
 impl Texts for Value {
     fn value_at(&self, pointer: &str) -> &Value {
-        self.pointer(pointer).unwrap_or(&Value::Null)
+        at(self, pointer).unwrap_or(&Value::Null)
     }
     fn text_of(&self, field: &str) -> &str {
         text(self.get(field))
     }
 
     fn text_at(&self, pointer: &str) -> &str {
-        text(self.pointer(pointer))
+        text(at(self, pointer))
     }
 }
 
@@ -80,6 +80,22 @@ fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or("")
 }
 
+/// [`Value::pointer`], which makes two texts for each step. Only escapes and lists need them.
+fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
+    let Some(steps) = pointer.strip_prefix('/').filter(|_| !pointer.contains('~')) else {
+        return value.pointer(pointer);
+    };
+    let mut found = value;
+    for step in steps.split('/') {
+        found = match found {
+            Value::Object(fields) => fields.get(step)?,
+            Value::Array(_) => found.pointer(&format!("/{step}"))?,
+            _ => return None,
+        };
+    }
+    Some(found)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -108,6 +124,19 @@ mod tests {
             (object.value_at("/metadata/generation"), object.value_at("/spec")),
             (&json!(1), &Value::Null)
         );
+    }
+
+    #[test]
+    fn pointers_lead_where_those_of_serde_json_do() {
+        let object = json!({"": {"": 1}, "a": [{"b": "c"}, [2]], "x/y": {"~": 3}, "0": 4, "n": null});
+        for pointer in [
+            "", "/", "//", "///", "a", "/a", "/a/", "/a/0", "/a/0/b", "/a/0/b/c", "/a/00", "/a/+1", "/a/1/0", "/a/2",
+            "/a/-", "/0", "/n", "/n/x", "/x~1y", "/x~1y/~0", "/x/y",
+        ] {
+            let expected = object.pointer(pointer);
+            assert_eq!(at(&object, pointer), expected, "{pointer}");
+            assert_eq!(object.value_at(pointer), expected.unwrap_or(&Value::Null), "{pointer}");
+        }
     }
 
     #[test]
