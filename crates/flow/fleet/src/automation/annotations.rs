@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use crate::build::view::FleetObject;
 use crate::check::cluster::{Cluster, escaped};
 use bumpwright_api::{
@@ -11,6 +9,7 @@ use bumpwright_api::{
     check_annotation_keys, group_kind,
 };
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_json::Texts as _;
 
 /// Findings about annotations of `bumpwright.dev/`.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
@@ -25,7 +24,7 @@ pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
 }
 
 fn ours(object: &FleetObject) -> impl Iterator<Item = (&String, &str)> {
-    let annotations = object.value.pointer("/metadata/annotations").and_then(Value::as_object);
+    let annotations = object.value.value_at("/metadata/annotations").as_object();
     let pairs = annotations.into_iter().flatten();
     pairs
         .filter(|(key, _)| key.starts_with(ANNOTATION_PREFIX))

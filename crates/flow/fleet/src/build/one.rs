@@ -122,8 +122,10 @@ pub fn is_sealed(object: &Value) -> bool {
         "/metadata/name",
         "/metadata/namespace",
     ];
-    let mut texts = fields.into_iter().filter_map(|field| object.pointer(field)?.as_str());
-    texts.any(|text| text.starts_with(MASK) || text.starts_with("ENC["))
+    fields.into_iter().any(|field| {
+        let text = object.text_at(field);
+        text.starts_with(MASK) || text.starts_with("ENC[")
+    })
 }
 
 /// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization

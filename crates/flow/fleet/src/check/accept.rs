@@ -15,6 +15,7 @@ use crate::source::each_file::each_file;
 use crate::source::files::shown_folder;
 use crate::source::repository::Repository;
 use bumpwright_findings::{Acceptance, Finding, Place, Rule, Severity};
+use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
 use bumpwright_rules::{Accepted, FILE, Rules};
 
@@ -177,7 +178,8 @@ fn by_annotations(clusters: &[Cluster<'_>], found: &mut [Finding], told: &mut Ve
     for cluster in clusters {
         let entry = shown_folder(&cluster.fleet.entry);
         for (_, object) in cluster.objects() {
-            let Some(value) = object.value.pointer(&pointer).and_then(Value::as_str) else {
+            let annotations = object.value.value_at("/metadata/annotations");
+            let Some(value) = annotations.get(KEY).and_then(Value::as_str) else {
                 continue;
             };
             let place = cluster.places.of(object, &pointer, Part::Key);

@@ -1,7 +1,7 @@
 //! A cluster that is checked, and findings about its objects.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -29,6 +29,7 @@ pub(crate) struct Cluster<'c> {
     pub(crate) fleet: &'c Fleet,
     pub(crate) places: &'c Places<'c>,
     identity: &'c Identity,
+    objects: Objects<'c>,
     /// Sources that are the repository itself, by kind and name.
     own: BTreeSet<(&'c str, ObjectName)>,
     /// Kustomizations that were not built.
@@ -36,6 +37,43 @@ pub(crate) struct Cluster<'c> {
     /// The first file that has an object, by its kind and name as they are in files: looked for when something is
     /// missing that may be in what was not built.
     definitions: OnceCell<BTreeMap<(String, String), String>>,
+}
+
+/// An object with its node.
+type Object<'c> = (&'c Node, &'c FleetObject);
+
+/// The objects of a cluster, in the order of their nodes: each is looked at once for all rules.
+#[derive(Default)]
+struct Objects<'c> {
+    readable: Vec<Object<'c>>,
+    /// Those that are encrypted as a whole.
+    sealed: Vec<Object<'c>>,
+    /// Those that are not for another cluster, by group and kind.
+    by_kind: HashMap<&'c str, HashMap<&'c str, Vec<Object<'c>>>>,
+}
+
+impl<'c> Objects<'c> {
+    fn of(fleet: &'c Fleet) -> Self {
+        let mut objects = Self::default();
+        for (node, object) in fleet.objects() {
+            if is_sealed(&object.value) {
+                objects.sealed.push((node, object));
+            } else {
+                objects.readable.push((node, object));
+            }
+            if !node.is_elsewhere() {
+                let (group, kind) = bumpwright_api::group_kind(&object.value);
+                let kinds = objects.by_kind.entry(group).or_default();
+                kinds.entry(kind).or_default().push((node, object));
+            }
+        }
+        objects
+    }
+
+    fn of_kind(&self, group: &str, kind: &str) -> &[Object<'c>] {
+        let objects = self.by_kind.get(group).and_then(|kinds| kinds.get(kind));
+        objects.map_or(&[], Vec::as_slice)
+    }
 }
 
 /// The ImagePolicies of all clusters.
@@ -59,6 +97,7 @@ impl<'c> Cluster<'c> {
             fleet,
             places,
             identity,
+            objects: Objects::of(fleet),
             own: own.collect(),
             unbuilt: unbuilt(fleet).map(Node::shown).collect(),
             definitions: OnceCell::new(),
@@ -228,18 +267,18 @@ impl<'c> Cluster<'c> {
 
     /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other
     /// clusters are among them.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
-        self.fleet.objects().filter(|(_, object)| !is_sealed(&object.value))
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Object<'c>> {
+        self.objects.readable.iter().copied()
     }
 
     /// The objects that are encrypted as a whole.
-    pub(crate) fn sealed(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
-        self.fleet.objects().filter(|(_, object)| is_sealed(&object.value))
+    pub(crate) fn sealed(&self) -> impl Iterator<Item = Object<'c>> {
+        self.objects.sealed.iter().copied()
     }
 
     /// The objects of a kind in this cluster.
-    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
-        self.fleet.of_kind(group, kind)
+    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = Object<'c>> {
+        self.objects.of_kind(group, kind).iter().copied()
     }
 }
 

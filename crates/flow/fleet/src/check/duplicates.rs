@@ -1,40 +1,68 @@
 //! Objects that several Kustomizations of one cluster build.
 
-use std::collections::BTreeMap;
-
 use super::cluster::{Cluster, text};
 use crate::build::view::{FleetObject, Node};
-use bumpwright_api::ObjectId;
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_json::Texts as _;
 use bumpwright_text::between;
 
 /// Annotations of objects that their Kustomization does not keep as they are in its source.
 const LENIENT: [(&str, &[&str]); 2] = [
-    ("reconcile", &["disabled"]),
-    ("ssa", &["Merge", "IfNotPresent", "Ignore"]),
+    ("kustomize.toolkit.fluxcd.io/reconcile", &["disabled"]),
+    ("kustomize.toolkit.fluxcd.io/ssa", &["Merge", "IfNotPresent", "Ignore"]),
 ];
 
 /// Findings about objects with two owners: at the second place, with both names.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
-    let mut owners: BTreeMap<(String, ObjectId), Vec<(&Node, &FleetObject)>> = BTreeMap::new();
-    for (node, object) in cluster.objects() {
-        if !node.is_suspended() && !is_lenient(object) && !is_left(node, object) {
-            let key = (target(node), object.id());
-            owners.entry(key).or_default().push((node, object));
-        }
-    }
-    for all in owners.into_values() {
-        let Some(((first, object), rest)) = all.split_first() else {
+    let owned = cluster
+        .objects()
+        .filter(|(node, object)| !node.is_suspended() && !is_lenient(object) && !is_left(node, object));
+    let mut owned: Vec<Owned<'_>> = owned.map(|(node, object)| Owned::of(node, object)).collect();
+    owned.sort_by(|one, other| one.identity.cmp(&other.identity));
+    for all in owned.chunk_by(|one, other| one.identity == other.identity) {
+        let Some((first, rest)) = all.split_first() else {
             continue;
         };
-        for (node, other) in rest {
-            if is_replaced_by_the_same((*first, *object), (*node, *other)) {
+        for other in rest {
+            if is_replaced_by_the_same(first, other) {
                 continue;
             }
-            let place = object.origin.as_deref().map(|origin| origin.trim_start_matches("./"));
-            let place = between(" (", place, ")");
-            let message = format!("built by {} and by {}{place}", node.title(), first.title());
-            found.push(cluster.at(Rule::OwnedTwice, node, other, "", message));
+            let place = first.object.origin.as_deref();
+            let place = between(" (", place.map(|origin| origin.trim_start_matches("./")), ")");
+            let message = format!("built by {} and by {}{place}", other.node.title(), first.node.title());
+            found.push(cluster.at(Rule::OwnedTwice, other.node, other.object, "", message));
+        }
+    }
+}
+
+/// An object that a node keeps as it is in its source.
+struct Owned<'c> {
+    identity: Identity<'c>,
+    node: &'c Node,
+    object: &'c FleetObject,
+}
+
+/// What two of the same object have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Identity<'c> {
+    /// The cluster that it is in.
+    target: String,
+    namespace: &'c str,
+    name: &'c str,
+    group_kind: (&'c str, &'c str),
+}
+
+impl<'c> Owned<'c> {
+    fn of(node: &'c Node, object: &'c FleetObject) -> Self {
+        Self {
+            identity: Identity {
+                target: target(node),
+                namespace: text(&object.value, "/metadata/namespace"),
+                name: text(&object.value, "/metadata/name"),
+                group_kind: bumpwright_api::group_kind(&object.value),
+            },
+            node,
+            object,
         }
     }
 }
@@ -58,14 +86,14 @@ fn is_left(node: &Node, object: &FleetObject) -> bool {
 }
 
 /// Whether the charts of two releases have the same definition in `crds/`: each replaces it with what is there.
-fn is_replaced_by_the_same((one, object): (&Node, &FleetObject), (node, other): (&Node, &FleetObject)) -> bool {
-    let are_of_crds = one.chart_crds(object).is_some() && node.chart_crds(other).is_some();
-    are_of_crds && object.value.get("spec") == other.value.get("spec")
+fn is_replaced_by_the_same(one: &Owned<'_>, other: &Owned<'_>) -> bool {
+    let are_of_crds = one.node.chart_crds(one.object).is_some() && other.node.chart_crds(other.object).is_some();
+    are_of_crds && one.object.value.get("spec") == other.object.value.get("spec")
 }
 
 fn is_lenient(object: &FleetObject) -> bool {
-    LENIENT.iter().any(|(key, values)| {
-        let pointer = format!("/metadata/annotations/kustomize.toolkit.fluxcd.io~1{key}");
-        values.contains(&text(&object.value, &pointer))
-    })
+    let annotations = object.value.value_at("/metadata/annotations");
+    LENIENT
+        .iter()
+        .any(|(key, values)| values.contains(&annotations.text_of(key)))
 }

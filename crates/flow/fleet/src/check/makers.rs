@@ -69,14 +69,14 @@ impl<'c> Makers<'c> {
             if node.is_elsewhere() {
                 continue;
             }
-            let (group, kind) = bumpwright_api::group_kind(&object.value);
-            for maker in MAKERS.iter().filter(|maker| maker.group == group && maker.kind == kind) {
+            let makers = of_kind(&object.value);
+            for maker in &makers {
                 let of = KINDS.into_iter().filter(|kind| maker.makes.contains(kind));
                 of.for_each(|kind| by_kind.entry(kind).or_default().extend(by(maker, object)));
             }
             for kind in KINDS {
                 let others = [
-                    copies(kind, object),
+                    copies(kind, object, &makers),
                     inline(kind, object),
                     generated(cluster, kind, object),
                 ];
@@ -125,6 +125,12 @@ impl<'c> Makers<'c> {
             .iter()
             .any(|selector| selector.matches(&labels).unwrap_or(true))
     }
+}
+
+/// What operators make of objects of its kind.
+fn of_kind(object: &Value) -> Vec<&'static Maker> {
+    let own = bumpwright_api::group_kind(object);
+    MAKERS.iter().filter(|maker| (maker.group, maker.kind) == own).collect()
 }
 
 /// What a known kind makes.
@@ -252,12 +258,10 @@ fn external(spec: &Value) -> Option<BTreeSet<String>> {
 }
 
 /// Copies of an object, or of what is made of it, in other namespaces.
-fn copies(kind: &str, object: &FleetObject) -> Vec<Made> {
+fn copies(kind: &str, object: &FleetObject, makers: &[&Maker]) -> Vec<Made> {
     let value = &object.value;
     let is_itself = bumpwright_api::group_kind(value) == ("", kind);
-    let names = MAKERS
-        .iter()
-        .filter(|maker| (maker.group, maker.kind) == bumpwright_api::group_kind(value) && maker.makes.contains(&kind));
+    let names = makers.iter().filter(|maker| maker.makes.contains(&kind));
     let mut names: Vec<String> = names
         .flat_map(|maker| maker.names.iter().flat_map(|name| filled(name, value)))
         .collect();
@@ -364,7 +368,7 @@ fn generated(cluster: &Cluster<'_>, kind: &str, object: &FleetObject) -> Vec<Mad
 
 /// The Secret that an object of a cloud's operator writes its connection to.
 fn connection(object: &FleetObject) -> Option<Made> {
-    let reference = object.value.pointer("/spec/writeConnectionSecretToRef")?;
+    let reference = object.value.get("spec")?.get("writeConnectionSecretToRef")?;
     let name = text(reference, "/name");
     let namespace = match text(reference, "/namespace") {
         "" => name_of(&object.value).namespace,

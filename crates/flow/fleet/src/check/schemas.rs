@@ -13,6 +13,7 @@ use crate::build::view::{FleetObject, Node, Problem};
 use bumpwright_api::{broken_rules, custom_resources};
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
 use bumpwright_schemas::{Known, Schemas, Violation};
 use bumpwright_sops::{MASK, is_encrypted_secret};
@@ -79,8 +80,9 @@ fn without_secrets(node: &Node, text: String) -> String {
 
 /// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them).
 fn is_applied(object: &FleetObject) -> bool {
-    const RECONCILE: &str = "/metadata/annotations/kustomize.toolkit.fluxcd.io~1reconcile";
-    !is_encrypted_secret(&object.value) && text(&object.value, RECONCILE) != "disabled"
+    const RECONCILE: &str = "kustomize.toolkit.fluxcd.io/reconcile";
+    let annotations = object.value.value_at("/metadata/annotations");
+    !is_encrypted_secret(&object.value) && annotations.text_of(RECONCILE) != "disabled"
 }
 
 /// The schemas with the definitions of the fleet, and ours and Flux's for kinds that it does not define: they

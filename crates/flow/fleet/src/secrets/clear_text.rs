@@ -13,8 +13,8 @@ use bumpwright_yaml::Node;
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     let mut reported = BTreeSet::new();
     for (node, object) in cluster.objects().filter(|(node, _)| node.source == Source::This) {
-        let is_secret = bumpwright_api::group_kind(&object.value) == ("", "Secret");
-        let Some(place) = object.origin.as_deref().filter(|_| is_secret).and_then(split) else {
+        let is_secret = || bumpwright_api::group_kind(&object.value) == ("", "Secret");
+        let Some(place) = object.origin.as_deref().filter(|_| is_secret()).and_then(split) else {
             continue;
         };
         let Some(file) = cluster.places.file(&place.path) else {

@@ -14,9 +14,9 @@ use bumpwright_yaml::{Node as YamlNode, ReadOptions, Value as YamlValue, read_fi
 /// Findings about generated Secrets: one for each entry of a generator.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for (node, object) in cluster.objects().filter(|(node, _)| node.source == Source::This) {
-        let is_secret = bumpwright_api::group_kind(&object.value) == ("", "Secret");
+        let is_secret = || bumpwright_api::group_kind(&object.value) == ("", "Secret");
         // The place of a generated object is that of its generator.
-        let Some(place) = object.origin.as_deref().filter(|_| is_secret).and_then(split) else {
+        let Some(place) = object.origin.as_deref().filter(|_| is_secret()).and_then(split) else {
             continue;
         };
         if NAMES.contains(&path::base(&place.path))
