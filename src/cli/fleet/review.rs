@@ -44,17 +44,19 @@ fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
     settings.registries = registries
         .clone()
         .map(|registries| registries as Arc<dyn ImageRegistries>);
-    let (before, after) = states.fleets()?;
+    let (old, new) = states.fleets()?;
     let before = State {
-        fleets: &before,
+        fleets: &old,
         repository: &*states.old.repository,
     };
     let after = State {
-        fleets: &after,
+        fleets: &new,
         repository: &*states.new.repository,
     };
     let review = fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION"));
     registries.iter().for_each(|registries| registries.report());
+    // The process ends soon: to free every object of two fleets by itself takes a part of its time.
+    std::mem::forget((old, new));
     Ok(review)
 }
 

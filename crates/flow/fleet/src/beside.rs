@@ -1,5 +1,6 @@
 //! Work on several threads.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -30,4 +31,33 @@ pub(super) fn beside<'t, T: Sync, S, R: Send>(
         }),
     }
     done.into_inner()
+}
+
+/// Does two things, at the same time where there may be two threads; the second one on this thread.
+pub(super) fn two<A: Send, B>(threads: usize, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    if threads < 2 {
+        return (first(), second());
+    }
+    std::thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::{ThreadId, current};
+
+    use super::two;
+
+    #[test]
+    fn two_things_are_done_on_two_threads_where_there_are_so_many() {
+        let on = |threads| -> (ThreadId, ThreadId) { two(threads, || current().id(), || current().id()) };
+        let own = current().id();
+        assert_eq!(on(1), (own, own));
+        let (first, second) = on(2);
+        assert_ne!(first, own);
+        assert_eq!(second, own);
+    }
 }

@@ -16,23 +16,23 @@ use serde_json::Value;
 use crate::build::view::{Fleet, Node};
 use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, of_node, title};
 use crate::check::places;
-use crate::diff::{Both, Owner, Placed, owners};
+use crate::diff::{Both, Owner, Placed};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_json::Texts;
 pub use images::ImageRegistries;
 use uncompared::Trees;
 
-/// Findings about what differs between an older state of a cluster and it. Without registries images are not asked for.
+/// Findings about what differs between an older state of a cluster and it, by its owners. Without registries images are
+/// not asked for.
 pub(super) fn check(
-    (before, trees): (&Fleet, Trees<'_>),
+    (before, owners, trees): (&Fleet, &[Owner<'_>], Trees<'_>),
     cluster: &Cluster<'_>,
     registries: Option<&dyn ImageRegistries>,
     found: &mut Vec<Finding>,
 ) {
-    let owners = owners(before, cluster.fleet);
     let change = Change { before, cluster };
-    for owner in &owners {
+    for owner in owners {
         for object in owner.objects.iter().map(|both| both.of(owner)) {
             immutable::check(&change, &object, found);
             pods::check(&change, &object, found);
@@ -44,11 +44,11 @@ pub(super) fn check(
         suspended::check(&change, owner, found);
     }
     uncompared::check(&change, trees, found);
-    deletion::check(&change, &owners, found);
-    versions::check(&change, &owners, found);
-    found.extend(counts::large(&owners));
+    deletion::check(&change, owners, found);
+    versions::check(&change, owners, found);
+    found.extend(counts::large(owners));
     if let Some(registries) = registries {
-        images::check(&change, &owners, registries, found);
+        images::check(&change, owners, registries, found);
     }
 }
 

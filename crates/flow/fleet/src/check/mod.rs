@@ -27,6 +27,7 @@ use std::sync::Arc;
 use super::build::view::Fleet;
 use super::changes::uncompared::Trees;
 use super::changes::{self, ImageRegistries};
+use super::diff::Owner;
 use super::source::files::shown_folder;
 use super::source::meant::Identity;
 use super::source::repository::Repository;
@@ -55,15 +56,24 @@ pub struct CheckSettings {
     pub registries: Option<Arc<dyn ImageRegistries>>,
 }
 
+/// Older states of the clusters, in the same order.
+#[derive(Clone, Copy)]
+pub(crate) struct Before<'b> {
+    pub(crate) fleets: &'b [Fleet],
+    pub(crate) repository: &'b dyn Repository,
+    /// What differs in each cluster since then, by its Kustomizations and releases.
+    pub(crate) owners: &'b [Vec<Owner<'b>>],
+}
+
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
 #[must_use]
 pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSettings) -> Vec<Finding> {
     check_since(None, fleets, repository, settings)
 }
 
-/// The same, and what is dangerous about the change from older states of the clusters, which are in the same order.
+/// The same, and what is dangerous about the change from older states of the clusters.
 pub(crate) fn check_since(
-    before: Option<(&[Fleet], &dyn Repository)>,
+    before: Option<Before<'_>>,
     fleets: &[Fleet],
     repository: &dyn Repository,
     settings: &CheckSettings,
@@ -75,15 +85,17 @@ pub(crate) fn check_since(
         .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
         .collect();
     let mut findings = Vec::new();
-    if let Some((before, repository)) = before {
-        let old = repository.tree();
+    if let Some(before) = before {
+        let old = before.repository.tree();
         let trees = Trees {
             old: &*old,
             new: &*tree,
         };
-        for (before, cluster) in before.iter().zip(&clusters) {
+        let states = before.fleets.iter().zip(before.owners);
+        for ((fleet, owners), cluster) in states.zip(&clusters) {
             let mut found = Vec::new();
-            changes::check((before, trees), cluster, settings.registries.as_deref(), &mut found);
+            let registries = settings.registries.as_deref();
+            changes::check((fleet, owners.as_slice(), trees), cluster, registries, &mut found);
             findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
         }
     }

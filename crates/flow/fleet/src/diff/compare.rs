@@ -19,9 +19,14 @@ const OWNERS: [&str; 2] = ["kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.
 /// What differs between two states of the fleet of one entry.
 #[must_use]
 pub fn compare(old: &Fleet, new: &Fleet) -> FleetDiff {
+    differences(new, &owners(old, new))
+}
+
+/// The same for owners that are known already.
+pub(crate) fn differences(new: &Fleet, owners: &[Owner<'_>]) -> FleetDiff {
     FleetDiff {
         entry: new.entry.clone(),
-        kustomizations: owners(old, new).iter().filter_map(Owner::difference).collect(),
+        kustomizations: owners.iter().filter_map(Owner::difference).collect(),
     }
 }
 

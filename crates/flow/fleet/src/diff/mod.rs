@@ -10,7 +10,7 @@ use crate::source::files::shown_folder;
 use bumpwright_diff::{Field, Named};
 
 pub use compare::compare;
-pub(crate) use compare::{Both, Owner, Pair, Placed, owners, pairs};
+pub(crate) use compare::{Both, Owner, Pair, Placed, differences, owners, pairs};
 pub(crate) use json::clusters;
 pub(crate) use markdown::details;
 

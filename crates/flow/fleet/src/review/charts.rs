@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::words::cut;
-use crate::build::view::{self, Fleet};
-use crate::diff::owners;
+use crate::build::view;
+use crate::diff::Owner;
 use crate::secrets::credential_keys::is_sensitive;
 use bumpwright_helm::{Chart, Values};
 use bumpwright_text::between;
@@ -50,22 +50,20 @@ pub struct DefaultChange {
     pub new: Option<Value>,
 }
 
-/// The charts that differ between states of the same clusters.
-pub(super) fn charts(before: &[Fleet], after: &[Fleet]) -> Vec<ChartChange> {
+/// The charts that differ between states of the same clusters, by the owners of all.
+pub(super) fn charts<'o, 'f: 'o>(owners: impl Iterator<Item = &'o Owner<'f>>) -> Vec<ChartChange> {
     let mut charts: Vec<ChartChange> = Vec::new();
-    for (before, after) in before.iter().zip(after) {
-        for owner in owners(before, after) {
-            let Some((title, change)) = owner.old.zip(owner.new).and_then(|(old, new)| changed(old, new)) else {
-                continue;
-            };
-            match charts.iter_mut().find(|one| one.is_same(&change)) {
-                Some(same) if same.releases.contains(&title) => {}
-                Some(same) => same.releases.push(title),
-                None => charts.push(ChartChange {
-                    releases: vec![title],
-                    ..change
-                }),
-            }
+    for owner in owners {
+        let Some((title, change)) = owner.old.zip(owner.new).and_then(|(old, new)| changed(old, new)) else {
+            continue;
+        };
+        match charts.iter_mut().find(|one| one.is_same(&change)) {
+            Some(same) if same.releases.contains(&title) => {}
+            Some(same) => same.releases.push(title),
+            None => charts.push(ChartChange {
+                releases: vec![title],
+                ..change
+            }),
         }
     }
     charts

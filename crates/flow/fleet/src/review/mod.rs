@@ -12,10 +12,11 @@ mod words;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::beside::two;
 use super::build::view::Fleet;
 use super::changes::uncompared::{Trees, uncompared};
-use super::check::{CheckSettings, check, check_since, checked};
-use super::diff::{Counts, FleetDiff, compare};
+use super::check::{Before, CheckSettings, check, check_since, checked};
+use super::diff::{Counts, FleetDiff, Owner, differences, owners};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
 use bumpwright_diff::SecretMask;
@@ -53,25 +54,33 @@ pub struct Review {
 /// Compares two states of the same clusters, which are in the same order, by this version of bumpwright.
 #[must_use]
 pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
-    let old = check(before.fleets, before.repository, settings);
-    let old = Report::new(old, checked(before.fleets), version);
-    let new = check_since(
-        Some((before.fleets, before.repository)),
-        after.fleets,
-        after.repository,
-        settings,
-    );
-    let new = Report::new(new, checked(after.fleets), version);
+    let both = before.fleets.iter().zip(after.fleets);
+    let owners: Vec<Vec<Owner<'_>>> = both.map(|(old, new)| owners(old, new)).collect();
+    let older = || {
+        let found = check(before.fleets, before.repository, settings);
+        let differing = after.fleets.iter().zip(&owners);
+        let clusters: Vec<FleetDiff> = differing.map(|(new, owners)| differences(new, owners)).collect();
+        (Report::new(found, checked(before.fleets), version), clusters)
+    };
+    let newer = || {
+        let since = Before {
+            fleets: before.fleets,
+            repository: before.repository,
+            owners: &owners,
+        };
+        let found = check_since(Some(since), after.fleets, after.repository, settings);
+        Report::new(found, checked(after.fleets), version)
+    };
+    let ((old, clusters), new) = two(settings.threads, older, newer);
     let (report, gone) = new.since(&old);
-    let clusters = before.fleets.iter().zip(after.fleets);
     let mut impact = impact(&pairs(before.fleets, after.fleets));
     impact.unknown = unknown(before, after);
-    let both = before.fleets.iter().chain(after.fleets);
-    let secrets: BTreeSet<String> = both.flat_map(Fleet::hidden_texts).collect();
+    let fleets = before.fleets.iter().chain(after.fleets);
+    let secrets: BTreeSet<String> = fleets.flat_map(Fleet::hidden_texts).collect();
     Review {
-        clusters: clusters.map(|(old, new)| compare(old, new)).collect(),
+        clusters,
         impact,
-        charts: charts::charts(before.fleets, after.fleets),
+        charts: charts::charts(owners.iter().flatten()),
         report,
         gone,
         mask: SecretMask::of_forms(&secrets),
