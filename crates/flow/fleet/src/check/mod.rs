@@ -40,6 +40,7 @@ use makers::Makers;
 pub use patches::{UnmatchedPatch, is_unmatched_patch, unmatched_patches};
 use places::Places;
 pub use resource_sets::{UnseenObjects, unseen_objects};
+pub(crate) use schemas::SchemaMemo;
 
 /// How fleets are checked.
 #[derive(Debug)]
@@ -68,15 +69,17 @@ pub(crate) struct Before<'b> {
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
 #[must_use]
 pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSettings) -> Vec<Finding> {
-    check_since(None, fleets, repository, settings)
+    check_since(None, fleets, repository, settings, &SchemaMemo::default())
 }
 
-/// The same, and what is dangerous about the change from older states of the clusters.
+/// The same, and what is dangerous about the change from older states of the clusters. What `memo` knows of another
+/// state is not checked again.
 pub(crate) fn check_since(
     before: Option<Before<'_>>,
     fleets: &[Fleet],
     repository: &dyn Repository,
     settings: &CheckSettings,
+    memo: &SchemaMemo,
 ) -> Vec<Finding> {
     let tree = repository.tree();
     let places = Places::new(&*tree);
@@ -102,7 +105,7 @@ pub(crate) fn check_since(
     for cluster in &clusters {
         let mut found = Vec::new();
         builds::check(cluster, &mut found);
-        schemas::check(cluster, settings, &mut found);
+        schemas::check(cluster, settings, memo, &mut found);
         sources::check(cluster, &mut found);
         dependencies::check(cluster, &mut found);
         let makers = Makers::of(cluster);

@@ -1,63 +1,42 @@
 //! Objects against the schemas of their kinds: Kubernetes' own, those of the definitions in the fleet, and ours.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod faults;
 
-use parking_lot::Mutex;
-use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::CheckSettings;
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
 use super::places::split;
 use crate::build::view::{FleetObject, Node, Problem};
-use bumpwright_api::{broken_rules, custom_resources};
+use bumpwright_api::custom_resources;
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};
-use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
-use bumpwright_schemas::{Known, Schemas, Violation};
-use bumpwright_sops::{MASK, is_encrypted_secret};
-use bumpwright_text::Cuts;
-use bumpwright_yaml::{ReadOptions, json_of_node, read_first};
-
-/// Objects that a thread takes at a time.
-const HANDFUL: usize = 32;
+use bumpwright_schemas::Schemas;
+use faults::Fault;
+pub(crate) use faults::SchemaMemo;
 
 /// Groups whose definitions come with Flux.
 const FLUX: [&str; 2] = [".toolkit.fluxcd.io", "fluxcd.controlplane.io"];
 
-/// What is wrong with an object.
-enum Fault {
-    Field {
-        rule: Rule,
-        pointer: String,
-        text: String,
-    },
-    /// Its kind is not known.
-    Kind,
-}
-
-pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, found: &mut Vec<Finding>) {
-    let objects: Vec<(&Node, &FleetObject)> = cluster.objects().filter(|(_, object)| is_applied(object)).collect();
-    let schemas = with_definitions(&objects, &settings.schemas);
-    let mut unknown: BTreeMap<&str, Vec<(&Node, &FleetObject)>> = BTreeMap::new();
+pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, memo: &SchemaMemo, found: &mut Vec<Finding>) {
+    let schemas = memo.schemas(cluster.fleet, &settings.schemas);
+    let mut unknown: Unknown<'_> = BTreeMap::new();
     let mut faulty = BTreeSet::new();
-    for (at, faults) in faults(&objects, &schemas, settings.threads) {
-        let Some((node, object)) = objects.get(at).copied() else {
-            continue;
-        };
-        faulty.insert(title(&object.value));
-        for fault in faults {
+    for (node, objects, faults) in schemas.faults(cluster.fleet, settings.threads) {
+        for (at, fault) in faults.all() {
+            let Some(object) = objects.get(*at) else { continue };
+            faulty.insert(title(&object.value));
             match fault {
                 Fault::Kind => {
                     let (group, _) = bumpwright_api::group_kind(&object.value);
                     unknown.entry(group).or_default().push((node, object));
                 }
                 Fault::Field { rule, pointer, text } => {
-                    let text = without_secrets(node, text);
+                    let text = without_secrets(node, text.clone());
                     found.push(match rule {
-                        Rule::UnknownField => cluster.at_key(rule, node, object, &pointer, text),
-                        _ => cluster.at(rule, node, object, &pointer, text),
+                        Rule::UnknownField => cluster.at_key(*rule, node, object, pointer, text),
+                        _ => cluster.at(*rule, node, object, pointer, text),
                     });
                 }
             }
@@ -76,128 +55,6 @@ fn without_secrets(node: &Node, text: String) -> String {
         }
         _ => text,
     }
-}
-
-/// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them).
-fn is_applied(object: &FleetObject) -> bool {
-    const RECONCILE: &str = "kustomize.toolkit.fluxcd.io/reconcile";
-    let annotations = object.value.value_at("/metadata/annotations");
-    !is_encrypted_secret(&object.value) && annotations.text_of(RECONCILE) != "disabled"
-}
-
-/// The schemas with the definitions of the fleet, and ours and Flux's for kinds that it does not define: they
-/// come with Flux.
-fn with_definitions(objects: &[(&Node, &FleetObject)], bundled: &Schemas) -> Schemas {
-    let mut schemas = bundled.clone();
-    let mut kinds = BTreeSet::new();
-    for (_, object) in objects {
-        kinds.insert(bumpwright_api::group_kind(&object.value));
-        if Schemas::is_crd(&object.value) {
-            // A definition with faults is one of the objects that are checked.
-            let _ = schemas.add_crd(&object.value);
-        }
-    }
-    for resource in custom_resources() {
-        let (group, kind) = resource.group_kind();
-        if kinds.contains(&(group, kind))
-            && schemas.is_namespaced(group, kind).is_none()
-            && let Some(definition) = json(&resource.to_yaml())
-        {
-            let _ = schemas.add_crd(&definition);
-        }
-    }
-    schemas.add_flux(|group, kind| kinds.contains(&(group, kind)));
-    schemas
-}
-
-fn json(text: &str) -> Option<Value> {
-    let node = read_first(text.as_bytes(), &ReadOptions::sigs(bumpwright_yaml::FileId::NONE)).ok()??;
-    json_of_node(&node).ok()
-}
-
-/// The faults of all objects that have some, in their order, by as many threads as there may be.
-fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) -> Vec<(usize, Vec<Fault>)> {
-    let next = AtomicUsize::new(0);
-    let by_place = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let start = next.fetch_add(HANDFUL, Ordering::Relaxed);
-            let Some(rest) = objects.get(start..).filter(|rest| !rest.is_empty()) else {
-                return;
-            };
-            let some = rest.iter().take(HANDFUL).enumerate();
-            let some = some.map(|(at, (_, object))| (start + at, of_object(&object.value, schemas)));
-            let some: Vec<_> = some.filter(|(_, faults)| !faults.is_empty()).collect();
-            by_place.lock().extend(some);
-        }
-    };
-    match threads.min(objects.len().div_ceil(HANDFUL)) {
-        0 | 1 => work(),
-        threads => std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(work);
-            }
-        }),
-    }
-    let mut by_place = by_place.into_inner();
-    by_place.sort_by_key(|(at, _)| *at);
-    by_place
-}
-
-fn of_object(object: &Value, schemas: &Schemas) -> Vec<Fault> {
-    let (group, kind) = bumpwright_api::group_kind(object);
-    let version = text(object, "/apiVersion").behind_last('/');
-    let field = |rule, pointer: &str, text| Fault::Field {
-        rule,
-        pointer: pointer.to_owned(),
-        text,
-    };
-    match (
-        schemas.knows(group, version, kind),
-        schemas.unserved(group, version, kind),
-    ) {
-        (Known::Served, _) => {}
-        (Known::Unknown, None) => return vec![Fault::Kind],
-        (Known::Unknown, Some(text)) => return vec![field(Rule::UnknownKind, "/kind", text)],
-        (_, text) => {
-            let text = text.unwrap_or_else(|| format!("{group}/{version} {kind} is not served"));
-            return vec![field(Rule::RemovedApi, "/apiVersion", text)];
-        }
-    }
-    let violations = schemas.check(object).into_iter();
-    let mut faults: Vec<Fault> = violations
-        .filter(|one| !is_open(object, one) && !is_not_text(object, one))
-        .map(of_violation)
-        .collect();
-    if faults.is_empty() {
-        let broken = broken_rules(object).into_iter();
-        faults.extend(broken.map(|(pointer, text)| field(Rule::Schema, &pointer, text)));
-    }
-    faults
-}
-
-fn of_violation(violation: Violation) -> Fault {
-    let Violation { pointer, text } = violation;
-    let rule = if text.starts_with("unknown field ") {
-        Rule::UnknownField
-    } else {
-        Rule::Schema
-    };
-    Fault::Field { rule, pointer, text }
-}
-
-/// Whether a violation is of a value that is not known here: one with a variable, or one that is encrypted.
-fn is_open(object: &Value, violation: &Violation) -> bool {
-    let text = object.pointer(&violation.pointer).and_then(Value::as_str);
-    text.is_some_and(|text| text.contains("${") || text.contains(MASK))
-}
-
-/// Whether a violation is of a label, an annotation or a namespace that is not a text (`builds` has those).
-fn is_not_text(object: &Value, violation: &Violation) -> bool {
-    let concerned = ["/metadata/labels", "/metadata/annotations", "/metadata/namespace"];
-    let value = object.pointer(&violation.pointer);
-    concerned.iter().any(|start| violation.pointer.starts_with(start))
-        && value.is_some_and(|value| !(value.is_string() || value.is_null()))
 }
 
 /// Objects of kinds that are not known, by group.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::beside::two;
 use super::build::view::Fleet;
 use super::changes::uncompared::{Trees, uncompared};
-use super::check::{Before, CheckSettings, check, check_since, checked};
+use super::check::{Before, CheckSettings, SchemaMemo, check_since, checked};
 use super::diff::{Counts, FleetDiff, Owner, differences, owners};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
@@ -56,8 +56,9 @@ pub struct Review {
 pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
     let both = before.fleets.iter().zip(after.fleets);
     let owners: Vec<Vec<Owner<'_>>> = both.map(|(old, new)| owners(old, new)).collect();
+    let memo = SchemaMemo::default();
     let older = || {
-        let found = check(before.fleets, before.repository, settings);
+        let found = check_since(None, before.fleets, before.repository, settings, &memo);
         let differing = after.fleets.iter().zip(&owners);
         let clusters: Vec<FleetDiff> = differing.map(|(new, owners)| differences(new, owners)).collect();
         (Report::new(found, checked(before.fleets), version), clusters)
@@ -68,7 +69,7 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
             repository: before.repository,
             owners: &owners,
         };
-        let found = check_since(Some(since), after.fleets, after.repository, settings);
+        let found = check_since(Some(since), after.fleets, after.repository, settings, &memo);
         Report::new(found, checked(after.fleets), version)
     };
     let ((old, clusters), new) = two(settings.threads, older, newer);
