@@ -2,17 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::diff::{self, ObjectChange};
 use bumpwright_fleet::{
-    Changed, ClusterObjects, Fleet, FleetObject, Memo, Outside, Problem, Repository, Settings, SourceError,
-    SourceObject, view, view_cluster,
+    Changed, Charts, ClusterObjects, Fleet, FleetObject, Memo, Outside, Problem, Product, ReleaseSummary, Repository,
+    Settings, SourceError, SourceObject, view, view_cluster,
 };
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
+use bumpwright_schemas::Schemas;
 
 /// A repository in memory.
 struct Files(MemoryTree);
@@ -349,4 +350,118 @@ fn a_generated_object_with_another_hash_is_the_same_one() {
         (0, 0, 1),
         "{difference:?}"
     );
+}
+
+/// Two releases of a chart in the repository; the values of `two` are in a ConfigMap.
+fn releases() -> BTreeMap<&'static str, String> {
+    let release = |name: &str, values: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: flux-system}}\nspec:\n  \
+             interval: 1h\n  chart: {{spec: {{chart: ./chart, sourceRef: {{kind: GitRepository, name: flux-system}}}}}}\n  {values}\n"
+        )
+    };
+    let from = "valuesFrom: [{kind: ConfigMap, name: vars, valuesKey: v, targetPath: v}]";
+    let sync = [REPOSITORY.to_owned(), kustomization("flux-system", "./c", "")];
+    BTreeMap::from([
+        ("/c/sync.yaml", sync.join("---\n")),
+        ("/c/one.yaml", release("one", "values: {v: own}")),
+        ("/c/two.yaml", release("two", from)),
+        ("/c/vars.yaml", config_map("vars", "v: before")),
+        (
+            "/chart/Chart.yaml",
+            "{apiVersion: v2, name: chart, version: 1.0.0}\n".to_owned(),
+        ),
+        ("/chart/templates/map.yaml", template("a")),
+    ])
+}
+
+/// A template with all that a chart sees.
+fn template(text: &str) -> String {
+    [
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\ndata:",
+        &format!("  text: {text}"),
+        "  v: '{{ .Values.v }}'",
+        "  version: '{{ .Capabilities.KubeVersion.Minor }}'",
+        "  has: '{{ .Capabilities.APIVersions.Has \"example.com/v1\" }}'\n",
+    ]
+    .join("\n")
+}
+
+/// The fleet with its releases, on a minor version of Kubernetes.
+fn rendered(files: &BTreeMap<&str, String>, kubernetes: &str, memo: &Memo) -> Fleet {
+    let schemas = Schemas::bundled(Some(kubernetes)).unwrap();
+    let settings = Settings {
+        charts: Some(Charts::new(kubernetes.to_owned(), schemas)),
+        ..settings()
+    };
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    view(&Files::new(&files), "c", &Nothing, &settings, memo).unwrap()
+}
+
+/// What a release installs.
+fn product(fleet: &Fleet, name: &str) -> Arc<Product> {
+    let is_it = |release: &ReleaseSummary| release.name.name == name;
+    let node = fleet.nodes.iter().find(|node| node.release.as_ref().is_some_and(is_it));
+    Arc::clone(node.unwrap().product.as_ref().unwrap())
+}
+
+/// A release is rendered once for two states if it is made of the same in both, and again if anything differs.
+#[test]
+fn a_release_is_rendered_again_only_if_what_it_is_made_of_differs() {
+    let minors = Schemas::bundled(None).unwrap().minors();
+    let (oldest, newest) = (minors[0], minors[minors.len() - 1]);
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\nspec: \
+                      {group: example.com, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, \
+                      storage: true}]}\n";
+    let own = releases()["/c/one.yaml"].replace("own", "other");
+    for (what, path, text, kubernetes, is_shared) in [
+        (
+            "another file",
+            "/c/README.md",
+            "text\n".to_owned(),
+            newest,
+            [true, true],
+        ),
+        ("one release", "/c/one.yaml", own, newest, [false, true]),
+        (
+            "the ConfigMap",
+            "/c/vars.yaml",
+            config_map("vars", "v: after"),
+            newest,
+            [true, false],
+        ),
+        (
+            "the template",
+            "/chart/templates/map.yaml",
+            template("b"),
+            newest,
+            [false, false],
+        ),
+        (
+            "the definitions",
+            "/c/things.yaml",
+            definition.to_owned(),
+            newest,
+            [false, false],
+        ),
+        ("Kubernetes", "/c/README.md", String::new(), oldest, [false, false]),
+    ] {
+        let (memo, before) = (Memo::default(), releases());
+        let mut after = before.clone();
+        after.insert(path, text);
+        let old = rendered(&before, newest, &memo);
+        let new = rendered(&after, kubernetes, &memo.after(&[path.to_owned()]));
+        let shared = ["one", "two"].map(|name| Arc::ptr_eq(&product(&old, name), &product(&new, name)));
+        assert_eq!(shared, is_shared, "{what}");
+        let fresh = rendered(&after, kubernetes, &Memo::default());
+        for (name, is_shared) in ["one", "two"].into_iter().zip(is_shared) {
+            assert_eq!(
+                product(&new, name).objects,
+                product(&fresh, name).objects,
+                "{what}: {name}"
+            );
+            let is_same = product(&old, name).objects == product(&new, name).objects;
+            assert_eq!(is_same, is_shared, "{what}: {name}");
+        }
+    }
 }

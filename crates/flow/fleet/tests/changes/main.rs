@@ -86,17 +86,21 @@ fn fleet(spec: &str, files: &[(&str, &str)]) -> (Files, Fleet) {
     (files, fleet)
 }
 
-fn settings() -> CheckSettings {
+fn settings(threads: usize) -> CheckSettings {
     CheckSettings {
         registries: None,
         schemas: Schemas::bundled(None).unwrap(),
         identity: Identity { urls: Vec::new() },
-        threads: 1,
+        threads,
         strict_substitute: true,
     }
 }
 
 fn reviewed(before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
+    reviewed_on(1, before, after)
+}
+
+fn reviewed_on(threads: usize, before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
     let state = |of: &'_ (Files, Fleet)| -> [Fleet; 1] { [of.1.clone()] };
     let (old, new) = (state(before), state(after));
     let before = State {
@@ -107,7 +111,7 @@ fn reviewed(before: &(Files, Fleet), after: &(Files, Fleet)) -> Review {
         fleets: &new,
         repository: &after.0,
     };
-    review(before, after, &settings(), "0")
+    review(before, after, &settings(threads), "0")
 }
 
 /// `severity[rule] object: message` of all findings about a change of specs and files.
@@ -145,6 +149,28 @@ fn object(api: &str, kind: &str, rest: &str) -> String {
 
 fn contains(found: &[String], text: &str) {
     assert!(found.len() == 1 && found[0].contains(text), "{text}\n{found:#?}");
+}
+
+/// Both states are checked at the same time where there are threads.
+#[test]
+fn a_review_says_the_same_on_any_number_of_threads() {
+    let job = |image: &str, more: &str| {
+        let spec = format!("spec:\n  template: {{spec: {{containers: [{{name: c, image: '{image}'{more}}}]}}}}\n");
+        object("batch/v1", "Job", &spec)
+    };
+    let (old, new) = (job("i:1", ", prot: 1"), job("i:2", ", port: 1"));
+    let misspelt = object("v1", "ConfigMap", "dat: {a: b}");
+    let before = fleet(
+        PRUNE,
+        &[("a/x.yaml", &old), ("b/y.yaml", &old), ("b/z.yaml", &misspelt)],
+    );
+    let after = fleet("", &[("a/x.yaml", &new), ("b/y.yaml", &old)]);
+    let [one, two, many] = [1, 2, 8].map(|threads| reviewed_on(threads, &before, &after));
+    assert!(one.report.open().count() > 0 && one.gone > 0, "{:#?}", one.report);
+    for other in [two, many] {
+        assert_eq!(other.json(), one.json());
+        assert_eq!(other.markdown(), one.markdown());
+    }
 }
 
 #[test]
@@ -577,7 +603,7 @@ fn a_comment_about_many_clusters_has_few_lines() {
             fleets: &new,
             repository: &after,
         };
-        let text = review(before, after, &settings(), "0").markdown();
+        let text = review(before, after, &settings(1), "0").markdown();
         let (seen, depth, is_code) = unfolded(&text);
         assert!(seen <= 30 && depth == 0 && !is_code, "{count}: {seen} {depth}\n{text}");
         for n in 0..count {
