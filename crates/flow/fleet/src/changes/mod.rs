@@ -16,22 +16,44 @@ use serde_json::Value;
 use crate::build::view::{Fleet, Node};
 use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, of_node, title};
 use crate::check::places;
-use crate::diff::{Both, Owner, Placed};
+use crate::diff::{Both, Owner, Placed, owners};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_json::Texts;
 pub use images::ImageRegistries;
-use uncompared::Trees;
+use uncompared::{Trees, Uncompared, uncompared};
 
-/// Findings about what differs between an older state of a cluster and it, by its owners. Without registries images are
-/// not asked for.
+/// An older state of a cluster, and what is different since then.
+pub(crate) struct Before<'b> {
+    fleet: &'b Fleet,
+    /// The Kustomizations and releases of both states, with their objects that differ.
+    pub(crate) owners: Vec<Owner<'b>>,
+    /// Those of them whose changes are not known.
+    pub(crate) uncompared: Vec<Uncompared<'b>>,
+}
+
+impl<'b> Before<'b> {
+    pub(crate) fn of(old: &'b Fleet, new: &'b Fleet, trees: Trees<'_>) -> Self {
+        Self {
+            fleet: old,
+            owners: owners(old, new),
+            uncompared: uncompared(old, new, trees),
+        }
+    }
+}
+
+/// Findings about what differs between an older state of a cluster and it. Without registries images are not asked for.
 pub(super) fn check(
-    (before, owners, trees): (&Fleet, &[Owner<'_>], Trees<'_>),
+    before: &Before<'_>,
     cluster: &Cluster<'_>,
     registries: Option<&dyn ImageRegistries>,
     found: &mut Vec<Finding>,
 ) {
-    let change = Change { before, cluster };
+    let change = Change {
+        before: before.fleet,
+        cluster,
+    };
+    let owners = before.owners.as_slice();
     for owner in owners {
         for object in owner.objects.iter().map(|both| both.of(owner)) {
             immutable::check(&change, &object, found);
@@ -43,7 +65,7 @@ pub(super) fn check(
         definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);
     }
-    uncompared::check(&change, trees, found);
+    uncompared::check(&change, &before.uncompared, found);
     deletion::check(&change, owners, found);
     versions::check(&change, owners, found);
     found.extend(counts::large(owners));

@@ -41,8 +41,7 @@ pub(crate) fn uncompared<'f>(before: &'f Fleet, after: &'f Fleet, trees: Trees<'
 }
 
 /// Findings about those that could not be built before either: what is wrong with them is not new, and so not found.
-pub(super) fn check(change: &Change<'_>, trees: Trees<'_>, found: &mut Vec<Finding>) {
-    let all = uncompared(change.before, change.cluster.fleet, trees);
+pub(super) fn check(change: &Change<'_>, all: &[Uncompared<'_>], found: &mut Vec<Finding>) {
     for one in all.iter().filter(|one| !one.was_built) {
         let problem = one.node.product.as_ref().err().map(ToString::to_string);
         let why = problem.iter().flat_map(|text| text.lines()).next().unwrap_or_default();

@@ -25,9 +25,7 @@ mod variables;
 use std::sync::Arc;
 
 use super::build::view::Fleet;
-use super::changes::uncompared::Trees;
-use super::changes::{self, ImageRegistries};
-use super::diff::Owner;
+use super::changes::{self, Before, ImageRegistries};
 use super::source::files::shown_folder;
 use super::source::meant::Identity;
 use super::source::repository::Repository;
@@ -57,25 +55,16 @@ pub struct CheckSettings {
     pub registries: Option<Arc<dyn ImageRegistries>>,
 }
 
-/// Older states of the clusters, in the same order.
-#[derive(Clone, Copy)]
-pub(crate) struct Before<'b> {
-    pub(crate) fleets: &'b [Fleet],
-    pub(crate) repository: &'b dyn Repository,
-    /// What differs in each cluster since then, by its Kustomizations and releases.
-    pub(crate) owners: &'b [Vec<Owner<'b>>],
-}
-
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
 #[must_use]
 pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSettings) -> Vec<Finding> {
-    check_since(None, fleets, repository, settings, &SchemaMemo::default())
+    check_since(&[], fleets, repository, settings, &SchemaMemo::default())
 }
 
-/// The same, and what is dangerous about the change from older states of the clusters. What `memo` knows of another
-/// state is not checked again.
+/// The same, and what is dangerous about the change from older states of the clusters, in the same order. What `memo`
+/// knows of another state is not checked again.
 pub(crate) fn check_since(
-    before: Option<Before<'_>>,
+    before: &[Before<'_>],
     fleets: &[Fleet],
     repository: &dyn Repository,
     settings: &CheckSettings,
@@ -88,19 +77,10 @@ pub(crate) fn check_since(
         .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
         .collect();
     let mut findings = Vec::new();
-    if let Some(before) = before {
-        let old = before.repository.tree();
-        let trees = Trees {
-            old: &*old,
-            new: &*tree,
-        };
-        let states = before.fleets.iter().zip(before.owners);
-        for ((fleet, owners), cluster) in states.zip(&clusters) {
-            let mut found = Vec::new();
-            let registries = settings.registries.as_deref();
-            changes::check((fleet, owners.as_slice(), trees), cluster, registries, &mut found);
-            findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
-        }
+    for (before, cluster) in before.iter().zip(&clusters) {
+        let mut found = Vec::new();
+        changes::check(before, cluster, settings.registries.as_deref(), &mut found);
+        findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
     }
     for cluster in &clusters {
         let mut found = Vec::new();

@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use super::beside::two;
 use super::build::view::Fleet;
-use super::changes::uncompared::{Trees, uncompared};
-use super::check::{Before, CheckSettings, SchemaMemo, check_since, checked};
-use super::diff::{Counts, FleetDiff, Owner, differences, owners};
+use super::changes::Before;
+use super::changes::uncompared::Trees;
+use super::check::{CheckSettings, SchemaMemo, check_since, checked};
+use super::diff::{Counts, FleetDiff, differences};
 use super::source::repository::Repository;
 use super::verify::impact::{impact, pairs};
 use bumpwright_diff::SecretMask;
@@ -54,46 +55,41 @@ pub struct Review {
 /// Compares two states of the same clusters, which are in the same order, by this version of bumpwright.
 #[must_use]
 pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
-    let both = before.fleets.iter().zip(after.fleets);
-    let owners: Vec<Vec<Owner<'_>>> = both.map(|(old, new)| owners(old, new)).collect();
+    let states = compared(before, after);
     let memo = SchemaMemo::default();
     let older = || {
-        let found = check_since(None, before.fleets, before.repository, settings, &memo);
-        let differing = after.fleets.iter().zip(&owners);
-        let clusters: Vec<FleetDiff> = differing.map(|(new, owners)| differences(new, owners)).collect();
+        let found = check_since(&[], before.fleets, before.repository, settings, &memo);
+        let differing = after.fleets.iter().zip(&states);
+        let clusters: Vec<FleetDiff> = differing.map(|(new, old)| differences(new, &old.owners)).collect();
         (Report::new(found, checked(before.fleets), version), clusters)
     };
     let newer = || {
-        let since = Before {
-            fleets: before.fleets,
-            repository: before.repository,
-            owners: &owners,
-        };
-        let found = check_since(Some(since), after.fleets, after.repository, settings, &memo);
+        let found = check_since(&states, after.fleets, after.repository, settings, &memo);
         Report::new(found, checked(after.fleets), version)
     };
     let ((old, clusters), new) = two(settings.threads, older, newer);
     let (report, gone) = new.since(&old);
     let mut impact = impact(&pairs(before.fleets, after.fleets));
-    impact.unknown = unknown(before, after);
+    // What changes in those that could not be built is not known.
+    impact.unknown = states.iter().map(|state| state.uncompared.len()).sum();
     let fleets = before.fleets.iter().chain(after.fleets);
     let secrets: BTreeSet<String> = fleets.flat_map(Fleet::hidden_texts).collect();
     Review {
         clusters,
         impact,
-        charts: charts::charts(owners.iter().flatten()),
+        charts: charts::charts(states.iter().flat_map(|state| &state.owners)),
         report,
         gone,
         mask: SecretMask::of_forms(&secrets),
     }
 }
 
-/// How many Kustomizations and releases could not be built, so that it is not known what changes there.
-fn unknown(before: State<'_>, after: State<'_>) -> usize {
+/// The older state of each cluster, with what is different.
+fn compared<'s>(before: State<'s>, after: State<'s>) -> Vec<Before<'s>> {
     let (old, new) = (before.repository.tree(), after.repository.tree());
     let trees = Trees { old: &*old, new: &*new };
     let clusters = before.fleets.iter().zip(after.fleets);
-    clusters.map(|(old, new)| uncompared(old, new, trees).len()).sum()
+    clusters.map(|(old, new)| Before::of(old, new, trees)).collect()
 }
 
 /// Two states with the same clusters in the same order: what only one of them has is empty in the other.
