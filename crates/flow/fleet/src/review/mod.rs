@@ -52,7 +52,9 @@ pub struct Review {
     mask: SecretMask,
 }
 
-/// Compares two states of the same clusters, which are in the same order, by this version of bumpwright.
+/// Compares two states of the same clusters, which are in the same order, by this version of bumpwright. They are
+/// checked at the same time if the settings have two threads; objects of a build that both share, against their schemas
+/// once.
 #[must_use]
 pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
     let states = compared(before, after);
