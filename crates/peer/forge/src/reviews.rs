@@ -26,6 +26,9 @@ const STATUS_PAGES: usize = 4;
 /// is opened.
 const COMMENT_PAGES: usize = 10;
 
+/// The accounts of jobs at Gitea and Forgejo, whose names nobody can have. Their tokens need not see whose they are.
+const JOBS: [&str; 2] = ["gitea-actions", "forgejo-actions"];
+
 /// The longest title and name of an author, in characters, and the longest link in bytes: anybody may write them.
 const TITLE: usize = 300;
 const NAME: usize = 100;
@@ -414,15 +417,18 @@ fn has_mark(comment: &Comment, mark: &str) -> bool {
         .is_some_and(|body| body.lines().next() == Some(mark))
 }
 
-/// Whether a comment is of the account with this name; where that is not known, of an app: at GitHub these write as
-/// bots, and people cannot.
+/// Whether a comment is of the account with this name; where that is not known, of an app or a job: at GitHub these
+/// write as bots, and people cannot.
 fn is_own(comment: &Comment, own: Option<&str>, kind: ForgeApi) -> bool {
     let Some(author) = &comment.user else {
         return false;
     };
     match own {
         Some(own) => author.login == own,
-        None => kind == ForgeApi::GitHub && author.kind.as_deref() == Some("Bot"),
+        None => match kind {
+            ForgeApi::GitHub => author.kind.as_deref() == Some("Bot"),
+            ForgeApi::Gitea => JOBS.contains(&author.login.as_str()),
+        },
     }
 }
 
@@ -488,5 +494,8 @@ mod tests {
         assert!(is_own(&ours, Some("bot"), ForgeApi::Gitea) && !is_own(&others, Some("bot"), ForgeApi::Gitea));
         assert!(!is_own(&ours, None, ForgeApi::Gitea) && !is_own(&others, None, ForgeApi::GitHub));
         assert!(is_own(&app, None, ForgeApi::GitHub) && !is_own(&comment(json!(null)), None, ForgeApi::GitHub));
+        let job = comment(json!({"login": "gitea-actions"}));
+        assert!(is_own(&job, None, ForgeApi::Gitea) && !is_own(&job, None, ForgeApi::GitHub));
+        assert!(!is_own(&job, Some("bot"), ForgeApi::Gitea));
     }
 }
