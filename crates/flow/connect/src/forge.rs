@@ -1,7 +1,7 @@
 //! The forge of a remote, for pull requests.
 
 use bumpwright_api::{InvalidSecret, ObjectName, Objects};
-use bumpwright_forge::{Forge, ForgeApi, GitAddress, GitLab, Login, Repository};
+use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository, ReviewApi, ReviewServer};
 use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
@@ -31,13 +31,18 @@ pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remo
     Ok(Forge::new(kind, repository, login, peer))
 }
 
-/// The same for a project of GitLab.
+/// The same for a repository whose requests are reviewed.
 ///
 /// # Errors
 /// [`PullRequestError::LocalPath`]
-pub fn gitlab(project: Repository, login: Login, remote: &Remote) -> Result<GitLab, PullRequestError> {
-    let peer = peer(&project, remote)?;
-    Ok(GitLab::new(project, login, peer))
+pub fn review_server(
+    api: ReviewApi,
+    repository: Repository,
+    login: Login,
+    remote: &Remote,
+) -> Result<ReviewServer, PullRequestError> {
+    let peer = peer(&repository, remote)?;
+    Ok(ReviewServer::new(api, repository, login, peer))
 }
 
 fn peer(repository: &Repository, remote: &Remote) -> Result<Peer, PullRequestError> {

@@ -75,6 +75,17 @@ impl ForgeError {
         matches!(self, Self::Refused { status, .. } if matches!(status.as_u16(), 401 | 403))
     }
 
+    /// Whether a retry may succeed: the forge did not answer, limits requests, or failed itself.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Net { source, .. } => matches!(source, NetError::Broken { .. } | NetError::Timeout { .. }),
+            Self::Limited { .. } => true,
+            Self::Refused { status, .. } => status.is_server_error(),
+            Self::Unreadable { .. } | Self::NotGiven { .. } | Self::TooMany { .. } => false,
+        }
+    }
+
     /// How long the forge is not to be asked again, at a time in seconds since 1970; none where it has not said so.
     #[must_use]
     pub fn pause(&self, now: i64) -> Option<Duration> {

@@ -40,5 +40,5 @@ pub use login::Login;
 pub use numbered::{End, Numbered};
 pub use releases::Release;
 pub use repository::{GitAddress, InvalidAddress, Repository};
-pub use review_server::ReviewServer;
+pub use review_server::{ReviewApi, ReviewServer};
 pub use reviews::{CommitStatus, OpenRequest, OpenRequests, Verdict};

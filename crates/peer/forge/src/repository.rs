@@ -28,14 +28,16 @@ impl GitAddress<'_> {
         }
     }
 
-    /// A part of the path as it is meant.
-    fn host(&self) -> &str {
+    /// The name of the server, without a port.
+    #[must_use]
+    pub fn host(&self) -> &str {
         match self {
             Self::Web(url) => host_of(url),
             Self::Ssh { host, .. } => host,
         }
     }
 
+    /// A part of the path as it is meant.
     fn decoded(&self, part: &str) -> Option<String> {
         match self {
             Self::Web(_) => decoded(part),

@@ -1,6 +1,42 @@
 //! The servers whose requests are reviewed.
 
-use super::{CommitStatus, Forge, ForgeError, GitLab, OpenRequests};
+use url::Url;
+
+use super::{
+    CommitStatus, Forge, ForgeApi, ForgeError, GitAddress, GitLab, InvalidAddress, Login, OpenRequests, Repository,
+};
+use bumpwright_http::Peer;
+
+/// The API of a server whose requests are reviewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewApi {
+    /// Pull requests.
+    Forge(ForgeApi),
+    /// Merge requests.
+    GitLab,
+}
+
+impl ReviewApi {
+    /// The API of a host whose name is unambiguous.
+    #[must_use]
+    pub fn of_host(host: &str) -> Option<Self> {
+        if GitLab::is_at(host) {
+            return Some(Self::GitLab);
+        }
+        ForgeApi::of_host(host).map(Self::Forge)
+    }
+
+    /// The repository of a Git address: [`Repository::locate`] or [`Repository::at_gitlab`].
+    ///
+    /// # Errors
+    /// [`InvalidAddress`] when the path is not that of a repository.
+    pub fn locate(self, git: GitAddress<'_>, api: Option<&Url>) -> Result<Repository, InvalidAddress> {
+        match self {
+            Self::Forge(kind) => Repository::locate(kind, git, api),
+            Self::GitLab => Repository::at_gitlab(git, api),
+        }
+    }
+}
 
 /// A repository whose requests are reviewed.
 #[derive(Debug)]
@@ -11,6 +47,15 @@ pub enum ReviewServer {
 }
 
 impl ReviewServer {
+    /// Creates the client with the connection settings `peer`. Nothing is connected yet.
+    #[must_use]
+    pub fn new(api: ReviewApi, repository: Repository, login: Login, peer: Peer) -> Self {
+        match api {
+            ReviewApi::Forge(kind) => Self::Forge(Forge::new(kind, repository, login, peer)),
+            ReviewApi::GitLab => Self::GitLab(GitLab::new(repository, login, peer)),
+        }
+    }
+
     /// [`Forge::open_requests`]
     ///
     /// # Errors

@@ -4,9 +4,9 @@
 use super::error::ConnectionError;
 use crate::parts::context::Context;
 use crate::tokens;
-use bumpwright_api::{ForgeKind, GitRepository, ObjectName, Objects, ReviewAnnotations, ReviewForge};
+use bumpwright_api::{GitRepository, ObjectName, Objects, ReviewAnnotations, ReviewForge};
 use bumpwright_connect::{self as connect, git, requester};
-use bumpwright_forge::{ForgeApi, GitAddress, GitLab, Repository, ReviewServer};
+use bumpwright_forge::{ReviewApi, ReviewServer};
 use bumpwright_git::Remote;
 use bumpwright_kube::GIT_REPOSITORY;
 use bumpwright_update::forge_kind;
@@ -37,39 +37,26 @@ pub(super) fn connect(
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached)?;
     let address = connect::git_address(&remote)?;
-    let kind = wanted.kind.or_else(|| of_host(address));
+    let api = wanted
+        .kind
+        .map(review_api)
+        .or_else(|| ReviewApi::of_host(address.host()));
+    let api = api.ok_or(ConnectionError::UnknownForge)?;
+    if api == ReviewApi::GitLab && wanted.forks {
+        return Err(ConnectionError::Forks);
+    }
+    let place = api.locate(address, wanted.api.as_ref())?;
     let secret = secret(repository, wanted);
     let named = ("bumpwright.dev/review-secret", secret.as_ref());
-    let login = |place: &Repository| connect::pull_request_login(named, objects, (&remote, place));
-    let forge = match kind.ok_or(ConnectionError::UnknownForge)? {
-        ReviewForge::PullRequests(kind) => {
-            let kind = forge_kind(kind);
-            let place = Repository::locate(kind, address, wanted.api.as_ref())?;
-            let login = login(&place)?;
-            ReviewServer::Forge(connect::forge(kind, place, login, &remote)?)
-        }
-        ReviewForge::GitLab if wanted.forks => return Err(ConnectionError::Forks),
-        ReviewForge::GitLab => {
-            let place = Repository::at_gitlab(address, wanted.api.as_ref())?;
-            let login = login(&place)?;
-            ReviewServer::GitLab(connect::gitlab(place, login, &remote)?)
-        }
-    };
+    let login = connect::pull_request_login(named, objects, (&remote, &place))?;
+    let forge = connect::review_server(api, place, login, &remote)?;
     Ok(Connection { remote, forge })
 }
 
-/// The API of a host whose name says it.
-fn of_host(address: GitAddress<'_>) -> Option<ReviewForge> {
-    let host = match address {
-        GitAddress::Web(url) => url.host_str()?,
-        GitAddress::Ssh { host, .. } => host,
-    };
-    if GitLab::is_at(host) {
-        return Some(ReviewForge::GitLab);
+/// The API that an annotation names.
+fn review_api(named: ReviewForge) -> ReviewApi {
+    match named {
+        ReviewForge::PullRequests(kind) => ReviewApi::Forge(forge_kind(kind)),
+        ReviewForge::GitLab => ReviewApi::GitLab,
     }
-    let kind = match ForgeApi::of_host(host)? {
-        ForgeApi::GitHub => ForgeKind::GitHub,
-        ForgeApi::Gitea => ForgeKind::Gitea,
-    };
-    Some(ReviewForge::PullRequests(kind))
 }
