@@ -14,6 +14,9 @@ use bumpwright_http::basic_header;
 use bumpwright_secret::Secret;
 use url::Url;
 
+/// The variable with a token that is for pull requests only.
+pub(in crate::cli) const PULL_REQUEST_TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
+
 /// Credentials. A secret is never an argument itself: it comes from a file or the environment.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Access")]

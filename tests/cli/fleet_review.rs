@@ -379,6 +379,46 @@ fn each_output_has_the_change() {
     }
 }
 
+/// One run, one review: it is printed once and written as often as it is wanted.
+#[test]
+fn several_outputs_are_of_one_run() {
+    let bench = bench();
+    bench.write("apps/web.yaml", RELEASE.replace("app: web", "app: shop"));
+    bench.write("out/review.sarif", "what was there before, and is longer than nothing");
+    let run = |outputs: &[&str]| {
+        let outputs = outputs.iter().flat_map(|output| ["--output", output]);
+        let arguments: Vec<&str> = ["--from", "main", "clusters/a"].into_iter().chain(outputs).collect();
+        review(&bench, &arguments)
+    };
+    let (code, text) = run(&["text", "sarif=out/review.sarif", "html=review=a.html", "github=notes"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("error[immutable-field]") && !text.contains("::error"),
+        "{text}"
+    );
+    let sarif: Value = serde_json::from_str(&bench.read("out/review.sarif")).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    assert!(bench.read("review=a.html").contains("immutable-field"));
+    assert!(bench.read("notes").starts_with("::error file=apps/web.yaml"));
+    // Nothing is printed unless it is asked for.
+    let (code, text) = run(&["json=review.json"]);
+    assert_eq!((code, text.as_str()), (1, ""));
+    for (outputs, said) in [
+        (&["text", "json"][..], "expected one format to print, got text and json"),
+        (
+            &["html=a", "sarif=a"],
+            "a: --output: html and sarif are for the same file",
+        ),
+        (&["sarif=none/review.sarif"], "--output: none/review.sarif: "),
+        (&["yaml=a"], "invalid value 'yaml'"),
+        (&["html="], "expected FORMAT=FILE"),
+    ] {
+        let (code, text) = run(outputs);
+        assert!(code == 2 && text.contains(said), "{outputs:?}\n{text}");
+    }
+    assert!(!bench.path("a").exists());
+}
+
 #[test]
 fn a_variable_without_a_value_is_found_at_its_place() {
     let bench = bench();

@@ -21,6 +21,7 @@ mod fleet_check_releases;
 mod fleet_diff;
 mod fleet_entries;
 mod fleet_review;
+mod fleet_review_comment;
 mod flux_versions;
 mod helm;
 mod help;

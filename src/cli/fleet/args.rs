@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
+use super::review_args::{CommentArgs, OutputParser, ReviewOutput};
 use crate::cli::byte_size::ByteSize;
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::fetch_bounds::FetchBounds;
@@ -49,9 +50,9 @@ pub struct Review {
     #[arg(long, value_name = "REV")]
     pub to: Option<String>,
 
-    /// The output format
-    #[arg(long, short, value_enum, default_value_t = ReviewOutput::Text)]
-    pub output: ReviewOutput,
+    /// The output format; with =FILE it is written to a file. One that is printed and any number of files may be given
+    #[arg(long, short, value_name = "FORMAT[=FILE]", value_parser = OutputParser, default_value = "text")]
+    pub output: Vec<ReviewOutput>,
 
     /// The least severity of a new finding that makes the exit code 1
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
@@ -65,30 +66,13 @@ pub struct Review {
     #[arg(long, value_name = "LABEL", default_value = "Verified")]
     pub gerrit_label: String,
 
+    /// The comment at a request.
+    #[command(flatten)]
+    pub comment: CommentArgs,
+
     /// What to read
     #[command(flatten)]
     pub reading: Reading,
-}
-
-/// Output formats of `fleet review`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReviewOutput {
-    /// The differences, the impact, and a line for each new finding
-    Text,
-    /// For a comment: a short summary, and the rest folded
-    Markdown,
-    /// One document (docs/reference/review.schema.json)
-    Json,
-    /// The new findings as a SARIF 2.1.0 log, for code scanning
-    Sarif,
-    /// The new findings as a JUnit XML document, for test reports
-    Junit,
-    /// The new findings as workflow commands of GitHub Actions
-    Github,
-    /// A review for a change at Gerrit, with a vote: post it with `ssh HOST gerrit review --json COMMIT`
-    Gerrit,
-    /// A page, for the artifacts of a job
-    Html,
 }
 
 /// Arguments of `fleet diff`.
@@ -356,17 +340,18 @@ Documentation: docs/cli.md, docs/guides/fleet.md";
 const REVIEW_HELP: &str = "\
 Compares as `bumpwright fleet diff` does, says which workloads restart with which images, and finds what is new: all that `fleet check` \
 finds and that was not there before, and what is dangerous about the change itself, such as a field that never changes, a claim that is \
-deleted, more rights, or a suspended owner. `bumpwright explain RULE` says what a finding means.
+deleted, more rights, or a suspended owner. `bumpwright explain RULE` says what a finding means. A comment that cannot be written is a \
+warning, and the exit code stays that of the review.
 
 Examples:
   # What this branch does to the clusters
   bumpwright fleet review --from origin/main clusters/*
-  # For a comment on a pull request
-  bumpwright fleet review --from origin/main --to HEAD --output markdown \\
+  # In a job of CI: text in its log, files for its artifacts, and one comment
+  bumpwright fleet review --from origin/main --to HEAD --output text \\
+    --output sarif=review.sarif --output html=review.html --comment clusters/*
+  # Elsewhere, with a token in BUMPWRIGHT_PULL_REQUEST_TOKEN
+  bumpwright fleet review --from origin/main --comment=gitea --request 7 \\
     clusters/*
-  # For code scanning, without failing
-  bumpwright fleet review --from origin/main --to HEAD --output sarif \\
-    clusters/* > review.sarif || true
 
 Exit codes:
   0  nothing new as bad as --fail-on

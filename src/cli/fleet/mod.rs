@@ -12,6 +12,7 @@ mod objects;
 mod open;
 mod outside;
 mod review;
+mod review_args;
 mod states;
 mod sync;
 mod tree;

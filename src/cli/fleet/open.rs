@@ -274,6 +274,17 @@ pub(super) fn disk(reading: &Reading) -> Result<Option<String>, CliError> {
     }
 }
 
+/// The address of the repository of the arguments: that of the entries, or of the first remote of the clone.
+///
+/// # Errors
+/// As [`Opened::new`]
+pub(super) fn address(reading: &Reading) -> Result<Option<String>, CliError> {
+    Ok(match place(reading)? {
+        Place::Disk(root) => remotes(&root).into_iter().next(),
+        Place::Remote(url) => Some(url.clone_url()),
+    })
+}
+
 /// The repository of the arguments: behind a URL, or the folder with `.git` above the first entry.
 fn place(reading: &Reading) -> Result<Place, CliError> {
     let url = |entry: &String| RepoUrl::parse(entry).ok().filter(|_| !Path::new(entry).exists());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::request_args;
 use super::typed::Typed;
-use crate::cli::access;
+use crate::cli::access::{self, PULL_REQUEST_TOKEN as TOKEN};
 use crate::cli::error::{Attempt as _, CliError};
 use crate::cli::words;
 use bumpwright_api::{
@@ -15,9 +15,6 @@ use bumpwright_connect as connect;
 use bumpwright_forge::{ForgeApi, Login, Repository};
 use bumpwright_git::Remote;
 use bumpwright_update::{PullRequest, forge_kind};
-
-/// Variables for a token that is for pull requests only.
-const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
 
 impl From<request_args::Forge> for ForgeKind {
     fn from(forge: request_args::Forge) -> Self {

@@ -40,7 +40,10 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
                 "a token for the API of a forge; as `--pull-request-token-file`.",
             ),
             ("GH_TOKEN", "a token for github.com, with `--release-notes`."),
-            ("GITHUB_TOKEN", "the same, after that."),
+            (
+                "GITHUB_TOKEN",
+                "the same, after that; in a job of GitHub Actions, Gitea or Forgejo also for `fleet review --comment`.",
+            ),
             (
                 "GIT_AUTHOR_NAME",
                 "the name of commits' author, before git's `user.name`.",
@@ -52,6 +55,30 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
             ("HELM_NAMESPACE", "as `--namespace` of `helm template`."),
             ("XDG_CACHE_HOME", "the user's cache folder; default: `~/.cache`."),
             ("HOME", "the user's folder."),
+        ],
+    ),
+    (
+        "Jobs of CI",
+        "Read by `fleet review --comment`, as the platforms set them.",
+        &[
+            ("GITHUB_ACTIONS", "`true` in GitHub Actions, Gitea and Forgejo."),
+            ("GITEA_ACTIONS", "`true` in the latter two."),
+            ("FORGEJO_ACTIONS", "`true` in the last one."),
+            ("GITHUB_API_URL", "the API of the forge."),
+            ("GITHUB_SERVER_URL", "the forge."),
+            ("GITHUB_REPOSITORY", "the repository at it."),
+            (
+                "GITHUB_EVENT_PATH",
+                "the file with the event, which has the number of the pull request.",
+            ),
+            ("GITLAB_CI", "`true` in GitLab CI."),
+            ("CI_API_V4_URL", "the API of GitLab."),
+            (
+                "CI_MERGE_REQUEST_PROJECT_PATH",
+                "the project that the merge request is for.",
+            ),
+            ("CI_PROJECT_PATH", "the project, without that."),
+            ("CI_MERGE_REQUEST_IID", "the number of the merge request."),
         ],
     ),
     (

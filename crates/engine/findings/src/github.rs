@@ -27,6 +27,12 @@ fn command(finding: &Finding) -> String {
     format!("::{word} {place}title={title}::{}", data(&message(finding)))
 }
 
+/// A warning of the program itself, with a line feed.
+#[must_use]
+pub fn warning(text: &str) -> String {
+    format!("::warning title=bumpwright::{}\n", data(text))
+}
+
 /// The message, where it was found, and what to do.
 fn message(finding: &Finding) -> String {
     let origins = words::origins(finding).map(|origins| format!("in {origins}"));
@@ -66,6 +72,14 @@ GitRepository flux-system/flet is not in the fleet%0Ain Kustomization flux-syste
 ::notice title=unknown-source::OCIRepository flux-system/extra was not fetched%0Ain Kustomization flux-system/extra of clusters/b
 2 errors, 1 warning, 1 note in 4 Kustomizations
 "
+        );
+    }
+
+    #[test]
+    fn a_warning_is_one_line() {
+        assert_eq!(
+            super::warning("100%\n::error::x"),
+            "::warning title=bumpwright::100%25%0A::error::x\n"
         );
     }
 

@@ -24,5 +24,6 @@ mod words;
 
 pub use baseline::{Baseline, BaselineError};
 pub use finding::{Acceptance, Finding, Origin, Place, Severity};
+pub use github::warning as workflow_warning;
 pub use report::Report;
 pub use rule::Rule;

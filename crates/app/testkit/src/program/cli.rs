@@ -52,6 +52,10 @@ impl Bench {
             "BUMPWRIGHT_PULL_REQUEST_TOKEN",
             "GIT_AUTHOR_NAME",
             "GIT_AUTHOR_EMAIL",
+            "GITHUB_ACTIONS",
+            "GITEA_ACTIONS",
+            "FORGEJO_ACTIONS",
+            "GITLAB_CI",
         ] {
             command.env_remove(name);
         }

@@ -1,39 +1,74 @@
 //! `bumpwright fleet review`: what a change does to the clusters, for the people who decide about it.
 
+mod comment;
+mod job;
+mod outputs;
+
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::args::{Review, ReviewOutput};
+use super::args::Review;
 use super::check::is_as_bad;
 use super::open;
 use super::outside::UserRegistries;
+use super::review_args::ReviewFormat;
 use super::states::States;
-use crate::cli::console::{cannot_print, end_with, print, print_error, print_styled, say};
+use crate::cli::console::{end_with, print_error, say};
 use crate::cli::error::CliError;
 use crate::cli::render::building;
 use crate::cli::update::{impact_block, impact_lines};
 use bumpwright_findings::terminal::inline;
+use bumpwright_findings::workflow_warning;
 use bumpwright_fleet::{self as fleet, ImageRegistries, State, Vote, diff};
 use bumpwright_pages::report::{Block, Cell, Report, Section};
+use comment::{Comment, NoComment};
 
 /// There are findings.
 const FOUND: u8 = 1;
 
 pub(super) fn run(args: &Review) -> ExitCode {
-    let printed = base(args).and_then(|base| {
-        let review = review(args, &base)?;
-        print_review(args, &review, &base)?;
-        Ok(if is_as_bad(&review.report, args.fail_on) {
-            FOUND
-        } else {
-            0
-        })
-    });
-    if let (Err(error), ReviewOutput::Json) = (&printed, args.output) {
+    let code = code(args);
+    if let Err(error) = &code
+        && outputs::printed(&args.output) == Some(ReviewFormat::Json)
+    {
         print_error(&error.to_string());
     }
-    end_with(printed)
+    end_with(code)
+}
+
+/// Reviews, comments and writes; returns the exit code, which is that of the review alone.
+fn code(args: &Review) -> Result<u8, CliError> {
+    outputs::check(&args.output)?;
+    let comment = Comment::wanted(args)?;
+    let base = base(args)?;
+    let review = review(args, &base)?;
+    let missing = match comment {
+        Some(comment) => keep(comment, &review).err(),
+        None => None,
+    };
+    let rendered = |format| rendered(args, &review, &base, (format, missing.as_ref()));
+    outputs::write(&args.output, &rendered)?;
+    if missing.is_some() && outputs::printed(&args.output).is_none() {
+        outputs::print_one(ReviewFormat::Markdown, &rendered)?;
+    }
+    Ok(if is_as_bad(&review.report, args.fail_on) {
+        FOUND
+    } else {
+        0
+    })
+}
+
+/// Keeps the comment; that there is none is reported.
+fn keep(comment: Result<Comment, NoComment>, review: &fleet::Review) -> Result<(), NoComment> {
+    let text = review.hide(&review.markdown());
+    let kept = comment.and_then(|comment| comment.keep(&text, !review.is_empty()).map_err(NoComment::from));
+    match &kept {
+        Err(why @ NoComment::NoRequest) => say("note", &why.to_string()),
+        Err(why) => say("warning", &why.to_string()),
+        Ok(()) => {}
+    }
+    kept
 }
 
 fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
@@ -101,23 +136,31 @@ fn gerrit(args: &Review, review: &fleet::Review, base: &str) -> Result<String, C
     Ok(review.gerrit(Some(vote).filter(|vote| !vote.label.is_empty()), &changed))
 }
 
-fn print_review(args: &Review, review: &fleet::Review, base: &str) -> Result<(), CliError> {
-    let out = match args.output {
-        ReviewOutput::Text => text(review),
-        ReviewOutput::Markdown => review.markdown(),
-        ReviewOutput::Json => review.json(),
-        ReviewOutput::Sarif => review.report.sarif(),
-        ReviewOutput::Junit => review.report.junit(),
-        ReviewOutput::Github => review.report.github(),
-        ReviewOutput::Gerrit => gerrit(args, review, base)?,
-        ReviewOutput::Html => html(review)?,
+/// The review in a format. Workflow commands have also that there is no comment.
+fn rendered(
+    args: &Review,
+    review: &fleet::Review,
+    base: &str,
+    (format, missing): (ReviewFormat, Option<&NoComment>),
+) -> Result<String, CliError> {
+    let out = match format {
+        ReviewFormat::Text => text(review),
+        ReviewFormat::Markdown => review.markdown(),
+        ReviewFormat::Json => review.json(),
+        ReviewFormat::Sarif => review.report.sarif(),
+        ReviewFormat::Junit => review.report.junit(),
+        ReviewFormat::Github => review.report.github() + &command(missing),
+        ReviewFormat::Gerrit => gerrit(args, review, base)?,
+        ReviewFormat::Html => html(review)?,
     };
-    let out = review.hide(&out);
-    match args.output {
-        ReviewOutput::Text => print_styled(&out),
-        _ => print(out.as_bytes()),
+    Ok(review.hide(&out))
+}
+
+fn command(missing: Option<&NoComment>) -> String {
+    match missing {
+        None | Some(NoComment::NoRequest) => String::new(),
+        Some(why) => workflow_warning(&why.to_string()),
     }
-    .map_err(cannot_print)
 }
 
 fn text(review: &fleet::Review) -> String {
