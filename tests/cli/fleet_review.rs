@@ -386,7 +386,7 @@ fn several_outputs_are_of_one_run() {
     bench.write("apps/web.yaml", RELEASE.replace("app: web", "app: shop"));
     bench.write("out/review.sarif", "what was there before, and is longer than nothing");
     let run = |outputs: &[&str]| {
-        let outputs = outputs.iter().flat_map(|output| ["--output", output]);
+        let outputs = outputs.iter().flat_map(|output| ["--output", *output]);
         let arguments: Vec<&str> = ["--from", "main", "clusters/a"].into_iter().chain(outputs).collect();
         review(&bench, &arguments)
     };

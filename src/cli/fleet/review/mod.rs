@@ -43,10 +43,7 @@ fn code(args: &Review) -> Result<u8, CliError> {
     let comment = Comment::wanted(args)?;
     let base = base(args)?;
     let review = review(args, &base)?;
-    let missing = match comment {
-        Some(comment) => keep(comment, &review).err(),
-        None => None,
-    };
+    let missing = comment.and_then(|comment| keep(comment, &review).err());
     let rendered = |format| rendered(args, &review, &base, (format, missing.as_ref()));
     outputs::write(&args.output, &rendered)?;
     if missing.is_some() && outputs::printed(&args.output).is_none() {
