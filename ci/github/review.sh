@@ -1,5 +1,6 @@
 #!/bin/sh
-# What review/action.yml runs: a review of the change that a workflow is for, in its summary and, if it may write, in one comment.
+# What review/action.yml runs: a review of the change that a workflow is for, in its log, in annotations, in its summary, in files and, if it
+# may write, in one comment. The program does all of it in one run.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,12 +21,15 @@ case $INPUT_FAIL_ON in
     error | warning | note | never) ;;
     *) fail "fail-on is error, warning, note or never, not '$INPUT_FAIL_ON'" ;;
 esac
-is_wanted=false
-! is_true comment "$INPUT_COMMENT" || is_wanted=true
 fail_on=$INPUT_FAIL_ON
 [ "$fail_on" != never ] || fail_on=error
 
-set -- fleet review --from="$from" --to="$INPUT_TO" --fail-on="$fail_on"
+set -- fleet review --from="$from" --to="$INPUT_TO" --fail-on="$fail_on" --output=text --output=markdown="$report" \
+    --output=github="$work/annotations" --output=sarif="$work/review.sarif" --output=html="$work/review.html"
+if is_true comment "$INPUT_COMMENT"; then
+    set -- "$@" --comment
+    [ -z "$INPUT_COMMENT_ID" ] || set -- "$@" --comment-name="$INPUT_COMMENT_ID"
+fi
 # Of each list a line is an argument, and the patterns of entries are those of files.
 while IFS= read -r line; do
     [ -z "$line" ] || set -- "$@" "$line"
@@ -50,33 +54,23 @@ give_credentials ""
 export BUMPWRIGHT_CACHE="${BUMPWRIGHT_CACHE:-$HOME/.cache/bumpwright}" NO_COLOR=1
 mkdir -p "$BUMPWRIGHT_CACHE"
 
-formatted() { # output format, where it goes, arguments of the program
-    format=$1 file=$2
-    shift 2
-    # Options come before the entries.
-    command=$1 action=$2
-    shift 2
-    "$program" "$command" "$action" --output="$format" "$@" >"$file"
-}
-silently formatted markdown "$report" "$@"
+silently "$program" "$@"
 verdict=$code
 if [ "$verdict" -gt 1 ] || [ ! -s "$report" ]; then
     fail "bumpwright ended with exit code $verdict before it made a review; its last lines say why"
 fi
-# Annotations: these are the workflow commands of the program itself, which escapes what is in the repository.
-formatted github "$work/annotations" "$@" || true
+# These are the workflow commands of the program itself, which escapes what is in the repository.
 cat "$work/annotations"
 cat "$report" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
-has_something_to_say=true
+changed=true
 if grep -qxF '## Nothing changes in the clusters' "$report" && grep -q '^New with this change: no findings' "$report"; then
-    has_something_to_say=false
+    changed=false
 fi
 {
     echo "report=$report"
-    echo "changed=$has_something_to_say"
+    echo "sarif=$work/review.sarif"
+    echo "html=$work/review.html"
+    echo "changed=$changed"
 } >>"${GITHUB_OUTPUT:-/dev/null}"
-if [ "$is_wanted" = true ]; then
-    keep_comment review || warn "the comment was not written: it needs a token with 'pull-requests: write', which pull requests of forks do not get; the review is in the summary of the job"
-fi
 [ "$INPUT_FAIL_ON" != never ] || verdict=0
 exit "$verdict"

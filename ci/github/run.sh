@@ -8,7 +8,60 @@ mkdir -p "${RUNNER_TEMP:=/tmp}"
 work=$(mktemp -d "$RUNNER_TEMP/bumpwright.XXXXXX")
 report=$work/report.md
 document=$work/report.json
+comment=$work/comment.json
 . "$here/parts.sh"
+
+command -v jq >/dev/null || fail "jq is needed; the runners of GitHub have it"
+
+# A request to GitHub's API. The token goes through a pipe.
+request() { # method, path, file with the body if there is one
+    printf 'Authorization: Bearer %s\n' "$INPUT_TOKEN" |
+        curl --silent --show-error --fail-with-body --retry 2 --request "$1" --header @- \
+            --header 'Accept: application/vnd.github+json' --header 'X-GitHub-Api-Version: 2022-11-28' \
+            ${3:+--header 'Content-Type: application/json' --data-binary "@$3"} "$GITHUB_API_URL/$2"
+}
+api() { # method, path in the repository, file with the body if there is one
+    request "$1" "repos/$GITHUB_REPOSITORY/$2" ${3:+"$3"}
+}
+
+# The account of the token. Nothing for the job's own token and those of apps, which may not ask.
+own_login() {
+    request GET user 2>/dev/null | jq -r '.login // empty' 2>/dev/null || true
+}
+
+# Keeps one comment with the report at the pull request that started the workflow, known by a mark. A new one is made only if it has
+# something to say. Anybody can write the mark: the comment is one of the token's account or, where that is not known, of an app. People cannot
+# write as an app.
+keep_comment() { # what the report is
+    number=$(jq -r '.pull_request.number // empty' "$GITHUB_EVENT_PATH")
+    if [ -z "$number" ]; then
+        echo "No comment: the workflow was not started by a pull request."
+        return
+    fi
+    mark="<!-- bumpwright:$1 $(printf '%s' "$INPUT_COMMENT_ID" | tr -cd 'A-Za-z0-9._-') -->"
+    own=$(own_login)
+    id='' page=1 before=''
+    while [ -z "$id" ]; do
+        api GET "issues/$number/comments?per_page=100&page=$page" >"$work/page.json" || return
+        id=$(jq -r --arg mark "$mark" --arg own "$own" '
+            def is_own: if $own != "" then .user.login == $own
+                else .user.type == "Bot" or (.user.login | IN("gitea-actions", "forgejo-actions")) end;
+            map(select((.body // "" | startswith($mark)) and is_own))[0].id // empty' "$work/page.json")
+        [ "$(jq length "$work/page.json")" -eq 100 ] || break
+        # Gitea has no pages here: each is the first one.
+        first=$(jq -r '.[0].id' "$work/page.json")
+        [ "$first" != "$before" ] || break
+        before=$first page=$((page + 1))
+    done
+    [ -n "$id" ] || [ "$has_something_to_say" = true ] || return 0
+    # Longer comments are refused.
+    jq -Rs --arg mark "$mark" '{body: ($mark + "\n" + .[:65000])}' "$report" >"$comment"
+    if [ -n "$id" ]; then
+        api PATCH "issues/comments/$id" "$comment" >/dev/null
+    else
+        api POST "issues/$number/comments" "$comment" >/dev/null
+    fi
+}
 
 dry_run='' exit_code='' strict='' pull_request=''
 ! is_true dry-run "$INPUT_DRY_RUN" || dry_run=--dry-run

@@ -27,17 +27,26 @@ pub(super) struct Runner {
     /// What the action is checked out as, and where.
     reference: String,
     action: PathBuf,
+    kind: ForgeKind,
 }
 
 impl Runner {
     /// `o/app` at a forge, and a checkout of it that is the working folder. The field is behind.
     pub fn new() -> Self {
+        let runner = Self::at(ForgeKind::GitHub, &format!("Bearer {TOKEN}"));
+        let kept = Arc::clone(&runner.comments);
+        runner
+            .forge
+            .fault(move |request, _| comment_api(request, &mut kept.lock()));
+        runner
+    }
+
+    /// The same with the comments of the testkit.
+    fn at(kind: ForgeKind, authorization: &str) -> Self {
         let machine = Machine::new();
         let repo = machine.repository("o/app.git");
-        let forge = Forge::start(ForgeKind::GitHub, machine.bench.home.path(), &format!("Bearer {TOKEN}"));
+        let forge = Forge::start(kind, machine.bench.home.path(), authorization);
         let comments = Arc::<Mutex<Vec<Comment>>>::default();
-        let kept = Arc::clone(&comments);
-        forge.fault(move |request, _| comment_api(request, &mut kept.lock()));
         Self {
             machine,
             forge,
@@ -46,6 +55,7 @@ impl Runner {
             event: json!({"pull_request": {"number": 7}}),
             reference: "v0.1.0".to_owned(),
             action: root().to_owned(),
+            kind,
         }
     }
 
@@ -129,10 +139,15 @@ impl Runner {
         let event = self.machine.outside("event.json");
         std::fs::write(&event, self.event.to_string()).unwrap();
         let server = self.server();
+        let (version, is_gitea) = match self.kind {
+            ForgeKind::GitHub => ("v3", ""),
+            ForgeKind::Gitea => ("v1", "true"),
+        };
         let pairs = [
             ("CI", "true".to_owned()),
             ("GITHUB_ACTIONS", "true".to_owned()),
-            ("GITHUB_API_URL", format!("{server}/api/v3")),
+            ("GITEA_ACTIONS", is_gitea.to_owned()),
+            ("GITHUB_API_URL", format!("{server}/api/{version}")),
             ("GITHUB_SERVER_URL", server),
             ("GITHUB_REPOSITORY", "o/app".to_owned()),
             ("GITHUB_BASE_REF", "main".to_owned()),
@@ -419,6 +434,12 @@ fn a_review_is_in_the_summary_in_annotations_and_in_one_comment() {
         (runner.summary(), runner.output("changed")),
         (report.clone(), "true".to_owned())
     );
+    let sarif: Value = serde_json::from_str(&std::fs::read_to_string(runner.output("sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "schema");
+    let page = std::fs::read_to_string(runner.output("html")).unwrap();
+    assert!(page.contains("bumpwright fleet review") && page.contains("schema"), "{page}");
+    // All of it is of one run.
+    assert_eq!(runner.machine.arguments().matches("fleet\nreview\n").count(), 1);
     // The next one is in the same comment.
     assert_eq!(review(&[("fail-on", "never")]).code, 0);
     let comments = runner.comments();
@@ -448,6 +469,30 @@ fn a_review_is_in_the_summary_in_annotations_and_in_one_comment() {
             ran.err
         );
     }
+}
+
+/// Its runners have the variables of GitHub's, and another API.
+#[test]
+fn a_review_at_gitea_has_its_comment_too() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::at(ForgeKind::Gitea, &format!("token {TOKEN}"));
+    with_a_change(&runner, "data: {a: c}");
+    runner
+        .forge
+        .comment(7, "eve", "<!-- bumpwright:review images -->\nNothing changes.");
+    for _ in 0..2 {
+        let ran = runner.step_of("review/action.yml", "review", &[("entries", "clusters/a")]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let comments = runner.forge.comments();
+        assert_eq!((comments.len(), comments[1].edits), (2, 0), "{comments:#?}");
+        assert!(
+            comments[1].body.contains("## In the clusters: 1 changed"),
+            "{comments:#?}"
+        );
+    }
+    assert!(!runner.machine.arguments().contains(TOKEN));
 }
 
 /// Its author could not be told what it says next.

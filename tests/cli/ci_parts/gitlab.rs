@@ -116,12 +116,14 @@ impl Project {
         let folder = self.machine.bench.dir.to_str().unwrap();
         let mut environment: BTreeMap<String, String> = [
             ("CI", "true"),
+            ("GITLAB_CI", "true"),
             ("CI_API_V4_URL", &self.server.url("api/v4")),
             ("CI_DEFAULT_BRANCH", "main"),
             ("CI_JOB_TOKEN", TOKEN),
             ("CI_MERGE_REQUEST_IID", "7"),
             ("CI_PROJECT_DIR", folder),
             ("CI_PROJECT_ID", "42"),
+            ("CI_PROJECT_PATH", "group/app"),
             ("CI_PROJECT_URL", &self.server.url("group/app")),
             ("CI_SERVER_HOST", "gitlab.example.com"),
         ]
@@ -175,17 +177,27 @@ fn expanded(text: &str, variables: &BTreeMap<String, String>) -> String {
 fn note_api(below: &str, request: &Request, notes: &mut Vec<Comment>) -> Reply {
     let answer = |status: u16, body: &Value| Reply::bytes(status, "application/json", body.to_string());
     let refused = |status: u16, message: &str| answer(status, &json!({"message": message}));
-    if request.header("private-token") != Some(TOKEN) {
+    // Either is documented.
+    let is_bearer = request.header("authorization") == Some(&format!("Bearer {TOKEN}"));
+    if request.header("private-token") != Some(TOKEN) && !is_bearer {
         return refused(401, "401 Unauthorized");
     }
     if below == "user" {
         return answer(200, &json!({"id": 9, "username": "project_42_bot"}));
     }
-    let Some(below) = below.strip_prefix("projects/42/merge_requests/7/notes") else {
+    // A project is its number or its path, which is one part of the address.
+    let project = below
+        .strip_prefix("projects/42/")
+        .or_else(|| below.strip_prefix("projects/group/app/"))
+        .filter(|_| !request.target.contains("projects/group/app"));
+    let Some(below) = project.and_then(|below| below.strip_prefix("merge_requests/7/notes")) else {
         return refused(404, "404 Not found");
     };
     // What was posted here is of the token's account; the others are of people.
-    let author = |note: &Comment| json!({"id": if note.id < 1000 { 1 } else { 9 }});
+    let author = |note: &Comment| match note.id {
+        1000.. => json!({"id": 9, "username": "project_42_bot"}),
+        _ => json!({"id": 1, "username": "ada"}),
+    };
     let show = |note: &Comment| json!({"id": note.id, "body": note.body, "system": false, "author": author(note)});
     let body = || {
         let body: Value = serde_json::from_slice(&request.body).ok()?;
@@ -328,7 +340,22 @@ fn a_review_keeps_one_note_of_its_own() {
             body.starts_with("<!-- bumpwright:review -->\n") && body.contains("claims can only grow"),
             "{body}"
         );
+        assert_eq!(
+            *body,
+            format!("<!-- bumpwright:review -->\n{}", bench.read("bumpwright.md"))
+        );
+        assert!(bench.read("bumpwright-review.html").contains("claims can only grow"));
+        assert!(bench.read("bumpwright-review.xml").contains("immutable-field"));
     }
+    // A pipeline of a fork has no such variable: the review is in its log.
+    let ran = project.run("bumpwright-review", std::slice::from_ref(&entries), &[since]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.err.contains("warning: the comment was not written: no token") && ran.out.contains("claims can only grow"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
     let usage = project.run("bumpwright-review", &[("fail-on", json!("all"))], &[NOTES, since]);
     assert_eq!(usage.code, 2, "{}{}", usage.out, usage.err);
     assert!(!project.machine.arguments().contains(TOKEN));
