@@ -437,7 +437,10 @@ fn a_review_is_in_the_summary_in_annotations_and_in_one_comment() {
     let sarif: Value = serde_json::from_str(&std::fs::read_to_string(runner.output("sarif")).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "schema");
     let page = std::fs::read_to_string(runner.output("html")).unwrap();
-    assert!(page.contains("bumpwright fleet review") && page.contains("schema"), "{page}");
+    assert!(
+        page.contains("bumpwright fleet review") && page.contains("schema"),
+        "{page}"
+    );
     // All of it is of one run.
     assert_eq!(runner.machine.arguments().matches("fleet\nreview\n").count(), 1);
     // The next one is in the same comment.

@@ -8,6 +8,7 @@ mod controller;
 mod life;
 mod people;
 mod put_back;
+mod review_comment;
 mod reviews;
 
 use bumpwright_testkit::cli::{Bench, policy};
