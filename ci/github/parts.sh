@@ -58,7 +58,10 @@ find_program() {
     [ -n "$version" ] || fail "$(why_no_version): pin the commit of a release (uses: $repository@COMMIT # v0.1.0) or its tag, or name a release (version)"
     sums=''
     [ "$version" != "$pinned" ] || sums=$here/../release
-    BUMPWRIGHT_RELEASES="$GITHUB_SERVER_URL/$repository/releases" \
+    server=$GITHUB_SERVER_URL
+    # Gitea and Forgejo run actions of other servers.
+    [ -z "${GITEA_ACTIONS:-}${FORGEJO_ACTIONS:-}" ] || server=https://github.com
+    BUMPWRIGHT_RELEASES="${BUMPWRIGHT_RELEASES:-$server/$repository/releases}" \
         sh "$here/../download" "$version" "$work/bin" "$sums" || fail "bumpwright $version was not downloaded"
     program=$work/bin/bumpwright
     echo "$work/bin" >>"${GITHUB_PATH:-/dev/null}"
