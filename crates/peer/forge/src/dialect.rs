@@ -37,7 +37,7 @@ const GITEA: Dialect = Dialect {
     name: "gitea",
     headers: &[("accept", "application/json")],
     tokens: Tokens::OrPassword("token"),
-    forbidden: "; the token needs the scope write:repository",
+    forbidden: "; the token needs the scope write:repository (for comments write:issue and read:user)",
 };
 
 pub(super) const GITLAB: Dialect = Dialect {
