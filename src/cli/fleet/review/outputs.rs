@@ -120,7 +120,7 @@ mod tests {
         );
         assert!(check(&[text.clone(), sarif.clone()]).is_ok());
         assert_eq!(printed(&[sarif.clone(), json.clone()]), Some(ReviewFormat::Json));
-        assert_eq!(printed(&[sarif.clone()]), None);
+        assert_eq!(printed(std::slice::from_ref(&sarif)), None);
         let said = check(&[text, sarif.clone(), json]).unwrap_err().to_string();
         assert!(
             said.contains("expected one format to print, got text and json"),
