@@ -77,6 +77,8 @@ rules! {
 
     ClearTextSecret "clear-text-secret" Error "A Secret is in Git in clear text":
         "Everybody who can read the repository, now or later, can read its values; deleting the file does not remove them from the history.\n\n\
+         `fleet review` also warns of passwords, tokens and private keys that a change brings outside of Secrets: in ConfigMaps, variables of\n\
+         containers, `postBuild.substitute` and the values of HelmReleases.\n\n\
          What to do: change the credentials, then encrypt the file with SOPS (`spec.decryption` of the Kustomization), or let an operator\n\
          read them from a vault.\n\n\
          See: docs/guides/sops.md";

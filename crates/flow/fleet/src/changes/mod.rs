@@ -1,6 +1,7 @@
 //! What is dangerous about a change: rules about two states of a cluster, where the others look at one.
 
 mod counts;
+mod credentials;
 mod definitions;
 mod deletion;
 mod images;
@@ -61,6 +62,7 @@ pub(super) fn check(
             rights::check(&change, &object, found);
             suspended::toggled(&change, &object, found);
             found.extend(counts::versions(&change, &object));
+            found.extend(credentials::check(&change, &object));
         }
         definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);

@@ -170,7 +170,7 @@ pub(crate) fn is_setting(key: &str) -> bool {
 }
 
 /// The words of a key in lower case: `clientSecret`, `CLIENT_SECRET` and `client-secret` have the same.
-fn words(key: &str) -> Vec<String> {
+pub(crate) fn words(key: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_lower = false;
     let mut is_new = true;

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 /// The kinds of PEM blocks that are private, by a part of their names.
 const PRIVATE: &str = "PRIVATE KEY";
+/// The least length of the first line of a key, in bytes.
+const SHORTEST_LINE: usize = 16;
 
 /// Beginnings of tokens that services give out, each with the least length of the whole.
 const TOKENS: [(&str, usize); 22] = [
@@ -120,10 +122,26 @@ pub(crate) fn is_credential(text: &str) -> bool {
         let name = block.before("-----");
         name.contains(PRIVATE)
     });
-    let words = || text.split(|c: char| c.is_whitespace() || "\"'`,;=<>()".contains(c));
-    is_block
-        || WEBHOOKS.iter().any(|part| text.contains(part))
-        || words().any(|word| is_token(word) || has_password(word))
+    is_block || has_token(text)
+}
+
+/// Whether a text has a token of a service, or an address with a password.
+pub(crate) fn has_token(text: &str) -> bool {
+    let mut words = text.split(|c: char| c.is_whitespace() || "\"'`,;=<>()".contains(c));
+    WEBHOOKS.iter().any(|part| text.contains(part)) || words.any(|word| is_token(word) || has_password(word))
+}
+
+/// The first line of a private key in a text; none of one that is encrypted, or that is only mentioned.
+pub(crate) fn private_key(text: &str) -> Option<&str> {
+    text.split("-----BEGIN ").skip(1).find_map(|block| {
+        let (name, body) = block.split_once("-----")?;
+        // In strings of JSON the line feeds are escaped.
+        let body = body.trim_start_matches("\\r").trim_start_matches("\\n").trim_start();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+        let line = body.split(|c: char| !is_part(c)).next()?;
+        let is_private = name.contains(PRIVATE) && !name.contains("ENCRYPTED");
+        (is_private && line.len() >= SHORTEST_LINE).then_some(line)
+    })
 }
 
 fn is_token(word: &str) -> bool {

@@ -48,7 +48,7 @@ fn part(key: &str, value: &str, is_in_file: bool) -> Exposure {
 }
 
 /// A JSON object or list.
-fn document(value: &str) -> Option<Value> {
+pub(crate) fn document(value: &str) -> Option<Value> {
     let is_document = value.starts_with(['{', '[']) && value.len() <= LONGEST;
     let document: Option<Value> = is_document.then(|| serde_json::from_str(value).ok()).flatten();
     document.filter(|document| document.is_object() || document.is_array())
@@ -92,7 +92,7 @@ fn of_lines(key: &str, text: &str) -> Exposure {
 }
 
 /// `key: value`, `key = value`, `"key": "value",`, `export KEY=value`.
-fn pair(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn pair(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches("- ").trim_start_matches("export ").trim();
     let at = line.find([':', '='])?;
     let (key, value) = (line.get(..at)?, line.get(at + 1..)?);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod counts;
+mod credentials;
 mod rights;
 mod suspended;
 mod uncompared;
