@@ -177,6 +177,12 @@ fn definitions_of_a_chart_change_only_if_they_are_replaced() {
     for message in [changed, new] {
         let finding = format!("apps/web.yaml:1:1: warning[stale-definition]: HelmRelease web/web: {message}");
         assert!(text.contains(&finding), "{finding}\n{text}");
+        assert_eq!(text.matches(message).count(), 1, "{message}\n{text}");
+    }
+    for output in ["markdown", "html"] {
+        let (_, text) = review(&["--output", output]);
+        let count = text.matches("the cluster keeps the old ones").count();
+        assert_eq!(count, 1, "{output}\n{text}");
     }
     for wrong in [
         "immutable-field",

@@ -161,7 +161,7 @@ fn command(missing: Option<&NoComment>) -> String {
 }
 
 fn text(review: &fleet::Review) -> String {
-    let mut out = diff::to_text(&review.clusters);
+    let mut out = diff::to_text(&review.differences());
     if review.has_impact() {
         out.push('\n');
         out.extend(impact_lines(&review.impact).into_iter().map(|line| line + "\n"));
@@ -207,7 +207,7 @@ fn html(review: &fleet::Review) -> Result<String, CliError> {
         sections: [findings, impact]
             .into_iter()
             .chain(charts)
-            .chain(diff::to_sections(&review.clusters))
+            .chain(diff::to_sections(&review.differences()))
             .collect(),
     };
     page.html().map_err(CliError::from)

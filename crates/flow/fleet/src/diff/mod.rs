@@ -150,6 +150,20 @@ impl FleetDiff {
         self.kustomizations.iter().all(KustomizationDiff::is_empty)
     }
 
+    /// The same without notes, and without what has notes alone.
+    #[must_use]
+    pub fn without_notes(&self) -> Self {
+        let differing = self.kustomizations.iter().filter(|one| !one.is_empty());
+        let differing = differing.map(|one| KustomizationDiff {
+            notes: Vec::new(),
+            ..one.clone()
+        });
+        Self {
+            entry: self.entry.clone(),
+            kustomizations: differing.collect(),
+        }
+    }
+
     /// The entry; the root of the repository is a dot.
     #[must_use]
     pub fn title(&self) -> String {

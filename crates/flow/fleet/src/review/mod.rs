@@ -19,7 +19,7 @@ use super::changes::uncompared::Trees;
 use super::check::{CheckSettings, SchemaMemo, check_since, checked};
 use super::diff::{Counts, FleetDiff, differences};
 use super::source::repository::Repository;
-use super::verify::impact::{impact, pairs};
+use super::verify::impact::{impact_and_kept, pairs};
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::Report;
 use bumpwright_pages::request;
@@ -71,7 +71,8 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
     };
     let ((old, clusters), new) = two(settings.threads, older, newer);
     let (report, gone) = new.since(&old);
-    let mut impact = impact(&pairs(before.fleets, after.fleets));
+    // What is said of definitions that are kept is a finding.
+    let mut impact = impact_and_kept(&pairs(before.fleets, after.fleets), &mut Vec::new());
     // What changes in those that could not be built is not known.
     impact.unknown = states.iter().map(|state| state.uncompared.len()).sum();
     let fleets = before.fleets.iter().chain(after.fleets);
@@ -122,6 +123,12 @@ impl Review {
     pub fn is_empty(&self) -> bool {
         let is_same = self.clusters.iter().all(FleetDiff::is_empty);
         is_same && self.impact.unknown == 0 && self.report.findings().is_empty()
+    }
+
+    /// What differs, for people: what the findings say of definitions is not repeated.
+    #[must_use]
+    pub fn differences(&self) -> Vec<FleetDiff> {
+        self.clusters.iter().map(FleetDiff::without_notes).collect()
     }
 
     /// Whether there is anything to say of the impact.

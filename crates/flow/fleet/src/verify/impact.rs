@@ -22,13 +22,21 @@ const HIDDEN: &str = "**";
 /// What differs between the Kustomizations of a repository before and after a commit. Those that were not built on one
 /// side are left out: what they have is not known.
 pub(crate) fn impact(pairs: &[Pair<'_>]) -> Impact {
+    let mut kept = Vec::new();
+    let mut impact = impact_and_kept(pairs, &mut kept);
+    impact.notes.extend(kept);
+    impact.notes.sort();
+    impact
+}
+
+/// The same, with what is said of definitions that Helm leaves as they are apart from the other notes.
+pub(crate) fn impact_and_kept(pairs: &[Pair<'_>], kept: &mut Vec<String>) -> Impact {
     let mut impact = Impact::default();
     for pair in pairs {
         let mut differences = pair.differences();
         differences.retain(|one| !pair.is_hook_that_is_gone(one));
-        let kept = pair.take_kept(&mut differences);
-        let kept = kept.into_iter().map(|(_, note)| format!("{}: {note}", pair.title()));
-        impact.notes.extend(kept);
+        let left = pair.take_kept(&mut differences);
+        kept.extend(left.into_iter().map(|(_, note)| format!("{}: {note}", pair.title())));
         if !differences.is_empty() {
             impact.kustomizations.push(pair.name.clone());
         }
