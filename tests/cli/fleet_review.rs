@@ -522,6 +522,30 @@ fn an_image_that_its_registry_does_not_have_is_an_error_at_its_field() {
             "{text}"
         );
     }
+    // An image in a volume is one, too.
+    let mounting = |tag: &str| {
+        let volume = format!(
+            "      volumes:\n      - name: models\n        image: {{reference: '{}'}}\n",
+            image(tag)
+        );
+        deployment("two", &image("1.4.0")) + &volume
+    };
+    bench.write("apps/one.yaml", deployment("one", &image("1.4.0")));
+    bench.write("apps/two.yaml", mounting("1.5.0"));
+    commit(&bench);
+    bench.write("apps/two.yaml", mounting("1.5.2"));
+    let (code, text) = review(&[]);
+    assert_eq!(code, 1, "{text}");
+    let (old, new) = (image("1.5.0"), image("1.5.2"));
+    for wanted in [
+        format!(
+            "apps/two.yaml:14:28: error[missing-image]: Deployment web/two: image {new} does not exist in its registry"
+        ),
+        format!("spec.template.spec.volumes[models].image.reference: \"{old}\" → \"{new}\""),
+        format!("volume models: {old} → {new}"),
+    ] {
+        assert!(text.contains(&wanted), "{wanted}\n{text}");
+    }
     // More than that in one change are left out, and that is a note.
     let many = |tag: &str| {
         let one = |number: usize| deployment(&format!("many-{number}"), &format!("127.0.0.1:1/o/web-{number}:{tag}"));

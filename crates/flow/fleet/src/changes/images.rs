@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Change, Changed, in_several};
 use crate::beside::beside;
 use crate::diff::Owner;
-use crate::verify::images::{Workload, images};
+use crate::verify::images::{VOLUME_IMAGE, Workload, images};
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_json::Texts;
 
@@ -74,10 +74,7 @@ fn new_images(object: &Changed<'_>) -> Vec<String> {
     let (Some(workload), Some(new)) = (Workload::of(group, kind), object.new_value()) else {
         return Vec::new();
     };
-    let all = |value: &Value| -> Vec<String> {
-        let volumes = volumes(value, workload).into_iter().map(|(_, image)| image.to_owned());
-        images(value, Some(workload)).into_values().chain(volumes).collect()
-    };
+    let all = |value: &Value| -> Vec<String> { images(value, Some(workload)).into_values().collect() };
     let old = object.old_value().map(all).unwrap_or_default();
     let product = object.new.and_then(|placed| placed.node.product.as_ref().ok());
     let is_hidden = |image: &str| product.is_some_and(|product| product.hides(image));
@@ -92,10 +89,11 @@ fn new_images(object: &Changed<'_>) -> Vec<String> {
 fn volumes(object: &Value, workload: Workload) -> Vec<(String, &str)> {
     let list = format!("{}/spec/volumes", workload.template_pointer(object.text_of("kind")));
     let volumes = object.pointer(&list).and_then(Value::as_array);
-    let images = volumes.into_iter().flatten().enumerate().map(|(at, volume)| {
-        let pointer = format!("{list}/{at}/image/reference");
-        (pointer, volume.text_at("/image/reference"))
-    });
+    let images = volumes
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(|(at, volume)| (format!("{list}/{at}{VOLUME_IMAGE}"), volume.text_at(VOLUME_IMAGE)));
     images.filter(|(_, image)| !image.is_empty()).collect()
 }
 

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 
 /// How deep images are looked for in objects of unknown kinds.
 const DEPTH: usize = 32;
+/// The JSON pointer to the image of a volume.
+pub(crate) const VOLUME_IMAGE: &str = "/image/reference";
 
 /// What an object does with pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Workload {
     }
 }
 
-/// The images of an object by container. In kinds that are not Kubernetes' own, an image is a field `image`, as text or
+/// The images of an object by container, and by `volume NAME` of the volumes that are images. In kinds that are not Kubernetes' own, an image is a field `image`, as text or
 /// as Helm charts have it in their values; without containers, its name is the path of the field.
 pub(crate) fn images(object: &Value, workload: Option<Workload>) -> BTreeMap<String, String> {
     let mut images = BTreeMap::new();
@@ -88,6 +90,13 @@ fn containers(spec: &Map<String, Value>, found: &mut BTreeMap<String, String>) {
             if !text("image").is_empty() {
                 found.insert(text("name").to_owned(), text("image").to_owned());
             }
+        }
+    }
+    let volumes = spec.get("volumes").and_then(Value::as_array);
+    for volume in volumes.into_iter().flatten() {
+        let image = volume.text_at(VOLUME_IMAGE);
+        if !image.is_empty() {
+            found.insert(format!("volume {}", volume.text_of("name")), image.to_owned());
         }
     }
 }
@@ -155,6 +164,7 @@ mod tests {
         let pod = json!({"spec": {
             "initContainers": [{"name": "init", "image": "o/init:1"}],
             "containers": [{"name": "app", "image": "o/app:1"}, {"name": "none"}],
+            "volumes": [{"name": "data", "emptyDir": {}}, {"name": "models", "image": {"reference": "o/models:1"}}],
         }});
         let job = json!({"spec": {"template": pod}});
         let found = |object: &Value, group: &str, kind: &str| {
@@ -167,7 +177,7 @@ mod tests {
                 .map(|(name, image)| format!("{name}={image}"))
                 .collect::<Vec<_>>()
         };
-        let both = ["app=o/app:1", "init=o/init:1"];
+        let both = ["app=o/app:1", "init=o/init:1", "volume models=o/models:1"];
         assert_eq!(found(&pod, "", "Pod"), both);
         for (group, kind) in [("apps", "Deployment"), ("batch", "Job"), ("argoproj.io", "Rollout")] {
             assert_eq!(found(&job, group, kind), both, "{kind}");
