@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use super::{Change, Changed, few};
 use crate::build::one::is_sealed;
+use crate::build::view::FleetObject;
 use crate::check::cluster::{HELM_GROUP, KUSTOMIZE_GROUP, escaped};
+use crate::check::places;
 use crate::secrets::credential_keys::{is_setting, words};
 use crate::secrets::credential_shapes as shapes;
 use crate::secrets::credentials::{document, pair};
@@ -65,15 +67,16 @@ pub(super) fn check(change: &Change<'_>, object: &Changed<'_>) -> Option<Finding
         return None;
     }
     let product = new.node.product.as_ref().ok()?;
-    let id = new.object.id();
-    // What was decrypted is not in clear text.
-    if product.hidden.objects.contains(&[id.group, id.kind, id.name.name]) {
-        return None;
-    }
     let old = object.old_value().into_iter().flat_map(credentials);
     let old: BTreeSet<String> = old.map(|one| one.value).collect();
+    let id = new.object.id();
+    let is_confidential = product.hidden.objects.contains(&[id.group, id.kind, id.name.name]);
     let mut found = credentials(value);
-    found.retain(|one| !old.contains(&one.value) && !product.hides(&one.value));
+    found.retain(|one| {
+        // What the build has decrypted, or has from a Secret, is not in the file.
+        let is_hidden = is_confidential || product.hides(&one.value);
+        !old.contains(&one.value) && (!is_hidden || is_written(change, new.object, &one.value))
+    });
     let first = found.first()?;
     let keys: Vec<String> = found.iter().map(|one| one.key.clone()).collect();
     let (values, are) = if keys.len() == 1 {
@@ -89,6 +92,13 @@ pub(super) fn check(change: &Change<'_>, object: &Changed<'_>) -> Option<Finding
     let way_out =
         "if it is a credential, change it and put the new one into an encrypted Secret; else accept the finding";
     Some(finding.severity(Severity::Warning).help(way_out))
+}
+
+/// Whether the file of an object has a text.
+fn is_written(change: &Change<'_>, object: &FleetObject, text: &str) -> bool {
+    let place = object.origin.as_deref().and_then(places::split);
+    let file = place.and_then(|place| change.cluster.places.file(&place.path));
+    file.is_some_and(|file| memchr::memmem::find(&file.bytes, text.as_bytes()).is_some())
 }
 
 /// The credentials of an object that is not a Secret.

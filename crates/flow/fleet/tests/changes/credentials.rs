@@ -104,3 +104,15 @@ fn what_was_there_before_and_what_is_configured_are_no_news() {
     let values = "auth: {existingSecret: db-prod01, password: '', usePassword: true, port: 5432}";
     assert_eq!(clear("", &release(values)), [""; 0]);
 }
+
+#[test]
+fn a_value_of_a_secret_is_found_where_a_file_repeats_it() {
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: n}\nstringData: {password: hunter2-hunter2}\n";
+    let both = |data: &str| format!("{secret}---\n{}", map(data));
+    let found = clear(&both("  a: b"), &both("  password: hunter2-hunter2"));
+    assert_eq!(
+        found,
+        ["10:13 warning: the value of password is in clear text, outside of a Secret"]
+    );
+}
