@@ -476,6 +476,44 @@ fn values_of_secrets_are_in_no_output() {
     }
 }
 
+/// The user of a database is also the name of its objects: that is no secret. What is only in the change is.
+#[test]
+fn a_value_of_a_secret_that_names_objects_is_not_hidden_in_them() {
+    let bench = bench();
+    let secret = |user: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: login, namespace: web}}\nstringData: {{username: {user}, kind: clusters}}\n"
+        )
+    };
+    let map = |name: &str, data: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: web}}\ndata: {{a: {data}}}\n")
+    };
+    bench.write("apps/secret.yaml", secret("postgres"));
+    bench.write("apps/map.yaml", map("postgres", "b"));
+    commit(&bench);
+    bench.write("apps/map.yaml", map("postgres", "c"));
+    bench.write("apps/other.yaml", map("of-operator", "c"));
+    bench.write("apps/secret.yaml", secret("operator"));
+    for format in ["text", "markdown", "html"] {
+        let (_, text) = review(&bench, &["--from", "main", "--output", format, "clusters/a"]);
+        assert!(text.contains("postgres"), "{format}\n{text}");
+        assert!(
+            !text.contains("of-operator") && text.contains("of-**"),
+            "{format}\n{text}"
+        );
+    }
+    let (_, text) = review(&bench, &["--from", "main", "--output", "json", "clusters/a"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let owners = document["clusters"][0]["kustomizations"].as_array().unwrap();
+    let mut names: Vec<&str> = owners
+        .iter()
+        .flat_map(|owner| owner["objects"].as_array().unwrap())
+        .map(|object| object["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["login", "of-**", "postgres"], "{text}");
+}
+
 /// A registry is asked whether it has what a change brings; what cannot be asked is a note.
 #[test]
 fn an_image_that_its_registry_does_not_have_is_an_error_at_its_field() {

@@ -16,5 +16,5 @@ pub use fields::{Field, fields};
 pub use json::json_fields;
 pub use marks::{Part, Row, rows, words};
 pub use objects::{Change, Difference, Named, compare};
-pub use secret_mask::SecretMask;
+pub use secret_mask::{SecretMask, secret_forms};
 pub use text::{field_to_json, field_to_text, to_json, to_text};

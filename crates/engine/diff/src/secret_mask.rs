@@ -53,33 +53,37 @@ impl SecretMask {
         }))
     }
 
-    /// For what leaves the machine: texts of eight bytes to 4 KiB alone, and these also in base64, hexadecimal digits,
-    /// percent-encoding, capital and small letters. Hashes and other derivations are not recognised.
-    #[must_use]
-    pub fn of_forms<'t>(texts: impl IntoIterator<Item = &'t String>) -> Self {
-        let texts = texts.into_iter().filter(|text| text.len() >= SHORTEST);
-        Self::new(BTreeSet::new(), texts.flat_map(|text| forms(text)))
-    }
-
     /// A message with hidden texts replaced.
     #[must_use]
     pub fn hide(&self, message: &str) -> String {
-        let mut shown = message.to_owned();
-        for text in &self.0.texts {
-            let (sought, is_long) = if text.len() > LONG {
-                (text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text), true)
+        replaced(message, &self.texts_in(message))
+    }
+
+    /// The same for a JSON document: in the names of its fields nothing is hidden.
+    #[must_use]
+    pub fn hide_json(&self, document: &str) -> String {
+        let texts = self.texts_in(document);
+        let mut shown = String::with_capacity(document.len());
+        let mut rest = document;
+        while let Some((before, after)) = rest.split_once('"') {
+            let (text, behind) = after.split_at(end_of_string(after));
+            let behind = behind.strip_prefix('"').unwrap_or(behind);
+            let is_name = behind.trim_start().starts_with(':');
+            let text = if is_name {
+                text.to_owned()
             } else {
-                (text.as_str(), false)
+                replaced(text, &texts)
             };
-            if !shown.contains(sought) {
-                continue;
-            }
-            shown = match shown.split_once(sought).filter(|_| is_long) {
-                Some((before, _)) => format!("{before}{HIDDEN}"),
-                None => shown.replace(sought, HIDDEN),
-            };
+            shown.extend([before, "\"", &text, "\""]);
+            rest = behind;
         }
-        shown
+        shown + rest
+    }
+
+    /// What a text has of the hidden ones, the longest first.
+    fn texts_in(&self, text: &str) -> Vec<&str> {
+        let hidden = self.0.texts.iter().map(String::as_str);
+        hidden.filter(|hidden| text.contains(sought(hidden))).collect()
     }
 
     /// Hides the values of an object's fields: all of a hidden object, else both values of a field if either has a
@@ -97,6 +101,50 @@ impl SecretMask {
             }
         }
     }
+}
+
+/// What is searched for in the place of a text.
+fn sought(text: &str) -> &str {
+    if text.len() > LONG {
+        text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text)
+    } else {
+        text
+    }
+}
+
+fn replaced(message: &str, texts: &[&str]) -> String {
+    let mut shown = message.to_owned();
+    for text in texts {
+        let (sought, is_long) = (sought(text), text.len() > LONG);
+        if !shown.contains(sought) {
+            continue;
+        }
+        shown = match shown.split_once(sought).filter(|_| is_long) {
+            Some((before, _)) => format!("{before}{HIDDEN}"),
+            None => shown.replace(sought, HIDDEN),
+        };
+    }
+    shown
+}
+
+/// Where a JSON string ends, of which the text behind its first quote is given.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    let end = text.find(|c: char| {
+        let is_end = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    });
+    end.unwrap_or(text.len())
+}
+
+/// What is hidden in texts that leave the machine: of eight bytes to 4 KiB the values, and these in base64, hexadecimal
+/// digits, percent-encoding, capital and small letters; longer ones as they are. Hashes and other derivations are not
+/// recognised.
+#[must_use]
+pub fn secret_forms<'t>(texts: impl IntoIterator<Item = &'t String>) -> BTreeSet<String> {
+    let texts = texts.into_iter().filter(|text| text.len() >= SHORTEST);
+    texts.flat_map(|text| forms(text)).collect()
 }
 
 /// A text in the forms that templates give it, itself the first.
@@ -155,7 +203,7 @@ mod tests {
     #[test]
     fn values_are_hidden_in_other_forms() {
         let texts = ["s3cret/ Word".to_owned(), "word".to_owned()];
-        let mask = SecretMask::of_forms(&texts);
+        let mask = SecretMask::new(BTreeSet::new(), secret_forms(&texts));
         for (message, shown) in [
             ("s3cret/ Word, S3CRET/ WORD, s3cret/ word", "**, **, **"),
             ("czNjcmV0LyBXb3Jk", "**"),
@@ -165,6 +213,15 @@ mod tests {
         ] {
             assert_eq!(mask.hide(message), shown);
         }
+    }
+
+    #[test]
+    fn names_of_fields_of_a_document_are_left() {
+        let mask = SecretMask::new(BTreeSet::new(), ["password".to_owned(), "a\"b-secret".to_owned()]);
+        let document = r#"{"password" : {"a": ["password", "x password", 1], "b\"": "a\"b-secret"}, "c": "\\"}"#;
+        let shown = r#"{"password" : {"a": ["**", "x **", 1], "b\"": "**"}, "c": "\\"}"#;
+        assert_eq!(mask.hide_json(document), shown);
+        assert_eq!(mask.hide_json("{}"), "{}");
     }
 
     #[test]

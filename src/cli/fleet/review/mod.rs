@@ -150,7 +150,10 @@ fn rendered(
         ReviewFormat::Gerrit => gerrit(args, review, base)?,
         ReviewFormat::Html => html(review)?,
     };
-    Ok(review.hide(&out))
+    Ok(match format {
+        ReviewFormat::Json | ReviewFormat::Sarif | ReviewFormat::Gerrit => review.hide_json(&out),
+        _ => review.hide(&out),
+    })
 }
 
 fn command(missing: Option<&NoComment>) -> String {

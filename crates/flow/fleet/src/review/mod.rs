@@ -4,6 +4,7 @@
 mod charts;
 mod cluster;
 mod gerrit;
+mod identifiers;
 mod json;
 mod markdown;
 mod page;
@@ -20,7 +21,7 @@ use super::check::{CheckSettings, SchemaMemo, check_since, checked};
 use super::diff::{Counts, FleetDiff, differences};
 use super::source::repository::Repository;
 use super::verify::impact::{impact_and_kept, pairs};
-use bumpwright_diff::SecretMask;
+use bumpwright_diff::{SecretMask, secret_forms};
 use bumpwright_findings::Report;
 use bumpwright_pages::request;
 use bumpwright_update::Impact;
@@ -77,13 +78,16 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
     impact.unknown = states.iter().map(|state| state.uncompared.len()).sum();
     let fleets = before.fleets.iter().chain(after.fleets);
     let secrets: BTreeSet<String> = fleets.flat_map(Fleet::hidden_texts).collect();
+    let mut hidden = secret_forms(&secrets);
+    let known = identifiers::among(&hidden, before);
+    hidden.retain(|text| !known.contains(text));
     Review {
         clusters,
         impact,
         charts: charts::charts(states.iter().flat_map(|state| &state.owners)),
         report,
         gone,
-        mask: SecretMask::of_forms(&secrets),
+        mask: SecretMask::new(BTreeSet::new(), hidden),
     }
 }
 
@@ -116,6 +120,12 @@ impl Review {
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
         self.mask.hide(text)
+    }
+
+    /// The same of a JSON document, whose fields keep their names.
+    #[must_use]
+    pub fn hide_json(&self, document: &str) -> String {
+        self.mask.hide_json(document)
     }
 
     /// Whether nothing differs, nothing is unknown and nothing is found.
