@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::output_schema::verdicts;
 
-const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1
+pub const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: fleet, namespace: flux-system}
 spec: {interval: 5m, url: 'https://git.example.com/acme/fleet', ref: {branch: main}}
@@ -23,7 +23,7 @@ metadata: {name: apps, namespace: flux-system}
 spec: {interval: 5m, prune: true, path: ./apps, sourceRef: {kind: GitRepository, name: fleet}}
 ";
 
-const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2
+pub const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: web, namespace: web}
 spec:
@@ -32,7 +32,7 @@ spec:
   values: {tag: 1.4.0, app: web}
 ";
 
-const TEMPLATE: &str = "apiVersion: apps/v1
+pub const TEMPLATE: &str = "apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
 spec:
@@ -43,7 +43,7 @@ spec:
 ";
 
 /// A fleet with a release, committed on `main`.
-fn bench() -> Bench {
+pub fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("clusters/a/sync.yaml", SYNC);
     bench.write("apps/web.yaml", RELEASE);
@@ -54,18 +54,26 @@ fn bench() -> Bench {
     bench
 }
 
-fn commit(bench: &Bench) {
+pub fn commit(bench: &Bench) {
     run(git(&bench.dir).args(["add", "-A"]));
     let user = ["-c", "user.name=A", "-c", "user.email=a@b.c"];
     run(git(&bench.dir).args(user).args(["commit", "--quiet", "-m", "state"]));
 }
 
-fn review(bench: &Bench, arguments: &[&str]) -> (i32, String) {
+pub fn review(bench: &Bench, arguments: &[&str]) -> (i32, String) {
     let mut command = bench.command(&["fleet", "review", "--offline"]);
     let output = command.args(arguments).current_dir(&bench.dir).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &said;
     (output.status.code().unwrap(), text)
+}
+
+pub fn definition(name: &str, scope: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {name}s.example.com}}\n\
+         spec:\n  group: example.com\n  scope: {scope}\n  names: {{kind: {name}, plural: {name}s}}\n  \
+         versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}]\n"
+    )
 }
 
 #[test]
@@ -150,112 +158,6 @@ fn hooks_are_made_again_and_never_updated() {
         !text.contains("[deletion]") && !text.contains("PersistentVolumeClaim web/scratch (deleted"),
         "{text}"
     );
-}
-
-fn definition(name: &str, scope: &str) -> String {
-    format!(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {name}s.example.com}}\n\
-         spec:\n  group: example.com\n  scope: {scope}\n  names: {{kind: {name}, plural: {name}s}}\n  \
-         versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}]\n"
-    )
-}
-
-/// An upgrade leaves the definitions in `crds/` as they are, unless it is told to replace them, and never deletes them.
-#[test]
-fn definitions_of_a_chart_change_only_if_they_are_replaced() {
-    let bench = bench();
-    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Namespaced"));
-    commit(&bench);
-    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Cluster"));
-    bench.write("charts/web/crds/widget.yaml", definition("widget", "Cluster"));
-    let review = |more: &[&str]| review(&bench, &[&["--from", "HEAD", "clusters/a"], more].concat());
-    let changed = "crds/ of the chart changed (gadgets.example.com), and upgrade.crds is Skip: the cluster keeps the old ones; set \
-                   upgrade.crds: CreateReplace";
-    let new = "crds/ of the chart has new definitions (widgets.example.com), and upgrade.crds is Skip";
-    let (code, text) = review(&[]);
-    assert_eq!(code, 0, "{text}");
-    for message in [changed, new] {
-        let finding = format!("apps/web.yaml:1:1: warning[stale-definition]: HelmRelease web/web: {message}");
-        assert!(text.contains(&finding), "{finding}\n{text}");
-        assert_eq!(text.matches(message).count(), 1, "{message}\n{text}");
-    }
-    for output in ["markdown", "html"] {
-        let (_, text) = review(&["--output", output]);
-        let count = text.matches("the cluster keeps the old ones").count();
-        assert_eq!(count, 1, "{output}\n{text}");
-    }
-    for wrong in [
-        "immutable-field",
-        "~ CustomResourceDefinition",
-        "+ CustomResourceDefinition",
-    ] {
-        assert!(!text.contains(wrong), "{wrong}\n{text}");
-    }
-    let (_, text) = review(&["--output", "json"]);
-    let document: Value = serde_json::from_str(&text).unwrap();
-    let owners = document["clusters"][0]["kustomizations"].as_array().unwrap();
-    assert!(owners.iter().any(|owner| owner["notes"][0] == changed), "{text}");
-    assert_eq!(document["impact"]["objects"], serde_json::json!([]), "{text}");
-    if let Some(verdicts) = verdicts(include_str!("../../docs/reference/review.schema.json"), &[document]) {
-        assert_eq!(verdicts, [""], "review.schema.json");
-    }
-    // Nothing differs in the cluster.
-    for (output, words) in [
-        ("text", "nothing differs"),
-        ("markdown", "Nothing differs."),
-        ("html", "Nothing differs."),
-    ] {
-        let ran = bench.run(&[
-            "fleet",
-            "diff",
-            "--offline",
-            "--from",
-            "HEAD",
-            "--output",
-            output,
-            "clusters/a",
-        ]);
-        assert!(ran.code == 0 && ran.out.contains(words), "{output}\n{}", ran.out);
-        assert!(
-            ran.out.contains("the cluster keeps the old ones"),
-            "{output}\n{}",
-            ran.out
-        );
-    }
-    // With Create the new one is created.
-    let with = |policy: &str| RELEASE.replace("interval: 1h", &format!("interval: 1h\n  upgrade: {{crds: {policy}}}"));
-    bench.write("apps/web.yaml", with("Create"));
-    let (code, text) = review(&[]);
-    assert_eq!(code, 0, "{text}");
-    assert!(
-        text.contains("+ CustomResourceDefinition.apiextensions.k8s.io widgets.example.com")
-            && text.contains("upgrade.crds is Create: the cluster keeps the old ones"),
-        "{text}"
-    );
-    bench.write("apps/web.yaml", with("CreateReplace"));
-    let (code, text) = review(&[]);
-    assert_eq!(code, 1, "{text}");
-    assert!(
-        text.contains("~ CustomResourceDefinition.apiextensions.k8s.io gadgets.example.com")
-            && text.contains("error[immutable-field]: CustomResourceDefinition gadgets.example.com: spec.scope"),
-        "{text}"
-    );
-    assert!(!text.contains("stale-definition"), "{text}");
-}
-
-#[test]
-fn a_definition_that_is_gone_from_a_chart_stays() {
-    let bench = bench();
-    bench.write("charts/web/crds/gadget.yaml", definition("gadget", "Namespaced"));
-    commit(&bench);
-    run(git(&bench.dir).args(["rm", "--quiet", "charts/web/crds/gadget.yaml"]));
-    let (code, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
-    assert_eq!(code, 0, "{text}");
-    let finding = "note[stale-definition]: HelmRelease web/web: the cluster keeps gadgets.example.com: Helm never deletes definitions of crds/";
-    assert!(text.contains(finding), "{text}");
-    for wrong in ["[deletion]", "(deleted", "- CustomResourceDefinition"] {
-        assert!(!text.contains(wrong), "{wrong}\n{text}");
-    }
 }
 
 /// Each release skips what is there; only what is replaced with something else has two owners.

@@ -22,6 +22,7 @@ mod fleet_diff;
 mod fleet_entries;
 mod fleet_review;
 mod fleet_review_comment;
+mod fleet_review_charts;
 mod flux_versions;
 mod helm;
 mod help;

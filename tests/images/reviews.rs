@@ -300,6 +300,36 @@ fn a_round_that_is_asked_for_meanwhile_does_not_end_this_one() {
     assert!(list.is_none_or(|list| posted.unwrap() < list), "{asked:#?}");
 }
 
+/// Nothing is said to change in what could not be built.
+#[test]
+fn what_could_not_be_compared_is_in_the_status_and_the_comment() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let reviewed = without_controller(cluster, "reviews-uncompared", ForgeKind::Gitea, &json!({}));
+    let broken = Change::File("app/kustomization.yaml", b"resources: [claim.yaml, missing.yaml]\n");
+    reviewed.repo.commit("main", "broken", &[broken]);
+    reviewed.repo.git(&["branch", "change", "main"]);
+    reviewed.change_claim("12Gi");
+    reviewed.forge.open("change", "main", 1);
+    let controller = reviewed
+        .world
+        .controller(&["--controllers=image-automation", "--reviews"]);
+    wait_for(|| !reviewed.forge.statuses().is_empty(), || controller.log());
+    let (state, description) = reviewed.status(1);
+    assert_eq!(state, "success", "{description}");
+    assert!(
+        description.starts_with("1 could not be compared; new with this change: 1 warning in "),
+        "{description}"
+    );
+    let comments = reviewed.forge.comments();
+    assert_eq!(comments.len(), 1);
+    for part in [
+        "What changes in the clusters is not known: 1 could not be compared",
+        "not-compared",
+    ] {
+        assert!(comments[0].body.contains(part), "{part}: {}", comments[0].body);
+    }
+}
+
 #[test]
 fn a_copied_mark_is_left_alone() {
     let Some(cluster) = Cluster::shared() else { return };
