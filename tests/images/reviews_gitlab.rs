@@ -32,6 +32,9 @@ fn merge_requests_are_reviewed_once_with_a_status_and_a_note() {
         repo.git(&["branch", branch, "main"]);
         commit(branch, "8Gi");
     }
+    let fork = repo.rev("fork").unwrap();
+    repo.git(&["update-ref", "refs/merge-requests/2/head", &fork]);
+    repo.git(&["branch", "-D", "fork"]);
     let gitlab = GitLab::start(&root, TOKEN);
     world.put(
         SECRET,
@@ -92,12 +95,34 @@ fn merge_requests_are_reviewed_once_with_a_status_and_a_note() {
     let notes = gitlab.comments();
     assert_eq!((notes.len(), notes[1].edits), (2, 1));
 
-    // Their commits take no status, so what asks for it is refused and not half done.
-    let forks = json!({"metadata": {"annotations": {"bumpwright.dev/review-forks": "true"}}});
-    world.patch(GIT_REPOSITORY, "app", &forks);
+    // The commits of forks take no status: without a note there would be nothing.
+    let annotate = |comment: Option<&str>| {
+        let annotations = json!({"bumpwright.dev/review-forks": "true", "bumpwright.dev/review-comment": comment});
+        world.patch(
+            GIT_REPOSITORY,
+            "app",
+            &json!({"metadata": {"annotations": annotations}}),
+        );
+    };
+    annotate(None);
     until("it is told", || {
         let mut events = world.list(EVENT).into_iter();
         events.any(|event| event["message"].as_str().unwrap_or_default().contains("review-forks"))
     });
+    assert_eq!((gitlab.statuses().len(), gitlab.comments().len()), (2, 2));
+    annotate(Some("true"));
+    wait_for(|| gitlab.comments().len() == 3, || controller.log());
+    let note = gitlab.comments().remove(2);
+    assert_eq!((note.number, note.edits), (2, 0));
+    assert!(note.body.contains("claims can only grow"), "{}", note.body);
+
+    // The next process has no status to read: it reviews again, and posts nothing.
+    assert_eq!(controller.stop(), Some(0));
+    controller = world.controller(&arguments);
+    wait_for(
+        || controller.log().contains("reviewed pull request #2"),
+        || controller.log(),
+    );
+    assert_eq!(gitlab.comments().remove(2), note);
     assert_eq!(gitlab.statuses().len(), 2);
 }

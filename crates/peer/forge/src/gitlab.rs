@@ -1,7 +1,7 @@
 //! Reviews at GitLab: open merge requests, commit statuses, one note (REST API v4: *Merge requests*, *Branches*,
 //! *Repositories*, *Commits*, *Notes*).
 //!
-//! A status can only be set for a commit of a branch of the project, so merge requests of forks have none.
+//! A status can only be set for a commit of a branch of the project, so merge requests of forks have a note alone.
 
 use serde::Deserialize;
 use serde_json::json;

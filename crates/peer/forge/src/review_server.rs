@@ -100,6 +100,16 @@ impl ReviewServer {
         }
     }
 
+    /// Whether the commits of a request take a status: at GitLab not those of forks, since no branch of the project has
+    /// them.
+    #[must_use]
+    pub const fn takes_status(&self, is_fork: bool) -> bool {
+        match self {
+            Self::Forge(_) => true,
+            Self::GitLab(_) => !is_fork,
+        }
+    }
+
     /// [`Forge::set_status`]
     ///
     /// # Errors

@@ -42,7 +42,7 @@ pub(super) fn connect(
         .map(review_api)
         .or_else(|| ReviewApi::of_host(address.host()));
     let api = api.ok_or(ConnectionError::UnknownForge)?;
-    if api == ReviewApi::GitLab && wanted.forks {
+    if api == ReviewApi::GitLab && wanted.forks && !wanted.comments {
         return Err(ConnectionError::Forks);
     }
     let place = api.locate(address, wanted.api.as_ref())?;

@@ -32,7 +32,7 @@ pub(super) enum ConnectionError {
     UnknownForge,
     /// A status needs a branch of the project.
     #[error(
-        "bumpwright.dev/review-forks: merge requests of forks are not reviewed at GitLab, where their commits take no status"
+        "bumpwright.dev/review-forks: at GitLab the commits of forks take no status; set bumpwright.dev/review-comment: \"true\" as well"
     )]
     Forks,
 }

@@ -82,18 +82,21 @@ impl Posting {
         }
     }
 
-    /// Posts it. Blocks. A retry is safe.
+    /// Posts it: the comment alone where the commit takes no status. Blocks. A retry is safe.
     ///
     /// # Errors
     /// [`ForgeError`]
     pub(super) fn post(
         &self,
         forge: &ReviewServer,
-        (number, pair): (u64, &Pair),
+        (number, pair, is_fork): (u64, &Pair, bool),
         wanted: &ReviewAnnotations,
     ) -> Result<(), ForgeError> {
         if let Some((comment, is_needed)) = &self.comment {
             forge.keep_comment(number, &mark(wanted), comment, *is_needed)?;
+        }
+        if !forge.takes_status(is_fork) {
+            return Ok(());
         }
         let status = CommitStatus {
             context: &context(wanted),

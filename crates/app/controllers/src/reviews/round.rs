@@ -322,8 +322,12 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Whether the forge knows that the pair was reviewed, before this process began.
+    /// Whether the forge knows that the pair was reviewed, before this process began. Without a status it is reviewed again;
+    /// the comment stays as it is if it says the same.
     async fn was_done(&self, connection: &Arc<Connection>, one: &Due) -> Result<bool, Failed> {
+        if !connection.forge.takes_status(one.is_fork) {
+            return Ok(false);
+        }
         let (commit, context) = (one.pair.head.clone(), context(&self.wanted));
         let answer = self
             .ask(connection, move |servers| servers.forge.status(&commit, &context))
@@ -428,10 +432,11 @@ impl<'a> Round<'a> {
         );
         let (verdict, page) = (posting.verdict, posting.page.take());
         let description = posting.description.clone();
-        let (number, pair, wanted) = (one.number, one.pair.clone(), Arc::clone(&self.wanted));
+        let (number, is_fork) = (one.number, one.is_fork);
+        let (pair, wanted) = (one.pair.clone(), Arc::clone(&self.wanted));
         let answer = self
             .ask(connection, move |servers| {
-                posting.post(&servers.forge, (number, &pair), &wanted)
+                posting.post(&servers.forge, (number, &pair, is_fork), &wanted)
             })
             .await?;
         match answer {

@@ -159,11 +159,19 @@ impl State {
             json!({
                 "iid": at + 1, "title": "By hand", "web_url": "https://gitlab.example/o/team/app/-/merge_requests/1", "author": {"username": "ada"},
                 "source_branch": one.source, "target_branch": one.target,
-                "sha": self.reviews.rev(&format!("refs/heads/{}", one.source)),
+                "sha": self.head(at + 1, one),
                 "source_project_id": one.source_project, "target_project_id": 1,
             })
         });
         page(&shown.collect::<Vec<_>>(), request)
+    }
+
+    /// The commit to merge. The project has those of forks below `refs/merge-requests` alone.
+    fn head(&self, number: usize, request: &MergeRequest) -> Option<String> {
+        match request.source_project {
+            1 => self.reviews.rev(&format!("refs/heads/{}", request.source)),
+            _ => self.reviews.rev(&format!("refs/merge-requests/{number}/head")),
+        }
     }
 
     fn statuses(&self, commit: &str, request: &Request) -> Reply {
