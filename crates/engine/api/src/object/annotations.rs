@@ -57,8 +57,8 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "GitRepository",
         "review-forks",
         "\"true\" or \"false\" (default)",
-        "With \"true\", pull requests of forks are reviewed as well: without Secrets, and without asking any other server. At GitLab only with `bumpwright.dev/review-comment`: \
-         their commits take no status there.",
+        "With \"true\", pull requests of forks are reviewed as well: without Secrets, and without asking any other server. At GitLab \
+         only with `bumpwright.dev/review-comment`: their commits take no status there.",
     ),
     annotation(
         "GitRepository",
