@@ -330,6 +330,79 @@ fn what_could_not_be_compared_is_in_the_status_and_the_comment() {
     }
 }
 
+/// The same head is then another change.
+#[test]
+fn a_base_whose_history_is_rewritten_is_compared_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    for (name, kind) in [
+        ("reviews-rewritten-github", ForgeKind::GitHub),
+        ("reviews-rewritten-gitea", ForgeKind::Gitea),
+    ] {
+        let reviewed = start(cluster, name, kind, &json!({}));
+        let is_from = |description: &str, base: &str| description.ends_with(&format!(" (from {})", &base[..12]));
+        let first = reviewed.repo.rev("main").unwrap();
+        let words = |words: &str| {
+            let file = Change::File("app/README", words.as_bytes());
+            reviewed.repo.commit("main", words, &[file])
+        };
+        let second = words("second");
+        reviewed.repo.git(&["branch", "change", "main"]);
+        reviewed.change_claim("12Gi");
+        reviewed.forge.open("change", "main", 1);
+        reviewed.world.request(GIT_REPOSITORY, "app", "opened");
+        let (_, description) = reviewed.status(1);
+        assert!(is_from(&description, &second), "{description}");
+
+        reviewed.repo.git(&["update-ref", "refs/heads/main", &first]);
+        words("another second");
+        reviewed.world.request(GIT_REPOSITORY, "app", "rewritten");
+        let (state, description) = reviewed.status(2);
+        assert!(state == "success" && is_from(&description, &first), "{description}");
+        let statuses = reviewed.forge.statuses();
+        assert_eq!(statuses[0].commit, statuses[1].commit);
+        reviewed.round();
+        assert_eq!(reviewed.forge.statuses().len(), 2);
+        let comments = reviewed.forge.comments();
+        assert_eq!((comments.len(), comments[0].edits), (1, 1));
+        assert_eq!(reviewed.warnings("ReviewFailed"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_base_that_is_deleted_is_told_and_what_came_meanwhile_is_reviewed_when_it_is_back() {
+    let Some(cluster) = Cluster::shared() else { return };
+    for (name, kind) in [
+        ("reviews-deleted-github", ForgeKind::GitHub),
+        ("reviews-deleted-gitea", ForgeKind::Gitea),
+    ] {
+        let reviewed = start(cluster, name, kind, &json!({}));
+        reviewed.repo.git(&["branch", "change", "main"]);
+        reviewed.change_claim("12Gi");
+        reviewed.forge.open("change", "main", 1);
+        reviewed.world.request(GIT_REPOSITORY, "app", "opened");
+        assert_eq!(reviewed.status(1).0, "success");
+
+        let main = reviewed.repo.rev("main").unwrap();
+        reviewed.repo.git(&["update-ref", "-d", "refs/heads/main"]);
+        reviewed.change_claim("8Gi");
+        reviewed.world.request(GIT_REPOSITORY, "app", "deleted");
+        until("it is told", || match kind {
+            // It says where a branch ends.
+            ForgeKind::GitHub => !reviewed.warnings("ReviewFailed").is_empty(),
+            ForgeKind::Gitea => reviewed
+                .log()
+                .contains("pull request #1 and main have no commit in common"),
+        });
+        assert_eq!(reviewed.forge.statuses().len(), 1);
+
+        reviewed.repo.git(&["update-ref", "refs/heads/main", &main]);
+        reviewed.world.request(GIT_REPOSITORY, "app", "back");
+        assert_eq!(reviewed.status(2).0, "failure");
+        let comments = reviewed.forge.comments();
+        assert_eq!((comments.len(), comments[0].edits), (1, 1));
+    }
+}
+
 #[test]
 fn a_copied_mark_is_left_alone() {
     let Some(cluster) = Cluster::shared() else { return };

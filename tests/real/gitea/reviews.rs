@@ -154,3 +154,31 @@ fn a_fork_is_reviewed_when_that_is_allowed() {
     assert_eq!(reviewed.status(number).0, "failure");
     assert_eq!(reviewed.comments(number).len(), 1);
 }
+
+/// What a status means for a request is up to the rules of its branch.
+#[test]
+fn a_protected_branch_takes_a_request_whose_review_is_a_success() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(reviewed) = Reviewed::start(cluster, "guarded") else {
+        return;
+    };
+    let (hosted, owner) = (&reviewed.fleet.hosted, &reviewed.fleet.owner);
+    let rule = json!({
+        "rule_name": "main", "enable_push": false, "enable_status_check": true, "status_check_contexts": ["bumpwright/review"],
+    });
+    hosted.api(owner, "POST", "/branch_protections", &rule);
+    let branch = json!({"new_branch_name": "change", "old_branch_name": "main"});
+    hosted.api(owner, "POST", "/branches", &branch);
+    hosted.commit(owner, "change", &[("app/claim.yaml", &claim("8Gi"))]);
+    let number = reviewed.open("change");
+    reviewed.world.request(GIT_REPOSITORY, "app", "opened");
+    assert_eq!(reviewed.status(number).0, "failure");
+    let merge = json!({"Do": "merge"});
+    let refused = hosted.try_api(owner, "POST", &format!("/pulls/{number}/merge"), &merge);
+    assert_eq!(refused.status, 405, "{refused:?}");
+
+    hosted.commit(owner, "change", &[("app/claim.yaml", &claim("12Gi"))]);
+    reviewed.world.request(GIT_REPOSITORY, "app", "a new head");
+    assert_eq!(reviewed.status(number).0, "success");
+    hosted.merge(owner, number, "merge", false);
+}
