@@ -136,3 +136,49 @@ fn a_release_whose_source_is_suspended_keeps_its_chart() {
         "{text}"
     );
 }
+
+/// What an upgrade does not replace is what the API server knows.
+#[test]
+fn objects_are_checked_against_the_definitions_that_the_cluster_keeps() {
+    let gadgets = |fields: &str| {
+        let schema = format!(
+            "schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{{fields}}}}}}}}}}}"
+        );
+        let plain = definition("gadget", "Namespaced");
+        plain
+            .replace("schema: {openAPIV3Schema: {type: object}}", &schema)
+            .replace("kind: gadget", "kind: Gadget")
+    };
+    let gadget = |spec: &str| {
+        format!("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {{name: g, namespace: web}}\nspec: {{{spec}}}\n")
+    };
+    let bench = bench();
+    bench.write("charts/web/crds/gadget.yaml", gadgets("size: {type: integer}"));
+    bench.write("apps/gadget.yaml", gadget("size: 1"));
+    commit(&bench);
+    bench.write(
+        "charts/web/crds/gadget.yaml",
+        gadgets("size: {type: integer}, color: {type: string}"),
+    );
+    bench.write("apps/gadget.yaml", gadget("size: 1, color: red"));
+    let ask = || review(&bench, &["--from", "HEAD", "clusters/a"]).1;
+    let unknown = "[unknown-field]: Gadget web/g: ";
+    for policy in ["", "\n  upgrade: {crds: Create}"] {
+        bench.write(
+            "apps/web.yaml",
+            RELEASE.replace("interval: 1h", &format!("interval: 1h{policy}")),
+        );
+        let text = ask();
+        assert!(text.contains(unknown), "{policy}\n{text}");
+    }
+    bench.write(
+        "apps/web.yaml",
+        RELEASE.replace("interval: 1h", "interval: 1h\n  upgrade: {crds: CreateReplace}"),
+    );
+    let text = ask();
+    assert!(!text.contains("unknown-field"), "{text}");
+    // In one state it is not known what the cluster has.
+    bench.write("apps/web.yaml", RELEASE);
+    let ran = bench.run(&["fleet", "check", "--offline", "clusters/a"]);
+    assert!(!ran.out.contains("unknown-field"), "{}{}", ran.out, ran.err);
+}

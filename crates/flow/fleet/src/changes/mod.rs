@@ -21,6 +21,7 @@ use crate::diff::{Both, Owner, Placed, owners};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_json::Texts;
+pub(crate) use definitions::KeptDefinitions;
 pub use images::ImageRegistries;
 use uncompared::{Trees, Uncompared, uncompared};
 
@@ -43,13 +44,14 @@ impl<'b> Before<'b> {
     }
 }
 
-/// Findings about what differs between an older state of a cluster and it. Without registries images are not asked for.
+/// Findings about what differs between an older state of a cluster and it, and the definitions that it keeps. Without
+/// registries images are not asked for.
 pub(super) fn check(
     before: &Before<'_>,
     cluster: &Cluster<'_>,
     registries: Option<&dyn ImageRegistries>,
     found: &mut Vec<Finding>,
-) {
+) -> KeptDefinitions {
     let change = Change {
         before: before.fleet,
         cluster,
@@ -74,6 +76,7 @@ pub(super) fn check(
     if let Some(registries) = registries {
         images::check(&change, owners, registries, found);
     }
+    definitions::kept(owners)
 }
 
 /// Two states of a cluster.

@@ -25,7 +25,7 @@ mod variables;
 use std::sync::Arc;
 
 use super::build::view::Fleet;
-use super::changes::{self, Before, ImageRegistries};
+use super::changes::{self, Before, ImageRegistries, KeptDefinitions};
 use super::source::files::shown_folder;
 use super::source::meant::Identity;
 use super::source::repository::Repository;
@@ -77,15 +77,22 @@ pub(crate) fn check_since(
         .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
         .collect();
     let mut findings = Vec::new();
+    let mut kept = Vec::new();
     for (before, cluster) in before.iter().zip(&clusters) {
         let mut found = Vec::new();
-        changes::check(before, cluster, settings.registries.as_deref(), &mut found);
+        kept.push(changes::check(
+            before,
+            cluster,
+            settings.registries.as_deref(),
+            &mut found,
+        ));
         findings.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
     }
-    for cluster in &clusters {
+    let none = KeptDefinitions::new();
+    for (at, cluster) in clusters.iter().enumerate() {
         let mut found = Vec::new();
         builds::check(cluster, &mut found);
-        schemas::check(cluster, settings, memo, &mut found);
+        schemas::check(cluster, kept.get(at).unwrap_or(&none), (settings, memo), &mut found);
         sources::check(cluster, &mut found);
         dependencies::check(cluster, &mut found);
         let makers = Makers::of(cluster);

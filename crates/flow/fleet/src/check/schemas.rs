@@ -8,6 +8,7 @@ use super::CheckSettings;
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
 use super::places::split;
 use crate::build::view::{FleetObject, Node, Problem};
+use crate::changes::KeptDefinitions;
 use bumpwright_api::custom_resources;
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};
@@ -19,8 +20,14 @@ pub(crate) use faults::SchemaMemo;
 /// Groups whose definitions come with Flux.
 const FLUX: [&str; 2] = [".toolkit.fluxcd.io", "fluxcd.controlplane.io"];
 
-pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, memo: &SchemaMemo, found: &mut Vec<Finding>) {
-    let schemas = memo.schemas(cluster.fleet, &settings.schemas);
+/// Findings about objects that their kinds do not allow, with the definitions that the cluster keeps as they were.
+pub(super) fn check(
+    cluster: &Cluster<'_>,
+    kept: &KeptDefinitions,
+    (settings, memo): (&CheckSettings, &SchemaMemo),
+    found: &mut Vec<Finding>,
+) {
+    let schemas = memo.schemas(cluster.fleet, kept, &settings.schemas);
     let mut unknown: Unknown<'_> = BTreeMap::new();
     let mut faulty = BTreeSet::new();
     for (node, objects, faults) in schemas.faults(cluster.fleet, settings.threads) {

@@ -314,6 +314,12 @@ impl<'f> Owner<'f> {
         notes(self.kept.iter().filter_map(shown))
     }
 
+    /// The definitions of its chart that the cluster keeps as they were before.
+    pub(crate) fn kept_definitions(&self) -> impl Iterator<Item = Both<'f>> {
+        let kept = self.kept.iter().filter(|(how, _)| matches!(how, Kept::Old(..)));
+        kept.map(|(_, both)| *both)
+    }
+
     /// What differs; none if nothing does.
     fn difference(&self) -> Option<KustomizationDiff> {
         let mut objects: Vec<ObjectDiff> = self.objects.iter().filter_map(Both::difference).collect();

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::beside::beside;
 use crate::build::one::is_sealed;
 use crate::build::view::{Fleet, FleetObject, Node, Product};
+use crate::changes::KeptDefinitions;
 use crate::check::cluster::text;
 use bumpwright_api::{broken_rules, custom_resources};
 use bumpwright_findings::Rule;
@@ -39,10 +40,14 @@ pub(super) struct FleetSchemas {
 
 /// A CustomResourceDefinition of a fleet.
 #[derive(Debug)]
-struct Definition {
-    product: Arc<Product>,
-    /// Its position among the objects.
-    at: usize,
+enum Definition {
+    Built {
+        product: Arc<Product>,
+        /// Its position among the objects.
+        at: usize,
+    },
+    /// As it was before: the cluster keeps it.
+    Kept(Value),
 }
 
 /// The faults of a handful of objects.
@@ -63,8 +68,8 @@ struct Handful<'f> {
 
 impl SchemaMemo {
     /// The schemas of a fleet: those of a state before if it has the same kinds and definitions.
-    pub(super) fn schemas(&self, fleet: &Fleet, bundled: &Schemas) -> Arc<FleetSchemas> {
-        let new = FleetSchemas::of(fleet, bundled);
+    pub(super) fn schemas(&self, fleet: &Fleet, kept: &KeptDefinitions, bundled: &Schemas) -> Arc<FleetSchemas> {
+        let new = FleetSchemas::of(fleet, kept, bundled);
         let mut all = self.0.lock();
         let known = all.iter().find(|known| known.is_as(&new)).cloned();
         known.unwrap_or_else(|| {
@@ -76,7 +81,7 @@ impl SchemaMemo {
 }
 
 impl FleetSchemas {
-    fn of(fleet: &Fleet, bundled: &Schemas) -> Self {
+    fn of(fleet: &Fleet, kept: &KeptDefinitions, bundled: &Schemas) -> Self {
         let mut kinds = BTreeSet::new();
         let mut definitions = Vec::new();
         for product in fleet.nodes.iter().filter_map(|node| node.product.as_ref().ok()) {
@@ -88,8 +93,13 @@ impl FleetSchemas {
             {
                 kinds.insert(bumpwright_api::group_kind(&object.value));
                 if Schemas::is_crd(&object.value) {
-                    let product = Arc::clone(product);
-                    definitions.push(Definition { product, at });
+                    definitions.push(match kept.get(&object.id()) {
+                        Some(value) => Definition::Kept(value.clone()),
+                        None => Definition::Built {
+                            product: Arc::clone(product),
+                            at,
+                        },
+                    });
                 }
             }
         }
@@ -187,12 +197,18 @@ impl FleetSchemas {
 
 impl Definition {
     fn value(&self) -> Option<&Value> {
-        Some(&self.product.objects.get(self.at)?.value)
+        match self {
+            Self::Built { product, at } => Some(&product.objects.get(*at)?.value),
+            Self::Kept(value) => Some(value),
+        }
     }
 
     fn is_as(&self, other: &Self) -> bool {
-        let is_same = Arc::ptr_eq(&self.product, &other.product) && self.at == other.at;
-        is_same || self.value() == other.value()
+        let place = |one: &Self| match one {
+            Self::Built { product, at } => Some((Arc::as_ptr(product), *at)),
+            Self::Kept(_) => None,
+        };
+        place(self).is_some_and(|ours| place(other) == Some(ours)) || self.value() == other.value()
     }
 }
 
@@ -328,7 +344,7 @@ mod tests {
 
     /// What is found of all objects of a fleet, by the position of the object, and the faults of each handful.
     fn found(memo: &SchemaMemo, fleet: &Fleet) -> (Vec<String>, Vec<Arc<Faults>>) {
-        let schemas = memo.schemas(fleet, &Schemas::bundled(None).unwrap());
+        let schemas = memo.schemas(fleet, &KeptDefinitions::new(), &Schemas::bundled(None).unwrap());
         let handfuls: Vec<Arc<Faults>> = schemas.faults(fleet, 2).map(|(_, _, faults)| faults).collect();
         let faults = handfuls.iter().flat_map(|faults| faults.all());
         let texts = faults.map(|(at, fault)| match fault {
