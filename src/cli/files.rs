@@ -10,7 +10,7 @@ use crate::cli::error::CliError;
 use crate::cli::words;
 use bumpwright_adopt::SourceFile;
 use bumpwright_edit::{YAML_LIMIT, unified};
-use bumpwright_nearest::nearest;
+use bumpwright_nearest::{nearest, nearest_path};
 use bumpwright_update::{FileChange, replace_files};
 
 /// Files in the order of their names, each once; and read errors.
@@ -129,29 +129,28 @@ pub fn absent(path: &Path, error: std::io::Error) -> CliError {
     CliError::from(error).at(path.display()).meant(near.as_deref())
 }
 
-/// The path beside one that is not there which may be meant.
+/// The path that may be meant by one that is not there. The folders of it that exist are kept as they were given.
 pub fn near_path(path: &Path, error: &std::io::Error) -> Option<String> {
     if error.kind() != ErrorKind::NotFound {
         return None;
     }
-    let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
+    let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.is_dir();
+    let folder = path.ancestors().skip(1).find(is_there)?;
     let here = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {
         folder
     };
-    let names = fs::read_dir(here).ok()?.flatten();
-    let names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    Some(folder.join(near_name(name, &names)?).display().to_string())
+    let rest = path.strip_prefix(folder).ok()?.to_str()?;
+    let near = nearest_path(rest, |below| names(&here.join(below)))?;
+    Some(folder.join(near).display().to_string())
 }
 
-/// The name that may be meant: the only one that begins so, else the one that differs least.
-pub fn near_name<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
-    let mut longer = names.iter().filter(|one| one.starts_with(name));
-    match (longer.next(), longer.next()) {
-        (Some(only), None) => Some(only),
-        _ => nearest(name, names.iter().map(String::as_str)),
-    }
+/// The names in a folder; none if it cannot be read.
+fn names(folder: &Path) -> Option<Vec<String>> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    Some(names.collect())
 }
 
 /// A path that is not there and nearly a subcommand: what was meant.

@@ -67,6 +67,7 @@ fn a_folder_that_is_no_kustomization_is_told_with_those_that_are() {
             "overlai",
             "error: overlai: no such file or directory; did you mean overlay?\n",
         ),
+        ("aps/web/bas", "; did you mean apps/web/base?\n"),
     ] {
         let ran = bench.run(&["build", folder]);
         assert!(ran.code == 2 && ran.err.ends_with(hint), "{hint}\n{}", ran.err);

@@ -9,7 +9,6 @@ use super::args::Reading;
 use super::outside::Network;
 use super::outside::UserOutside;
 use crate::cli::error::{Attempt as _, CliError};
-use crate::cli::files::near_name;
 use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use crate::cli::process::progress::Line;
@@ -20,6 +19,7 @@ use bumpwright_fleet::{
     SourceFiles, Walked,
 };
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
+use bumpwright_nearest::nearest_name;
 use bumpwright_sops::{KeyService, LocalKeys};
 use bumpwright_source::Resolved;
 
@@ -191,7 +191,7 @@ impl Opened {
             return error;
         }
         let entries = fleet::entries(&*self.repository.tree());
-        error.meant(near_name(entry, &entries))
+        error.meant(nearest_name(entry, &entries))
     }
 
     /// Whether the files have an entry.

@@ -26,15 +26,25 @@ pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
+/// The name of a file that may be meant: the only one that begins so, else the nearest, as by [`nearest`].
+#[must_use]
+pub fn nearest_name<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
+    let mut longer = names.iter().filter(|one| one.starts_with(name));
+    match (longer.next(), longer.next()) {
+        (Some(only), None) => Some(only),
+        _ => nearest(name, names.iter().map(String::as_str)),
+    }
+}
+
 /// The path that is nearest to one that does not exist: each name that its folder does not have becomes the nearest there, as by
-/// [`nearest`]. `list` has the names in a folder by its path, which is empty for the root; none for what is not a folder.
+/// [`nearest_name`]. `list` has the names in a folder by its path, which is empty for the root; none for what is not a folder.
 #[must_use]
 pub fn nearest_path(path: &str, mut list: impl FnMut(&str) -> Option<Vec<String>>) -> Option<String> {
     let mut found = String::new();
     for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
         let names = list(&found)?;
         let same = names.iter().find(|known| *known == name).map(String::as_str);
-        let known = same.or_else(|| nearest(name, names.iter().map(String::as_str)))?;
+        let known = same.or_else(|| nearest_name(name, &names))?;
         if !found.is_empty() {
             found.push('/');
         }
@@ -86,6 +96,8 @@ mod tests {
         };
         for (path, wanted) in [
             ("app", Some("apps")),
+            ("cl/prod", Some("clusters/production")),
+            ("apps/w", None),
             ("./apps/wed", Some("apps/web")),
             ("cluster/prodution/", Some("clusters/production")),
             ("apps/web/base", None),
