@@ -74,7 +74,7 @@ impl SecretMask {
             } else {
                 replaced(text, &texts)
             };
-            shown.extend([before, "\"", &text, "\""]);
+            shown.extend([before, "\"", text.as_str(), "\""]);
             rest = behind;
         }
         shown + rest

@@ -186,8 +186,8 @@ fn private_keys(key: &str, value: &Value, pointer: &str, found: &mut Vec<Credent
             }
         }
         Value::String(text) => {
-            let is_known = || found.iter().any(|one| one.pointer == pointer);
-            if let Some(line) = shapes::private_key(text).filter(|_| !is_known()) {
+            let is_known = found.iter().any(|one| one.pointer == pointer);
+            if let Some(line) = shapes::private_key(text).filter(|_| !is_known) {
                 found.push(Credential {
                     pointer: pointer.to_owned(),
                     key: key.to_owned(),
@@ -259,6 +259,11 @@ fn is_credential(key: &str, value: &str) -> bool {
     }
 }
 
+/// Whether a word ends in one of several: `adminpassword` is a password.
+fn ends(word: &str, endings: &[&str]) -> bool {
+    endings.iter().any(|end| word.ends_with(end))
+}
+
 /// What a key says that its value is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -289,7 +294,6 @@ impl Kind {
         if is_setting(key) || words.iter().any(|word| NOT.contains(word)) {
             return None;
         }
-        let ends = |word: &str, ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
         match words.as_slice() {
             [.., last] if ends(last, &["password", "passwords", "passwd", "passphrase"]) => Some(Self::Password),
             [.., "pwd"] | [_, .., "pass"] => Some(Self::Password),
