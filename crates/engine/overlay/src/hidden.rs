@@ -35,11 +35,14 @@ impl Hidden {
         self.add(resource);
     }
 
-    /// Adds the values of a Secret.
+    /// Adds the values of a Secret. Its keys are ordinary words: `username`, `password`.
     pub(super) fn secret(&mut self, resource: &Resource) {
         for field in ["data", "stringData"] {
-            if let Some(data) = resource.node.get(field).filter(|_| is_secret(resource)) {
-                self.texts_of(data, |_| true);
+            let data = resource.node.get(field).filter(|_| is_secret(resource));
+            if let Some(data) = data.and_then(Node::as_mapping) {
+                data.entries
+                    .iter()
+                    .for_each(|entry| self.texts_of(&entry.value, |_| true));
             }
         }
     }

@@ -143,6 +143,15 @@ fn what_came_from_secrets_is_known() {
     assert!(!format!("{:?}", built.hidden).contains("s3cret"));
 }
 
+#[test]
+fn values_of_a_secret_are_confidential_and_its_keys_are_not() {
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {username: postgres, password: hunter2}\n";
+    let built = build(&[("app/a.yaml", secret)], &Stages::default()).unwrap();
+    let texts: Vec<&str> = built.hidden.texts.iter().map(String::as_str).collect();
+    assert_eq!(texts, ["hunter2", "postgres"]);
+}
+
 /// Flux loses all labels of an object for one of these. Each is told at its place, and the other objects are built.
 #[test]
 fn labels_annotations_and_namespaces_are_texts() {
