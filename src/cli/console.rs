@@ -21,17 +21,11 @@ pub(super) fn print(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Prints text to standard output, with colours where they are supported.
-///
-/// # Errors
-/// As [`print`].
 pub(super) fn print_styled(text: &str) -> io::Result<()> {
     to(&mut anstream::stdout(), text.as_bytes())
 }
 
 /// Prints text of an output that continues, as [`print_styled`]; false once its reader is gone.
-///
-/// # Errors
-/// As [`print`].
 pub(super) fn print_on(text: &str) -> io::Result<bool> {
     let mut stream = anstream::stdout();
     match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {

@@ -86,9 +86,6 @@ impl Given {
     }
 
     /// The repository on disk that has the first of these entries, or the working folder without one.
-    ///
-    /// # Errors
-    /// As [`Given::on_disk`].
     pub(in crate::cli) fn of_entries(entries: &[String], limits: Limits) -> Result<Self, CliError> {
         let first = entries.first().and_then(|entry| fs::canonicalize(entry).ok());
         let root = first.and_then(|first| open::root_above(&first));

@@ -71,9 +71,6 @@ impl Opened {
     }
 
     /// Opens a revision of the repository that the arguments name; its files on disk without one. It may have no entry.
-    ///
-    /// # Errors
-    /// As [`Opened::new`]
     pub(super) fn at(reading: &Reading, revision: Option<&str>) -> Result<Self, CliError> {
         let place = place(reading)?;
         let (identity, clone) = match &place {
@@ -91,9 +88,6 @@ impl Opened {
     }
 
     /// Opens another revision of the same repository, or its files on disk. What was fetched is shared.
-    ///
-    /// # Errors
-    /// As [`Opened::new`]
     pub(super) fn other(&self, reading: &Reading, revision: Option<&str>) -> Result<Self, CliError> {
         Self::in_place(reading, self.place.clone(), revision, Arc::clone(&self.outside))
     }
@@ -174,9 +168,6 @@ impl Opened {
     }
 
     /// The same, with builds that are known.
-    ///
-    /// # Errors
-    /// As [`Opened::fleets`]
     pub(super) fn fleets_with(&self, memo: &Memo) -> Result<Vec<Fleet>, CliError> {
         let view = |entry: &String| {
             let fleet = fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo);
@@ -264,9 +255,6 @@ impl Place {
 }
 
 /// The root of the repository of the arguments, if it is on disk.
-///
-/// # Errors
-/// As [`Opened::new`]
 pub(super) fn disk(reading: &Reading) -> Result<Option<String>, CliError> {
     match place(reading)? {
         Place::Disk(root) => Ok(root.to_str().map(str::to_owned)),

@@ -41,9 +41,6 @@ impl States {
     }
 
     /// How both are checked, before they are read: [`Opened::check_settings`].
-    ///
-    /// # Errors
-    /// As [`Opened::check_settings`]
     pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, CliError> {
         self.old.check_settings(reading)?;
         self.new.check_settings(reading)
@@ -63,9 +60,6 @@ impl States {
     }
 
     /// The same without the releases that install the same in both: they are not rendered.
-    ///
-    /// # Errors
-    /// As [`States::fleets`]
     pub(super) fn differing(&self) -> Result<Both, CliError> {
         if self.old.settings.charts.is_none() {
             return self.fleets();

@@ -21,9 +21,6 @@ pub(super) fn tell(opened: &Opened, fleets: &[Fleet]) {
 }
 
 /// That a folder is not a cluster, but has some below it: all that they reconcile would be passed over.
-///
-/// # Errors
-/// For users.
 pub(super) fn refuse_parents(opened: &Opened, fleets: &[Fleet]) -> Result<(), CliError> {
     let is_cluster = |fleet: &Fleet| fleet.nodes.first().is_some_and(|root| root.kustomization.is_some());
     let others: Vec<&Fleet> = fleets.iter().filter(|fleet| !is_cluster(fleet)).collect();

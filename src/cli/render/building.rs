@@ -223,9 +223,6 @@ impl UserMirrors {
     }
 
     /// The mirror of a remote.
-    ///
-    /// # Errors
-    /// As [`Places::place`]
     pub(in crate::cli) fn of(&self, remote: &Remote) -> Result<Arc<Mirror>, CliError> {
         let mut places = self.places.lock();
         Ok(places.place(remote)?.mirror)

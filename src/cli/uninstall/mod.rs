@@ -79,9 +79,6 @@ async fn uninstall(args: &Uninstall) -> Result<(), CliError> {
 }
 
 /// The objects of earlier installations in a namespace that are not among these.
-///
-/// # Errors
-/// In words.
 pub(super) async fn left_over(
     cluster: &Cluster,
     namespace: &str,

@@ -35,9 +35,6 @@ pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, C
 }
 
 /// The same for a command with a time limit of its own: no request takes longer.
-///
-/// # Errors
-/// As [`at`]
 pub(super) fn at_within<T>(
     limit: Duration,
     place: &Place,

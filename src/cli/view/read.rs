@@ -58,9 +58,6 @@ pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> 
 }
 
 /// As [`read`], without events.
-///
-/// # Errors
-/// As [`read`].
 pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, CliError> {
     let read = RefCell::new(Seen::default());
     let lists = kinds::all().map(|kind| {

@@ -44,9 +44,6 @@ impl Configs {
     }
 
     /// A Secret.
-    ///
-    /// # Errors
-    /// As [`Cluster::read`].
     pub(crate) async fn secret(&self, name: &ObjectName) -> Result<Secret, ClusterError> {
         let cache = self.known.as_ref().map(|known| &known.secrets);
         let object = self.get(cache, &SECRET, name).await?;
@@ -56,9 +53,6 @@ impl Configs {
     }
 
     /// A ConfigMap.
-    ///
-    /// # Errors
-    /// As [`Cluster::get`].
     pub(crate) async fn config_map(&self, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
         let cache = self.known.as_ref().map(|known| &known.config_maps);
         self.get(cache, &CONFIG_MAP, name).await

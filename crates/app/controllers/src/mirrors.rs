@@ -97,18 +97,12 @@ impl Mirrors {
     }
 
     /// The mirror of a remote, for reading only.
-    ///
-    /// # Errors
-    /// As [`Mirrors::place`].
     pub(crate) fn mirror(&self, remote: &Remote, owner: &Owner) -> Result<Arc<Mirror>, MirrorError> {
         self.place(remote, owner).map(|place| place.mirror)
     }
 
     /// The mirror of a remote with its connection settings, within the budget of the owner's namespace. Each run has a
     /// transport of its own, and the mirror is used only once the server has accepted its credentials.
-    ///
-    /// # Errors
-    /// [`MirrorError`]
     pub(crate) fn place(&self, remote: &Remote, owner: &Owner) -> Result<Place, MirrorError> {
         let transport = Arc::new(CountedTransport {
             inner: open(remote)?,

@@ -47,9 +47,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const DRAIN: Duration = Duration::from_secs(3);
 
 /// Runs the controllers until `stop` is ready or a lease is lost; then waits for work in progress.
-///
-/// # Errors
-/// [`StartError`]
 pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output = ()>) -> Result<(), StartError> {
     let log = Log::stderr(settings.log.clone()).map_err(|e| StartError::Log(e.to_string()))?;
     // A second subscriber would be a library's own, so failing to install ours loses nothing.

@@ -477,9 +477,6 @@ pub enum InvalidGate {
 
 impl Gates {
     /// Sets gates from `A=true,B=false`; later ones win.
-    ///
-    /// # Errors
-    /// [`InvalidGate`]
     pub fn set(&mut self, text: &str) -> Result<(), InvalidGate> {
         for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
             let malformed = || InvalidGate::Malformed(one.to_owned());

@@ -101,9 +101,6 @@ pub(crate) async fn identity<E>(
 
 /// The remote of a Git repository with the login of its identity, if it has one, for the connecting object. Blocks. The
 /// ServiceAccount is in the namespace of that object.
-///
-/// # Errors
-/// [`GitLoginError`]
 pub(crate) fn git_login(
     context: &Context,
     requester: Requester,

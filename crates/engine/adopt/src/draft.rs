@@ -166,9 +166,6 @@ impl<'a> Draft<'a> {
     }
 
     /// Whether a marker can be put behind a field.
-    ///
-    /// # Errors
-    /// [`NotMarked`]
     pub(crate) fn check(&mut self, file: usize, node: &Node, setter: &Setter) -> Result<(), NotMarked> {
         self.obstacle(file, node, setter).map_err(|problem| NotMarked {
             place: self.place(file, node),

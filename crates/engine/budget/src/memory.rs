@@ -197,9 +197,6 @@ impl Reservation {
     }
 
     /// Takes more bytes.
-    ///
-    /// # Errors
-    /// As [`Share::reserve`].
     pub fn grow(&mut self, bytes: u64) -> Result<(), Exceeded> {
         self.share.take(bytes)?;
         self.bytes += bytes;
@@ -207,9 +204,6 @@ impl Reservation {
     }
 
     /// Grows to at least `bytes` in total, by a `step` at once if possible.
-    ///
-    /// # Errors
-    /// As [`Share::reserve`].
     pub fn reach(&mut self, bytes: u64, step: u64) -> Result<(), Exceeded> {
         let lack = bytes.saturating_sub(self.bytes);
         match lack {

@@ -85,9 +85,6 @@ impl Expression {
     }
 
     /// The value with the fields of an object as variables.
-    ///
-    /// # Errors
-    /// As [`Expression::evaluate`].
     pub fn evaluate_object(&self, object: &Json) -> Result<bool, EvalError> {
         self.evaluate(&Variables::of_object(object))
     }
@@ -99,17 +96,11 @@ pub struct Ready(Expression);
 
 impl Ready {
     /// Compiles an expression over `self`, the dependent object, and `dep`, the dependency.
-    ///
-    /// # Errors
-    /// As [`Expression::compile`].
     pub fn new(text: &str) -> Result<Self, CompileError> {
         Expression::compile(text, &["self", "dep"]).map(Self)
     }
 
     /// Whether the dependency is ready.
-    ///
-    /// # Errors
-    /// As [`Expression::evaluate`].
     pub fn evaluate(&self, own: &Json, dependency: &Json) -> Result<bool, EvalError> {
         self.0.evaluate(&Variables::new([("self", own), ("dep", dependency)]))
     }

@@ -166,9 +166,6 @@ pub fn render(
 }
 
 /// [`render`] for one of several releases of a chart: its templates are parsed once.
-///
-/// # Errors
-/// As [`render`].
 pub fn render_sharing(
     chart: &Chart,
     values: &Values,

@@ -74,9 +74,6 @@ pub(crate) fn json(text: &[u8]) -> Result<Json, YamlError> {
 }
 
 /// A document that has to be a mapping; null is an empty one.
-///
-/// # Errors
-/// As [`json`].
 pub(crate) fn object(text: &[u8]) -> Result<Map<String, Json>, YamlError> {
     match json(text)? {
         Json::Object(map) => Ok(map),

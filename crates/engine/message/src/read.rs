@@ -92,9 +92,6 @@ struct Image {
 
 /// Reads data: `automationObject`, `values`, `changes`, `images` and `impact`, all optional. The presence of `changes`
 /// and `images` decides the era: v1 has only changes, v1beta1 only images, v1beta2 both.
-///
-/// # Errors
-/// [`DataError`]
 pub fn read(json: &str) -> Result<Data, DataError> {
     let document: Document = serde_json::from_str(json)?;
     let era = match (&document.changes, &document.images) {

@@ -35,9 +35,6 @@ struct Peers<'t> {
 }
 
 /// The policy for the tag in use. It is evaluated over these tags, and chooses none that is older or of another series.
-///
-/// # Errors
-/// [`NoShape`]
 pub fn shape(tags: &[String], current: &str) -> Result<Shape, NoShape> {
     if !is_tag(current) {
         return Err(Misfit::NoTag.into());

@@ -298,9 +298,6 @@ impl Inventory {
     }
 
     /// What these of its workloads prove, which run an image of `repository` (registry and path in full).
-    ///
-    /// # Errors
-    /// [`Unproven`]
     pub fn prove(&self, repository: &str, workloads: &[Workload<'_>], now: &Time) -> Result<Proof, Unproven> {
         let mut common: Option<(String, Version)> = None;
         for workload in workloads {

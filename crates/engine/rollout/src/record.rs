@@ -213,9 +213,6 @@ impl Record {
     }
 
     /// Its text.
-    ///
-    /// # Errors
-    /// [`TooLarge`]
     pub fn text(&self) -> Result<String, TooLarge> {
         let text = bumpwright_json::written(self);
         if text.len() <= LARGEST {

@@ -72,9 +72,6 @@ impl Deal {
     }
 
     /// Reads the text of the annotation.
-    ///
-    /// # Errors
-    /// [`InvalidDeal`]
     pub fn read(text: &str) -> Result<Self, InvalidDeal> {
         let written: Written = serde_json::from_str(text).map_err(|error| InvalidDeal(error.to_string()))?;
         let Written {

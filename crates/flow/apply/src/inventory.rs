@@ -37,9 +37,6 @@ impl Entry {
 
 impl Inventory {
     /// Parses `.status.inventory`; null is an empty one.
-    ///
-    /// # Errors
-    /// [`InvalidId`]
     pub fn of_status(inventory: &Value) -> Result<Self, InvalidId> {
         let entries = inventory.get("entries").and_then(Value::as_array);
         let text = |entry: &Value, field: &str| entry.text_of(field).to_owned();

@@ -52,9 +52,6 @@ impl Text {
 }
 
 /// Reads an index to its end, on the account of the job; with a name, the entries of that chart only.
-///
-/// # Errors
-/// [`ArrivalError`]
 pub(super) fn arrived(mut from: impl Read, chart: Option<&str>) -> Result<Arrived, ArrivalError> {
     let account = Job::account();
     let mut scan = TableScan::new(chart, account.nothing());

@@ -77,9 +77,6 @@ pub enum Content {
 
 impl Content {
     /// Writes the archive.
-    ///
-    /// # Errors
-    /// [`PackageError`]
     pub fn write(&self, mut out: &mut dyn Write) -> Result<(), PackageError> {
         match self {
             Self::Archive(bytes) => Ok(out.write_all(bytes)?),
@@ -170,9 +167,6 @@ impl<'a> Local<'a> {
     }
 
     /// The chart to store, on an account.
-    ///
-    /// # Errors
-    /// [`BuildError`]
     pub fn build(
         &self,
         which: &Which,
@@ -219,9 +213,6 @@ impl<'a> Local<'a> {
 }
 
 /// A downloaded chart to store, on an account.
-///
-/// # Errors
-/// [`BuildError`]
 pub fn build_remote(
     archive: Vec<u8>,
     which: &Which,

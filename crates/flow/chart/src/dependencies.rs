@@ -111,9 +111,6 @@ pub enum RepositoryUrlError {
 }
 
 /// Adds what the chart at a place needs and does not contain; returns how many charts that were.
-///
-/// # Errors
-/// [`DependencyError`]
 pub fn complete<R: Remotes>(
     chart: &mut Chart,
     place: Place<'_>,

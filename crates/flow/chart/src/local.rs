@@ -49,9 +49,6 @@ impl LocalError {
 }
 
 /// Reads a chart: a folder, whose links are followed, or a `.tgz`.
-///
-/// # Errors
-/// [`LocalError`]
 pub fn read_chart(path: &Path) -> Result<Chart, LocalError> {
     let meta = fs::metadata(path).map_err(LocalError::io("stat", path))?;
     if meta.is_dir() {

@@ -81,9 +81,6 @@ impl OciChart {
     }
 
     /// The same, but only the version where `is_kept` says that its archive is known.
-    ///
-    /// # Errors
-    /// As [`OciChart::pull`]
     pub fn pull_unless(&self, version: &str, from: Pull, is_kept: &dyn Fn(&str) -> bool) -> Result<Sought, PullError> {
         let remote = self.remote(from);
         let chosen = self.chosen(version, &remote)?;
@@ -217,9 +214,6 @@ pub enum OciVersionError {
 
 /// The version that source-controller takes among the tags of a repository: the one that is wanted, if it is one; else
 /// the newest one in a range, which is any without a prerelease for an empty text.
-///
-/// # Errors
-/// [`OciVersionError`]
 pub fn oci_version(remote: &OciRemote, name: &str, wanted: &str) -> Result<String, OciVersionError> {
     if Version::parse_flux(wanted).is_ok() {
         return Ok(wanted.to_owned());

@@ -129,9 +129,6 @@ impl Repository {
 
     /// The same, of so many bytes at most, and on the account of the job while it is read. Of the locations of an
     /// archive it has the first one.
-    ///
-    /// # Errors
-    /// As [`Repository::index`]
     pub fn index_within(&self, most: u64) -> Result<Index, PullError> {
         self.read_index(None, most)
     }
@@ -174,9 +171,6 @@ impl Repository {
     }
 
     /// Where the archive of an entry of the index is; none without an URL.
-    ///
-    /// # Errors
-    /// [`NotAUrl`]
     pub fn located(&self, entry: &Entry) -> Result<Option<Located>, NotAUrl> {
         let Some(reference) = entry.urls.first() else {
             return Ok(None);

@@ -136,9 +136,6 @@ impl<'a> Place<'a> {
     }
 
     /// What the chart says of itself, not checked.
-    ///
-    /// # Errors
-    /// [`PlaceError`]
     pub fn metadata(&self) -> Result<Metadata, PlaceError> {
         let metadata = match self.found()? {
             Found::Archive => Metadata::of_archive(&self.archive()?, self.sizes.file),
@@ -148,9 +145,6 @@ impl<'a> Place<'a> {
     }
 
     /// The chart, on an account.
-    ///
-    /// # Errors
-    /// [`PlaceError`]
     pub fn chart(&self, held: Option<&mut Reservation>) -> Result<Chart, PlaceError> {
         let chart = match self.found()? {
             Found::Archive => Chart::from_archive_on(&self.archive()?, held),

@@ -75,9 +75,6 @@ impl ValuesFiles {
     }
 
     /// The merged values, and the names of the files that were there.
-    ///
-    /// # Errors
-    /// [`ValuesFilesError`]
     pub fn merged(&self, chart: &Chart, files: FilesOf<'_>) -> Result<(Values, Vec<String>), ValuesFilesError> {
         if self.names.len() > MOST {
             return Err(ValuesFilesError::TooMany(self.names.len()));

@@ -23,9 +23,6 @@ pub fn timeout(bucket: &Bucket) -> Duration {
 }
 
 /// The settings of a bucket. `objects` has the objects that it refers to.
-///
-/// # Errors
-/// [`ConnectError`]
 pub fn settings(
     bucket: &Bucket,
     objects: &Objects,

@@ -26,9 +26,6 @@ pub struct ChartRepository {
 }
 
 /// The connection settings. `objects` has the objects that the repository refers to.
-///
-/// # Errors
-/// [`ConnectError`]
 pub fn settings(repository: &HelmRepository, objects: &Objects) -> Result<ChartRepository, ConnectError> {
     let spec = &repository.spec;
     let local = LocalObjects::of(&repository.metadata, objects);
@@ -60,9 +57,6 @@ pub fn settings(repository: &HelmRepository, objects: &Objects) -> Result<ChartR
 
 /// The login at a registry with charts: a name and a password, or an entry of a Docker configuration (source-controller
 /// v1.9, `KeychainFromSecret`); none without a Secret.
-///
-/// # Errors
-/// [`ConnectError`]
 pub fn registry_login(
     repository: &HelmRepository,
     at: &Reference,

@@ -67,9 +67,6 @@ impl Batch {
     }
 
     /// Where a tag's image was built from, for a policy.
-    ///
-    /// # Errors
-    /// As [`Scanner::origin`].
     pub fn origin(&self, policy: &ImagePolicy, repository: &ImageRepository, tag: &str) -> Result<Origin, ScanError> {
         self.scanner.origin(policy, repository, &self.objects, tag)
     }

@@ -105,9 +105,6 @@ impl Asked<'_> {
 }
 
 /// The rule and the filter of a policy, for what its repository lists.
-///
-/// # Errors
-/// As [`ImagePolicy::chooser`].
 pub fn chooser(
     policy: &ImagePolicy,
     repository: &ImageRepository,
@@ -120,9 +117,6 @@ pub fn chooser(
 }
 
 /// The image of a policy. `objects` has the Secrets, `now` is the time against which ages are measured.
-///
-/// # Errors
-/// [`NoImage`]
 pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Time) -> Result<Chosen, NoImage> {
     let Asked { policy, tags, .. } = *asked;
     policy.digest_reflection()?;

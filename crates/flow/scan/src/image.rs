@@ -26,9 +26,6 @@ pub enum InvalidImage {
 }
 
 /// Parses `spec.image` of a repository: what is not a repository of a registry has an address, which may have capitals.
-///
-/// # Errors
-/// [`InvalidImage`]
 pub fn reference_of(repository: &ImageRepository) -> Result<Reference, InvalidImage> {
     let image = &repository.spec.image;
     let is_address = repository.kind().is_ok_and(|kind| kind != RepositoryKind::Oci);
@@ -39,9 +36,6 @@ pub fn reference_of(repository: &ImageRepository) -> Result<Reference, InvalidIm
 }
 
 /// Parses `spec.image` of a registry.
-///
-/// # Errors
-/// [`InvalidImage`]
 pub fn repository_reference(image: &str) -> Result<Reference, InvalidImage> {
     if let Some((scheme, _)) = image.split_once("://") {
         return Err(InvalidImage::Scheme {

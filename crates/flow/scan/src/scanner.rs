@@ -192,9 +192,6 @@ impl Scanner {
     }
 
     /// The current digest of a tag, for a policy.
-    ///
-    /// # Errors
-    /// As [`Scanner::tags`].
     pub fn digest(
         &self,
         policy: &ImagePolicy,
@@ -209,9 +206,6 @@ impl Scanner {
     }
 
     /// The creation time of a tag's image, for a policy; none when it is not recorded.
-    ///
-    /// # Errors
-    /// As [`Scanner::tags`].
     pub fn created(
         &self,
         policy: &ImagePolicy,
@@ -226,9 +220,6 @@ impl Scanner {
     }
 
     /// Where a tag's image was built from, for a policy.
-    ///
-    /// # Errors
-    /// As [`Scanner::tags`].
     pub fn origin(
         &self,
         policy: &ImagePolicy,
@@ -244,9 +235,6 @@ impl Scanner {
 
     /// Verifies the signatures of an image, for a policy: of this digest, whatever a tag becomes. The inner error is
     /// why none counts. What was verified by the same settings before is not asked about again.
-    ///
-    /// # Errors
-    /// As [`Scanner::tags`].
     pub(super) fn verify(
         &self,
         policy: &ImagePolicy,

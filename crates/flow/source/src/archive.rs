@@ -96,9 +96,6 @@ fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut
 }
 
 /// Writes the files that the rules leave of a tree, in archive order.
-///
-/// # Errors
-/// [`ArchiveError`]
 pub fn archive(files: &Files, rules: &IgnoreRules, writer: &mut Writer<impl Write>) -> Result<(), ArchiveError> {
     let mut archiving = Archiving {
         files,

@@ -75,18 +75,12 @@ impl Commit {
     }
 
     /// Fills the folders of submodules. `url` is the address of the commit's repository.
-    ///
-    /// # Errors
-    /// [`SubmodulesError`]
     pub fn fill_modules(&self, files: &mut Files, url: &str, modules: Modules<'_>) -> Result<(), SubmodulesError> {
         add_modules(files, &self.objects, self.tree, url, modules)
     }
 }
 
 /// Resolves a reference, and fetches its commit unless it is the observed one.
-///
-/// # Errors
-/// [`CheckoutError`]
 pub fn checkout(mirror: &Mirror, wanted: &Wanted<'_>) -> Result<Seen, CheckoutError> {
     let clone = Clone { mirror, wanted };
     match wanted.reference {

@@ -205,9 +205,6 @@ pub fn check_sparse(files: &Files, sparse: &[String]) -> Result<(), CheckoutErro
 }
 
 /// Adds the files of a commit's submodules to its tree, recursively. `url` is the address of the commit's repository.
-///
-/// # Errors
-/// [`SubmodulesError`]
 pub(super) fn add_modules(
     files: &mut Files,
     objects: &Objects,

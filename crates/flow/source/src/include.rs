@@ -24,9 +24,6 @@ pub enum IncludeError {
 }
 
 /// Moves `from` in the artifact `other` to `to`, which must not be an existing folder.
-///
-/// # Errors
-/// [`IncludeError`]
 pub fn put(root: &mut Directory, other: &Directory, from: &str, to: &str) -> Result<(), IncludeError> {
     let place = root.resolve(to).ok_or(IncludeError::Circle)?;
     let Some((name, above)) = place.split_last() else {

@@ -20,9 +20,6 @@ pub enum LayerError {
 }
 
 /// Selects a layer: the first of the media type, or the first one.
-///
-/// # Errors
-/// [`LayerError`]
 pub fn select_layer<'a>(image: &'a Image, selector: Option<&OciLayerSelector>) -> Result<&'a Layer, LayerError> {
     let first = image.layers.first().ok_or(LayerError::NoLayers)?;
     let wanted = selector.map_or("", |selector| &selector.media_type);

@@ -99,9 +99,6 @@ impl OciRemote {
     }
 
     /// The image of a digest.
-    ///
-    /// # Errors
-    /// [`RegistryError`]
     pub fn image(&self, digest: &str) -> Result<Image, RegistryError> {
         let image = self
             .reference(&format!("@{digest}"))
@@ -110,9 +107,6 @@ impl OciRemote {
     }
 
     /// A layer, verified while it is read.
-    ///
-    /// # Errors
-    /// [`RegistryError`]
     pub fn layer(&self, layer: &Layer) -> Result<Blob, RegistryError> {
         self.registry.layer(&self.repository, layer, &self.login, self.deadline)
     }

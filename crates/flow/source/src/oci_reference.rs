@@ -102,9 +102,6 @@ pub enum DigestError {
 }
 
 /// The repository of `spec.url`, as a reference whose tag is not used.
-///
-/// # Errors
-/// [`OciUrlError`]
 pub fn oci_repository(url: &str) -> Result<Reference, OciUrlError> {
     let Some(name) = url.strip_prefix(SCHEME) else {
         return Err(OciUrlError::Scheme);
@@ -125,9 +122,6 @@ pub fn oci_repository(url: &str) -> Result<Reference, OciUrlError> {
 
 /// The tag with the highest version in a range, among those that match the filter. Tags that are not versions are
 /// skipped; of equal versions the first in the list wins. `media_type` is that of the wanted layer.
-///
-/// # Errors
-/// [`TagError`]
 pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) -> Result<String, TagError> {
     let filter = match filter {
         "" => None,

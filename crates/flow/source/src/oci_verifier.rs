@@ -26,9 +26,6 @@ pub enum ImageUnverified {
 
 impl ImageVerifier {
     /// Verifies the image with this digest; `now` is the time in seconds since 1970.
-    ///
-    /// # Errors
-    /// [`ImageUnverified`]
     pub fn verify(&self, remote: &OciRemote, digest: &str, now: i64) -> Result<(), ImageUnverified> {
         match self {
             Self::Cosign(verifier) => Ok(verify_cosign(remote, digest, verifier)?),

@@ -126,9 +126,6 @@ impl Files {
     }
 
     /// The size of a file in bytes, and a reader of its content.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn open<'a>(&'a self, content: &'a Content) -> Result<(u64, Box<dyn Read + 'a>), FileError> {
         match content {
             Content::Bytes(bytes) => Ok((bytes.len() as u64, Box::new(Cursor::new(bytes)))),
@@ -160,9 +157,6 @@ impl Files {
     }
 
     /// The content of a file of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// [`FileError`]
     pub fn read(&self, content: &Content, limit: u64) -> Result<Vec<u8>, FileError> {
         let (size, mut reader) = self.open(content)?;
         if size > limit {

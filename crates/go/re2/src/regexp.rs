@@ -117,18 +117,12 @@ impl Regexp {
     }
 
     /// The position of the first match: Go's `FindIndex`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
     pub fn find(&self, text: &[u8], budget: &mut Budget) -> Result<Option<Range<usize>>, Exhausted> {
         let mut search = self.search(text, WHOLE);
         Ok(search.next(0, budget)?.and_then(whole))
     }
 
     /// The positions of the first `limit` matches, all if it is negative: Go's `FindAllIndex`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
     pub fn find_all(&self, text: &[u8], limit: i64, budget: &mut Budget) -> Result<Vec<Range<usize>>, Exhausted> {
         let mut matches = Vec::new();
         self.each_match(text, limit, WHOLE, budget, |slots, budget| {
@@ -140,9 +134,6 @@ impl Regexp {
     }
 
     /// The same with the groups: Go's `FindAllSubmatchIndex`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
     pub fn find_all_submatches(
         &self,
         text: &[u8],
@@ -159,9 +150,6 @@ impl Regexp {
     }
 
     /// The text with all matches replaced, where `$1` and `${name}` stand for groups: Go's `ReplaceAll`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
     pub fn replace_all(&self, text: &[u8], template: &[u8], budget: &mut Budget) -> Result<Vec<u8>, Exhausted> {
         if !template.contains(&b'$') {
             return self.replace_all_literal(text, template, budget);
@@ -172,9 +160,6 @@ impl Regexp {
     }
 
     /// The text with all matches replaced: Go's `ReplaceAllLiteral`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
     pub fn replace_all_literal(&self, text: &[u8], by: &[u8], budget: &mut Budget) -> Result<Vec<u8>, Exhausted> {
         self.replace(text, WHOLE, budget, |_, out, budget| append(out, by, budget))
     }
@@ -208,9 +193,6 @@ impl Regexp {
     }
 
     /// The parts between the matches, at most `limit` of them, all if it is negative: Go's `Split`. `None` is its nil.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
     pub fn split(&self, text: &[u8], limit: i64, budget: &mut Budget) -> Result<Option<Vec<Range<usize>>>, Exhausted> {
         if limit == 0 {
             return Ok(None);

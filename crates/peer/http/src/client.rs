@@ -81,9 +81,6 @@ impl Client {
 
     /// As [`Client::open`], for a body of the request's limit at most, within the peer's time limit. The inner error is
     /// an answer that is not a success.
-    ///
-    /// # Errors
-    /// As [`Client::open`].
     pub fn stream(&self, request: &Request, deadline: Deadline) -> Result<Result<Streamed, Answer>, NetError> {
         let Opened { answer, body } = self.opened(request, deadline, Some(self.peer().timeout))?;
         Ok(match body {

@@ -138,9 +138,6 @@ impl Proxy {
 
 impl ProxyParts {
     /// Connects to `host` through the proxy, for SSH.
-    ///
-    /// # Errors
-    /// [`TunnelError`]
     pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, TunnelError> {
         if self.scheme == ProxyScheme::Https {
             return Err(TunnelError::Https);
@@ -151,9 +148,6 @@ impl ProxyParts {
     }
 
     /// Connects to the proxy itself. The caller adds TLS if there is a [`ProxyParts::tls_name`].
-    ///
-    /// # Errors
-    /// [`TunnelError`]
     pub async fn connect(&self) -> Result<TcpStream, TunnelError> {
         let connected = TcpStream::connect((self.bare_host(), self.port)).await;
         connected.map_err(TunnelError::Connect)
@@ -166,9 +160,6 @@ impl ProxyParts {
     }
 
     /// Requests the tunnel to `host` over a connection to the proxy.
-    ///
-    /// # Errors
-    /// [`TunnelError`]
     pub async fn lead<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), TunnelError>
     where
         S: AsyncRead + AsyncWrite + Unpin,

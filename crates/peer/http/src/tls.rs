@@ -51,9 +51,6 @@ pub struct Tls {
 }
 
 /// The TLS configuration of the agent.
-///
-/// # Errors
-/// [`TlsError`]
 pub(super) fn config(settings: &Tls) -> Result<TlsConfig, TlsError> {
     let roots = match &settings.ca {
         Some(pem) => match (given_roots(pem)?, system_roots()) {

@@ -39,9 +39,6 @@ pub(super) struct Challenge {
 
 impl Challenge {
     /// Parses a `WWW-Authenticate` header.
-    ///
-    /// # Errors
-    /// [`ChallengeError`]
     pub(super) fn read(header: &str, vault: &Url) -> Result<Self, ChallengeError> {
         let header = header.replace("Bearer ", "");
         let get = |wanted: &str| {

@@ -53,9 +53,6 @@ pub(super) enum AzureEntryError {
 }
 
 /// Parses an application with a password or a certificate, the format of `az`, or a managed identity.
-///
-/// # Errors
-/// [`AzureEntryError`]
 pub(super) fn client(entry: &[u8]) -> Result<EntraClient, AzureEntryError> {
     let text = decoded(entry).ok_or(AzureEntryError::Encoding)?;
     let fields = Fields::read(&text, "AADConfig", &TEXTS)?;

@@ -5,9 +5,6 @@ use bumpwright_cloud::xml::{Event, Events};
 use bumpwright_http::unescaped;
 
 /// Parses a page.
-///
-/// # Errors
-/// A text.
 pub(super) fn page(document: &str) -> Result<Page, &'static str> {
     const ROOT: &str = "EnumerationResults";
     let mut events = Events::new(document);

@@ -19,8 +19,6 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// # Errors
-    /// minio-go's.
     pub(super) fn parse(text: &str, insecure: bool) -> Result<Self, EndpointError> {
         let scheme = if insecure { "http" } else { "https" };
         if text.is_empty() {

@@ -48,9 +48,6 @@ struct ListParser {
 }
 
 /// Parses a page.
-///
-/// # Errors
-/// A text.
 pub(super) fn page(version: ListVersion, document: &str) -> Result<Page, &'static str> {
     let mut events = Events::new(document);
     let mut parser = ListParser::default();

@@ -74,9 +74,6 @@ impl Storage {
 
     /// Removes all files of an object but the current one, its own lock too; links and folders stay
     /// (`RemoveAllButCurrent`).
-    ///
-    /// # Errors
-    /// As [`Storage::collect_garbage`].
     pub fn remove_all_but_current(&self, artifact: &Artifact) -> Result<Collected, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
         self.in_folder(path.folder(), |folder| {

@@ -77,9 +77,6 @@ pub(crate) struct ArtifactTrees {
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// The files of a Kustomization's artifact, unless `is_replaced` says meanwhile that the source has another one.
-///
-/// # Errors
-/// [`FetchError`]
 pub(crate) async fn fetch(
     trees: &Arc<ArtifactTrees>,
     kustomization: &Kustomization,
@@ -172,9 +169,6 @@ impl ArtifactTrees {
     }
 
     /// The files of an artifact.
-    ///
-    /// # Errors
-    /// [`FetchError`]
     pub(crate) fn get(&self, artifact: &Artifact, requester: &Requester) -> Result<Unpacked, FetchError> {
         let expected = digest_of(artifact)?;
         let budget = self.builds.of(&requester.namespace);
@@ -222,9 +216,6 @@ impl ArtifactTrees {
     }
 
     /// The bytes of an artifact, whose digest is checked at their end.
-    ///
-    /// # Errors
-    /// [`FetchError`]
     pub(crate) fn bytes(&self, artifact: &Artifact, requester: &Requester) -> Result<Box<dyn Read>, FetchError> {
         let budget = self.builds.of(&requester.namespace);
         self.open(artifact, &digest_of(artifact)?, &budget, requester.timeout)

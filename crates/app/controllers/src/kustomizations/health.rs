@@ -66,9 +66,6 @@ enum Unassessed {
 }
 
 /// The custom health checks of a Kustomization.
-///
-/// # Errors
-/// In Flux's words.
 pub(crate) fn checks(spec: &KustomizationSpec) -> Result<HealthChecks, CompileError> {
     HealthExpressions::compile(&spec.health_check_exprs)
 }
@@ -155,9 +152,6 @@ pub(crate) struct Waiting<'a> {
 }
 
 /// Waits until all are ready, within the timeout of the Kustomization.
-///
-/// # Errors
-/// [`Unhealthy`]
 pub(crate) async fn wait(
     context: &Context,
     request: &ReconcileRequest<'_>,

@@ -28,9 +28,6 @@ pub(super) enum CompareError {
 }
 
 /// Reports the changes of an apply, without applying or pruning.
-///
-/// # Errors
-/// [`CompareError`]
 pub(super) async fn compare(
     context: &Context,
     kustomization: &Kustomization,

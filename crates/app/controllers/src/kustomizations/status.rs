@@ -181,8 +181,6 @@ pub(crate) enum Before {
 }
 
 impl Before {
-    /// # Errors
-    /// As [`inventory`].
     pub(crate) fn of(status: &Status) -> Result<Self, InvalidId> {
         if let Some(inventory) = inventory(status)? {
             return Ok(Self::Inventory(inventory));
@@ -294,15 +292,10 @@ impl<'a> Progress<'a> {
     }
 
     /// The record of applied objects.
-    ///
-    /// # Errors
-    /// As [`inventory`].
     pub(crate) fn before(&mut self) -> Result<Before, InvalidId> {
         Before::of(self.status.get_mut())
     }
 
-    /// # Errors
-    /// As [`inventory`].
     pub(crate) fn inventory(&mut self) -> Result<Inventory, InvalidId> {
         Ok(inventory(self.status.get_mut())?.unwrap_or_default())
     }

@@ -24,9 +24,6 @@ pub(super) fn secret(repository: &GitRepository, wanted: &ReviewAnnotations) -> 
 }
 
 /// Connects. Blocks on the login of its identity.
-///
-/// # Errors
-/// [`ConnectionError`]
 pub(super) fn connect(
     context: &Context,
     repository: &GitRepository,

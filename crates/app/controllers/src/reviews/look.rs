@@ -83,9 +83,6 @@ pub(super) struct Look {
 
 impl Look {
     /// Reviews. Blocks. None when the time was over before everything was built.
-    ///
-    /// # Errors
-    /// [`LookError`]
     pub(super) fn review(self) -> Result<Option<Review>, LookError> {
         let (before, after) = self.files()?;
         let mut settings = Settings::new(self.memory.clone());
@@ -160,9 +157,6 @@ pub(super) struct PushedCommit {
 
 impl PushedCommit {
     /// What it is. Blocks.
-    ///
-    /// # Errors
-    /// [`LookError`]
     pub(super) fn read(self) -> Result<Pushed, LookError> {
         let owner = Owner::new(OWNER, self.name);
         let mirror = self.mirrors.mirror(&self.remote, &owner)?;

@@ -57,9 +57,6 @@ impl Serving {
     /// ReplicaSet it refuses connections that the other one would answer. Waiting for others it is ready all the same:
     /// for a controller of Flux, whose artifacts have another address, and for the pod that a rolling update ends once
     /// this one is ready.
-    ///
-    /// # Errors
-    /// Why not.
     pub(crate) fn ready(&self, own: &str) -> Result<(), NotServing> {
         if self.has_begun() {
             return Ok(());

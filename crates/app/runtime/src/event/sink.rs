@@ -108,9 +108,6 @@ struct WaitingEvent {
 impl EventSink {
     /// Starts the thread. It counts into `bumpwright_events_total`: `sent`, `duplicate`, `refused` (by the receiver),
     /// `failed` (all attempts), `dropped` (too many were waiting, or the process ended).
-    ///
-    /// # Errors
-    /// [`SinkError`].
     pub fn start(options: SinkOptions, metrics: &Metrics) -> Result<Self, SinkError> {
         let url = address(&options.address)?;
         let queue = Arc::new(Queue {

@@ -17,9 +17,6 @@ pub struct AlreadyBridged;
 
 /// Shows warnings and errors of libraries in the log at level debug, with their module as
 /// `target`. No effect unless the log has that level. Once in a process.
-///
-/// # Errors
-/// [`AlreadyBridged`].
 pub fn bridge_tracing(log: &Log) -> Result<(), AlreadyBridged> {
     if !log.shows(LogLevel::Debug) {
         return Ok(());

@@ -243,18 +243,12 @@ impl ReconcileRequest<'_> {
     }
 
     /// Writes the current status.
-    ///
-    /// # Errors
-    /// The server's error.
     pub async fn write_status(&self, status: &mut Status) -> Result<(), ClusterError> {
         self.writer.write(self.object, status).await
     }
 
     /// Sets an annotation of the object, or removes it, if nobody has changed it since the beginning of the
     /// reconciliation. Returns the object, for [`ReconcileRequest::wrote`].
-    ///
-    /// # Errors
-    /// As [`Cluster::annotate`](bumpwright_kube::Cluster::annotate).
     pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, ClusterError> {
         let Writer {
             services,

@@ -118,9 +118,6 @@ pub enum ProxyAuthError {
 
 impl ProxyAuth {
     /// Checks the prefixes, and that the file has a secret that is long enough.
-    ///
-    /// # Errors
-    /// [`ProxyAuthError`]
     pub fn check(&self) -> Result<(), ProxyAuthError> {
         for (flag, prefix) in [
             ("--ui-user-prefix", &self.user_prefix),

@@ -59,9 +59,6 @@ impl<'n> Target<'_, 'n> {
     }
 
     /// Finds the fields.
-    ///
-    /// # Errors
-    /// [`NoTarget`]
     pub(super) fn find(&self, draft: &Draft<'n>) -> Result<Found<'n>, NoTarget> {
         let kind = self.kind(draft);
         let Some(source) = self.application.source(kind, draft.files) else {

@@ -24,9 +24,6 @@ pub(super) enum NoPolicy {
 }
 
 /// The policy for a pattern; none is `glob:*`.
-///
-/// # Errors
-/// [`NoPolicy`]
 pub(super) fn choice(pattern: Option<&str>) -> Result<Choice, NoPolicy> {
     let pattern = pattern.unwrap_or("glob:*");
     if let Some(range) = pattern.strip_prefix("semver:") {

@@ -204,9 +204,6 @@ pub fn read(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Docum
 
 /// Reads a file of a folder of manifests: its objects may be bases of a kustomization, and may lack
 /// fields that patches add.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_in_folder(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Document>, ManifestErrors> {
     read_strictly(
         path,

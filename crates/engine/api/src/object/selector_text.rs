@@ -14,9 +14,6 @@ pub enum SelectorTextError {
 
 impl LabelSelector {
     /// Reads a selector. Unlike an absent one, an empty text is an error.
-    ///
-    /// # Errors
-    /// [`SelectorTextError`]
     pub fn parse(text: &str) -> Result<Self, SelectorTextError> {
         let match_expressions = split(text).map(requirement).collect::<Result<_, _>>()?;
         let selector = Self {

@@ -65,9 +65,6 @@ pub(crate) fn is_prose(comment: &str, above: Option<&str>) -> bool {
 
 /// Parses a comment, with its `#`, as kyaml's setters do: any number of `#`, then a JSON object of strings with
 /// `$imagepolicy`; other keys are ignored.
-///
-/// # Errors
-/// [`MarkerError`]
 pub(crate) fn parse(comment: &str) -> Result<Setter, MarkerError> {
     let json = comment.trim_start_matches('#');
     let fields: BTreeMap<String, Option<String>> = serde_json::from_str(json).map_err(|_| malformed(json))?;

@@ -25,15 +25,9 @@ pub enum Entry {
 /// The folder of a chart. Paths are relative to it, with `/` between components; the empty one is the folder itself.
 pub trait Folder {
     /// What there is at a path.
-    ///
-    /// # Errors
-    /// Its own.
     fn entry(&self, path: &str) -> Result<Entry, ForeignError>;
 
     /// The names in a folder, sorted.
-    ///
-    /// # Errors
-    /// Its own.
     fn names(&self, path: &str) -> Result<Vec<String>, ForeignError>;
 
     /// What is in a folder, sorted by name.

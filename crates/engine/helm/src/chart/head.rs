@@ -78,9 +78,6 @@ impl Metadata {
 
     /// That of a chart in an archive, whose files of it have at most so many bytes. It is not checked, and nothing else
     /// of the archive is kept.
-    ///
-    /// # Errors
-    /// [`HeadError`]
     pub fn of_archive(archive: &[u8], most: u64) -> Result<Self, HeadError> {
         let limits = Limits {
             unpacked: MAX_CHART_BYTES,

@@ -29,9 +29,6 @@ struct Rule {
 
 impl IgnoreRules {
     /// The rules of a file; those of a chart that has none for an empty text.
-    ///
-    /// # Errors
-    /// [`IgnoreError`]
     pub fn parse(text: &[u8]) -> Result<Self, IgnoreError> {
         let text = bumpwright_gostd::lossy(text);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

@@ -125,9 +125,6 @@ impl Metadata {
     }
 
     /// Checks the fields, and cleans their texts.
-    ///
-    /// # Errors
-    /// [`MetadataError`]
     pub fn validate(&mut self) -> Result<(), MetadataError> {
         self.clean();
         for (name, value) in [("apiVersion", &self.api_version), ("name", &self.name)] {

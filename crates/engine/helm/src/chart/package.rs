@@ -47,9 +47,6 @@ pub enum ReplaceError {
 
 impl Chart {
     /// Writes an archive, the same one for equal charts. Returns the flushed output.
-    ///
-    /// # Errors
-    /// [`PackageError`]
     pub fn package<W: Write>(&self, out: W) -> Result<W, PackageError> {
         let mut packer = Packer::new(out, MARKS);
         self.pack("", &mut packer)?;
@@ -91,9 +88,6 @@ impl Chart {
     }
 
     /// Replaces `values.yaml`. Returns whether that made it another one.
-    ///
-    /// # Errors
-    /// [`ReplaceError`]
     pub fn replace_values(&mut self, values: Values) -> Result<bool, ReplaceError> {
         let Some(before) = &self.values_file else {
             return Err(ReplaceError::NoFile);

@@ -88,9 +88,6 @@ pub struct IndexDocument {
 impl IndexDocument {
     /// Checks an index, YAML or JSON, on an account: entries that are not valid charts are left out, unknown fields of
     /// YAML are an error.
-    ///
-    /// # Errors
-    /// [`IndexError`]
     pub fn read(text: &str, mut held: Reservation) -> Result<Self, IndexError> {
         if text.is_empty() {
             return Err(IndexError::Empty);
@@ -263,9 +260,6 @@ impl<W: Write> IndexScan<W> {
     }
 
     /// The end.
-    ///
-    /// # Errors
-    /// [`IndexError`]
     pub fn finish(self) -> Result<Scanned<W>, IndexError> {
         let Self { lines, mut rows, stop } = self;
         let head = match stop {

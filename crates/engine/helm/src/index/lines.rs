@@ -14,15 +14,9 @@ const MAX_HEAD_LINES: usize = 32;
 /// Who takes what is found.
 pub(super) trait Sink {
     /// A chart, with a list of entries or with nothing.
-    ///
-    /// # Errors
-    /// Reading stops.
     fn chart(&mut self, name: &str, has_list: bool) -> Result<(), Stop>;
 
     /// An entry of the last chart: its text, with blanks before it up to its column, and its place.
-    ///
-    /// # Errors
-    /// Reading stops.
     fn entry(&mut self, text: &str, place: Place) -> Result<(), Stop>;
 }
 

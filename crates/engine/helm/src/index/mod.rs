@@ -57,9 +57,6 @@ pub struct Entry {
 
 impl Index {
     /// Reads an index, YAML or JSON. Entries without a valid version are left out, as Helm does.
-    ///
-    /// # Errors
-    /// [`IndexError`]
     pub fn read(text: &[u8]) -> Result<Self, IndexError> {
         Self::read_on(text, None)
     }
@@ -164,9 +161,6 @@ impl Index {
 
     /// The chart that source-controller takes: as [`Index::newest`] among versions that are written in full, and of
     /// those that differ by their build only the one that was made last.
-    ///
-    /// # Errors
-    /// [`ChoiceError`]
     pub fn chosen(&self, name: &str, version: &str) -> Result<&Entry, ChoiceError> {
         let Some(versions) = self.charts.get(name) else {
             return Err(ChoiceError::NoChart);

@@ -41,9 +41,6 @@ pub fn entries<E: From<IndexError>>(
 }
 
 /// The same of any form.
-///
-/// # Errors
-/// As [`entries`].
 pub(super) fn entries_of_yaml<E: From<IndexError>>(
     text: &str,
     wanted: &dyn Fn(&str) -> bool,

@@ -48,9 +48,6 @@ impl<'w> TableScan<'w> {
     }
 
     /// Ends the text. None where it is of another form, for [`Index::read_on`].
-    ///
-    /// # Errors
-    /// [`IndexError`]
     pub fn finish(self) -> Result<Option<Index>, IndexError> {
         let Self { lines, mut table, stop } = self;
         let head = match stop {

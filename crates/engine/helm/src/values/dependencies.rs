@@ -8,9 +8,6 @@ use bumpwright_semver::{Constraint, Version};
 use serde_json::Value as Json;
 
 /// Removes subcharts that are off, names those with an alias, and imports values from them.
-///
-/// # Errors
-/// As [`coalesce_values`].
 pub(crate) fn process_dependencies(chart: &mut Chart, values: &Values, weight: &mut Weight) -> Result<(), ValuesError> {
     enable(chart, values, "", weight)?;
     import_values(chart, weight)

@@ -8,9 +8,6 @@ use bumpwright_gostd::atoi;
 use serde_json::Value as Json;
 
 /// Sets what an argument names.
-///
-/// # Errors
-/// Helm's text.
 pub(super) fn parse_into(text: &str, values: &mut Values) -> Result<(), SetError> {
     let mut rest = text;
     match key(&mut rest, values, 0) {

@@ -39,9 +39,6 @@ pub fn read_values(text: &[u8]) -> Result<Values, ValuesError> {
 }
 
 /// The values of the first document of a file, which source-controller reads only.
-///
-/// # Errors
-/// [`YamlError`]
 pub fn read_table(text: &[u8]) -> Result<Values, YamlError> {
     yaml::object(text)
 }

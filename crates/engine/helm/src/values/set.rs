@@ -94,9 +94,6 @@ pub(super) struct Parser<'t, 'r> {
 type Parsing<T> = Result<T, Stop>;
 
 /// Sets what an argument names.
-///
-/// # Errors
-/// Helm's text.
 pub(super) fn parse_into(text: &str, values: &mut Values, reading: Reading<'_>) -> Result<(), SetError> {
     let mut parser = Parser { rest: text, reading };
     loop {

@@ -30,17 +30,11 @@ impl Weight {
     }
 
     /// Counts the values of a table that is about to be copied.
-    ///
-    /// # Errors
-    /// As [`Weight::value`].
     pub(super) fn table(&mut self, table: &Values) -> Result<(), ValuesError> {
         table.values().try_for_each(|value| self.value(value))
     }
 
     /// Counts a chart that is about to be copied, with its subcharts.
-    ///
-    /// # Errors
-    /// As [`Weight::value`].
     pub(super) fn chart(&mut self, chart: &Chart) -> Result<(), ValuesError> {
         self.take(1 + chart.templates.len() + chart.files.len())?;
         self.table(&chart.values)?;
@@ -48,9 +42,6 @@ impl Weight {
     }
 
     /// Counts a look at as many subcharts.
-    ///
-    /// # Errors
-    /// As [`Weight::value`].
     pub(super) fn take(&mut self, count: usize) -> Result<(), ValuesError> {
         self.0 = self.0.checked_sub(count).ok_or(ValuesError::TooMany)?;
         Ok(())

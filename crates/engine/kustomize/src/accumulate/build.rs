@@ -49,10 +49,6 @@ impl Build {
     }
 
     /// Appends one of the objects to a text, as `kustomize build` prints it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::to_yaml`].
     pub fn write(&self, object: &Resource, text: &mut String) -> Result<(), BuildError> {
         let written = write_sigs(&object.node, text);
         written.map_err(|error| {
@@ -81,10 +77,6 @@ pub fn build(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World
 
 /// As [`build`], with another kustomization for the target than its file has, so that errors still name
 /// places in that file.
-///
-/// # Errors
-///
-/// As [`build`].
 pub fn build_rewritten(
     tree: &dyn Tree,
     target: &str,

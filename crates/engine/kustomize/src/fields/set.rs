@@ -33,9 +33,6 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
 }
 
 /// As [`set_scalar`], but keeps an existing text.
-///
-/// # Errors
-/// As [`set_scalar`].
 pub fn set_scalar_if_empty(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), Fault> {
     if node.as_str().is_some_and(|text| !text.is_empty()) {
         return Ok(());
@@ -80,9 +77,6 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
 }
 
 /// As [`set_entry`], but keeps an existing text.
-///
-/// # Errors
-/// As [`set_entry`].
 pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
     let current = node.get(key).and_then(Node::as_str);
     if current.is_some_and(|text| !text.is_empty()) {

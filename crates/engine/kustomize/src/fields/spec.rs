@@ -103,9 +103,6 @@ impl FieldSpecs {
     }
 
     /// Adds all of `other`.
-    ///
-    /// # Errors
-    /// As [`Self::add`].
     pub fn add_all(&mut self, other: &Self) -> Result<(), ConfigError> {
         other.as_slice().iter().try_for_each(|spec| self.add(spec.clone()))
     }

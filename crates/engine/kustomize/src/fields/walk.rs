@@ -42,9 +42,6 @@ impl NewNode {
 type Set<'a> = &'a mut dyn FnMut(&mut Node, &[Step]) -> Result<(), Fault>;
 
 /// Calls `set` at every field of `object` that one of `specs` selects, spec by spec.
-///
-/// # Errors
-/// As [`walk`].
 pub fn walk_all(
     specs: &[FieldSpec],
     object: &mut Node,
@@ -55,9 +52,6 @@ pub fn walk_all(
 }
 
 /// As [`walk_all`], passing the path from the object to the field to `set`.
-///
-/// # Errors
-/// As [`walk`].
 pub fn walk_traced(
     specs: &[FieldSpec],
     object: &mut Node,

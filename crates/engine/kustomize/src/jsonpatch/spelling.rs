@@ -43,10 +43,6 @@ pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchErro
 
 /// Spells every scalar below `node` as after a round trip: Go parses all JSON numbers as floats, and
 /// writes them as YAML.
-///
-/// # Errors
-///
-/// As [`to_json`].
 pub(super) fn from_json(node: &mut Node) -> Result<(), PatchError> {
     // Whether there may be a text that kyaml writes as a block and cannot read.
     let unreadable = Cell::new(false);

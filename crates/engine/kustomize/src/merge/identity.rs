@@ -18,10 +18,6 @@ pub struct Changes {
 
 /// Merges `patch` into `object`, then restores name, namespace and kind, except where `changes` allows otherwise. The
 /// namespace never changes.
-///
-/// # Errors
-///
-/// Those of [`merge`].
 pub fn apply(object: &mut Node, patch: Node, schema: &Schema, changes: Changes) -> Result<Merged, MergeError> {
     let text = |node: &Node, path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or("").to_owned();
     let name = text(object, &["metadata", "name"]);

@@ -66,9 +66,6 @@ pub fn lookup<'a>(node: &'a Node, path: &[CompactString]) -> Result<Option<&'a N
 }
 
 /// As [`lookup`], mutable.
-///
-/// # Errors
-/// As [`lookup`].
 pub fn lookup_mut<'a>(node: &'a mut Node, path: &[CompactString]) -> Result<Option<&'a mut Node>, Fault> {
     let mut node = node;
     for part in parts(path) {
@@ -86,9 +83,6 @@ pub fn lookup_mut<'a>(node: &'a mut Node, path: &[CompactString]) -> Result<Opti
 
 /// The scalar at `path`, created where it is missing, with the mappings and lists on the way; `None` where the path
 /// names a position that a list does not have.
-///
-/// # Errors
-/// As [`lookup`].
 pub fn lookup_or_create<'a>(node: &'a mut Node, path: &[CompactString]) -> Result<Option<&'a mut Node>, Fault> {
     let mut node = node;
     let mut rest = parts(path).peekable();

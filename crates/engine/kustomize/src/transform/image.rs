@@ -219,9 +219,6 @@ impl ImageTag {
 
     /// Applies several changes to the same fields, one after the other. The images of the object are looked up once,
     /// and again after each change that applies to one of them: most entries of `images:` do not.
-    ///
-    /// # Errors
-    /// As [`Self::apply`].
     pub fn apply_all(all: &[Self], object: &mut Node) -> Result<(), TransformError> {
         let mut images: Option<Vec<CompactString>> = None;
         for change in all {

@@ -32,9 +32,6 @@ pub struct Deprecated {
 }
 
 /// The deprecated fields of a file.
-///
-/// # Errors
-/// As [`fix`]
 pub fn deprecated(text: &str) -> Result<Vec<Deprecated>, Refused> {
     let file = File::read(text)?;
     let is_file = |_: &str| false;
@@ -52,9 +49,6 @@ pub fn deprecated(text: &str) -> Result<Vec<Deprecated>, Refused> {
 
 /// Whether the file changes names, namespaces, labels or annotations itself: patches in `patchesJson6902` see the
 /// objects after that, those in `patches` before.
-///
-/// # Errors
-/// As [`fix`]
 pub fn changes_metadata(text: &str) -> Result<bool, Refused> {
     let file = File::read(text)?;
     let has = |key: &str| file.root.entry(key).is_some_and(|entry| !entry.node.is_null());

@@ -28,9 +28,6 @@ pub struct NoImage(String);
 
 impl ImageChange {
     /// Reads an argument.
-    ///
-    /// # Errors
-    /// [`NoImage`]
     pub fn read(text: &str) -> Result<Self, NoImage> {
         let parsed = match text.split_once('=') {
             Some((name, new)) => {

@@ -25,8 +25,6 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// # Errors
-    /// [`PatternError`]
     pub(super) fn new(text: &str) -> Result<Self, PatternError> {
         let (is_negated, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         let pattern = match text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
@@ -38,17 +36,11 @@ impl Pattern {
     }
 
     /// A regular expression without slashes (`matchPackagePatterns` of older versions).
-    ///
-    /// # Errors
-    /// [`PatternError`]
     pub(super) fn of_regexp(text: &str) -> Result<Self, PatternError> {
         Self::of(text, false)
     }
 
     /// What begins with a text.
-    ///
-    /// # Errors
-    /// None.
     pub(super) fn of_prefix(text: &str) -> Result<Self, PatternError> {
         Self::of(&format!("^{}", quoted(text)), false)
     }

@@ -57,9 +57,6 @@ pub fn read_secret<'d>(
 }
 
 /// Reads the Secret that `--sops-age-secret` names: only its `*.agekey` entries (K-147).
-///
-/// # Errors
-/// As [`read_secret`].
 pub fn read_age_secret<'d>(
     data: impl IntoIterator<Item = (&'d str, &'d [u8])>,
     secret: &str,

@@ -81,9 +81,6 @@ impl Verifier {
     }
 
     /// Verifies a layer of cosign 2.
-    ///
-    /// # Errors
-    /// As [`Verifier::bundle`].
     pub fn layer(&self, layer: SimpleSignature<'_>, digest: &str, reference: &str) -> Result<(), CosignError> {
         let wanted = self.attestation.as_ref();
         match &self.signers {

@@ -191,9 +191,6 @@ impl NotationTrust {
     }
 
     /// Verifies a signature of the artifact with this digest; `now` is the time in seconds since 1970.
-    ///
-    /// # Errors
-    /// [`NotationError`]
     pub fn verify(
         &self,
         repository: &str,

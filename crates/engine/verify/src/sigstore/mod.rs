@@ -99,17 +99,11 @@ impl Keyless {
     }
 
     /// Verifies a bundle as a signature, or the attestation that is wanted, of the image with this digest.
-    ///
-    /// # Errors
-    /// [`SigstoreError`]
     pub fn bundle(&self, text: &[u8], digest: &str, wanted: Option<&Attestation>) -> Result<(), SigstoreError> {
         keyless::bundle(self, text, digest, wanted)
     }
 
     /// Verifies a layer of cosign 2: a signature, or an envelope with the attestation that is wanted.
-    ///
-    /// # Errors
-    /// [`SigstoreError`]
     pub fn layer(
         &self,
         layer: &SimpleSignature<'_>,

@@ -141,9 +141,6 @@ impl TrustedRoot {
     }
 
     /// Reads a `trusted_root.json`.
-    ///
-    /// # Errors
-    /// [`TrustedRootError`]
     pub fn read(text: &[u8]) -> Result<Self, TrustedRootError> {
         if text.len() > MAX_TEXT {
             return Err(TrustedRootError::Size);

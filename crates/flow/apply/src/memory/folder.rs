@@ -106,9 +106,6 @@ impl MemoryFolder {
     }
 
     /// Removes the memories of all others.
-    ///
-    /// # Errors
-    /// As [`MemoryFolder::remove`].
     pub fn retain(&self, owners: &[MemoryOwner]) -> io::Result<()> {
         let key = self.key()?;
         let paths = owners.iter().map(|owner| self.path(key, owner));

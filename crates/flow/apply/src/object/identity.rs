@@ -13,9 +13,6 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const RBAC_KINDS: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"];
 
 /// Reads `<namespace>_<name>_<group>_<kind>`; `__` in the name is a colon (K-209, C11).
-///
-/// # Errors
-/// [`InvalidId`]
 pub(crate) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
     let invalid = || InvalidId(id.to_owned());
     let (namespace, rest) = id.split_once('_').ok_or_else(invalid)?;

@@ -35,9 +35,6 @@ impl FolderTree {
     }
 
     /// The same with the `spec.ignore` of its source.
-    ///
-    /// # Errors
-    /// As [`FolderTree::new`]
     pub fn ignoring(root: &Path, ignore: Option<&str>) -> Result<Self, FolderError> {
         let mut walked = Walked::default();
         walked.walk(root, "")?;

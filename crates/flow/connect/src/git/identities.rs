@@ -97,9 +97,6 @@ impl GitIdentities {
 
     /// The credentials of an identity at a remote, for an object of a cluster. They are tried here, so this blocks:
     /// their errors are not Git's.
-    ///
-    /// # Errors
-    /// [`GitLoginError`]
     pub fn log_in(&self, identity: GitIdentity, remote: &Remote, requester: Requester) -> Result<Auth, GitLoginError> {
         let auth = self.auth(identity, remote, Some(requester))?;
         if let Auth::Fetched(source) = &auth {

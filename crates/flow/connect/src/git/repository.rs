@@ -75,9 +75,6 @@ pub enum CredentialsError {
 }
 
 /// The remote of a GitRepository, at `url`.
-///
-/// # Errors
-/// [`RemoteError`]
 pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -> Result<GitConnection, RemoteError> {
     let spec = &repository.spec;
     let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e: TransportError| RemoteError::Url(e.to_string()))?);
@@ -108,9 +105,6 @@ pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -
 }
 
 /// The remote of a GitRepository in a cluster: at a server, with its Secret present.
-///
-/// # Errors
-/// [`RemoteError`]
 pub fn of_server(repository: &GitRepository, objects: &Objects) -> Result<GitConnection, RemoteError> {
     let url = &repository.spec.url;
     let connection = of_repository(url, repository, objects)?;

@@ -8,9 +8,6 @@ use bumpwright_git::{Auth, Remote, is_encrypted};
 use bumpwright_gostd as gostd;
 
 /// The remote. `objects` has the objects that the repository refers to.
-///
-/// # Errors
-/// [`ConnectError`]
 pub fn of_source(repository: &GitRepository, objects: &Objects) -> Result<GitConnection, ConnectError> {
     let spec = &repository.spec;
     let local = LocalObjects::of(&repository.metadata, objects);

@@ -13,9 +13,6 @@ pub enum SubmoduleAddressError {
 
 /// The remote of a submodule. Credentials for HTTP are for the server of the repository alone; an SSH key is not
 /// revealed to the server, and is used for known hosts only. A user's own credentials are asked for by server.
-///
-/// # Errors
-/// [`SubmoduleAddressError`]
 pub fn of_submodule(parent: &Remote, address: &str) -> Result<Remote, SubmoduleAddressError> {
     let url = RemoteUrl::parse(address)?;
     let origin = |url: &RemoteUrl| url.web().map(|web| web.origin());

@@ -56,9 +56,6 @@ pub enum ImageAccessError {
 
 impl ImageRegistry {
     /// Reads the settings of a repository. `accounts` are those of a cluster; a command has none.
-    ///
-    /// # Errors
-    /// [`ImageAccessError`]
     pub fn of(
         repository: &ImageRepository,
         objects: &Objects,

@@ -101,9 +101,6 @@ impl<'a> OciRegistry<'a> {
     }
 
     /// The cloud to log in at, and the identity: a ServiceAccount, or this process.
-    ///
-    /// # Errors
-    /// [`CloudError`]
     pub fn cloud(
         &self,
         provider: &str,

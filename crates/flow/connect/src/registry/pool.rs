@@ -92,9 +92,6 @@ impl Registries {
     }
 
     /// The login at a cloud's registry, as `requester`.
-    ///
-    /// # Errors
-    /// [`CloudError`]
     pub fn cloud_login(
         &self,
         at: (Provider, &Reference),
@@ -113,9 +110,6 @@ impl Registries {
     }
 
     /// The login at a registry with the own token of a ServiceAccount, for `requester`.
-    ///
-    /// # Errors
-    /// [`CloudError`]
     pub fn token_login(
         &self,
         reference: &Reference,

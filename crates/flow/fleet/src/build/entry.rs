@@ -142,9 +142,6 @@ pub(crate) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, F
 }
 
 /// The documents of a file and the items of its lists, with their places.
-///
-/// # Errors
-/// As [`of_file`]
 fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, FileError> {
     let bytes = tree.read(&format!("/{file}"))?;
     let mut files = Files::default();

@@ -31,9 +31,6 @@ pub struct NoEntry(#[from] TreeError);
 
 /// Reads the fleet of an entry, a folder or file of the repository. Nothing fails as a whole but for an entry that does
 /// not exist: what cannot be built is a [`Problem`] of its node.
-///
-/// # Errors
-/// [`NoEntry`]
 pub fn view(
     repository: &dyn Repository,
     entry: &str,
@@ -69,9 +66,6 @@ impl Walked<'_> {
 }
 
 /// As [`view`], to go on with by [`both`].
-///
-/// # Errors
-/// As [`view`]
 pub fn walked<'a>(
     repository: &'a dyn Repository,
     entry: &str,

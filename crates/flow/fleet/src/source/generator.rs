@@ -77,9 +77,6 @@ impl Generator {
     }
 
     /// Makes the artifact of a name; None if the generator does not define it.
-    ///
-    /// # Errors
-    /// For users.
     pub(crate) fn make<'a>(&self, name: &str, sources: &Sources<'a>) -> Result<Option<Copied<'a>>, GeneratorError> {
         let wanted = match self.path_pattern.as_str() {
             "" => self.artifacts.iter().find(|artifact| artifact.name == name).cloned(),

@@ -148,9 +148,6 @@ impl TagStore {
     }
 
     /// The checksum of the last stored tags, if there are any.
-    ///
-    /// # Errors
-    /// As [`TagStore::tags`].
     pub fn stored(&self, scanned: &Scanned) -> Result<Option<String>, TagsError> {
         let read = |tags: &[u8]| {
             let text = String::from_utf8_lossy(tags);
@@ -160,9 +157,6 @@ impl TagStore {
     }
 
     /// Whether the tags of a scan were removed to make room for those of other namespaces.
-    ///
-    /// # Errors
-    /// As [`TagStore::tags`].
     pub fn made_room(&self, scanned: &Scanned) -> Result<bool, TagsError> {
         self.with(|database| {
             let table = database.begin_read()?.open_table(SIZES)?;
@@ -245,9 +239,6 @@ impl TagStore {
     }
 
     /// Removes the tags of all other owners: their objects are deleted.
-    ///
-    /// # Errors
-    /// As [`TagStore::set`].
     pub fn keep(&self, owners: &BTreeSet<String>) -> Result<(), TagsError> {
         self.with(|database| {
             let transaction = database.begin_write()?;

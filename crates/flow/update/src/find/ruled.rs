@@ -293,9 +293,6 @@ impl RuledTrees {
     }
 
     /// Reads one file, if rules are for it.
-    ///
-    /// # Errors
-    /// As [`RuledTrees::find`].
     pub(crate) fn file(
         &self,
         objects: &Objects,

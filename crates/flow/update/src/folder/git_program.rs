@@ -118,29 +118,17 @@ impl<'a> Git<'a> {
     }
 
     /// Its output as text, without the final line break.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::run`].
     pub(crate) fn text(&self, args: &[&str]) -> Result<String, GitProgramError> {
         let out = self.run(args, b"")?;
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
     }
 
     /// The paths that it prints, relative to the folder.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::run`].
     pub(crate) fn listed(&self, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, GitProgramError> {
         Ok(paths_in(&self.run(args, b"")?))
     }
 
     /// Those of the paths, relative to the folder, that a command picks. It ends with 1 where it picks none.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::run`].
     pub(crate) fn picked(&self, args: &[&str], paths: &[&[u8]]) -> Result<BTreeSet<Vec<u8>>, GitProgramError> {
         let mut command = self.command();
         // It refuses this setting; no path with a dot before it has a pattern's beginning.

@@ -63,10 +63,6 @@ pub(crate) fn replace_all(root: &Path, files: &[FileChange]) -> Result<(), RunEr
 }
 
 /// Replaces files outside of a run in the same way; paths are relative to the working directory of the process.
-///
-/// # Errors
-///
-/// As [`replace_all`].
 pub fn replace_files(files: &[FileChange]) -> Result<(), RunError> {
     interrupt::held(|| replace_all(Path::new("."), files))
 }

@@ -54,9 +54,6 @@ impl From<GitError> for NoDifference {
 
 /// The lines of marked fields that a commit changed against its first parent, as a unified diff without context. The
 /// id may be short.
-///
-/// # Errors
-/// [`NoDifference`]
 pub fn difference(objects: &Objects, commit: &str) -> Result<String, NoDifference> {
     let id = objects.commit_named(commit).ok_or(NoDifference::NoCommit)?;
     let commit = objects.commit(id)?;

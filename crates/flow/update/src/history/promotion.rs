@@ -101,9 +101,6 @@ pub(crate) fn promoted(policies: &Policies, plan: &Plan) -> BTreeSet<PolicyName>
 }
 
 /// Plans the edits again with the images that are proven. What they do not change is a skip, and so is a step back.
-///
-/// # Errors
-/// As [`planned::plan`].
 pub(crate) fn apply<Place>(
     proven: &BTreeMap<PolicyName, Proven>,
     (marked, edits): (&[Marked<Place>], &Edits),

@@ -69,10 +69,6 @@ pub struct RemoteJob {
 
 impl RemoteJob {
     /// Where this job pushes when `checked_out` is the full name of the reference that was fetched.
-    ///
-    /// # Errors
-    ///
-    /// See [`DestinationError`].
     pub fn destinations(&self, checked_out: &str) -> Result<Destinations, DestinationError> {
         let branch = self.checkout_branch(checked_out);
         let mut refspecs = self.push.refspecs.clone();

@@ -6,9 +6,6 @@ use super::{
 };
 
 /// `strconv.ParseFloat`: decimal and hexadecimal numbers, infinities and NaN; `bits` is the size of the type, 32 or 64.
-///
-/// # Errors
-/// As in Go.
 pub fn parse_float(text: impl AsRef<[u8]>, bits: u32) -> Result<f64, NumError<f64>> {
     let text = text.as_ref();
     let error = |reason, value| NumError::new("ParseFloat", text, reason, value);

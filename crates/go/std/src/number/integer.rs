@@ -8,26 +8,17 @@ const LONGEST: usize = 64;
 
 /// `strconv.ParseInt`: a signed integer to a base of 2 to 36, that fits into `bits` bits. Base 0 infers the base from
 /// the prefix (`0b`, `0o`, `0`, `0x`, else decimal) and allows `_` between digits; 0 bits are those of Go's `int`.
-///
-/// # Errors
-/// As in Go.
 pub fn parse_int(text: impl AsRef<[u8]>, base: u32, bits: u32) -> Result<i64, NumError<i64>> {
     signed("ParseInt", text.as_ref(), base, bits)
 }
 
 /// `strconv.ParseUint`: the same without a sign.
-///
-/// # Errors
-/// As in Go.
 pub fn parse_uint(text: impl AsRef<[u8]>, base: u32, bits: u32) -> Result<u64, NumError<u64>> {
     let text = text.as_ref();
     unsigned(text, base, bits).map_err(|(reason, value)| NumError::new("ParseUint", text, reason, value))
 }
 
 /// `strconv.Atoi`: a decimal `int`.
-///
-/// # Errors
-/// As in Go.
 pub fn atoi(text: impl AsRef<[u8]>) -> Result<i64, NumError<i64>> {
     signed("Atoi", text.as_ref(), 10, 0)
 }

@@ -33,9 +33,6 @@ pub fn query_escape(text: &[u8]) -> String {
 }
 
 /// `text` without the escapes of a path: Go's `url.PathUnescape`.
-///
-/// # Errors
-/// Go's.
 pub fn path_unescape(text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     unescape(text, Part::Path)
 }

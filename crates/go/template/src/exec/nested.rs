@@ -14,9 +14,6 @@ impl<'t, 'h, 'w> Nested<'t, 'h, 'w> {
     }
 
     /// Renders the template `name` of the set, unless more than `most` of its executions are in progress: then `None`.
-    ///
-    /// # Errors
-    /// As [`Templates::execute`](crate::Templates::execute).
     pub fn execute(&mut self, name: &str, data: Value, most: usize) -> Result<Option<Vec<u8>>, Failure> {
         let set = self.set;
         self.host.deeper(|host| {

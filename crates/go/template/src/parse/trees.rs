@@ -40,9 +40,6 @@ pub(crate) struct Tree {
 }
 
 /// Parses the text of the template `name`.
-///
-/// # Errors
-/// Go's.
 pub(crate) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Parsed, Error> {
     let source = Rc::new(Source {
         name: name.to_owned(),

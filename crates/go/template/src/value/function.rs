@@ -80,9 +80,6 @@ impl<'a> Args<'a> {
     }
 
     /// A `string` argument.
-    ///
-    /// # Errors
-    /// As [`Args::value`].
     pub fn text(&self, index: usize) -> Result<&'a Text, Failure> {
         match self.value(index)?.bare() {
             Value::String(text) => Ok(text),
@@ -91,9 +88,6 @@ impl<'a> Args<'a> {
     }
 
     /// An argument of any signed integer type.
-    ///
-    /// # Errors
-    /// As [`Args::value`].
     pub fn int(&self, index: usize) -> Result<i64, Failure> {
         match self.value(index)?.bare() {
             Value::Int(_, number) => Ok(*number),
@@ -102,9 +96,6 @@ impl<'a> Args<'a> {
     }
 
     /// A `float64` argument.
-    ///
-    /// # Errors
-    /// As [`Args::value`].
     pub fn float(&self, index: usize) -> Result<f64, Failure> {
         match self.value(index)?.bare() {
             Value::Float(_, number) => Ok(*number),
@@ -113,9 +104,6 @@ impl<'a> Args<'a> {
     }
 
     /// A `bool` argument.
-    ///
-    /// # Errors
-    /// As [`Args::value`].
     pub fn bool(&self, index: usize) -> Result<bool, Failure> {
         match self.value(index)?.bare() {
             Value::Bool(truth) => Ok(*truth),
@@ -124,9 +112,6 @@ impl<'a> Args<'a> {
     }
 
     /// A map argument.
-    ///
-    /// # Errors
-    /// As [`Args::value`].
     pub fn map(&self, index: usize) -> Result<&'a Map, Failure> {
         match self.value(index)?.bare() {
             Value::Map(map) => Ok(map),
@@ -135,9 +120,6 @@ impl<'a> Args<'a> {
     }
 
     /// A slice argument.
-    ///
-    /// # Errors
-    /// As [`Args::value`].
     pub fn slice(&self, index: usize) -> Result<&'a Slice, Failure> {
         match self.value(index)?.bare() {
             Value::Slice(slice) => Ok(slice),

@@ -22,9 +22,6 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Vec<Node>, ReadError>
 }
 
 /// The first document of a stream, as `Unmarshal` of Go's libraries reads it: the rest is ignored.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_first(bytes: &[u8], options: &ReadOptions) -> Result<Option<Node>, ReadError> {
     let text = text_of(bytes, options.file)?;
     Composer::new(&text, options, 0).document()

@@ -15,9 +15,6 @@ pub fn write_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
 }
 
 /// As [`write_json`], for people: `<`, `>` and `&` are themselves.
-///
-/// # Errors
-/// As [`write_json`].
 pub fn write_plain_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
     write_node(node, out, Position::root(false))
 }

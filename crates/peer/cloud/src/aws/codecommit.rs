@@ -38,9 +38,6 @@ pub(crate) fn region(url: &Url) -> Result<&str, CloudError> {
 }
 
 /// The login for a repository, valid for its address alone.
-///
-/// # Errors
-/// As [`region`].
 pub(crate) fn login(url: &Url, with: &AwsCredentials, at: SystemTime) -> Result<ExpiringLogin, CloudError> {
     let signer = Signer {
         credentials: with,

@@ -49,18 +49,12 @@ pub struct Visited {
 
 impl<'a> History<'a> {
     /// The history of `tip` in a mirror, at most `limit` commits. `objects` are those of a fetch.
-    ///
-    /// # Errors
-    /// As [`History::step`].
     pub fn of_mirror(mirror: &'a Mirror, objects: &'a Objects, tip: ObjectId, limit: u32) -> Result<Self, GitError> {
         let edge = mirror.edge(tip.kind())?;
         Self::new(objects, Some(mirror), tip, (limit, edge))
     }
 
     /// The history of `tip` in a repository that is only read: it ends at the commits of `edge`.
-    ///
-    /// # Errors
-    /// As [`History::step`].
     pub fn of_repository(
         objects: &'a Objects,
         tip: ObjectId,

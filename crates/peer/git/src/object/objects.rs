@@ -200,9 +200,6 @@ impl Objects {
     }
 
     /// As [`Objects::blob`], with the memory reservation of its bytes.
-    ///
-    /// # Errors
-    /// As [`Objects::blob`]
     pub fn held_blob(&self, id: ObjectId, limit: u64) -> Result<(Vec<u8>, Reservation), GitError> {
         let header = self.header(id)?;
         let size = header.size();
@@ -285,9 +282,6 @@ impl Objects {
     }
 
     /// The raw bytes of a commit, for checks of its signature.
-    ///
-    /// # Errors
-    /// As [`Objects::commit`].
     pub fn commit_bytes(&self, id: ObjectId) -> Result<Vec<u8>, GitError> {
         self.read(id, Kind::Commit).map(|(bytes, _)| bytes)
     }

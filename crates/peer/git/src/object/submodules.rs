@@ -19,9 +19,6 @@ pub struct Submodule {
 pub struct InvalidModules(String);
 
 /// Parses a `.gitmodules`.
-///
-/// # Errors
-/// [`InvalidModules`]
 pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, InvalidModules> {
     let file = gix::config::File::from_bytes_no_includes(
         text,

@@ -41,9 +41,6 @@ impl LoggedIn {
     }
 
     /// Gets the token for a server. Concurrent callers share one login.
-    ///
-    /// # Errors
-    /// [`LoginError`]
     pub(crate) fn token(
         &self,
         request: &KeyRequest<'_>,

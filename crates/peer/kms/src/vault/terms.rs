@@ -38,9 +38,6 @@ pub struct TransitLogin {
 
 impl TransitLogin {
     /// Reads the annotations of a ServiceAccount; none without them.
-    ///
-    /// # Errors
-    /// [`TransitLoginError`]
     pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Self>, TransitLoginError> {
         let get = |key: &str| annotations.get(key).map_or("", |value| value.trim());
         let missing = |missing, given| Err(TransitLoginError::Missing { missing, given });

@@ -62,9 +62,6 @@ enum OpenError {
 pub(crate) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// The client stack for the server of `config`: through the given proxy, else the environment's.
-///
-/// # Errors
-/// [`StackError`]
 pub(crate) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, StackError> {
     // It may come from the environment, without its exceptions.
     config.proxy_url = None;

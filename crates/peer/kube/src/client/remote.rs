@@ -89,9 +89,6 @@ impl Cluster {
 }
 
 /// The address and certificate authorities (PEM) of a kubeconfig's current context.
-///
-/// # Errors
-/// As [`Cluster::from_kubeconfig`].
 pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), RemoteError> {
     let mut file = read(text.expose())?;
     stands_for_itself(&file)?;

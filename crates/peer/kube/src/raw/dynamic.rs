@@ -141,9 +141,6 @@ impl Cluster {
     }
 
     /// Reads the metadata of an object, with its `apiVersion` and `kind`.
-    ///
-    /// # Errors
-    /// As [`Cluster::fetch`].
     pub async fn fetch_metadata(
         &self,
         resource: &Resource,

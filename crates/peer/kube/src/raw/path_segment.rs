@@ -15,17 +15,11 @@ pub(crate) fn checked(name: &ObjectName) -> Result<(), ClusterError> {
 }
 
 /// A namespace as a segment.
-///
-/// # Errors
-/// As [`checked`].
 pub(crate) fn namespace(text: &str) -> Result<String, ClusterError> {
     segment("namespace", text)
 }
 
 /// The name of an object of any kind as a segment.
-///
-/// # Errors
-/// As [`checked`].
 pub(crate) fn name(text: &str) -> Result<String, ClusterError> {
     segment("resource name", text)
 }

@@ -42,10 +42,6 @@ impl DockerConfig {
 
     /// Adds the logins of `$DOCKER_AUTH_CONFIG`. docker refuses fields other than `auth` in it; here they are ignored,
     /// since build systems put whole configurations into the variable.
-    ///
-    /// # Errors
-    ///
-    /// As [`DockerConfig::read`].
     pub fn with_environment(mut self, text: &[u8]) -> Result<Self, ConfigFault> {
         self.environment = read_config(text, Dialect::Docker)?.auths;
         self.environment.retain(|_, entry| !entry.is_empty());

@@ -86,17 +86,11 @@ impl Registry {
 
     /// Where an image was built from, by the labels of its configuration, or else the annotations of its manifest or
     /// index. Of an index, the image for linux/amd64 counts, or else the first one.
-    ///
-    /// # Errors
-    /// As [`Registry::created`].
     pub fn origin(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Origin, RegistryError> {
         origin::of(&mut Session::open(&self.connections, image, login, deadline)?)
     }
 
     /// The digest of a tag, for a pull: where HEAD fails the manifest is read, as in Flux's source-controller.
-    ///
-    /// # Errors
-    /// As [`Registry::digest`].
     pub fn resolve(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
         digest::of_pull(&mut Session::open(&self.connections, image, login, deadline)?)
     }
@@ -124,9 +118,6 @@ impl Registry {
     }
 
     /// The bytes of the manifest of a tag or digest, verified when it is a digest.
-    ///
-    /// # Errors
-    /// As [`Registry::digest`].
     pub fn manifest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<HeldBody, RegistryError> {
         Ok(manifest::of_image(&mut Session::open(&self.connections, image, login, deadline)?)?.into_body())
     }

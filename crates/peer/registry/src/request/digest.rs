@@ -40,9 +40,6 @@ pub(crate) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
 
 /// The digest for a pull: by HEAD, and by the manifest itself after any failure, so that
 /// errors have the registry's message (source-controller v1.9, `getRevision`).
-///
-/// # Errors
-/// As [`of`].
 pub(crate) fn of_pull(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let head = query(session, Method::HEAD, session.image.identifier().as_str())?;
     match session.fetch(&head) {

@@ -85,9 +85,6 @@ pub(crate) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryErro
 }
 
 /// The manifest of a digest, verified.
-///
-/// # Errors
-/// As [`of_image`].
 pub(crate) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
     let answer = session.fetch(&query(session, Method::GET, digest)?)?;
     check("manifest", digest, &answer.body, session)?;
@@ -115,9 +112,6 @@ pub(crate) enum ManifestError {
 }
 
 /// Parses the bytes of a manifest or an index.
-///
-/// # Errors
-/// [`ManifestError`]
 pub(crate) fn parsed(bytes: &[u8]) -> Result<Manifest, ManifestError> {
     let manifest: Manifest = serde_json::from_slice(bytes)?;
     let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.left_out > 0);

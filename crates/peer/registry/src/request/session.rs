@@ -109,9 +109,6 @@ impl<'a> Session<'a> {
     }
 
     /// Sends a request, and returns its answer with a body of any size if it is a success.
-    ///
-    /// # Errors
-    /// As [`Session::fetch`].
     #[expect(
         clippy::disallowed_methods,
         reason = "a layer of an image; bound: its size in the manifest, `--max-content-size`; account: disk space of fetches"

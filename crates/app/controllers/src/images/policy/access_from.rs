@@ -13,9 +13,6 @@ pub(crate) enum Denied {
 }
 
 /// Checks whether objects of the namespace `from` may use the object `name`.
-///
-/// # Errors
-/// [`Denied`]
 pub(crate) async fn check(
     cluster: &Cluster,
     from: &str,

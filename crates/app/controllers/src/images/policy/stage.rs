@@ -48,9 +48,6 @@ pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promo
 }
 
 /// What the Kustomization proves about images of `repository` for a policy of the namespace `own`.
-///
-/// # Errors
-/// [`StageError`]
 pub(super) async fn proof(
     context: &ImagesContext,
     own: &str,

@@ -31,9 +31,6 @@ pub(super) const DOING: &str = "failed to get access token for cluster";
 const TOKEN: Duration = Duration::from_secs(30);
 
 /// The cluster of a ConfigMap.
-///
-/// # Errors
-/// [`TargetError`]
 pub(crate) async fn cluster(
     context: &Context,
     kustomization: &Kustomization,

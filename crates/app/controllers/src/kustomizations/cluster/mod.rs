@@ -24,9 +24,6 @@ pub(crate) struct Target {
 }
 
 /// The target of a Kustomization.
-///
-/// # Errors
-/// [`TargetError`]
 pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Result<Target, TargetError> {
     let cluster = match &kustomization.spec.kube_config {
         None => shared.cluster.clone(),
@@ -87,9 +84,6 @@ async fn remote(
 }
 
 /// The cluster of a kubeconfig in a Secret of a namespace.
-///
-/// # Errors
-/// [`TargetError`]
 pub(crate) async fn of_secret(
     context: &Context,
     namespace: &str,

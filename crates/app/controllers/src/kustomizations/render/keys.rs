@@ -15,9 +15,6 @@ use bumpwright_kube::{ClusterError, KUSTOMIZATION};
 use bumpwright_sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
 
 /// The decryption of a Kustomization; None without one.
-///
-/// # Errors
-/// [`KeysError`]
 pub(crate) async fn decryption(
     context: &Context,
     kustomization: &Kustomization,

@@ -28,9 +28,6 @@ pub(crate) use bumpwright_overlay::Built;
 pub(crate) use error::BuildFailure;
 
 /// Builds.
-///
-/// # Errors
-/// [`BuildFailure`]
 pub(crate) async fn build(
     context: &Arc<KustomizationsContext>,
     kustomization: &Kustomization,

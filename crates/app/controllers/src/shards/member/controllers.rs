@@ -46,9 +46,6 @@ impl ControllerLease {
 
     /// Looks at the state in a list that came after one that was begun at `before`. Returns whether it
     /// is to be written.
-    ///
-    /// # Errors
-    /// [`Taken`]
     pub(super) fn look(&mut self, seen: Option<&Object>, before: Instant, retry: Duration) -> Result<bool, Taken> {
         let now = Instant::now();
         let Some(object) = seen else { return Ok(true) };

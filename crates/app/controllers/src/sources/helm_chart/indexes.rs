@@ -29,9 +29,6 @@ impl Default for Indexes {
 
 impl Indexes {
     /// The index in an artifact. Reading it is on the account of who does, for as long as it takes.
-    ///
-    /// # Errors
-    /// [`FetchError`]
     pub(in crate::sources) fn get(
         &self,
         trees: &ArtifactTrees,

@@ -81,9 +81,6 @@ pub(crate) struct Wanted<'w> {
 }
 
 /// The chart of a registry. `objects` are those that the repository refers to.
-///
-/// # Errors
-/// [`RemoteError`]
 pub(crate) fn of_registry(
     registries: Registries<'_>,
     (repository, objects): (&HelmRepository, &Objects),
@@ -106,9 +103,6 @@ pub(crate) fn of_registry(
 }
 
 /// The chart of a repository whose index `index` gets. `objects` are those that the repository refers to.
-///
-/// # Errors
-/// [`RemoteError`]
 pub(crate) fn of_index(
     (repository, objects): (&HelmRepository, &Objects),
     wanted: Wanted<'_>,
@@ -141,9 +135,6 @@ pub(crate) fn of_index(
 }
 
 /// The chart that the layer of an OCIRepository is. `objects` are those that it refers to.
-///
-/// # Errors
-/// [`ImageChartError`]
 pub(crate) fn of_image(
     registries: Registries<'_>,
     (repository, objects): (&OciRepository, &Objects),

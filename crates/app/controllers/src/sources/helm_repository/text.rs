@@ -37,9 +37,6 @@ impl Text {
     }
 
     /// All of it in memory, on an account.
-    ///
-    /// # Errors
-    /// [`TextError`]
     pub(super) fn whole(&self, memory: &Share) -> Result<(String, Reservation), TextError> {
         let size = self.file.metadata()?.len();
         let held = memory.reserve(size)?;

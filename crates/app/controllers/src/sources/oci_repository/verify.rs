@@ -103,9 +103,6 @@ pub(in crate::sources) enum Trusted {
 }
 
 /// Whose signatures count; `named` is what a spec without a Secret is called.
-///
-/// # Errors
-/// [`SignatureError`]
 pub(in crate::sources) fn trusted<S: Source>(
     request: &SourceRequest<'_, S>,
     verify: &OciVerification,
@@ -120,9 +117,6 @@ pub(in crate::sources) fn trusted<S: Source>(
 }
 
 /// Whether the image with a digest has a signature that counts.
-///
-/// # Errors
-/// [`SignatureError`]
 pub(in crate::sources) async fn verdict(
     trusted: Trusted,
     remote: &OciRemote,

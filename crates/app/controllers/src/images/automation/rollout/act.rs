@@ -182,9 +182,6 @@ impl Following {
     }
 
     /// The run that puts images back.
-    ///
-    /// # Errors
-    /// [`OnlyHeld`]
     fn may_be_put_back(
         &self,
         record: &Record,

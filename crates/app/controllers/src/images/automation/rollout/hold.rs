@@ -30,9 +30,6 @@ pub(super) struct NotHeld {
 
 /// Holds the images of policies (`namespace/name`) since a Kustomization failed with them: for everybody at policies of
 /// the automation's own namespace, for this automation alone at those of others.
-///
-/// # Errors
-/// [`NotHeld`]
 pub(super) async fn hold(
     context: &AutomationContext,
     own: &str,
