@@ -14,9 +14,6 @@ pub(super) fn question<'a>(verb: &'a str, group: &'a str, resource: &'a str, nam
 }
 
 /// Those of these requests that are denied to a ServiceAccount, or to the caller, in words.
-///
-/// # Errors
-/// Whatever the server says.
 pub(super) async fn denied(
     cluster: &Cluster,
     account: Option<&ObjectName>,

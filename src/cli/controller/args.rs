@@ -242,9 +242,6 @@ pub struct Spiffe {
 
 impl Spiffe {
     /// Refuses all that are given: without them connections would be in plain text that were not before.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub fn check(&self) -> Result<(), CliError> {
         let endpoint = std::slice::from_ref(&self.spiffe_broker_endpoint);
         let flags: [(&str, &[String]); 5] = [

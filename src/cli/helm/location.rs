@@ -50,9 +50,6 @@ pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, CliError> 
 }
 
 /// The archive of a chart in a repository, `https`, `http` or `oci`.
-///
-/// # Errors
-/// In words for the user.
 pub(in crate::cli) fn archive(repository: &str, name: &str, remote: &RemoteArgs) -> Result<Vec<u8>, CliError> {
     let deadline = Deadline::after(PATIENCE);
     if repository.starts_with("oci://") {

@@ -77,9 +77,6 @@ pub(super) struct Controller {
 }
 
 /// All Deployments and StatefulSets of bumpwright and Flux, of all namespaces.
-///
-/// # Errors
-/// Whatever the server says.
 pub(super) async fn controllers(cluster: &Cluster) -> Result<Vec<Controller>, ClusterError> {
     let mut controllers = Vec::new();
     for kind in WORKLOADS {

@@ -7,9 +7,6 @@ use bumpwright_kube::{Cluster, ClusterError, PERSISTENT_VOLUME_CLAIM, Resource};
 const CLAIM: &str = "data-bumpwright-";
 
 /// Those of the claims in a namespace that belong to pods with this number or a higher one, in their order.
-///
-/// # Errors
-/// Whatever the server says.
 pub(crate) async fn from_member(cluster: &Cluster, namespace: &str, first: u32) -> Result<Vec<String>, ClusterError> {
     let claims = Resource::of(&PERSISTENT_VOLUME_CLAIM, true);
     let claims = cluster.stamps(&claims, namespace, SELECTOR).await?;

@@ -6,9 +6,6 @@ use crate::cli::error::CliError;
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
 
 /// The page.
-///
-/// # Errors
-/// A fault of a template.
 pub(super) fn render(findings: &[Finding]) -> Result<String, CliError> {
     let mut blocks = vec![Block::Table(
         vec!["Policy", "Image", "Choice", "Runner-ups", "Tags"],

@@ -28,9 +28,6 @@ pub(in crate::cli) fn say(text: &str) {
 }
 
 /// Asks for a reconciliation, by other annotations `also`; what was asked for.
-///
-/// # Errors
-/// Whatever the server says.
 pub(in crate::cli) async fn request(cluster: &Cluster, target: &Target, also: &[&str]) -> Result<String, CliError> {
     let Target { resource, name, .. } = target;
     let request = now().written(RFC_3339_NANO);

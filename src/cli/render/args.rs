@@ -114,9 +114,6 @@ pub struct Flux {
 
 impl Flux {
     /// Refuses flags that require `-k`: clap does not detect them beside a folder, which `-k` excludes.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub fn check(&self) -> Result<(), CliError> {
         let given = self.path.is_some()
             || self.name.is_some()

@@ -102,9 +102,6 @@ fn is_among(one: &Manifest, all: &[Manifest]) -> bool {
 }
 
 /// Deletes the object of a manifest, if it exists.
-///
-/// # Errors
-/// Whatever the server says.
 pub(super) async fn delete(cluster: &Cluster, one: &Manifest) -> Result<(), ClusterError> {
     gone_or(
         cluster

@@ -9,9 +9,6 @@ use bumpwright_overview::EventFacts;
 
 /// The events about objects of some kinds, in a namespace or in all. The server looks at their kinds: most events of a
 /// cluster are about pods.
-///
-/// # Errors
-/// Whatever the server says.
 pub(in crate::cli) async fn of_kinds(
     cluster: &Cluster,
     namespace: Option<&str>,
@@ -25,9 +22,6 @@ pub(in crate::cli) async fn of_kinds(
 }
 
 /// The events about one object.
-///
-/// # Errors
-/// Whatever the server says.
 pub(in crate::cli) async fn of_object(
     cluster: &Cluster,
     namespace: Option<&str>,

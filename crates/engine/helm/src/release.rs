@@ -75,9 +75,6 @@ impl Capabilities {
 
 impl KubeVersion {
     /// Reads a version: at least two numbers, and anything after them.
-    ///
-    /// # Errors
-    /// The text of Kubernetes' library.
     pub fn parse(text: &str) -> Result<Self, KubeVersionError> {
         let illegal = || KubeVersionError::Illegal(text.to_owned());
         let bare = text.trim();

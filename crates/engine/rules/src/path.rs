@@ -35,9 +35,6 @@ pub(crate) enum PathError {
 
 impl Path {
     /// Reads a path.
-    ///
-    /// # Errors
-    /// Why it is refused.
     pub(crate) fn read(text: &str) -> Result<Self, PathError> {
         if text.len() > LONGEST {
             return Err(PathError::Long);

@@ -50,9 +50,6 @@ pub(crate) enum PatternError {
 
 impl Pattern {
     /// Reads a pattern.
-    ///
-    /// # Errors
-    /// Why it is refused.
     pub(crate) fn read(text: &str) -> Result<Self, PatternError> {
         if text.len() > LONGEST {
             return Err(PatternError::Long);

@@ -20,9 +20,6 @@ pub trait Remotes {
 
     /// The chart of a repository, on an account; the version may be a range. `url` is that of the repository in its
     /// usual form: `https`, `http` or `oci`.
-    ///
-    /// # Errors
-    /// It cannot be had.
     fn chart(&self, wanted: &Dependency, url: &str, held: Option<&mut Reservation>) -> Result<Chart, Self::Error>;
 }
 

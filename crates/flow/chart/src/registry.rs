@@ -149,9 +149,6 @@ fn version_of(chosen: &str) -> Option<String> {
 
 /// The archive of a chart: of the image with this digest, which `chosen` (`:TAG`) names in errors. It has at most so
 /// many bytes, which are in `held` before they are read.
-///
-/// # Errors
-/// In words for the user.
 pub fn pulled(
     remote: &OciRemote,
     chosen: &str,

@@ -101,9 +101,6 @@ impl From<ArrivalError> for Fault {
 
 impl Repository {
     /// The chart of a version, or of the newest one in a range.
-    ///
-    /// # Errors
-    /// Helm's, in its words.
     pub fn locate(&self, name: &str, version: &str) -> Result<Located, PullError> {
         let index = self.read_index(Some(name), MAX_INDEX_BYTES as u64)?;
         let described = match version {
@@ -183,17 +180,11 @@ impl Repository {
     }
 
     /// The archive at an `https` or `http` URL that the index names, compared with its digest.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub fn archive(&self, located: &Located) -> Result<Vec<u8>, PullError> {
         self.archive_within(located, MAX_CHART_BYTES).map(HeldBody::into_bytes)
     }
 
     /// The same, of so many bytes at most, and on the account of the job.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub fn archive_within(&self, located: &Located, most: u64) -> Result<HeldBody, PullError> {
         let archive = self.fetched(&located.url, most).map_err(|fault| match fault {
             Fault::TooLarge => PullError::TooLarge { most },

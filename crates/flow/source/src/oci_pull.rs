@@ -59,9 +59,6 @@ impl From<Unresolved> for String {
 
 impl OciRemote {
     /// Resolves the tag or digest to pull: `:v1`, `@sha256:…`. Tags are listed for a range only.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub fn chosen(&self, pick: &OciPick, media_type: &str) -> Result<String, Unresolved> {
         Ok(match pick {
             OciPick::Digest(digest) => format!("@{digest}"),
@@ -76,9 +73,6 @@ impl OciRemote {
     }
 
     /// The revision, `TAG@sha256:…`; or `sha256:…` of a digest, without a request.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub fn revision(&self, chosen: &str) -> Result<String, Unresolved> {
         if let Some(digest) = chosen.strip_prefix('@') {
             let checked = checked_digest(digest).map(str::to_owned);

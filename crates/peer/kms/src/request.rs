@@ -30,9 +30,6 @@ pub(super) struct KeyRequest<'s> {
 
 impl<'s> KeyRequest<'s> {
     /// The ServiceAccount to use; none for this process.
-    ///
-    /// # Errors
-    /// Why it is missing.
     pub(super) fn account(&self) -> Result<Option<&'s WorkloadIdentity>, CloudError> {
         match self.account {
             Ok(account) => Ok(account.as_ref()),

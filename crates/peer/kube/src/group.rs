@@ -67,9 +67,6 @@ fn set(object: &mut Value, key: &str, value: Value) {
 
 impl Cluster {
     /// All Leases of a namespace, as they are at one time that is not before the request.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn leases(&self, namespace: &str) -> Result<Vec<Object>, ClusterError> {
         // Without a version the list is consistent, and without a limit it is one page.
         let params = &ListParams::default();
@@ -118,9 +115,6 @@ impl Lease {
     }
 
     /// Gives the lease back, unless there is another state of it by now.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn give_back(&self, cluster: &Cluster, seen: &Object) -> Result<(), ClusterError> {
         self.write_released(cluster, seen).await
     }

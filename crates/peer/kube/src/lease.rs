@@ -105,9 +105,6 @@ impl Lease {
     }
 
     /// Releases the lease, so that the next leader need not wait.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn release(&self, cluster: &Cluster) -> Result<(), ClusterError> {
         let mut attempts = 0;
         loop {

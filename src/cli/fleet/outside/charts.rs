@@ -33,9 +33,6 @@ pub(super) struct Charts {
 
 impl Charts {
     /// A chart of a HelmRepository.
-    ///
-    /// # Errors
-    /// In words for the user.
     pub(super) fn chart(
         &self,
         wanted: &RepositoryChart,

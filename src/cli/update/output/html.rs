@@ -10,9 +10,6 @@ use bumpwright_text::between;
 use bumpwright_update::{ChangedWorkload, CommitReport, ImageRelease, Impact, PullRequestReport, Run, bumps};
 
 /// The page of these runs.
-///
-/// # Errors
-/// A fault of a template.
 pub(crate) fn render(runs: &[Run]) -> Result<String, CliError> {
     let report = Report {
         title: "bumpwright update".to_owned(),

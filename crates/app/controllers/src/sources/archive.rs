@@ -25,18 +25,12 @@ pub(crate) struct ArtifactWriter<'a> {
 }
 
 /// The ignore rules of `files`, and those of the spec.
-///
-/// # Errors
-/// Errors that end the reconciliation.
 pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, ArtifactError> {
     source::rules(files, ignore).map_err(ArtifactError::SourceIgnoreError)
 }
 
 impl ArtifactWriter<'_> {
     /// Archives the files that the rules do not exclude.
-    ///
-    /// # Errors
-    /// Errors that end the reconciliation.
     pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, ArtifactError> {
         let metadata = self.metadata.clone();
         let written = self.write(|out| {
@@ -52,9 +46,6 @@ impl ArtifactWriter<'_> {
     }
 
     /// Writes what `fill` writes.
-    ///
-    /// # Errors
-    /// Errors that end the reconciliation.
     pub(crate) fn fill(
         self,
         fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
@@ -70,9 +61,6 @@ impl ArtifactWriter<'_> {
     }
 
     /// Copies a layer as it is.
-    ///
-    /// # Errors
-    /// Errors that end the reconciliation.
     pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, ArtifactError> {
         let metadata = self.metadata.clone();
         let written = self.write(|mut out| {

@@ -6,9 +6,6 @@ use std::path::Path;
 use super::error::ArtifactError;
 
 /// An unnamed file in `folder`, which leaves nothing behind.
-///
-/// # Errors
-/// Errors that end the reconciliation.
 pub(crate) fn temporary_file(folder: &Path) -> Result<File, ArtifactError> {
     tempfile::tempfile_in(folder).map_err(|error| ArtifactError::DirectoryCreationFailed {
         folder: folder.to_owned(),

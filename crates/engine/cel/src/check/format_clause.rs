@@ -33,9 +33,6 @@ pub enum ClauseError {
 
 impl Clause {
     /// Parses a clause after its `%`, which is not the last byte; returns it with the rest of the text.
-    ///
-    /// # Errors
-    /// The message of cel-go.
     pub fn parse(text: &[u8]) -> Result<(Self, &[u8]), ClauseError> {
         let (precision, behind) = precision(text)?;
         match behind {

@@ -1,9 +1,6 @@
 //! String and byte literals without quotes and escapes.
 
 /// Removes quotes and resolves escapes; with `bytes` they stand for bytes instead of code points.
-///
-/// # Errors
-/// The message of cel-go.
 pub fn unescape(text: &str, bytes: bool) -> Result<Vec<u8>, &'static str> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let is_raw = text.starts_with(['r', 'R']);

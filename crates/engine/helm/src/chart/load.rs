@@ -15,9 +15,6 @@ use bumpwright_budget::Reservation;
 
 impl Chart {
     /// A chart of the files of a folder, those that are ignored left out.
-    ///
-    /// # Errors
-    /// Helm's, in its words.
     pub fn from_files(files: Vec<File>) -> Result<Self, ChartError> {
         let mut room = Room::new(None);
         for file in &files {

@@ -83,9 +83,6 @@ impl Chart {
 
 impl Chart {
     /// Whether it can be a release by its type: no library.
-    ///
-    /// # Errors
-    /// Helm's, in its words.
     pub fn check_type(&self) -> Result<(), ChartError> {
         match &*self.metadata.kind {
             "" | "application" => Ok(()),
@@ -94,9 +91,6 @@ impl Chart {
     }
 
     /// Whether it can be a release: not a library, and with every chart that it needs.
-    ///
-    /// # Errors
-    /// Helm's, in its words.
     pub fn check_installable(&self) -> Result<(), ChartError> {
         self.check_type()?;
         let wanted = self.metadata.dependencies.iter().flatten().flatten();

@@ -62,9 +62,6 @@ impl ParsedTemplates {
 }
 
 /// The results of all templates that are not partials, in the order of their execution.
-///
-/// # Errors
-/// Helm's, in its words.
 pub(crate) fn render_templates(
     mut entries: Vec<Entry<'_>>,
     limits: Limits,

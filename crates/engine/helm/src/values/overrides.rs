@@ -33,9 +33,6 @@ pub struct Overrides {
 /// The values of all files, then those of the arguments: JSON, typed, text, file, literal.
 ///
 /// `read` has the content of a file that `--set-file` names.
-///
-/// # Errors
-/// Helm's, in its words.
 pub fn merge_values(
     overrides: &Overrides,
     read: &mut dyn FnMut(&str) -> Result<String, ForeignError>,
@@ -101,9 +98,6 @@ fn apply_json(text: &str, values: &mut Values) -> Result<(), ValuesError> {
 
 /// Sets one value at a path as `--set` does, and as `--set-string` when the value is in quotation marks or `literal`:
 /// then it is taken as it is (helm-controller's `valuesFrom` with a `targetPath`).
-///
-/// # Errors
-/// Helm's, in its words.
 pub fn set_value(values: &mut Values, path: &str, value: &str, literal: bool) -> Result<(), SetError> {
     let text = &mut |text: &str| Ok(Json::from(text));
     if literal {

@@ -361,9 +361,6 @@ impl<'a> Sources<'a> {
     }
 
     /// The files of a plan whose fetches are done.
-    ///
-    /// # Errors
-    /// They are not available.
     pub(crate) fn files(&mut self, plan: &Plan) -> Result<SourceTree<'a>, Arc<SourceError>> {
         let key = plan.key();
         if let Some(made) = self.made.get(&key) {

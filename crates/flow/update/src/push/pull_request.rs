@@ -53,9 +53,6 @@ pub(crate) enum Looked {
 }
 
 /// Looks for the request before the push, and whether it could be opened.
-///
-/// # Errors
-/// Errors of the forge.
 pub(crate) fn look(
     run: &Wanted<'_>,
     planned: PullRequestReport,

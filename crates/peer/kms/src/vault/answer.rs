@@ -14,9 +14,6 @@ use bumpwright_secret::Secret;
 use bumpwright_text::between;
 
 /// Parses the data key of an answer to `PUT`. `secrets` are those of the request.
-///
-/// # Errors
-/// In the words of the library.
 pub(crate) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext, AnswerError> {
     let status = answer.status;
     if status.is_success() || status.is_redirection() {
@@ -33,9 +30,6 @@ pub(crate) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext,
 }
 
 /// Parses the token of an answer to a login, if any. `secrets` are those of the request.
-///
-/// # Errors
-/// In the words of the library.
 pub(crate) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, AnswerError> {
     let status = answer.status;
     if !status.is_success() && !status.is_redirection() {

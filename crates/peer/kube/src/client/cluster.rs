@@ -310,9 +310,6 @@ impl Cluster {
     }
 
     /// Changes metadata or spec of an object by a merge patch.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn patch(
         &self,
         kind: &Kind,
@@ -327,9 +324,6 @@ impl Cluster {
     }
 
     /// Changes the status of an object by a merge patch.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn patch_status(
         &self,
         kind: &Kind,
@@ -344,9 +338,6 @@ impl Cluster {
     }
 
     /// Creates an object.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn create(&self, kind: &'static Kind, namespace: &str, object: &Value) -> Result<(), ClusterError> {
         let object = &DynamicObject::deserialize(object).map_err(|error| ClusterError::Unreadable {
             kind: kind.kind,

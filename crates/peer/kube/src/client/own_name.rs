@@ -8,9 +8,6 @@ use bumpwright_api::ObjectName;
 
 impl Cluster {
     /// The ServiceAccount of this process; none for another user.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn own_account(&self) -> Result<Option<ObjectName>, ClusterError> {
         let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
         let request = http::Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")

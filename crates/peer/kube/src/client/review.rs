@@ -36,9 +36,6 @@ pub struct AccessQuestion<'a> {
 
 impl Cluster {
     /// The version of the server.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn version(&self) -> Result<ServerVersion, ClusterError> {
         let answer = self.answer::<Value>(ApiCall::get("/version")).await?.into_value();
         let text = |field: &str| answer.text_of(field).to_owned();
@@ -54,9 +51,6 @@ impl Cluster {
     }
 
     /// Whether a ServiceAccount, or the caller, is allowed an action, as the server answers.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn may(&self, account: Option<&ObjectName>, question: &AccessQuestion<'_>) -> Result<bool, ClusterError> {
         match account {
             Some(account) => self.user_may(&User::account(account), question).await,
@@ -69,9 +63,6 @@ impl Cluster {
     }
 
     /// Whether somebody is allowed an action, as the server answers.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn user_may(&self, user: &User, question: &AccessQuestion<'_>) -> Result<bool, ClusterError> {
         let spec = json!({
             "user": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra,

@@ -28,9 +28,6 @@ pub struct StatusWriter {
 impl Cluster {
     /// Applies one manifest, written in YAML. Conflicting fields are taken over: an installation should be
     /// as in the manifest.
-    ///
-    /// # Errors
-    /// Any error of the server.
     pub async fn apply(
         &self,
         kind: &'static Kind,
@@ -54,9 +51,6 @@ impl Cluster {
     }
 
     /// The field managers of an object; None when it does not exist.
-    ///
-    /// # Errors
-    /// Any error of the server.
     pub async fn managers(&self, kind: &'static Kind, name: &ObjectName) -> Result<Option<Vec<String>>, ClusterError> {
         self.wait_for_turn(&name.namespace).await?;
         let found = self.bounded(self.beside(kind, name).get_opt(&name.name)).await?;
@@ -67,9 +61,6 @@ impl Cluster {
     }
 
     /// The status of an object, and who wrote it last; None when the object does not exist.
-    ///
-    /// # Errors
-    /// Any error of the server.
     pub async fn status_writer(
         &self,
         kind: &'static Kind,

@@ -155,9 +155,6 @@ impl Cluster {
     }
 
     /// Applies an object server-side, and returns the result.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn apply_object(
         &self,
         resource: &Resource,
@@ -172,9 +169,6 @@ impl Cluster {
     }
 
     /// Changes an object by a JSON patch (RFC 6902), and returns the result.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn json_patch(
         &self,
         resource: &Resource,
@@ -187,9 +181,6 @@ impl Cluster {
     }
 
     /// Changes an object by a merge patch (RFC 7386), and returns the result.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn merge_patch(
         &self,
         resource: &Resource,
@@ -236,9 +227,6 @@ impl Cluster {
     }
 
     /// Lists uids and versions of the objects of a kind with some labels, in a namespace or in all.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn stamps(
         &self,
         resource: &Resource,
@@ -268,9 +256,6 @@ impl Cluster {
     }
 
     /// Lists the metadata of the objects of a kind with some labels, in a namespace or in all.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn list_metadata(
         &self,
         resource: &Resource,
@@ -282,9 +267,6 @@ impl Cluster {
     }
 
     /// Lists the objects of a kind with some labels, in a namespace or in all.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn list(
         &self,
         resource: &Resource,
@@ -298,9 +280,6 @@ impl Cluster {
     /// Calls `each` for the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace
     /// or in all: with what `T` keeps of an object, or why it cannot be read as `T`. Of what it does not keep, no more
     /// than a page is in memory.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn list_each<T: DeserializeOwned>(
         &self,
         resource: &Resource,
@@ -322,9 +301,6 @@ impl Cluster {
 
     /// Lists the objects of a kind with some labels in a namespace: one page, of one object more than `most`
     /// if there are more.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn list_few(
         &self,
         resource: &Resource,

@@ -37,9 +37,6 @@ impl Cluster {
     }
 
     /// Finds a kind at the server, at another version if necessary; None when it has none.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn resource_at_any_version(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Resource>>, ClusterError> {
         match self.resource(gvk).await {
             Err(ClusterError::NoMatch { .. }) => {}
@@ -110,9 +107,6 @@ impl Cluster {
     }
 
     /// The server's OpenAPI document (version 3) of a group and version; None when it has none.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Answered<Value>>, ClusterError> {
         match self.answer(ApiCall::get(&format!("/openapi/v3{}", gvk.base()))).await {
             Ok(document) => Ok(Some(document)),

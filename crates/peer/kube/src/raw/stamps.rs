@@ -13,9 +13,6 @@ use crate::error::ClusterError;
 impl Cluster {
     /// Lists uids and versions of the objects of a caller: by a list of them alone, or by one of the objects of all
     /// callers with the same identity, when several of them ask.
-    ///
-    /// # Errors
-    /// Whatever the server says.
     pub async fn stamps_since(&self, resource: &Resource, query: StampQuery<'_>) -> Result<Stamps, Arc<ClusterError>> {
         let key = Key {
             account: self.account.clone(),

@@ -9,9 +9,6 @@ use bumpwright_object_store::Settings;
 pub(crate) use bumpwright_connect::bucket::timeout;
 
 /// The settings to open a bucket with.
-///
-/// # Errors
-/// Errors that end the reconciliation.
 pub(crate) fn settings(context: &Context, bucket: &Bucket, objects: &Objects) -> Result<Settings, Error> {
     Ok(bucket::settings(bucket, objects, &context.accounts, &context.clouds)?)
 }

@@ -9,9 +9,6 @@ use bumpwright_git::Remote;
 use bumpwright_kube::GIT_REPOSITORY;
 
 /// The remote. Blocks on the login of its identity.
-///
-/// # Errors
-/// Errors that end the reconciliation.
 pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Error> {
     let reached = git::of_source(repository, objects)?;
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);

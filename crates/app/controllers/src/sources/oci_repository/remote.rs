@@ -13,9 +13,6 @@ use bumpwright_registry::Login;
 use bumpwright_source::{OciPick, OciRemote, oci_repository};
 
 /// Connects to the registry. Blocks on logins at clouds.
-///
-/// # Errors
-/// Errors that end the reconciliation.
 pub(crate) fn remote(
     sources: Registries<'_>,
     repository: &OciRepository,

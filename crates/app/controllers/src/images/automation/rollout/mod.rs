@@ -178,9 +178,6 @@ pub(super) async fn look(
 }
 
 /// Waits until what a look needs is listed.
-///
-/// # Errors
-/// Why it is not.
 async fn list(context: &AutomationContext, before: &Record) -> Result<(), NotListed> {
     releases::list_kustomizations(context).await?;
     if before.is_open() && before.releases().next().is_some() {
