@@ -34,7 +34,6 @@ pub struct Planned {
     pub images: Option<Arc<Images>>,
     /// Notes on the clusters of `--fleet`.
     pub notes: Vec<String>,
-    /// The manifests.
     pub objects: Objects,
 }
 

@@ -18,7 +18,6 @@ use super::kinds::KINDS;
 use super::reply;
 use super::server::Ui;
 
-/// The field manager.
 const MANAGER: &str = "bumpwright-ui";
 
 /// The controller in the events.

@@ -203,7 +203,6 @@ enum Hasher {
 }
 
 impl Digester {
-    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
             Hasher::Sha1(state) => state.update(bytes),

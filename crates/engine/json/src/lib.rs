@@ -51,7 +51,6 @@ pub fn written(value: &impl Serialize) -> String {
     text_of_ours(serde_json::to_string(value))
 }
 
-/// The same, indented.
 #[track_caller]
 pub fn indented(value: &impl Serialize) -> String {
     text_of_ours(serde_json::to_string_pretty(value))

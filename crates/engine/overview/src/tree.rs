@@ -57,7 +57,6 @@ pub struct Branch {
     /// Chart, last attempt and history of a HelmRelease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Box<Release>>,
-    /// What it applied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Self>,
 }

@@ -59,33 +59,26 @@ pub struct Hold {
 /// Why a policy's choice is not written.
 #[derive(Clone, Debug)]
 pub enum GuardRefusal {
-    /// `Held`.
     Held(Hold),
-    /// `TooYoung`.
     TooYoung {
         /// The policy's minimum age.
         minimum: Duration,
         /// The age of the image; `None` when unknown.
         age: Option<Duration>,
     },
-    /// `Failed`.
     Failed(FailedVersion),
-    /// `NotProven`.
     NotProven {
         /// Where images are promoted from; none for a path, which `why` names.
         promotion: Option<Promotion>,
         why: String,
     },
-    /// `WouldDowngrade`.
     WouldDowngrade {
         /// The tag in Git.
         from: String,
         /// The policy's choice.
         to: String,
     },
-    /// `OutsideWindow`.
     OutsideWindow(Closed),
-    /// `Unsigned`.
     Unsigned {
         /// Why its signatures do not count.
         why: String,

@@ -123,7 +123,6 @@ impl Reference {
         }
     }
 
-    /// See [`registry_scheme`].
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         registry_scheme(&self.registry)

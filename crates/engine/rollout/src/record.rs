@@ -124,7 +124,7 @@ pub struct Failing {
 pub struct Retry {
     /// How often it went wrong.
     pub tries: u32,
-    /// Not before.
+    /// The next attempt is not made before this time, in seconds since 1970.
     pub at: i64,
 }
 

@@ -98,7 +98,6 @@ fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
     }
 }
 
-/// The list `accept`.
 fn accepted(node: &Node) -> Result<Vec<Accepted>, Fault> {
     let list = node.get("accept").filter(|list| !list.is_null());
     let Some(list) = list else { return Ok(Vec::new()) };

@@ -51,7 +51,6 @@ impl fmt::Debug for GitKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     Commit,
-    /// An annotated tag.
     Tag,
 }
 

@@ -12,7 +12,6 @@ const PIECE: usize = 64 << 10;
 /// Bytes that are kept as text while their form may still turn out to be another one.
 const KEPT: usize = 2 << 20;
 
-/// What has arrived.
 #[derive(Debug)]
 pub(super) enum Arrived {
     /// The charts of an index in Helm's form.

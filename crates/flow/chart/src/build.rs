@@ -59,7 +59,6 @@ pub struct Which {
 /// A chart that may be stored.
 #[derive(Debug)]
 pub struct Built {
-    /// Its bytes.
     pub content: Content,
     /// The files that its values were merged from.
     pub values_files: Vec<String>,

@@ -13,7 +13,6 @@ use url::Url;
 pub struct Repository {
     /// Where `index.yaml` is.
     pub url: Url,
-    /// The `Authorization` header.
     pub authorization: Option<Secret>,
     /// Whether hosts of archives get it that are not the repository's.
     pub pass_credentials: bool,

@@ -21,7 +21,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub struct ChartRepository {
     /// Certificates and the time limit.
     pub peer: Peer,
-    /// The `Authorization` header.
     pub authorization: Option<Text>,
 }
 

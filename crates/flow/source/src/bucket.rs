@@ -19,9 +19,7 @@ use bumpwright_object_store::{self as object_store, Bucket, BucketError, Index, 
 #[derive(Clone, Debug)]
 pub struct BucketPick {
     pub settings: Settings,
-    /// `spec.prefix`
     pub prefix: String,
-    /// `spec.ignore`
     pub ignore: Option<String>,
     /// The revision that is not fetched again.
     pub made: Option<String>,

@@ -29,7 +29,6 @@ pub enum RunError {
     #[error("gave up on '{url}' after {tries} attempts, others pushed first each time: {source}")]
     Races {
         url: String,
-        /// Attempts made.
         tries: u32,
         /// The last loss.
         source: GitError,
@@ -131,9 +130,7 @@ pub enum RunError {
     /// A file or folder could not be read or written.
     #[error("cannot {action} {path}: {source}")]
     File {
-        /// What was attempted.
         action: &'static str,
-        /// Where.
         path: String,
         /// The error of the operating system.
         source: std::io::Error,
@@ -294,7 +291,6 @@ pub enum PathLookup {
     /// In a fetched tree.
     #[error(transparent)]
     Tree(GitError),
-    /// In a folder.
     #[error(transparent)]
     Folder(Box<RunError>),
 }

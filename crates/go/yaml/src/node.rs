@@ -94,7 +94,6 @@ pub struct Sequence {
 }
 
 impl Scalar {
-    /// A plain string.
     pub fn string(text: impl Into<CompactString>) -> Self {
         Self {
             text: text.into(),
@@ -130,7 +129,6 @@ impl Node {
         }
     }
 
-    /// A plain string.
     pub fn string(text: impl Into<CompactString>) -> Self {
         Self::new(Value::Scalar(Scalar::string(text)))
     }

@@ -28,7 +28,6 @@ impl Login {
         .into_iter()
     }
 
-    /// The `Authorization` header.
     pub(super) fn header(&self, dialect: &Dialect) -> Option<Secret> {
         let scheme = |scheme: &str, token: &Secret| Secret::new(format!("{scheme} {}", token.expose()));
         Some(match (self, dialect.tokens) {

@@ -99,11 +99,9 @@ pub struct Sts {
 /// A Bucket's spec, with its Secrets read.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// `spec.provider`
     pub provider: BucketProvider,
     /// `spec.bucketName`
     pub bucket: String,
-    /// `spec.endpoint`
     pub endpoint: String,
     /// `spec.region`; may be empty.
     pub region: String,
@@ -111,7 +109,6 @@ pub struct Settings {
     pub insecure: bool,
     /// `spec.secretRef`
     pub secret: Option<Keys>,
-    /// `spec.sts`
     pub sts: Option<Sts>,
     /// `spec.serviceAccountName`, or the default one.
     pub service_account: Option<WorkloadIdentity>,

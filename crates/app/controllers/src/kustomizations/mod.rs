@@ -50,7 +50,6 @@ use memories::Memories;
 use render::{BuildFailure, Built};
 use status::Progress;
 
-/// Reconciles `Kustomization` objects.
 #[derive(Debug)]
 pub(crate) struct Kustomizations {
     context: Arc<KustomizationsContext>,

@@ -24,7 +24,6 @@ pub(crate) struct SourcesContext {
     pub(crate) validators: KnownValidators,
     /// For includes.
     pub(crate) git_repositories: Arc<Cache>,
-    /// For HelmCharts.
     pub(crate) charts: ChartSources,
 }
 

@@ -82,7 +82,6 @@ impl Failure {
         }
     }
 
-    /// [`Failure::stalled`] if `stalled`.
     pub(crate) const fn stalled_if(self, stalled: bool) -> Self {
         if stalled { self.stalled() } else { self }
     }

@@ -58,7 +58,6 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
         false
     }
 
-    /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
     /// All steps from the spec to a stored artifact.

@@ -9,7 +9,6 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// The capacity.
     const SIZE: f64 = 25.0;
     /// Tokens in a second: one in five minutes, as a 32-bit float like in client-go.
     const PACE: f64 = (1.0_f32 / 300.0) as f64;

@@ -90,9 +90,7 @@ impl FromStr for Encoding {
 /// Settings of the log.
 #[derive(Clone, Debug, Default)]
 pub struct LogOptions {
-    /// `--log-level`.
     pub level: Level,
-    /// `--log-encoding`.
     pub encoding: Encoding,
     /// Applied to every message, name and string.
     pub redaction: Redaction,

@@ -14,7 +14,6 @@ const GROUP: &str = "argocd-image-updater.argoproj.io/";
 /// Steps of a search in a name; names are short.
 const SEARCH_STEPS: u64 = 1_000_000;
 
-/// An `ImageUpdater`.
 pub(super) struct Updater<'n> {
     pub(super) file: usize,
     pub(super) node: &'n Node,

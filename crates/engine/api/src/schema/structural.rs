@@ -67,7 +67,6 @@ pub(crate) fn one_of(values: &[&'static str]) -> Schema {
     string().keyword("enum", Yaml::texts(values.iter().copied()))
 }
 
-/// `true` or `false`.
 pub(crate) fn boolean() -> Schema {
     Schema::of("boolean")
 }

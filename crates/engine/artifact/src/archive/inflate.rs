@@ -29,10 +29,11 @@ pub(super) struct Inflated<R> {
 enum GzipState<R> {
     /// Before the header of a member.
     Between(Counted<BufReader<R>>),
-    /// Inside a member.
     Member(Box<GzDecoder<Counted<BufReader<R>>>>),
     /// After the last member.
-    Ended { trailing: bool },
+    Ended {
+        trailing: bool,
+    },
 }
 
 impl<R: Read> Inflated<R> {

@@ -41,7 +41,7 @@ impl<W: Write> Packer<W> {
         }
     }
 
-    /// Adds a file.
+    /// Adds a regular file, with mode 0644 and no time, so that equal files make equal bytes.
     ///
     /// # Errors
     /// When the output fails.

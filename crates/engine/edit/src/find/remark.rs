@@ -16,7 +16,6 @@ use bumpwright_text::Parts;
 /// The role of a remark for the node that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A line comment.
     Line,
     /// A comment below a node, which no node takes.
     Foot,

@@ -92,7 +92,7 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>, Untold> {
 /// A tree that is built from its nodes in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
-    /// What is whole.
+    /// The values that no other contains, once they are complete.
     pub(crate) roots: Vec<Value>,
     open: Vec<Open>,
     /// The number of scalars.

@@ -6,7 +6,6 @@ use thiserror::Error;
 /// Why a line is not a rule, in Helm's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum IgnoreError {
-    /// It has `**`.
     #[error("double-star (**) syntax is not supported")]
     DoubleStar,
     /// It is not a pattern.

@@ -252,7 +252,6 @@ impl<W: Write> IndexScan<W> {
         }
     }
 
-    /// The next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.stop.is_none() {
             self.stop = self.lines.push(bytes, &mut self.rows).err();

@@ -71,7 +71,6 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// The next bytes.
     pub(super) fn push(&mut self, mut bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Stop> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);

@@ -14,9 +14,7 @@ pub struct TemplateNotFound(pub String);
 pub struct Selection {
     /// `--include-crds`
     pub crds: bool,
-    /// `--no-hooks`
     pub no_hooks: bool,
-    /// `--skip-tests`
     pub skip_tests: bool,
     /// `--show-only`: paths or patterns of templates.
     pub show_only: Vec<String>,

@@ -55,7 +55,6 @@ pub enum PatchError {
     Unknown {
         /// The place of the operation.
         place: Place,
-        /// Its `op`.
         op: String,
     },
     /// The object does not have the path.

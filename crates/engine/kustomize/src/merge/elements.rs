@@ -30,7 +30,6 @@ impl PatchList {
     }
 }
 
-/// Merges into `items`.
 pub(super) fn merge(
     walk: Walk<'_>,
     items: &mut Vec<Node>,

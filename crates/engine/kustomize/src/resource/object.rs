@@ -116,7 +116,6 @@ impl Resource {
         resource
     }
 
-    /// Its current id.
     #[must_use]
     pub const fn id(&self) -> &ResId {
         &self.id

@@ -20,7 +20,6 @@ pub enum Subjects {
     NamedDefault,
     /// Every `ServiceAccount` (`allServiceAccounts`).
     ServiceAccounts,
-    /// None (`none`).
     None,
 }
 

@@ -145,7 +145,6 @@ fn timeout(text: &str) -> Option<Duration> {
         .map(Duration::from_nanos)
 }
 
-/// As Go's `strconv.ParseBool`.
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),

@@ -76,7 +76,6 @@ pub struct Renovate {
     pub told: Vec<(Place, String, bool)>,
 }
 
-/// One of `packageRules`.
 #[derive(Clone, Debug, Default)]
 struct PackageRule {
     names: Vec<Pattern>,

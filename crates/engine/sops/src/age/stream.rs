@@ -25,7 +25,6 @@ impl Input {
         Self { bytes, at: 0, fault }
     }
 
-    /// The remaining bytes.
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.part(self.at..)
     }

@@ -18,7 +18,6 @@ use bumpwright_registry::Keychain;
 pub struct ImageRegistry {
     /// Trust and proxy.
     pub peer: Peer,
-    /// `spec.insecure`
     pub insecure: bool,
     /// The source of the login.
     pub login: LoginSource,

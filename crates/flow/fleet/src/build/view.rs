@@ -141,7 +141,6 @@ pub enum Problem {
 pub struct BuildFailure(pub Vec<Fault>);
 
 impl BuildFailure {
-    /// One error.
     pub(crate) fn new(kind: FaultKind, text: String) -> Self {
         Self(vec![Fault { kind, text }])
     }
@@ -274,7 +273,6 @@ impl FleetObject {
         says("labels") || says("annotations")
     }
 
-    /// `apiVersion`.
     #[must_use]
     pub fn api_version(&self) -> &str {
         self.value.text_of("apiVersion")

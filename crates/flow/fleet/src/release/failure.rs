@@ -26,7 +26,6 @@ pub enum ReleasePart {
 }
 
 impl ReleaseFailure {
-    /// One fault.
     pub(super) fn new(text: String, part: ReleasePart) -> Self {
         Self(vec![ReleaseFault { text, part }])
     }

@@ -10,7 +10,7 @@ use crate::build::view::{Fleet, FleetObject};
 
 /// An entry of `spec.valuesFrom`.
 pub(crate) struct ValueEntry<'f> {
-    /// Its number.
+    /// Counted from 0.
     pub(crate) number: usize,
     /// The ConfigMap that it names, with the JSON pointer of the text there; none for a Secret.
     pub(crate) config_map: Option<(&'f FleetObject, String)>,

@@ -25,7 +25,6 @@ impl SourceObject {
         }
     }
 
-    /// `spec.url`.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         self.object.as_ref()?.pointer("/spec/url")?.as_str()

@@ -173,7 +173,6 @@ fn of_both(one: Values, other: Values) -> Values {
 }
 
 enum Holder<'a> {
-    /// In `spec.values`.
     Spec,
     /// In a file that a ConfigMap is made of.
     Map(&'a GeneratedValues),

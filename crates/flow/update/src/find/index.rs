@@ -173,7 +173,6 @@ impl Index {
         known.or_else(|| state.plain.contains(&Plain::File(id, kind)).then(BlobFacts::default))
     }
 
-    /// Adds scanned files.
     pub(crate) fn learn_blobs(&self, facts: Vec<(ObjectId, FileKind, BlobFacts)>) {
         let mut state = self.state.lock();
         for (id, kind, facts) in facts {

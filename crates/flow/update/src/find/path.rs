@@ -6,7 +6,6 @@
 /// The kind of entry at a path of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// Nothing.
     Missing,
     /// A file or a folder.
     Present,

@@ -8,14 +8,12 @@ use crate::error::RunError;
 use crate::interrupt;
 use bumpwright_text::Parts;
 
-/// A changed file.
+/// A file of a folder with its bytes before and after the run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileChange {
     /// Path from the repository's root, as bytes since Git's names are.
     pub path: Vec<u8>,
-    /// The bytes before.
     pub old: Vec<u8>,
-    /// The bytes after.
     pub new: Vec<u8>,
 }
 

@@ -31,7 +31,6 @@ use bumpwright_rules::Rules;
 /// One run in a folder.
 #[derive(Clone, Debug)]
 pub struct FolderJob {
-    /// What to set.
     pub edits: Edits,
     /// The folder that paths are relative to.
     pub root: PathBuf,

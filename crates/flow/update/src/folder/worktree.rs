@@ -25,10 +25,8 @@ use bumpwright_signing::Signer;
 /// How to commit in a working repository.
 #[derive(Clone, Debug)]
 pub struct WorktreeCommit {
-    /// Author and committer.
     pub author: Author,
     pub message: CommitMessage,
-    /// The signer.
     pub signing: WorktreeSigning,
 }
 
@@ -39,7 +37,6 @@ pub enum WorktreeSigning {
     AsGitSays,
     /// None, whatever git's settings are.
     Unsigned,
-    /// This key.
     With(Arc<dyn Signer>),
 }
 

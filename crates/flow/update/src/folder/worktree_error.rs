@@ -15,7 +15,6 @@ pub enum WorktreeError {
     /// The list of the files for git.
     #[error("cannot {action} a temporary file: {source}")]
     Temporary {
-        /// What was attempted.
         action: &'static str,
         source: std::io::Error,
     },

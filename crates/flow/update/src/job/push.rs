@@ -5,11 +5,9 @@ use super::destination::{self, Refspec};
 /// The push settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushSettings {
-    /// `push.branch`.
     pub branch: Option<String>,
     /// `push.refspec`, and those of the command line.
     pub refspecs: Vec<Refspec>,
-    /// `push.options`.
     pub options: Vec<(String, String)>,
     /// The short form for Gerrit: a change for this branch, or for the checked-out one.
     pub review: Option<Review>,

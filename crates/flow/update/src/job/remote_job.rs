@@ -17,7 +17,6 @@ use bumpwright_signing::Signer;
 pub struct Author {
     /// The name; may be empty.
     pub name: String,
-    /// The address.
     pub email: String,
 }
 
@@ -45,7 +44,6 @@ pub enum Start {
 /// One run against a remote.
 #[derive(Clone, Debug)]
 pub struct RemoteJob {
-    /// What to set.
     pub edits: Edits,
     /// The remote, without secrets, for reports.
     pub url: String,
@@ -60,7 +58,6 @@ pub struct RemoteJob {
     pub pull_request: Option<PullRequest>,
     /// The API for pull requests that the push itself opens; none without.
     pub agit: Option<Arc<Forge>>,
-    /// Author and committer.
     pub author: Author,
     pub message: CommitMessage,
     /// Signs the commit; unsigned without.

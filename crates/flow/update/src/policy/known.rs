@@ -134,7 +134,6 @@ pub(crate) fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Do
 /// The reason why a policy has no image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
-    /// The machine-readable reason.
     pub reason: Reason,
     /// The policy or repository, the problem, and the way out.
     pub message: String,

@@ -190,7 +190,6 @@ impl Policies {
         self.add_chosen(policy);
     }
 
-    /// Removes a policy.
     pub fn remove(&mut self, name: &PolicyName) {
         self.known.remove(name);
         self.terms.remove(name);

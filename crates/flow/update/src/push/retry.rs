@@ -39,7 +39,6 @@ struct Loss {
 pub(crate) enum Decision {
     /// Start over after a random pause from this range, in milliseconds.
     Again(Range<u64>),
-    /// Fail.
     GiveUp(RunError),
 }
 

@@ -10,7 +10,6 @@ use bumpwright_policy::PolicyName;
 /// The edits of a run, and what is known of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Edited<'a> {
-    /// The changed fields.
     pub changes: &'a [Change],
     /// The names of the images of the policies that chose the values.
     pub images: &'a BTreeMap<PolicyName, String>,

@@ -8,7 +8,6 @@ use bumpwright_forge::{Kept, PullRequestState};
 pub struct PullRequestReport {
     /// The head branch, without `refs/heads/`.
     pub head: String,
-    /// The base branch.
     pub base: String,
     /// The request at the forge; none in a preview, which does not contact the forge.
     pub kept: Option<Kept>,

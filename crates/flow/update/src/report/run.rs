@@ -34,7 +34,6 @@ pub struct Run {
     pub dry_run: bool,
     /// The checked-out revision; none in a folder.
     pub revision: Option<Revision>,
-    /// Fields that changed.
     pub changes: Vec<Change>,
     /// The names of the images of the policies that changed them.
     pub images: BTreeMap<PolicyName, String>,
@@ -217,7 +216,6 @@ pub struct CommitReport {
     pub id: Option<String>,
     /// The branch that it is made on, without `refs/heads/`; none on a detached HEAD.
     pub branch: Option<String>,
-    /// The whole message.
     pub message: String,
     /// `Name <email>`.
     pub author: String,

@@ -18,7 +18,6 @@ pub(crate) fn to_int(value: &Value) -> i64 {
     }
 }
 
-/// As a `float64`.
 pub(crate) fn to_float(value: &Value) -> f64 {
     match pointed_at(value) {
         Value::Int(_, number) => *number as f64,

@@ -3,11 +3,8 @@
 use bumpwright_gostd::{Duration, MONTHS, WEEKDAYS};
 use bumpwright_template::{Args, FLOAT64, Failure, INT, INT64, Method, NamedType, STRING, Type, Value};
 
-/// `time.Duration`
 pub static DURATION: Type = Type::Named(&DURATION_TYPE);
-/// `time.Month`
 pub(crate) static MONTH: Type = Type::Named(&MONTH_TYPE);
-/// `time.Weekday`
 pub(crate) static WEEKDAY: Type = Type::Named(&WEEKDAY_TYPE);
 
 static DURATION_TYPE: NamedType = NamedType {
@@ -63,17 +60,14 @@ static WEEKDAY_TYPE: NamedType = NamedType {
     })],
 };
 
-/// A `time.Duration`.
 pub fn duration_value(duration: Duration) -> Value {
     Value::named(&DURATION_TYPE, Value::int64(duration.0))
 }
 
-/// A `time.Month`.
 pub(crate) fn month_value(month: u8) -> Value {
     Value::named(&MONTH_TYPE, Value::int(month.into()))
 }
 
-/// A `time.Weekday`.
 pub(crate) fn weekday_value(weekday: u8) -> Value {
     Value::named(&WEEKDAY_TYPE, Value::int(weekday.into()))
 }

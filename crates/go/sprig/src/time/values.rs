@@ -7,7 +7,6 @@ use bumpwright_template::{
     UINT64, UintKind, Value,
 };
 
-/// `time.Time`
 pub(crate) static TIME: Type = Type::Struct(&TIME_TYPE);
 /// `*time.Location`
 pub(crate) static LOCATION_POINTER: Type = Type::Pointer(&LOCATION);
@@ -115,7 +114,6 @@ fn location(name: Text, zones: Vec<Value>, transitions: Vec<Value>, cached: (i64
     Pointer::new(&LOCATION, Value::Struct(Struct::new(&LOCATION_TYPE, fields)))
 }
 
-/// A `time.Time`.
 pub(crate) fn time_value(time: &Time) -> Value {
     time_at(time, zone_pointer(&time.zone))
 }

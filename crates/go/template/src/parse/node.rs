@@ -111,9 +111,7 @@ pub(crate) struct PlainField {
 pub(crate) enum Expr {
     /// `.`
     Dot(Pos),
-    /// `nil`
     Nil(Pos),
-    /// `true`, `false`
     Bool(Pos, bool),
     /// `1`, `0x1p-2`, `'a'`, `2i`
     Number(Box<Number>),

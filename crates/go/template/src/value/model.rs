@@ -44,25 +44,23 @@ pub struct Slice {
     pub(crate) items: Option<Items>,
 }
 
-/// An array `[N]T`.
+/// An array `[N]T`; N is the number of its items.
 #[derive(Clone, Debug)]
 pub struct Array {
-    /// `T`
     pub item: &'static Type,
     pub(crate) items: Items,
 }
 
-/// A struct.
+/// A struct of Go: its type, and the values of its fields in their order.
 #[derive(Clone, Debug)]
 pub struct Struct {
     pub of: &'static StructType,
     pub(crate) fields: Items,
 }
 
-/// A pointer `*T`.
+/// A pointer `*T`, where `to` is T.
 #[derive(Clone, Debug)]
 pub struct Pointer {
-    /// `T`
     pub to: &'static Type,
     /// The value that it points to; `None` is nil.
     pub target: Option<Rc<Value>>,

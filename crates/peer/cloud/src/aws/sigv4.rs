@@ -46,7 +46,6 @@ pub struct Signed {
     pub date: String,
     /// `x-amz-security-token`.
     pub token: Option<Secret>,
-    /// `authorization`.
     pub authorization: Secret,
 }
 

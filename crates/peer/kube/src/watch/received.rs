@@ -111,7 +111,6 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// The used metadata.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Metadata {

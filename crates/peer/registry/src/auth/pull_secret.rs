@@ -7,7 +7,6 @@ use super::config_fault::ConfigFault;
 pub struct PullSecret<'a> {
     /// `NAMESPACE/NAME`, for messages.
     pub name: &'a str,
-    /// The Secret's `type`.
     pub kind: &'a str,
     /// The value of the key `.dockerconfigjson`, decoded.
     pub config_json: Option<&'a [u8]>,

@@ -43,7 +43,6 @@ use fetch::Fetched;
 use rollout::{Following, Ran};
 use validate::{Valid, validate};
 
-/// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]
 pub(crate) struct ImageUpdateAutomations(Arc<AutomationContext>);
 

@@ -32,7 +32,6 @@ use bumpwright_scan::reference_of;
 use choose::{Candidates, Choice, REFUSED};
 use error::Error;
 
-/// Reconciles `ImagePolicy` objects.
 #[derive(Debug)]
 pub(crate) struct ImagePolicies(Arc<ImagesContext>);
 

@@ -22,7 +22,6 @@ use error::Error;
 use schedule::Schedule;
 use std::fmt::Display;
 
-/// Reconciles `ImageRepository` objects.
 #[derive(Debug)]
 pub(crate) struct ImageRepositories(Arc<ImagesContext>);
 

@@ -155,7 +155,7 @@ async fn account(context: &Context, namespace: &str, given: &str) -> Result<Opti
     Ok(tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await??)
 }
 
-/// This process.
+/// The identity of this process.
 async fn own(context: &Context) -> Result<WorkloadIdentity, TargetError> {
     let own = tokens::own(
         &context.cluster,
