@@ -93,8 +93,7 @@ impl<'r> Budget<'r> {
     }
 }
 
-/// Maximum size of a text and its values, in bytes: 64 MiB, forty times what an API server stores as one
-/// object.
+/// Maximum size of a text and its values, in bytes: 64 MiB, forty times what an API server stores as one object.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Maximum cost of all of a text's expressions, in bytes copied: a second or so.

@@ -66,8 +66,7 @@ impl Request {
         }
     }
 
-    /// Marks the address as one from a server at `named`, an address of the settings: it is restricted like
-    /// a redirect.
+    /// Marks the address as one from a server at `named`, an address of the settings: it is restricted like a redirect.
     #[must_use]
     pub fn redirected_from(mut self, named: Url) -> Self {
         self.named = Some(named);

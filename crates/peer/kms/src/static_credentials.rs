@@ -27,8 +27,7 @@ pub struct StaticCredentials {
 }
 
 impl StaticCredentials {
-    /// Reads the entries for key services and ignores others. `secret` is the Secret as
-    /// `namespace/name`, for errors.
+    /// Reads the entries for key services and ignores others. `secret` is the Secret as `namespace/name`, for errors.
     ///
     /// # Errors
     /// [`SecretError`] for the first unusable entry.

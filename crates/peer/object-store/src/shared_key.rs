@@ -45,8 +45,7 @@ impl SharedKey {
         &self.key
     }
 
-    /// The `Authorization` header of a `GET` with only these headers, which begin with `x-ms-` and are ordered by
-    /// name.
+    /// The `Authorization` header of a `GET` with only these headers, which begin with `x-ms-` and are ordered by name.
     pub(super) fn authorization(&self, url: &Url, headers: &[(&'static str, String)]) -> Secret {
         let headers: String = headers
             .iter()

@@ -4,8 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The coarsest timestamps of file systems, two seconds: a file that changed more recently may change again
-/// unnoticed.
+/// The coarsest timestamps of file systems, two seconds: a file that changed more recently may change again unnoticed.
 const TICK: Duration = Duration::from_secs(2);
 
 /// Inode and size of a file, and the times of the last changes to its contents and metadata.

@@ -47,8 +47,7 @@ impl Recorder {
         }))
     }
 
-    /// Reports an event, redacted, to the cluster and, unless it is a trace, to the
-    /// notification-controller.
+    /// Reports an event, redacted, to the cluster and, unless it is a trace, to the notification-controller.
     pub fn record(&self, event: Event) {
         let event = self.redacted(event);
         let Inner {

@@ -74,8 +74,7 @@ pub trait Reconcile: Send + Sync + 'static {
         Some(status.end(outcome))
     }
 
-    /// Sets the status of a suspended object. It keeps its conditions; a changed spec counts as
-    /// observed.
+    /// Sets the status of a suspended object. It keeps its conditions; a changed spec counts as observed.
     fn suspend(&self, status: &mut Status) {
         status.observe();
     }

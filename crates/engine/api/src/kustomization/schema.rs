@@ -56,9 +56,8 @@ fn with_schedule(spec: Schema) -> Schema {
     .field("suspend", suspend())
 }
 
-/// Build settings. `patchesJson6902` and `patchesStrategicMerge` are the betas'; `components`,
-/// `commonMetadata` are v1beta2's and v1's; `buildMetadata`, `ignore`, `ignoreMissingComponents`, `namePrefix`,
-/// `nameSuffix` v1's.
+/// Build settings. `patchesJson6902` and `patchesStrategicMerge` are the betas'; `components`, `commonMetadata` are
+/// v1beta2's and v1's; `buildMetadata`, `ignore`, `ignoreMissingComponents`, `namePrefix`, `nameSuffix` v1's.
 fn with_build(spec: Schema) -> Schema {
     let image = object()
         .field("name", string().required())

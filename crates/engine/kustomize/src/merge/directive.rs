@@ -42,8 +42,7 @@ pub(super) fn of_mapping(mapping: &mut Mapping) -> Result<Directive, MergeError>
     Ok(directive)
 }
 
-/// The directive of a list: that of an element with nothing but `$patch`. Elements with the same directive are
-/// removed.
+/// The directive of a list: that of an element with nothing but `$patch`. Elements with the same directive are removed.
 pub(super) fn of_list(items: &mut Vec<Node>) -> Result<Directive, MergeError> {
     let marked = items.iter().find_map(|item| Some((item.as_mapping()?, item.get(KEY)?)));
     let Some((mapping, value)) = marked else {

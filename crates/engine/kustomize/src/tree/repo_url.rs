@@ -14,8 +14,7 @@ use std::time::Duration;
 pub struct RepoUrl {
     /// The original text; cycles are found by it.
     pub raw: String,
-    /// Scheme, user and host, including the `/` or `:` after it: `https://github.com/`, `git@host.xz:`,
-    /// `file://`.
+    /// Scheme, user and host, including the `/` or `:` after it: `https://github.com/`, `git@host.xz:`, `file://`.
     pub host: String,
     /// The path of the repository on that host.
     pub repository: String,

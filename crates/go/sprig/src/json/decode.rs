@@ -9,8 +9,7 @@ use bumpwright_text::Parts;
 /// Go's maximum depth.
 const MAX_DEPTH: usize = 10_000;
 
-/// The value of a document, and its error. A number that no float can hold is an error but leaves the rest
-/// in place.
+/// The value of a document, and its error. A number that no float can hold is an error but leaves the rest in place.
 ///
 /// # Errors
 /// A limit of the host was reached.

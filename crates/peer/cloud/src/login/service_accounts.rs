@@ -36,8 +36,7 @@ pub enum Use {
 }
 
 impl Use {
-    /// Wraps the cause of a missing token in Flux' words. Buckets and key services have words of their
-    /// own.
+    /// Wraps the cause of a missing token in Flux' words. Buckets and key services have words of their own.
     pub(crate) fn without_token(self, why: CloudError) -> CloudError {
         match self {
             Self::Registry => why.within("failed to get access token for artifact registry"),

@@ -160,8 +160,7 @@ impl Mirror {
         Ok((self.refusals(&report, updates), report))
     }
 
-    /// The refusals of a report: one that looks like a lost race is one only if the reference has
-    /// moved.
+    /// The refusals of a report: one that looks like a lost race is one only if the reference has moved.
     fn refusals(&self, report: &Report, updates: &[&RefUpdate]) -> Vec<Option<GitError>> {
         let verdicts: Vec<Verdict> = updates.iter().map(|update| report.verdict(&update.reference)).collect();
         if verdicts.iter().any(|verdict| *verdict != Verdict::Done) {

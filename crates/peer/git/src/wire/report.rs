@@ -10,8 +10,7 @@ use super::sideband::{ServerText, SideBand};
 use super::transfer::stopped;
 use crate::GitError;
 
-/// Parts of the reasons that servers report for a lost race: git (all versions), JGit and Gerrit, GitHub,
-/// GitLab.
+/// Parts of the reasons that servers report for a lost race: git (all versions), JGit and Gerrit, GitHub, GitLab.
 const RACES: [&str; 15] = [
     "failed to update ref",
     "failed to lock",

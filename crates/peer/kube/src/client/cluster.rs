@@ -429,8 +429,7 @@ impl Clients {
     }
 }
 
-/// The proxy of a kubeconfig. One that kube took from the environment is read from there again, with its
-/// exceptions.
+/// The proxy of a kubeconfig. One that kube took from the environment is read from there again, with its exceptions.
 fn given_proxy(named: Option<&http::Uri>) -> Option<Proxy> {
     let address = named?.to_string();
     let same = |variable: &str| {

@@ -27,8 +27,7 @@ pub struct ServerToken {
 /// Why no token was issued, as its source says.
 pub(super) type TokenError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Returns a valid token. The argument is the token that the server refused, if
-/// any.
+/// Returns a valid token. The argument is the token that the server refused, if any.
 pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<ServerToken, TokenError>> + Send + Sync>;
 
 /// The tokens of a server.
