@@ -37,7 +37,7 @@ pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, CliError> 
         Some(("oci", _)) => of_archive(&from_registry(name, range(remote), remote, deadline)?),
         Some(("https" | "http", _)) => of_archive(&from_url(name, remote, deadline)?),
         Some((scheme, _)) => Err(CliError::new(format!(
-            "{scheme}:// is no scheme of charts: use oci://, https:// or --repo"
+            "{scheme}:// is not a scheme of charts: use oci://, https:// or --repo"
         ))),
         None if path.is_absolute() || name.starts_with('.') => Err(CliError::new(format!("path {quoted} not found"))),
         None if name.contains('/') => Err(CliError::new(format!(

@@ -55,7 +55,7 @@ pub fn rows(path: impl AsRef<Path>) -> Vec<Value> {
         .collect()
 }
 
-/// Prints a suite's figure, `NAME: PASSED of TOTAL`; `absent` when there are no cases.
+/// Prints a suite's figure, `NAME: PASSED of TOTAL`; `absent` without cases.
 ///
 /// # Panics
 /// Below the floor, which is the total at most, unless floors are off.

@@ -1,4 +1,4 @@
-//! Markers outside of YAML: what is edited, and what is told and left alone.
+//! Markers outside of YAML: what is edited, and what is reported and left alone.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -548,7 +548,7 @@ fn characters_that_yaml_does_not_print_are_escaped() {
     }
 }
 
-/// A comment would end what a line goes on with.
+/// A comment would end a line that continues on the next one.
 #[test]
 fn no_marker_is_put_between_lines_that_are_one() {
     let text = "A=1 \\\nIMAGE=ghcr.io/acme/web:1.0.0 \\\nmake\n";

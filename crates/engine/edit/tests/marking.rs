@@ -119,7 +119,7 @@ fn markers_are_taken_away() {
     assert_eq!(marking.new.unwrap(), b"tag = \"1\"\n");
 }
 
-/// Fields are marked by the byte where they begin; what cannot have the marker is told.
+/// Fields are marked by the byte where they begin; what cannot have the marker is reported.
 #[test]
 fn chosen_fields_are_marked() {
     let text = "a: 1.0\nb: 2.0 # why\nc: 3.0 # {\"$imagepolicy\": \"x:y:tag\"}\nd:\n";

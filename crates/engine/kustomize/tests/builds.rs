@@ -412,7 +412,7 @@ fn a_value_that_cannot_be_written_is_told_with_its_object_and_place() {
 const ROLLOUT: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web, namespace: shop}\n\
     spec:\n  template:\n    spec:\n      containers:\n      - {name: web, image: web:1, args: [a]}\n      - {name: sidecar, image: s:1}\n";
 
-/// kustomize replaces the list; that this loses containers is told, with the place of the patch and a way.
+/// kustomize replaces the list; that this loses containers is reported, with the place of the patch and a way.
 #[test]
 fn items_that_a_merge_patch_drops_for_want_of_a_schema_are_told() {
     let patch = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web, namespace: shop}\n\

@@ -84,7 +84,7 @@ fn a_custom_schema_takes_the_place_of_the_built_in_one() {
     let replaced = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: b\n";
     assert_eq!(merged(custom().schema(), object, patch), replaced);
 
-    // One that comes after the built-in schema was used goes on top of it.
+    // One that comes after the built-in schema was used is added on top of it.
     let mut choice = SchemaChoice::default();
     let with_both = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: b\n  - name: a\n";
     assert_eq!(merged(choice.schema(), object, patch), with_both);

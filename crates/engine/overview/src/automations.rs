@@ -64,7 +64,7 @@ pub struct PutBack {
 }
 
 impl Automation {
-    /// The commit that was pushed last; empty if there is none.
+    /// The commit that was pushed last; empty before the first push.
     #[must_use]
     pub fn commit(&self) -> &str {
         self.pushed.as_ref().map_or("", |pushed| &pushed.commit)

@@ -213,7 +213,7 @@ fn health_begins_with_the_latest_of_all_times() {
             "1.2.0 2026-02-01T09:30:00Z"
         );
     }
-    // A rollout under way is none that is done.
+    // A rollout under way is not done.
     let said = with(false, "/status/conditions/1/reason", json!("ReplicaSetUpdated"));
     assert_eq!(said, "Deployment/shop/web is InProgress: ReplicaSet not Available");
 }

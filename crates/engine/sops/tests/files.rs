@@ -102,7 +102,7 @@ fn shown(outcome: &Result<Vec<u8>, String>) -> String {
     }
 }
 
-/// A character that is none of base64 ends the message there, within a packet: the library for OpenPGP panics
+/// A character that is not of base64 ends the message there, within a packet: the library for OpenPGP panics
 /// at some of these.
 #[test]
 fn a_message_for_pgp_that_ends_too_early_is_an_error() {
@@ -113,7 +113,7 @@ fn a_message_for_pgp_that_ends_too_early_is_an_error() {
     let end = text.find("-----END PGP MESSAGE-----").unwrap();
     for at in (begin + 31..end).filter(|at| text.as_bytes()[*at].is_ascii_alphanumeric()) {
         let damaged = format!("{}]{}", &text[..at], &text[at + 1..]);
-        // The letter of an escaped line end makes a file that is no JSON.
+        // The letter of an escaped line end makes a file that is not JSON.
         let result = decrypt(damaged.as_bytes(), case.from, case.to, &keys, Integrity::Checked);
         assert!(result.is_err(), "{at}");
     }

@@ -121,7 +121,7 @@ fn values_that_comments_chose_are_decrypted_without_them() {
     }
 }
 
-/// A damaged value is not applied as it is; its path is told, and not its text.
+/// A damaged value is not applied as it is; its path is reported, and not its text.
 #[test]
 fn a_damaged_value_that_a_comment_chose_is_told() {
     let (mut secret, _) = chosen_by_comments().swap_remove(0);

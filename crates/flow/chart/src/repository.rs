@@ -149,7 +149,7 @@ impl Repository {
         }
     }
 
-    /// Why there is no index, in Helm's words.
+    /// Why the index cannot be had, in Helm's words.
     fn no_index(&self, fault: Fault, most: u64) -> PullError {
         let said = |error: String| {
             format!(

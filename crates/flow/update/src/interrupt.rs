@@ -53,7 +53,7 @@ pub fn interrupted() -> Option<i32> {
     i32::try_from(signal).ok().filter(|signal| *signal != 0)
 }
 
-/// Runs `work`. A signal ends the process as by default, unless `is_needed`: then `tell` is called, `work` goes on to
+/// Runs `work`. A signal ends the process as by default, unless `is_needed`: then `tell` is called, `work` continues to
 /// its end, and the next signal ends the process.
 pub fn attended<T>(work: impl FnOnce() -> T, is_needed: impl Fn() -> bool + Sync, tell: impl Fn() + Sync) -> T {
     let is_done = AtomicBool::new(false);

@@ -29,8 +29,8 @@ pub fn cell(text: &str) -> String {
     escaped(text, true)
 }
 
-/// Escapes text in an element of HTML on one line, such as a `summary`, where there is no Markdown. It mentions nobody,
-/// and links to nothing.
+/// Escapes text in an element of HTML on one line, such as a `summary`, which is not read as Markdown. It mentions
+/// nobody, and links to nothing.
 #[must_use]
 pub fn html(text: &str) -> String {
     escaped(text, false)

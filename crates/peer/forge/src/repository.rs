@@ -382,7 +382,7 @@ mod tests {
         assert!(!found.is_served_by(other));
     }
 
-    /// Another port is another server: whoever listens there must not get Git's login.
+    /// Another port is another server, which must not get Git's login.
     #[test]
     fn an_api_at_another_port_is_of_another_server() {
         for (git, api, is_same) in [

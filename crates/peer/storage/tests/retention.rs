@@ -185,7 +185,7 @@ fn folders_of_objects_that_are_gone_are_removed() {
     assert_eq!(world.storage.remove_gone("OCIRepository", |_| false).unwrap(), 0);
 }
 
-/// Writes so many bytes for an object; none when there is no room.
+/// Writes so many bytes for an object; none when it does not fit.
 fn put(storage: &Storage, namespace: &str, name: &str, file: &str, size: usize) -> Option<Artifact> {
     let folder = Folder::new("GitRepository", namespace, name).unwrap();
     let artifact = storage.artifact(&folder, file, "main@sha1:4d2f").unwrap();

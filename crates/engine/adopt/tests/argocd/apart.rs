@@ -107,7 +107,7 @@ fn of_two_tags_of_an_image_each_has_its_own_policy() {
     }
 }
 
-/// What stays with argocd-image-updater has no marker, whoever else would have one there.
+/// What stays with argocd-image-updater has no marker, even if something else would have one there.
 #[test]
 fn no_field_is_in_charge_of_both_programs() {
     let values = "image:\n  name: acme/web\n  tag: 1.0.0\nside:\n  image: acme/side:1.0.0\n";

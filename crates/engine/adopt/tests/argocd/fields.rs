@@ -98,7 +98,7 @@ fn the_field_that_counts_is_marked() {
     }
 }
 
-/// What cannot be marked is told, with the place.
+/// What cannot be marked is reported, with the place.
 #[test]
 fn fields_that_cannot_be_marked_are_left() {
     let list = "image-list: web=registry.example.com/acme/web:1.x";

@@ -145,7 +145,7 @@ fn sets_of_applications_are_read_where_no_generator_decides() {
     assert_eq!(adoption.edited, []);
 }
 
-/// The author of the updater's commits; its other settings are told.
+/// The author of the updater's commits; its other settings are reported.
 #[test]
 fn the_configuration_has_the_author() {
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-image-updater-config\ndata:\n  git.user: Bot\n  git.email: \

@@ -23,7 +23,7 @@ impl Images for Given {
         }
     }
 
-    /// What fields hold is no matter here.
+    /// The values of fields do not matter here.
     fn overwrites(&self) -> bool {
         true
     }
@@ -272,7 +272,7 @@ fn line_comments_mark_the_scalar_before_them() {
     }
 }
 
-/// Comments above count on scalars that are no mapping's value on the key's line.
+/// Comments above count on scalars unless they are a mapping's value on the line of the key.
 #[test]
 fn comments_above_an_item_or_a_value_of_its_own_line_mark_it() {
     for (text, old) in [

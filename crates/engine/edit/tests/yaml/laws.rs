@@ -15,7 +15,7 @@ impl Images for All {
         Verdict::Image(&self.0)
     }
 
-    /// What fields hold is no matter here.
+    /// The values of fields do not matter here.
     fn overwrites(&self) -> bool {
         true
     }

@@ -60,7 +60,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// As in Helm: without `must`, what is not a duration is none.
+/// As in Helm: without `must`, a text that is not a duration is 0.
 fn lenient(args: Args<'_>) -> Result<Duration, Failure> {
     Ok(duration(args.value(0)?).unwrap_or_default())
 }

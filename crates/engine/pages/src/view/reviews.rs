@@ -24,7 +24,7 @@ const STATES: [&str; 6] = [
 /// A change, in lists and at the head of its page.
 #[derive(Serialize)]
 pub(super) struct Row {
-    /// `#7`; empty where there is none.
+    /// `#7`; empty for a change without a number.
     number: String,
     kind: &'static str,
     group: &'static str,

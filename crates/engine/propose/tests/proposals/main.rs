@@ -355,7 +355,7 @@ fn hostile_values_reach_no_manifest() {
     assert_eq!(proposal.policies.len(), 1);
 }
 
-/// A policy that chooses nothing is no reason to have none, and is told.
+/// A policy that chooses nothing is passed over with a note, and another one is proposed.
 #[test]
 fn a_policy_that_chooses_nothing_is_told() {
     let objects = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {name: web, namespace: flux-system}\nspec: {image: \

@@ -157,7 +157,7 @@ impl Process {
         })
     }
 
-    /// Goes on with an answer; none when there was none in time.
+    /// Continues with an answer; none when none came in time.
     pub fn answered(&mut self, answer: Option<Answer>, now: u64) -> Next {
         if self.is_late(now) {
             return Next::End;

@@ -16,7 +16,7 @@ const MANY_OWNERS: usize = 10;
 /// From so many objects on a change is large.
 const MANY_OBJECTS: usize = 60;
 
-/// Ends of groups whose objects are settings of something: what they are for goes on without them.
+/// Ends of groups whose objects are settings of something: what they are for works without them.
 const SETTINGS: [&str; 16] = [
     "cert-manager.io",
     "cilium.io",

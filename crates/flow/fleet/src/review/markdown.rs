@@ -65,7 +65,7 @@ impl Comment {
         }
     }
 
-    /// Adds a fold. There is no blank line between two folds: it would be seen.
+    /// Adds a fold, without a blank line after another fold: it would be visible.
     fn push(&mut self, part: &str) {
         self.text.push_str(part);
         self.lines += 1;

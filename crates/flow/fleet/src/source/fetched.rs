@@ -53,7 +53,7 @@ pub(crate) enum Plan {
     Here { folder: String, ignore: Option<String> },
     /// From files that the user gave.
     Given(String, Arc<dyn Repository>),
-    /// Fetched. `lacks`: a Secret that it names is not in the fleet.
+    /// Fetched. `lacks` is a Secret that it names and the fleet does not have.
     Outside {
         source: Box<SourceObject>,
         objects: Vec<Value>,

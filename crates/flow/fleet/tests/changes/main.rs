@@ -134,7 +134,7 @@ fn found(specs: [&str; 2], before: &[(&str, &str)], after: &[(&str, &str)]) -> V
 
 const PRUNE: &str = ", prune: true";
 
-/// Findings about one object that changes from one text to another; empty texts are no object.
+/// Findings about one object that changes from one text to another; an empty text stands for a missing one.
 fn one(before: &str, after: &str) -> Vec<String> {
     let file = |text| match text {
         "" => vec![],
@@ -191,7 +191,7 @@ fn fields_that_never_change_are_found() {
         &one(&claims("1Gi", ""), &claims("2Gi", "")),
         "error[immutable-field] StatefulSet n/x: spec.volumeClaimTemplates of a StatefulSet never changes",
     );
-    // What the API server sets by itself is no change.
+    // Fields that the API server sets by itself are not changes.
     assert_eq!(
         one(&claims("1Gi", ""), &claims("1Gi", ", volumeMode: Filesystem")),
         [""; 0]

@@ -1,4 +1,4 @@
-//! What is known of the files and folders of a tree, whoever has found it.
+//! What is known of the files and folders of a tree, from this run or an earlier one.
 
 use std::sync::Arc;
 

@@ -411,7 +411,7 @@ mod tests {
         index.learn_tree(folder_of(2, folder), (0..files).map(child).collect());
     }
 
-    /// Where there is no room for all files, all folders are known.
+    /// An index that is too small for all files still knows all folders.
     #[test]
     fn folders_of_more_files_than_there_is_room_for_are_not_read_again() {
         let dir = tempfile::tempdir().unwrap();

@@ -23,7 +23,7 @@ const LONGEST: usize = 400;
 /// The work, for errors.
 const DIFFERENCE: &str = "the difference of a commit";
 
-/// Why there is no difference to show.
+/// Why a difference cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum NoDifference {
     /// The commit is not there, or its id is not clear.

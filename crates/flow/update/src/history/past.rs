@@ -75,7 +75,7 @@ pub(crate) fn of_folder(
 /// Of policies whose images are not promoted by a path, or by one that is not in the repository, it says nothing.
 ///
 /// # Errors
-/// There is no repository ([`RunError::NoRepository`]), or its history cannot be read.
+/// The folder is not in a repository ([`RunError::NoRepository`]), or its history cannot be read.
 pub fn proven_in(
     folder: &Path,
     chosen: &[(&ImagePolicy, LatestRef)],
@@ -223,7 +223,7 @@ impl Repository {
             }));
         };
         let path = |bytes: &[u8]| root.join(crate::folder::rewrite::native(bytes));
-        // A failure: there is no commit yet.
+        // It fails in a repository without a commit.
         let head = ask(&["--verify", "--quiet", "HEAD^{commit}"]).ok();
         let shallow = shallow_commits(&path(shallow))?;
         Ok(Self {

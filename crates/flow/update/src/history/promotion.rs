@@ -53,7 +53,7 @@ pub struct Proven {
     pub image: Option<LatestRef>,
     /// The tags that the path has: `clusters/staging has 1.2.3 since …`.
     pub has: String,
-    /// What the policy's own choice lacks.
+    /// Why the policy's own choice may not be written yet.
     pub(crate) message: String,
     /// When another image may be written, if nothing changes until then.
     pub(crate) due: Option<Time>,

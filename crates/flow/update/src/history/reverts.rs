@@ -131,7 +131,7 @@ impl Edited {
 }
 
 impl Open {
-    /// Whether the automation's last value is not there any more, or there is none.
+    /// Whether the field has another value than the automation's last one, or never had one.
     fn is_replaced(&self) -> bool {
         self.story.ours.as_ref().is_none_or(|ours| ours.value != self.value)
     }

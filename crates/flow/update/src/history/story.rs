@@ -207,7 +207,7 @@ pub(crate) struct Telling {
     pub(crate) field: Field,
 }
 
-/// The stories as they are told of a mirror's commits, so that a run walks only over commits that are newer than
+/// The stories of fields at a mirror's commits, so that a run walks only over commits that are newer than
 /// those of another run.
 #[derive(Debug, Default)]
 pub(crate) struct Stories(Mutex<Remembered>);
@@ -225,7 +225,7 @@ impl Stories {
         remembered.of.get(&commit).cloned()
     }
 
-    /// Remembers the story of a field as it is told of this commit.
+    /// Remembers the story of a field at this commit.
     pub(crate) fn keep(&self, commit: ObjectId, telling: Telling, story: &Story) {
         let mut remembered = self.0.lock();
         if remembered.count >= MOST_REMEMBERED {

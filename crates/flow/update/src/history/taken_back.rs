@@ -238,7 +238,7 @@ mod tests {
         assert!(!refused("1.3.0", &[("1.2.0", "1.1.0")], Part::Tag));
         // Two steps back.
         assert!(refused("1.3.0", &[("1.2.0", "1.1.0"), ("1.3.0", "1.2.0")], Part::Tag));
-        // An update is no step back, though the policy may go back itself.
+        // An update is not a step back, though the policy may go back itself.
         assert!(!refused("1.1.0", &[("1.1.0", "1.2.0")], Part::Tag));
         // Without an order, what was there before it is back.
         assert!(refused(

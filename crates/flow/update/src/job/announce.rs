@@ -10,7 +10,7 @@ use bumpwright_message::Impact;
 /// Why a commit must not be pushed now, as its receiver says.
 pub type AnnounceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Is told of commits.
+/// Receives each commit before its push, and may stop the push.
 pub trait Announce: fmt::Debug + Send + Sync {
     /// Called for each new commit, before its push; after a lost race again, with the next one.
     ///

@@ -76,8 +76,8 @@ pub fn push(automation: &ImageUpdateAutomation) -> Result<PushSettings, Settings
     })
 }
 
-/// Returns whether neither the automation nor its repository names a reference: then there is no branch
-/// to push to (IUA-074).
+/// Returns whether neither the automation nor its repository names a reference: then nothing says which
+/// branch to push to (IUA-074).
 #[must_use]
 pub fn names_no_branch(reference: Option<&GitRef>, push: &PushSettings) -> bool {
     reference.is_none_or(|reference| *reference == GitRef::default()) && push.branch.is_none()

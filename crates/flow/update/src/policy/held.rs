@@ -1,5 +1,5 @@
-//! The values that a repository's fields hold for a policy: they stand in for the status that a policy
-//! without a cluster lacks.
+//! The values that a repository's fields hold for a policy: they replace the status, which a policy
+//! has in clusters only.
 
 use std::collections::BTreeMap;
 

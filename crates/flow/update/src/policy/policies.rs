@@ -327,7 +327,7 @@ impl Policies {
         }
     }
 
-    /// The reason why no registry is asked for the image that a status lacks.
+    /// The reason why no registry is asked for an image that the status does not have.
     fn not_asked(&self, suspended: bool) -> &'static str {
         match (suspended, self.online) {
             (true, _) => "; it is suspended, so its registry is not asked",

@@ -120,7 +120,7 @@ impl Value {
         }
     }
 
-    /// A copy of a value; nil, as in Go, where there is none.
+    /// A copy of a value; nil for none, as in Go.
     pub fn or_nil(value: Option<&Value>) -> Value {
         match value {
             Some(value) => value.clone(),

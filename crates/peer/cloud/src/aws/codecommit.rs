@@ -111,7 +111,7 @@ mod tests {
                 format!("20261122T013958Z{signature}"),
             );
             assert_eq!(pair(url, Some("TOK/en+1=")), expected, "{url}");
-            // As AWS' own helpers: without a session there is no `%`.
+            // As AWS' own helpers: `%` is only before a session's token.
             assert_eq!(pair(url, None), ("AKIDEXAMPLE".to_owned(), expected.1), "{url}");
         }
     }

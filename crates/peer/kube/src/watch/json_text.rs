@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// What is kept of a hostile text is no more than it, where a tree takes eighty times as much;
+    /// A hostile text is kept in at most its own size, where a tree takes eighty times as much;
     /// the estimate says so.
     #[test]
     fn nothing_swells() {

@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// For a refusal of the registry: the Secret, and what it lacks; never a value.
+    /// For a refusal of the registry: the Secret, and what is missing in it; never a value.
     #[test]
     fn what_secrets_lack_for_a_repository_is_told() {
         let first = r#"{"auths": {
