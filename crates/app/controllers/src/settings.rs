@@ -74,7 +74,7 @@ pub struct Settings {
 impl Settings {
     /// Returns whether tenants are isolated: then secrets of this process are never sent at a tenant's request.
     #[must_use]
-    pub fn keeps_tenants_apart(&self) -> bool {
+    pub(crate) fn keeps_tenants_apart(&self) -> bool {
         self.no_cross_namespace_refs || self.kustomize.default_account.is_some()
     }
 }

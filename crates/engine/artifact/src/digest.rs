@@ -41,7 +41,7 @@ impl Algorithm {
 
     /// The number of hexadecimal digits of a digest.
     #[must_use]
-    pub const fn hex_len(self) -> usize {
+    pub(crate) const fn hex_len(self) -> usize {
         match self {
             Self::Sha1 => 40,
             Self::Sha256 | Self::Blake3 => 64,

@@ -25,13 +25,13 @@ pub const FETCH_MEMORY: &str = "--fetch-memory";
 pub const BUILD_MEMORY: &str = "--build-memory";
 
 /// The flag for the disk space of all temporary files, for errors.
-pub const SPOOL_SIZE: &str = "--spool-size";
+pub(crate) const SPOOL_SIZE: &str = "--spool-size";
 
 /// The flag for the entries of a job, for errors.
 pub const MAX_ENTRIES: &str = "--max-entries";
 
 /// The flag for the bytes of content of a job, for errors.
-pub const MAX_CONTENT_SIZE: &str = "--max-content-size";
+const MAX_CONTENT_SIZE: &str = "--max-content-size";
 
 /// Default bound on the entries of a job.
 pub const ENTRIES: u64 = 1_000_000;

@@ -48,7 +48,7 @@ impl Memory {
 
     /// Unbounded disk space, for a process with one user.
     #[must_use]
-    pub fn unbounded_on_disk() -> Self {
+    pub(crate) fn unbounded_on_disk() -> Self {
         Self::new(u64::MAX, u64::MAX, "bytes of temporary files", SPOOL_SIZE)
     }
 

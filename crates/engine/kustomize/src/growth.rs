@@ -119,7 +119,7 @@ impl Growth {
     ///
     /// # Errors
     /// It is too large or too deep.
-    pub fn pay(&self, node: &Node) -> Result<(), GrowthError> {
+    pub(crate) fn pay(&self, node: &Node) -> Result<(), GrowthError> {
         self.left.set(self.rest(node)?);
         Ok(take_node(node)?)
     }

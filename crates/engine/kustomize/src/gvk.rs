@@ -66,7 +66,7 @@ impl Gvk {
 
     /// The type of `apiVersion` and `kind`: the group is what stands before the first slash, if there is one.
     #[must_use]
-    pub fn from_api_version(api_version: &str, kind: &str) -> Self {
+    pub(crate) fn from_api_version(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self::new(group, version, kind)
     }
@@ -103,7 +103,7 @@ impl Gvk {
     /// The position of the kind in the legacy order: negative for those that come first, positive for those that come
     /// last.
     #[must_use]
-    pub fn kind_rank(&self) -> i8 {
+    pub(crate) fn kind_rank(&self) -> i8 {
         let rank = |kinds: &[&str]| {
             let at = kinds.iter().position(|kind| self.kind == *kind)?;
             i8::try_from(at).ok()

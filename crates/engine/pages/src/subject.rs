@@ -76,7 +76,7 @@ impl Subject {
 
     /// The place of its kind in lists.
     #[must_use]
-    pub fn group_order(&self) -> usize {
+    pub(crate) fn group_order(&self) -> usize {
         match self {
             Self::Request(_) => 0,
             Self::NotApplied(_) => 1,

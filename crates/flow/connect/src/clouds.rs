@@ -44,7 +44,7 @@ impl Clouds {
 
     /// The clients for the proxy of a spec, if it has one.
     #[must_use]
-    pub fn by_proxy(&self, proxy: Option<&Proxy>) -> Cloud {
+    pub(crate) fn by_proxy(&self, proxy: Option<&Proxy>) -> Cloud {
         self.by(CloudRoute {
             peer: Peer {
                 proxy: proxy.cloned(),

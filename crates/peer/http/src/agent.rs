@@ -91,7 +91,7 @@ impl Default for Peer {
 ///
 /// # Errors
 /// The environment's proxy is not usable.
-pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, ProxyError> {
+pub(crate) fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, ProxyError> {
     Ok(match &peer.proxy {
         Some(_) => true,
         None => peer.environment && environment_proxy(target)?.is_some(),

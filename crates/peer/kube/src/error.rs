@@ -229,7 +229,7 @@ impl ClusterError {
 
     /// Whether the credentials were refused.
     #[must_use]
-    pub fn is_unauthorized(&self) -> bool {
+    pub(crate) fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Refused { code: 401, .. })
     }
 

@@ -80,7 +80,7 @@ impl Histogram {
     }
 
     /// Observes a duration, in seconds.
-    pub fn observe_time(&self, time: Duration) {
+    pub(crate) fn observe_time(&self, time: Duration) {
         self.observe(time.as_secs_f64());
     }
 

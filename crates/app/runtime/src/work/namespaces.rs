@@ -33,7 +33,7 @@ impl NamespaceQueues {
     }
 
     /// Restarts the waits of all objects.
-    pub fn wait_from_now(&mut self) {
+    pub(crate) fn wait_from_now(&mut self) {
         let now = Instant::now();
         let waits = self.namespaces.values_mut().flat_map(|line| &mut line.ready);
         waits.for_each(|(_, since)| *since = now);

@@ -130,7 +130,7 @@ impl WorkerPermit {
 
     /// Waits for the grace period of a cancelled reconciliation. Changes to a cluster are recorded before
     /// they are made, as for a crash; side effects of threads are known when they are done.
-    pub async fn grace_passed(&self) {
+    pub(crate) async fn grace_passed(&self) {
         self.cancelled().await;
         tokio::time::sleep(GRACE).await;
         while Arc::strong_count(&self.keeping) > 1 {
@@ -167,14 +167,14 @@ impl WorkerPermit {
     }
 
     /// Waits for threads with side effects that outlive the reconciliation.
-    pub async fn threads_ended(&self) {
+    pub(crate) async fn threads_ended(&self) {
         while Arc::strong_count(&self.keeping) > 1 {
             tokio::time::sleep(LOOK).await;
         }
     }
 
     /// Parks the reconciliation once it has used its worker for long.
-    pub async fn park_when_slow(self: Arc<Self>) {
+    pub(crate) async fn park_when_slow(self: Arc<Self>) {
         let permit = Arc::downgrade(&self);
         drop(self);
         tokio::time::sleep(PARK_AFTER).await;

@@ -37,10 +37,10 @@ pub struct AutomationAnnotations {
 }
 
 /// How many commits are searched for reverts when no number is given.
-pub const REVERTS_AMONG: u32 = 500;
+const REVERTS_AMONG: u32 = 500;
 
 /// The most that can be given.
-pub const REVERTS_AMONG_AT_MOST: u32 = 10_000;
+const REVERTS_AMONG_AT_MOST: u32 = 10_000;
 
 /// How pushed commits are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]

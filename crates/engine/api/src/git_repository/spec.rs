@@ -88,7 +88,7 @@ pub struct GitRef {
 impl GitRef {
     /// The name of the field by which an automation checks out; `branch` if none is set.
     #[must_use]
-    pub fn deciding_field(&self) -> &'static str {
+    pub(crate) fn deciding_field(&self) -> &'static str {
         let fields = [
             ("commit", &self.commit),
             ("name", &self.name),

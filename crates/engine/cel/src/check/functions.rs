@@ -71,7 +71,7 @@ pub struct Function {
 
 impl Function {
     /// The only number of arguments that it can be planned with; `None` when any number can.
-    pub fn fixed_arguments(&self) -> Option<usize> {
+    pub(crate) fn fixed_arguments(&self) -> Option<usize> {
         match (self.binding, self.overloads) {
             (Binding::Single { arguments, .. } | Binding::Unguarded { arguments }, _) => Some(arguments),
             (_, [only]) if !matches!(self.name, "format" | "optional.none") => Some(only.arguments.len()),
@@ -428,7 +428,7 @@ pub const TYPE_NAMES: [&str; 13] = [
 ];
 
 /// The type of a name.
-pub fn named_type(name: &str) -> Option<Typing> {
+pub(crate) fn named_type(name: &str) -> Option<Typing> {
     let name = name.strip_prefix('.').unwrap_or(name);
     Some(match name {
         "bool" => Typing::Bool,

@@ -68,7 +68,7 @@ impl Typing {
     }
 
     /// The type within an optional type, and whether it was optional.
-    pub fn unwrap_optional(self) -> (Self, bool) {
+    pub(crate) fn unwrap_optional(self) -> (Self, bool) {
         match self {
             Self::Optional(Some(inner)) => (Rc::unwrap_or_clone(inner), true),
             other => (other, false),
@@ -112,7 +112,7 @@ impl Typing {
     }
 
     /// The type as Go prints it, for the message about an expression's result.
-    pub fn go_display(&self) -> String {
+    pub(crate) fn go_display(&self) -> String {
         match self {
             Self::Null => "null_type".to_owned(),
             Self::Timestamp => "google.protobuf.Timestamp".to_owned(),
@@ -157,7 +157,7 @@ impl Known {
     }
 
     /// Whether each of these types is assignable to the other one; substitutions that follow are recorded.
-    pub fn fit_all(&mut self, these: &[Typing], those: &[Typing]) -> bool {
+    pub(crate) fn fit_all(&mut self, these: &[Typing], those: &[Typing]) -> bool {
         let fits = self.all(these, those);
         while let (false, Some((number, before))) = (fits, self.changes.pop()) {
             match before {
@@ -262,7 +262,7 @@ impl Known {
 }
 
 /// The more general of two types.
-pub fn more_general(this: &Typing, that: &Typing) -> Typing {
+pub(crate) fn more_general(this: &Typing, that: &Typing) -> Typing {
     if says_no_more(this, that) {
         this.clone()
     } else {

@@ -37,7 +37,7 @@ impl Attribute {
     ///
     /// # Errors
     /// When a computed key follows a test.
-    pub fn qualify(&mut self, mut qualifier: Qualifier) -> Result<(), Fault> {
+    pub(crate) fn qualify(&mut self, mut qualifier: Qualifier) -> Result<(), Fault> {
         if self.test {
             if matches!(qualifier.key, QualifierKey::Dynamic(_)) {
                 return Err(Fault::new("test only expressions must have constant qualifiers"));
@@ -59,7 +59,7 @@ impl Attribute {
     }
 
     /// Whether it is a name without fields and indexes.
-    pub fn is_plain_name(&self, name: &str) -> bool {
+    pub(crate) fn is_plain_name(&self, name: &str) -> bool {
         self.qualifiers.is_empty() && matches!(&self.base, Base::Named(own) if **own == *name)
     }
 }
@@ -187,7 +187,7 @@ fn dynamic_key(node: &Node, scope: &mut Scope<'_>, budget: &mut Budget) -> Resul
 }
 
 /// Rejects a value that cannot be a key, naming its Go type.
-pub fn refuse_key(key: &Value, is_native: bool) -> Result<(), Fault> {
+pub(crate) fn refuse_key(key: &Value, is_native: bool) -> Result<(), Fault> {
     let name = match key {
         Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => return Ok(()),
         Value::Null if is_native => "<nil>",

@@ -302,6 +302,6 @@ fn not_iterable(value: &Value) -> String {
 }
 
 /// The key of an entry of a map literal.
-pub fn entry_key(value: &Value) -> Result<Key, Fault> {
+fn entry_key(value: &Value) -> Result<Key, Fault> {
     Key::of(value).ok_or_else(|| Fault::new(format!("unsupported key type: {}", value.type_name())))
 }

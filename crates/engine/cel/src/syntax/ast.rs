@@ -80,17 +80,17 @@ impl Ast {
 
 /// The functions of operators, by their names in messages.
 pub mod operators {
-    pub const CONDITIONAL: &str = "_?_:_";
-    pub const AND: &str = "_&&_";
-    pub const OR: &str = "_||_";
+    pub(crate) const CONDITIONAL: &str = "_?_:_";
+    pub(crate) const AND: &str = "_&&_";
+    pub(crate) const OR: &str = "_||_";
     pub const NOT: &str = "!_";
-    pub const NEGATE: &str = "-_";
-    pub const EQUALS: &str = "_==_";
-    pub const NOT_EQUALS: &str = "_!=_";
+    pub(crate) const NEGATE: &str = "-_";
+    pub(crate) const EQUALS: &str = "_==_";
+    pub(crate) const NOT_EQUALS: &str = "_!=_";
     pub const ADD: &str = "_+_";
     pub const INDEX: &str = "_[_]";
-    pub const OPT_INDEX: &str = "_[?_]";
-    pub const OPT_SELECT: &str = "_?._";
-    pub const IN: &str = "@in";
-    pub const NOT_STRICTLY_FALSE: &str = "@not_strictly_false";
+    pub(crate) const OPT_INDEX: &str = "_[?_]";
+    pub(crate) const OPT_SELECT: &str = "_?._";
+    pub(crate) const IN: &str = "@in";
+    pub(crate) const NOT_STRICTLY_FALSE: &str = "@not_strictly_false";
 }

@@ -6,7 +6,7 @@ use super::visit::{Parts, call, expr};
 use crate::value::Value;
 
 /// The accumulator's name, which is not an identifier.
-pub const ACCUMULATOR: &str = "@result";
+const ACCUMULATOR: &str = "@result";
 /// The accumulator's name in older versions, still reserved.
 const OLD_ACCUMULATOR: &str = "__result__";
 /// The variable's name in expansions without elements.

@@ -182,7 +182,7 @@ impl<'r> Parser<'r> {
     }
 
     /// Consumes the current token, which is known to match.
-    pub fn take_matched(&mut self) -> Result<Token, Halt> {
+    pub(crate) fn take_matched(&mut self) -> Result<Token, Halt> {
         self.matched();
         self.consume()
     }

@@ -48,7 +48,7 @@ impl Reports {
         self.at_location(Location::NOWHERE, message);
     }
 
-    pub fn at_location(&mut self, location: Location, message: String) {
+    fn at_location(&mut self, location: Location, message: String) {
         self.count += 1;
         if self.count <= MAX_SHOWN {
             self.reports.push((location, message));

@@ -424,7 +424,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    pub fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
+    pub(crate) fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
         self.parser.sync(choice, SyncPoint::Entry)?;
         let has_dot = self.is(TokenKind::Dot)?;
         if has_dot {
@@ -455,7 +455,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    pub fn escape_ident(&mut self, follow: Set) -> Result<Field, Halt> {
+    pub(crate) fn escape_ident(&mut self, follow: Set) -> Result<Field, Halt> {
         let field = Field {
             token: None,
             escaped: false,

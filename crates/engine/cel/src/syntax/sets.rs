@@ -25,10 +25,10 @@ pub const MEMBER: Set = Set::of(&[
     TokenKind::Identifier,
 ]);
 /// First tokens of an `expr`.
-pub const EXPR: Set = MEMBER.and(Set::of(&[TokenKind::Exclamation]));
+pub(crate) const EXPR: Set = MEMBER.and(Set::of(&[TokenKind::Exclamation]));
 /// First tokens of an `optExpr`.
-pub const OPT_EXPR: Set = EXPR.and(Set::of(&[TokenKind::Question]));
-pub const RELATION_OPERATORS: Set = Set::of(&[
+pub(crate) const OPT_EXPR: Set = EXPR.and(Set::of(&[TokenKind::Question]));
+pub(crate) const RELATION_OPERATORS: Set = Set::of(&[
     TokenKind::Equals,
     TokenKind::NotEquals,
     TokenKind::In,
@@ -37,10 +37,10 @@ pub const RELATION_OPERATORS: Set = Set::of(&[
     TokenKind::GreaterEquals,
     TokenKind::Greater,
 ]);
-pub const FACTOR_OPERATORS: Set = Set::of(&[TokenKind::Star, TokenKind::Slash, TokenKind::Percent]);
-pub const TERM_OPERATORS: Set = Set::of(&[TokenKind::Minus, TokenKind::Plus]);
+pub(crate) const FACTOR_OPERATORS: Set = Set::of(&[TokenKind::Star, TokenKind::Slash, TokenKind::Percent]);
+pub(crate) const TERM_OPERATORS: Set = Set::of(&[TokenKind::Minus, TokenKind::Plus]);
 const ESCAPE_IDENT: Set = Set::of(&[TokenKind::Identifier, TokenKind::EscapedIdentifier]);
-pub const OPT_FIELD: Set = ESCAPE_IDENT.and(Set::of(&[TokenKind::Question]));
+pub(crate) const OPT_FIELD: Set = ESCAPE_IDENT.and(Set::of(&[TokenKind::Question]));
 
 /// The tokens that may come in a state.
 pub fn next(state: u16) -> Set {
@@ -113,7 +113,7 @@ pub fn next(state: u16) -> Set {
 }
 
 /// The tokens that may come after the one that is matched in a state.
-pub fn after_match(state: u16) -> Set {
+pub(crate) fn after_match(state: u16) -> Set {
     use TokenKind as K;
     let only = |kind: TokenKind| Set::of(&[kind]);
     match state {

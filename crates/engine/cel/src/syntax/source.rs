@@ -49,7 +49,7 @@ impl SourceText {
     }
 
     /// The text of a line, if it exists.
-    pub fn snippet(&self, line: i32) -> Option<&[char]> {
+    pub(crate) fn snippet(&self, line: i32) -> Option<&[char]> {
         if self.chars.is_empty() {
             return None;
         }

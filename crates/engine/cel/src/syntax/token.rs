@@ -100,7 +100,7 @@ pub struct Set(u64);
 
 impl Set {
     /// The bit for the end of the rule.
-    pub const RULE_END: Self = Self(1 << 63);
+    pub(crate) const RULE_END: Self = Self(1 << 63);
 
     pub const fn of(kinds: &[TokenKind]) -> Self {
         let mut bits = 0;
@@ -120,11 +120,11 @@ impl Set {
         self.0 & (1 << (kind as u8)) != 0
     }
 
-    pub const fn reaches_rule_end(self) -> bool {
+    pub(crate) const fn reaches_rule_end(self) -> bool {
         self.0 & Self::RULE_END.0 != 0
     }
 
-    pub const fn without_rule_end(self) -> Self {
+    pub(crate) const fn without_rule_end(self) -> Self {
         Self(self.0 & !Self::RULE_END.0)
     }
 
@@ -140,7 +140,7 @@ impl Set {
     }
 
     /// The placeholder in a tree for a missing token of this set.
-    pub fn missing_text(self) -> String {
+    pub(crate) fn missing_text(self) -> String {
         let name = NAMES.iter().enumerate().find(|(bit, _)| self.0 & (1 << bit) != 0);
         match name {
             Some((0, _)) => "<missing EOF>".to_owned(),

@@ -90,7 +90,7 @@ impl Parts<'_> {
     }
 
     /// Counts a copied part.
-    pub fn count_copy(&mut self) -> Result<(), Halt> {
+    pub(crate) fn count_copy(&mut self) -> Result<(), Halt> {
         self.copies += 1;
         if self.copies > MAX_COPIES {
             self.reports

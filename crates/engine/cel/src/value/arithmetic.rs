@@ -7,7 +7,7 @@ use super::{Fault, Value};
 type Outcome = Result<Value, Fault>;
 
 /// Seconds since 1970 of the first and last valid timestamp.
-pub const TIMESTAMPS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+pub(crate) const TIMESTAMPS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 const NANOS: i64 = 1_000_000_000;
 
 fn int(result: Option<i64>) -> Outcome {

@@ -23,12 +23,12 @@ impl Fault {
     }
 
     /// A function does not accept the values.
-    pub fn no_overload() -> Self {
+    pub(crate) fn no_overload() -> Self {
         Self::new("no such overload")
     }
 
     /// No variable has any of these names.
-    pub fn missing_attribute(names: &str) -> Self {
+    pub(crate) fn missing_attribute(names: &str) -> Self {
         Self {
             text: format!("no such attribute(s): {names}"),
             kind: FaultKind::MissingAttribute,
@@ -43,7 +43,7 @@ impl Fault {
         }
     }
 
-    pub fn is_missing_attribute(&self) -> bool {
+    pub(crate) fn is_missing_attribute(&self) -> bool {
         self.kind == FaultKind::MissingAttribute
     }
 
@@ -51,7 +51,7 @@ impl Fault {
         self.kind == FaultKind::Final
     }
 
-    pub fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.text
     }
 }

@@ -69,14 +69,14 @@ impl Key {
 }
 
 /// A `double` as an `int`, if that is exact.
-pub fn whole_int(double: f64) -> Option<i64> {
+fn whole_int(double: f64) -> Option<i64> {
     let inside = double > i64::MIN as f64 && double < i64::MAX as f64;
     let int = double as i64;
     (inside && int as f64 == double).then_some(int)
 }
 
 /// A `double` as a `uint`, if that is exact.
-pub fn whole_uint(double: f64) -> Option<u64> {
+fn whole_uint(double: f64) -> Option<u64> {
     let inside = (0.0..18_446_744_073_709_551_616.0).contains(&double);
     let uint = double as u64;
     (inside && uint as f64 == double).then_some(uint)

@@ -48,7 +48,7 @@ fn show_map(map: &Map) -> String {
 }
 
 /// A number as Go's `%v` and `%g` print it.
-pub fn go_float(number: f64) -> String {
+pub(crate) fn go_float(number: f64) -> String {
     format_float(number, b'g', None, 64)
 }
 

@@ -118,7 +118,7 @@ impl FieldConfig {
     }
 
     /// Adds fields that refer to a type by name: to its entry, or as an entry of its own.
-    pub fn add_names(&mut self, names: &NameReferences) -> Result<(), ConfigError> {
+    pub(crate) fn add_names(&mut self, names: &NameReferences) -> Result<(), ConfigError> {
         let mut is_merged = false;
         for ours in self.name_reference.iter_mut().filter(|ours| ours.gvk == names.gvk) {
             ours.referrers.add_all(&names.referrers)?;

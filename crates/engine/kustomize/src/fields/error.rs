@@ -53,7 +53,7 @@ impl Fault {
 
     /// The problem of a node of the wrong kind.
     #[must_use]
-    pub fn wrong_kind(node: &Node, wanted: &str) -> Self {
+    pub(crate) fn wrong_kind(node: &Node, wanted: &str) -> Self {
         Self::new(
             node.place,
             format!("wrong node kind: expected {wanted} but got {}", kind_of(node)),

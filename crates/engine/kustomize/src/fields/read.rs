@@ -94,7 +94,7 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// The value is not a scalar.
-    pub fn optional_string(&mut self, name: &'static str) -> Result<Option<CompactString>, ConfigError> {
+    pub(crate) fn optional_string(&mut self, name: &'static str) -> Result<Option<CompactString>, ConfigError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = self.text(value);
         text.map(Some).ok_or_else(|| self.wrong(name, value, "a string"))

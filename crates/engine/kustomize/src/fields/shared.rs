@@ -55,7 +55,7 @@ impl SharedEntries {
     }
 
     /// Removes the entries below a path of keys: they were recreated.
-    pub fn forget_below(&mut self, way: &[CompactString]) {
+    pub(crate) fn forget_below(&mut self, way: &[CompactString]) {
         let is_below = |spot: &Vec<Step>| {
             let begins = spot
                 .iter()

@@ -41,7 +41,7 @@ impl FieldSpec {
 
     /// The same field of every object, where it exists.
     #[must_use]
-    pub fn found_in_any(&self) -> Self {
+    pub(crate) fn found_in_any(&self) -> Self {
         Self {
             gvk: Gvk::default(),
             create: false,

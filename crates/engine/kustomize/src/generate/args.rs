@@ -120,7 +120,7 @@ impl GeneratorOptions {
     /// The options of an entry, with those of the kustomization: its own labels and annotations take precedence, and
     /// what the kustomization turns on cannot be turned off.
     #[must_use]
-    pub fn with_global(own: Option<&Self>, global: Option<&Self>) -> Option<Self> {
+    pub(crate) fn with_global(own: Option<&Self>, global: Option<&Self>) -> Option<Self> {
         let Some(global) = global else { return own.cloned() };
         let own = own.cloned().unwrap_or_default();
         Some(Self {

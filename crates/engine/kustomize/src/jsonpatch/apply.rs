@@ -22,7 +22,7 @@ impl Patch {
     /// # Errors
     ///
     /// As [`Self::apply`], and when copied values exceed the limit.
-    pub fn apply_within(&self, object: &mut Node, growth: &Growth) -> Result<(), PatchError> {
+    pub(crate) fn apply_within(&self, object: &mut Node, growth: &Growth) -> Result<(), PatchError> {
         reread(object)?;
         if self.operations.iter().any(|operation| operation.op == "test") {
             // `test` compares spellings: those of the object in JSON, those of the patch as written.

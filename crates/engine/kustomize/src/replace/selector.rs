@@ -56,7 +56,7 @@ impl Selector {
     ///
     /// # Errors
     /// A part is not a regular expression.
-    pub fn matcher(self) -> Result<SelectorMatcher, SelectorError> {
+    pub(crate) fn matcher(self) -> Result<SelectorMatcher, SelectorError> {
         Ok(SelectorMatcher {
             group: TextMatcher::new("group", &self.id.gvk.group)?,
             version: TextMatcher::new("version", &self.id.gvk.version)?,
@@ -151,7 +151,7 @@ impl SelectorMatcher {
 
     /// The only name that it matches, if it is not a pattern.
     #[must_use]
-    pub fn only_name(&self) -> Option<&str> {
+    pub(crate) fn only_name(&self) -> Option<&str> {
         match &self.name {
             TextMatcher::Text(name) => Some(name),
             TextMatcher::Any | TextMatcher::Matched(..) => None,
@@ -162,7 +162,7 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly.
-    pub fn matches_type(&self, gvk: &Gvk) -> Result<bool, SelectorError> {
+    fn matches_type(&self, gvk: &Gvk) -> Result<bool, SelectorError> {
         Ok(
             self.group.is_match(&gvk.group)?
                 && self.version.is_match(&gvk.version)?
@@ -174,7 +174,7 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly.
-    pub fn matches_id(&self, id: &Id) -> Result<bool, SelectorError> {
+    pub(crate) fn matches_id(&self, id: &Id) -> Result<bool, SelectorError> {
         Ok(self.matches_type(&id.gvk)? && self.name.is_match(&id.name)? && self.namespace.is_match(&id.namespace)?)
     }
 
@@ -182,7 +182,7 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// The label selector is invalid.
-    pub fn matches_metadata(&self, object: &Node) -> Result<bool, SelectorError> {
+    pub(crate) fn matches_metadata(&self, object: &Node) -> Result<bool, SelectorError> {
         let annotations = self.annotations.as_ref().map_err(Clone::clone)?;
         let labels = self.labels.as_ref().map_err(Clone::clone)?;
         Ok(annotations.matches(object, "annotations") && labels.matches(object, "labels"))
@@ -207,7 +207,12 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly.
-    pub fn matches_parts(&self, gvk: &Gvk, names: [&str; 2], namespaces: [&str; 2]) -> Result<bool, SelectorError> {
+    pub(crate) fn matches_parts(
+        &self,
+        gvk: &Gvk,
+        names: [&str; 2],
+        namespaces: [&str; 2],
+    ) -> Result<bool, SelectorError> {
         let either =
             |whole: &TextMatcher, [first, present]: [&str; 2]| Ok(whole.is_match(first)? || whole.is_match(present)?);
         Ok(self.matches_type(gvk)? && either(&self.name, names)? && either(&self.namespace, namespaces)?)

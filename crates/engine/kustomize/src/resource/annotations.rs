@@ -64,7 +64,7 @@ impl Resource {
 
     /// Changes the object with the build's metadata in its annotations, so that there are some to add to. Those of the
     /// build's own domain are restored if the change removed them; origin and transformations are not.
-    pub fn change_annotated<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> T {
+    pub(crate) fn change_annotated<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> T {
         self.write_annotations();
         let own = self.pairs("annotations").filter(|(key, _)| is_own(key));
         let own: Vec<(CompactString, CompactString)> = own.map(|(key, text)| (key.into(), text.into())).collect();
@@ -155,7 +155,7 @@ impl Resource {
     }
 
     /// Creates an empty field for annotations where the name hash depends on it: kustomize has written one by now.
-    pub fn reserve_annotations(&mut self) {
+    pub(crate) fn reserve_annotations(&mut self) {
         if !matches!(self.kind(), "ConfigMap" | "Secret") {
             self.make_annotations();
         }
@@ -164,7 +164,7 @@ impl Resource {
     /// The object as kustomize hashes it: where all of it counts, with the build's metadata in its annotations, in the
     /// order in which it was added.
     #[must_use]
-    pub fn as_hashed(&self) -> Cow<'_, Node> {
+    pub(crate) fn as_hashed(&self) -> Cow<'_, Node> {
         if matches!(self.kind(), "ConfigMap" | "Secret") {
             return Cow::Borrowed(&self.node);
         }
@@ -231,7 +231,7 @@ impl Resource {
 
     /// The annotations at the end of a build: those of its own removed, the others strings; the field removed
     /// where there are none.
-    pub fn settle_annotations(&mut self, origin: bool, transformations: bool) {
+    pub(crate) fn settle_annotations(&mut self, origin: bool, transformations: bool) {
         self.annotate_origin(origin, transformations);
         let gone = |key: &str| {
             DROPPED.contains(&key) || (key == ORIGIN && !origin) || (key == TRANSFORMATIONS && !transformations)

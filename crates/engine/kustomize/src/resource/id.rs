@@ -32,7 +32,7 @@ impl ResId {
 
     /// Whether both are in the same effective namespace.
     #[must_use]
-    pub fn same_namespace(&self, other: &Self) -> bool {
+    pub(crate) fn same_namespace(&self, other: &Self) -> bool {
         self.effective_namespace() == other.effective_namespace()
     }
 

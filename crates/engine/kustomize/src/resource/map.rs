@@ -64,14 +64,14 @@ impl ResMap {
     }
 
     /// The resources, for any change.
-    pub fn list_mut(&mut self) -> &mut Vec<Resource> {
+    pub(crate) fn list_mut(&mut self) -> &mut Vec<Resource> {
         self.forget_places();
         self.any_gone = true;
         &mut self.list
     }
 
     #[must_use]
-    pub fn into_list(self) -> Vec<Resource> {
+    pub(crate) fn into_list(self) -> Vec<Resource> {
         self.list
     }
 
@@ -116,13 +116,13 @@ impl ResMap {
 
     /// The positions of those with this current id.
     #[must_use]
-    pub fn with_id(&self, id: &ResId) -> Vec<usize> {
+    pub(crate) fn with_id(&self, id: &ResId) -> Vec<usize> {
         self.candidates(id, |resource| resource.id().equals(id))
     }
 
     /// The positions of those with this current or former id.
     #[must_use]
-    pub fn with_any_id(&self, id: &ResId) -> Vec<usize> {
+    fn with_any_id(&self, id: &ResId) -> Vec<usize> {
         self.candidates(id, |resource| !resource.is_gone() && resource.has_or_had(id))
     }
 
@@ -178,7 +178,7 @@ impl ResMap {
     /// # Errors
     ///
     /// An id is taken.
-    pub fn append_all(&mut self, other: Self) -> Result<(), IdError> {
+    pub(crate) fn append_all(&mut self, other: Self) -> Result<(), IdError> {
         if self.list.is_empty() {
             other.check_unique()?;
             *self = other;
@@ -192,7 +192,7 @@ impl ResMap {
     /// # Errors
     ///
     /// Two are equal.
-    pub fn check_unique(&self) -> Result<(), IdError> {
+    pub(crate) fn check_unique(&self) -> Result<(), IdError> {
         let mut ids = HashSet::with_capacity(self.list.len());
         for resource in &self.list {
             let id = resource.id();
@@ -301,7 +301,7 @@ impl ResMap {
     }
 
     /// Adds a transformer to the history of each, or its generator where the origin is not known.
-    pub fn note_origin(&mut self, origin: Origin) {
+    pub(crate) fn note_origin(&mut self, origin: Origin) {
         let origin = Arc::new(origin);
         for resource in &mut self.list {
             resource.renew_annotations();
@@ -349,7 +349,7 @@ impl ResMap {
     }
 
     /// Drops those that a step emptied.
-    pub fn drop_gone(&mut self) {
+    pub(crate) fn drop_gone(&mut self) {
         if !std::mem::take(&mut self.any_gone) {
             return;
         }

@@ -194,14 +194,14 @@ impl Resource {
     }
 
     #[must_use]
-    pub fn original_id(&self) -> ResId {
+    pub(crate) fn original_id(&self) -> ResId {
         let first = self.previous.first();
         first.map_or_else(|| self.id.clone(), |first| self.previous_id(first))
     }
 
     /// One of its former ids, with the current group and version.
     #[must_use]
-    pub fn previous_id(&self, previous: &Previous) -> ResId {
+    pub(crate) fn previous_id(&self, previous: &Previous) -> ResId {
         ResId {
             gvk: Gvk {
                 group: self.id.gvk.group.clone(),
@@ -228,7 +228,7 @@ impl Resource {
 
     /// Whether this is its id or a former one.
     #[must_use]
-    pub fn has_or_had(&self, id: &ResId) -> bool {
+    pub(crate) fn has_or_had(&self, id: &ResId) -> bool {
         let (gvk, ours) = (&id.gvk, &self.id.gvk);
         let had = |former: &Previous| {
             former.name == id.name
@@ -240,19 +240,19 @@ impl Resource {
     }
 
     /// All its ids, oldest first, the current one last.
-    pub fn all_ids(&self) -> impl Iterator<Item = ResId> + '_ {
+    pub(crate) fn all_ids(&self) -> impl Iterator<Item = ResId> + '_ {
         let former = self.previous.iter().map(|previous| self.previous_id(previous));
         former.chain([self.id.clone()])
     }
 
     /// Sets its name, in the style of the old one.
-    pub fn set_name(&mut self, name: &str) {
+    pub(crate) fn set_name(&mut self, name: &str) {
         self.set_meta("name", name);
         self.id.name = name.into();
     }
 
     /// Sets its namespace; removes it where `namespace` is empty.
-    pub fn set_namespace(&mut self, namespace: &str) {
+    pub(crate) fn set_namespace(&mut self, namespace: &str) {
         if namespace.is_empty() {
             let metadata = self.node.get_mut("metadata").and_then(Node::as_mapping_mut);
             metadata.map(|metadata| metadata.remove("namespace"));
@@ -272,7 +272,7 @@ impl Resource {
     }
 
     /// Sets an annotation to a string.
-    pub fn set_annotation(&mut self, key: &str, text: &str) {
+    pub(crate) fn set_annotation(&mut self, key: &str, text: &str) {
         if let Some(annotations) = self.make_annotations() {
             annotations.set(key, Node::string(text));
         }
@@ -284,13 +284,13 @@ impl Resource {
         mapping_under(metadata, "annotations")
     }
 
-    pub fn take_annotation(&mut self, key: &str) -> Option<String> {
+    pub(crate) fn take_annotation(&mut self, key: &str) -> Option<String> {
         let value = self.annotations_mut()?.remove(key)?;
         Some(value.as_scalar()?.text.to_string())
     }
 
     /// Replaces labels or annotations by strings in order; removes the field where there are none.
-    pub fn set_pairs(&mut self, field: &str, mut pairs: Vec<(CompactString, CompactString)>) {
+    pub(crate) fn set_pairs(&mut self, field: &str, mut pairs: Vec<(CompactString, CompactString)>) {
         // The last of duplicate keys counts.
         pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
         let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_mapping_mut) else {

@@ -43,7 +43,7 @@ impl Origin {
 
     /// The origin of the output of a built-in generator or transformer of the kustomization `file`.
     #[must_use]
-    pub fn of_builtin(&self, file: &str, kind: &str) -> Self {
+    pub(crate) fn of_builtin(&self, file: &str, kind: &str) -> Self {
         Self {
             path: String::new(),
             repo: self.repo.clone(),
@@ -55,7 +55,7 @@ impl Origin {
 
     /// The origin of the output of a plugin with the config `config`; `None` where that has none.
     #[must_use]
-    pub fn of_plugin(config: &Resource) -> Option<Self> {
+    pub(crate) fn of_plugin(config: &Resource) -> Option<Self> {
         let origin = config.origin.as_ref()?;
         let id = config.id();
         Some(Self {
@@ -109,7 +109,7 @@ impl Origin {
 
     /// Parses a mapping; missing fields are empty.
     #[must_use]
-    pub fn from_node(node: &Node) -> Self {
+    pub(crate) fn from_node(node: &Node) -> Self {
         let text = |path: &[&str]| node.text_at(path).to_owned();
         Self {
             path: text(&["path"]),

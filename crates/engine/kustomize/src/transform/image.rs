@@ -219,7 +219,7 @@ impl ImageTag {
 
     /// Applies several changes to the same fields, one after the other. The images of the object are looked up once,
     /// and again after each change that applies to one of them: most entries of `images:` do not.
-    pub fn apply_all(all: &[Self], object: &mut Node) -> Result<(), TransformError> {
+    pub(crate) fn apply_all(all: &[Self], object: &mut Node) -> Result<(), TransformError> {
         let mut images: Option<Vec<CompactString>> = None;
         for change in all {
             if images.is_none() {

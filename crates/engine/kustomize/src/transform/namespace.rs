@@ -79,7 +79,11 @@ impl Namespace {
     }
 
     /// As [`Self::apply`], on the tree alone.
-    pub fn apply_to_node(&self, node: &mut Node, is_cluster_scoped: IsClusterScoped<'_>) -> Result<(), TransformError> {
+    pub(crate) fn apply_to_node(
+        &self,
+        node: &mut Node,
+        is_cluster_scoped: IsClusterScoped<'_>,
+    ) -> Result<(), TransformError> {
         self.change(node, is_cluster_scoped)
             .map_err(TransformError::of("namespace"))
     }

@@ -96,7 +96,7 @@ impl ReplicaCount {
 
     /// The error where no object matches.
     #[must_use]
-    pub fn nothing_found(&self) -> TransformError {
+    pub(crate) fn nothing_found(&self) -> TransformError {
         let types: Vec<_> = self.fields.as_slice().iter().map(|spec| spec.gvk.to_string()).collect();
         TransformError::NoReplicas {
             name: self.name.to_string(),

@@ -87,7 +87,7 @@ impl<T> List<T> {
 
 impl<T> List<T> {
     /// The rows of this page.
-    pub fn rows_mut(&mut self) -> &mut [T] {
+    pub(crate) fn rows_mut(&mut self) -> &mut [T] {
         &mut self.rows
     }
 }

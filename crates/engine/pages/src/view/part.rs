@@ -79,7 +79,7 @@ impl Badge {
         }
     }
 
-    pub fn of_readiness(readiness: &Readiness) -> Self {
+    pub(crate) fn of_readiness(readiness: &Readiness) -> Self {
         if readiness.suspended && !readiness.state.is_broken() {
             return Self::new("suspended", "mute");
         }
@@ -103,7 +103,7 @@ impl Badge {
         Self::new(stage.words(), tone)
     }
 
-    pub fn of_severity(severity: Severity) -> Self {
+    pub(crate) fn of_severity(severity: Severity) -> Self {
         let tone = match severity {
             Severity::Broken => "bad",
             Severity::Stuck => "warn",
@@ -113,7 +113,7 @@ impl Badge {
         Self::new(severity.word(), tone)
     }
 
-    pub fn of_change(kind: ChangeKind) -> Self {
+    fn of_change(kind: ChangeKind) -> Self {
         let tone = match kind {
             ChangeKind::Pushed => "busy",
             ChangeKind::Applied => "good",
@@ -125,7 +125,7 @@ impl Badge {
     }
 
     /// Of a status of kstatus.
-    pub fn of_health(status: &str) -> Self {
+    pub(crate) fn of_health(status: &str) -> Self {
         let tone = match status {
             "Current" => "good",
             "InProgress" | "Terminating" => "busy",

@@ -20,7 +20,7 @@ const DOCKER_CONFIG: &str = ".dockerconfigjson";
 impl Format {
     /// The format for the end of a path or of a key; [`Format::Binary`] for all others.
     #[must_use]
-    pub fn of_path(path: &str) -> Self {
+    pub(crate) fn of_path(path: &str) -> Self {
         let ends = |ending: &[&str]| ending.iter().any(|ending| path.ends_with(ending));
         if ends(&[DOCKER_CONFIG, ".json"]) {
             Self::Json

@@ -24,7 +24,7 @@ use policy::{Check, Policy, Statement};
 pub use policy::{PolicyError, StatementError, VerificationError};
 
 /// The type of signatures among an artifact's referrers.
-pub const ARTIFACT_TYPE: &str = "application/vnd.cncf.notary.signature";
+pub(crate) const ARTIFACT_TYPE: &str = "application/vnd.cncf.notary.signature";
 const JWS: &str = "application/jose+json";
 const COSE: &str = "application/cose";
 const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";

@@ -84,7 +84,7 @@ impl GitTree {
 
     /// The same tree for another thread.
     #[must_use]
-    pub fn for_thread(&self) -> Self {
+    pub(crate) fn for_thread(&self) -> Self {
         let modules = self.modules.iter();
         Self {
             modules: modules

@@ -105,7 +105,7 @@ impl Memo {
 
     /// Whether builds of a Kustomization, those that fail included, look at one of these files.
     #[must_use]
-    pub fn looks_at(&self, name: &ObjectName, files: &[String]) -> bool {
+    pub(crate) fn looks_at(&self, name: &ObjectName, files: &[String]) -> bool {
         let memo = self.known.lock();
         let mut builds = memo.get(name).into_iter().flatten();
         builds.any(|memo| files.iter().any(|path| memo.reads().contains(path)))

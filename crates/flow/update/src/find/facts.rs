@@ -108,7 +108,7 @@ pub struct Marked<Place = ObjectId> {
 
 /// The most bytes of a file that are read (docs/cli.md, *Output*).
 #[must_use]
-pub fn size_limit(kind: FileKind) -> u64 {
+pub(crate) fn size_limit(kind: FileKind) -> u64 {
     let limit = match kind {
         FileKind::Yaml | FileKind::YamlTemplate | FileKind::RuleFile => edit::YAML_LIMIT,
         FileKind::Text(_) | FileKind::Other | FileKind::Prose => edit::OTHER_LIMIT,

@@ -95,7 +95,7 @@ pub fn survey(objects: &Objects, index: &Index, root: Folder, prefix: &[u8]) -> 
 /// # Errors
 ///
 /// When its blob cannot be read.
-pub fn survey_file(
+pub(crate) fn survey_file(
     objects: &Objects,
     index: &Index,
     (blob, formats): (ObjectId, Formats),

@@ -79,7 +79,7 @@ impl RemoteJob {
     /// Where the short form for Gerrit pushes when `checked_out` is the full name of the fetched reference; none
     /// without that form, or without a branch.
     #[must_use]
-    pub fn review_reference(&self, checked_out: &str) -> Option<String> {
+    pub(crate) fn review_reference(&self, checked_out: &str) -> Option<String> {
         let review = self.push.review.as_ref()?;
         let branch = review.branch.clone().or_else(|| self.checkout_branch(checked_out))?;
         let short = branch
@@ -108,7 +108,7 @@ impl RemoteJob {
 
     /// Returns whether the checkout is the tip of its branch, so that the listing has the branch's value.
     #[must_use]
-    pub fn starts_at_tip(&self) -> bool {
+    pub(crate) fn starts_at_tip(&self) -> bool {
         matches!(self.start, Start::Default | Start::Branch(_) | Start::Name(_))
     }
 

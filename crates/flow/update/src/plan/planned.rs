@@ -228,7 +228,7 @@ fn other(view: &View<'_>, policy: &PolicyName) -> Option<(PolicyName, LatestRef)
 /// Returns whether markers name incompletely known policies: a reason to look for manifests in the repository. One of
 /// another namespace may be there, and allow the automation.
 #[must_use]
-pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
+pub(crate) fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
     let policies = &edits.policies;
     let may_use = |name: &PolicyName| policies.is_open_to(edits.namespace.as_deref(), name) || !policies.knows(name);
     let mut names = sites(marked).map(|site| &site.setter.policy);

@@ -9,7 +9,7 @@ use bumpwright_edit::{self as edit, Plan};
 /// # Errors
 ///
 /// When its bytes differ from the scanned ones.
-pub fn spliced(path: &[u8], old: &[u8], plan: &Plan) -> Result<FileChange, RunError> {
+pub(crate) fn spliced(path: &[u8], old: &[u8], plan: &Plan) -> Result<FileChange, RunError> {
     let new = edit::splice(old, plan).map_err(|source| RunError::Splice {
         path: String::from_utf8_lossy(path).into_owned(),
         source,

@@ -162,7 +162,7 @@ impl Policies {
 
     /// Adds a policy of a cluster, unless one of that name exists: its status has the image chosen by its controller,
     /// which has checked the image's age and signatures, and that it is proven.
-    pub fn add_chosen(&mut self, policy: &ImagePolicy) {
+    fn add_chosen(&mut self, policy: &ImagePolicy) {
         let mut checked = policy.clone();
         let annotations = &mut checked.metadata.annotations;
         let is_checked = |key: &str| {
@@ -257,7 +257,7 @@ impl Policies {
 
     /// Adds a policy with conflicting definitions or unknown fields, unless one of that name exists: it is not known
     /// what is meant, so no registry is asked. Offline its status counts.
-    pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
+    pub(crate) fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
         if !self.online {
             return self.add(policy);
         }
@@ -271,7 +271,7 @@ impl Policies {
     }
 
     /// Records why an image repository of that name is missing, unless it exists.
-    pub fn add_unclear_repository(&mut self, name: ObjectName, why: &str) {
+    pub(crate) fn add_unclear_repository(&mut self, name: ObjectName, why: &str) {
         self.unclear.entry(name).or_insert_with(|| why.to_owned());
     }
 
@@ -412,7 +412,7 @@ impl Policies {
 
     /// Returns whether some policy's image is still to be looked up.
     #[must_use]
-    pub fn any_open(&self) -> bool {
+    pub(crate) fn any_open(&self) -> bool {
         self.known
             .values()
             .any(|known| matches!(known.image, ImageState::Open(_)))

@@ -83,7 +83,7 @@ fn new_dsa(host: &mut Host<'_>, size: KeySize) -> Result<Zeroizing<String>, Fail
 
 impl PrivateKey {
     /// A new RSA key of `bits` bits.
-    pub fn new_rsa(host: &mut Host<'_>, bits: u32) -> Result<Self, Failure> {
+    pub(crate) fn new_rsa(host: &mut Host<'_>, bits: u32) -> Result<Self, Failure> {
         host.step(u64::from(bits).pow(4) / (PRIME_BITS.pow(4) / PRIME_STEPS))?;
         let key = RsaPrivateKey::new(&mut key_rng(host.world()), bits as usize);
         key.map(Self::Rsa).map_err(crate_error)
