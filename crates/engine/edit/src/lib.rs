@@ -40,8 +40,8 @@ pub use find::scan::scan;
 pub use find::sops::is_signed;
 pub use find::values::Value;
 pub use marking::{
-    LeftField, MarkError, Marking, OTHER_POLICY, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in,
-    obstacles, unmark, unmark_if,
+    LeftField, MarkError, Marking, OTHER_POLICY, Remarked, field_in, mark, mark_at, mark_at_in, mark_in, obstacles,
+    unmark, unmark_if,
 };
 pub use model::tag_and_digest;
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};

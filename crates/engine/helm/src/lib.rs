@@ -38,7 +38,7 @@ pub use index::{
     ChoiceError, Entry, Index, IndexDocument, IndexError, IndexScan, IndexText, MAX_INDEX_BYTES, Scanned, TableScan,
     read_entries,
 };
-pub use manifest::{Document, Hook, Rendered, Selection, TemplateNotFound, shown_only, split_documents};
+pub use manifest::{Document, Hook, Rendered, Selection, TemplateNotFound, shown_only};
 pub use release::{Capabilities, KubeVersion, Release, Settings, generated_name, render, render_sharing};
 pub use render::{ParsedTemplates, name_of_template};
 pub use schema::documents::SchemaDocuments;

@@ -7,4 +7,4 @@ pub const MAX_BODY: usize = 1 << 20;
 pub const MAX_EVENTS: usize = 1000;
 
 /// Prefix of the paths of webhooks, as in notification-controller.
-pub const PATH_PREFIX: &str = "/hook/";
+pub(crate) const PATH_PREFIX: &str = "/hook/";

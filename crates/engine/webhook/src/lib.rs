@@ -29,7 +29,7 @@ mod tokens;
 
 pub use address::Address;
 pub use answer::answer;
-pub use bounds::{MAX_BODY, MAX_EVENTS, PATH_PREFIX};
+pub use bounds::{MAX_BODY, MAX_EVENTS};
 pub use event::{Event, Image, Push};
 pub use follow::{GitReference, OciReference};
 pub use image_name::ImageName;

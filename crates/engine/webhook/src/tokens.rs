@@ -90,7 +90,7 @@ impl Tokens {
     pub fn paths(&self, provider: Provider) -> impl Iterator<Item = String> {
         self.of(provider)
             .iter()
-            .map(move |token| format!("{}{provider}/{}", super::PATH_PREFIX, token.digest()))
+            .map(move |token| format!("{}{provider}/{}", super::bounds::PATH_PREFIX, token.digest()))
     }
 
     pub(crate) fn of(&self, provider: Provider) -> &[Token] {

@@ -36,9 +36,7 @@ pub use oci_evidence::verify_cosign;
 pub use oci_layer::{Keeping, LayerError, select_layer, unpack_fault, unpack_layer};
 pub use oci_notation::verify_notation;
 pub use oci_pull::{OciRemote, Unresolved};
-pub use oci_reference::{
-    CHART_LAYER, DigestError, OciPick, OciUrlError, TagError, checked_digest, newest_tag, oci_repository,
-};
+pub use oci_reference::{CHART_LAYER, DigestError, OciPick, OciUrlError, TagError, checked_digest, oci_repository};
 pub use oci_verifier::{ImageUnverified, ImageVerifier};
 pub use reference::Reference;
 pub use refusal::CheckoutError;

@@ -122,7 +122,7 @@ pub fn oci_repository(url: &str) -> Result<Reference, OciUrlError> {
 
 /// The tag with the highest version in a range, among those that match the filter. Tags that are not versions are
 /// skipped; of equal versions the first in the list wins. `media_type` is that of the wanted layer.
-pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) -> Result<String, TagError> {
+pub(crate) fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) -> Result<String, TagError> {
     let filter = match filter {
         "" => None,
         pattern => Some(Regexp::new(pattern)?.for_many_texts()),

@@ -47,8 +47,6 @@ pub use login::github_app::{GitHubApp, GitHubAppSettings};
 pub use login::logins::Cloud;
 pub use login::provider::Provider;
 pub use login::service_accounts::{ServiceAccounts, Use};
-pub use login::token_cache::{
-    RECONCILE, Requester, TOKEN_MAX_DURATION, TokenCache, TokenCacheEvents, TokenCacheLimits,
-};
+pub use login::token_cache::{RECONCILE, Requester, TokenCache, TokenCacheEvents, TokenCacheLimits};
 pub use login::workload_identity::{IssueToken, TokenRequest, WorkloadIdentity};
 pub use token::AccessToken;

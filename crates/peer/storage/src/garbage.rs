@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// The most files of one object that are considered (`GarbageCountLimit`).
-pub const GARBAGE_COUNT_LIMIT: usize = 1000;
+pub(crate) const GARBAGE_COUNT_LIMIT: usize = 1000;
 
 /// The retention of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,7 +41,7 @@ pub use bumpwright_http_server::Limits;
 pub use collect::Collected;
 pub use error::FillError;
 pub use error::StorageError;
-pub use garbage::{FolderEntry, GARBAGE_COUNT_LIMIT, Retention, garbage};
+pub use garbage::{FolderEntry, Retention, garbage};
 pub use layout::{ArtifactPath, Folder, LATEST, NameError};
 pub use read::VerifiedReader;
 pub use server::{ListenError, limits, listen, serve};

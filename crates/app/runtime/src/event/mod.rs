@@ -16,7 +16,6 @@ pub(crate) mod token_bucket;
 pub use action::Action;
 pub use cluster_event::ClusterEvent;
 pub use correlator::{Correlated, Correlator};
-pub use random_id::random_id;
 pub use record::{Event, EventType, ObjectReference, UnusableReference};
 pub use recorder::Recorder;
 pub use repeats::Repeats;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// A random UUID (RFC 9562, version 4), as `0f8fad5b-d9cb-469f-a165-70867728950e`.
 #[must_use]
-pub fn random_id() -> String {
+pub(crate) fn random_id() -> String {
     let mut bytes = [0_u8; 16];
     // Only a name: without random bytes from the system it is all zeros.
     let _ = getrandom::fill(&mut bytes);

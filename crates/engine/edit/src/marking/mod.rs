@@ -14,7 +14,8 @@ use super::model::Setter;
 use bumpwright_policy::PolicyName;
 pub use error::MarkError;
 pub use unmark::{unmark, unmark_if};
-pub use yaml::{field_on, mark, mark_at, obstacles};
+use yaml::field_on;
+pub use yaml::{mark, mark_at, obstacles};
 
 /// A field that was given a marker, or lost one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -103,7 +103,7 @@ pub fn obstacles(
 ///
 /// # Errors
 /// The file does not parse, or there is not one field.
-pub fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize, MarkError> {
+pub(super) fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize, MarkError> {
     let fields = fields(text)?;
     one_on(text, fields.iter().map(|field| field.span.start), line, column)
 }

@@ -66,7 +66,7 @@ impl Hook {
 /// The documents of a text: split at lines of `---`, without blank ones. Spaces before a document are left out,
 /// those after it stay.
 #[must_use]
-pub fn split_documents(text: &str) -> Vec<&str> {
+fn split_documents(text: &str) -> Vec<&str> {
     let text = text.trim_start_matches(is_space);
     let mut documents = Vec::new();
     let mut start = 0;

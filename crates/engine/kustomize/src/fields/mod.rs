@@ -30,13 +30,14 @@ mod walk;
 pub use config::{FieldConfig, NameReferences};
 pub use error::{ConfigError, Fault, FieldError};
 pub use read::Fields;
-pub use set::{
-    is_other_in_yaml_1_1, new_string, set_entry, set_entry_if_empty, set_scalar, set_scalar_if_empty, untagged,
-};
-pub use settle::{settle, with_case};
+pub use set::{set_entry, set_scalar, untagged};
+pub use settle::settle;
 pub use shared::{SharedEntries, Step};
 pub use spec::{FieldSpec, FieldSpecs};
-pub use split::{split_path, split_path_smart};
-pub use walk::{NewNode, walk, walk_all, walk_traced};
+pub use walk::{NewNode, walk, walk_all};
 
 pub(crate) use config::{read_gvk, read_specs};
+pub(crate) use set::{is_other_in_yaml_1_1, new_string, set_scalar_if_empty};
+pub(crate) use settle::with_case;
+pub(crate) use split::{split_path, split_path_smart};
+pub(crate) use walk::walk_traced;

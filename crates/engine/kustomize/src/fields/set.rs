@@ -33,7 +33,7 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
 }
 
 /// As [`set_scalar`], but keeps an existing text.
-pub fn set_scalar_if_empty(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), Fault> {
+pub(crate) fn set_scalar_if_empty(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), Fault> {
     if node.as_str().is_some_and(|text| !text.is_empty()) {
         return Ok(());
     }
@@ -76,19 +76,10 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
     Ok(())
 }
 
-/// As [`set_entry`], but keeps an existing text.
-pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
-    let current = node.get(key).and_then(Node::as_str);
-    if current.is_some_and(|text| !text.is_empty()) {
-        return Ok(());
-    }
-    set_entry(node, key, value)
-}
-
 /// A string as kyaml writes it into a new field: a block if it has several lines, in quotes where YAML 1.1 would read
 /// something else.
 #[must_use]
-pub fn new_string(text: &str) -> Node {
+pub(crate) fn new_string(text: &str) -> Node {
     let mut node = Node::string(text);
     if let Value::Scalar(scalar) = &mut node.value {
         scalar.style = if text.contains('\n') {
@@ -104,7 +95,7 @@ pub fn new_string(text: &str) -> Node {
 
 /// Whether YAML 1.1 reads a one-line text as something other than a string: `yes`, `1:30`, `{x}`, `# x`.
 #[must_use]
-pub fn is_other_in_yaml_1_1(text: &str) -> bool {
+pub(crate) fn is_other_in_yaml_1_1(text: &str) -> bool {
     if text.is_empty() || text.contains('\n') {
         return false;
     }

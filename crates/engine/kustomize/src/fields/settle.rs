@@ -38,7 +38,7 @@ pub fn settle(node: &Node, exact: bool) -> Result<Cow<'_, Node>, ConfigError> {
 
 /// A tree without the fields that match `names` only in another case: for what Go reads as YAML, where case counts.
 #[must_use]
-pub fn with_case(node: &Node, names: &[&str]) -> Node {
+pub(crate) fn with_case(node: &Node, names: &[&str]) -> Node {
     let mut node = node.clone();
     drop_others(&mut node, names);
     node

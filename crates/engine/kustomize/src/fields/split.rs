@@ -5,7 +5,7 @@ use compact_str::CompactString;
 /// The parts between delimiters; a backslash before a delimiter makes it part of the name. One leading delimiter is
 /// dropped.
 #[must_use]
-pub fn split_path(path: &str, delimiter: char) -> Vec<CompactString> {
+pub(crate) fn split_path(path: &str, delimiter: char) -> Vec<CompactString> {
     let mut pieces = path.split(delimiter).peekable();
     let leading = path.starts_with(delimiter);
     if leading {
@@ -28,7 +28,7 @@ pub fn split_path(path: &str, delimiter: char) -> Vec<CompactString> {
 /// As [`split_path`], but a text in brackets stays together: `a.[name=x.y].b` has three parts. Brackets without `=` are
 /// dropped, where they contain a delimiter: `annotations.[a.b/c]`.
 #[must_use]
-pub fn split_path_smart(path: &str, delimiter: char) -> Vec<CompactString> {
+pub(crate) fn split_path_smart(path: &str, delimiter: char) -> Vec<CompactString> {
     let mut parts = Vec::new();
     let mut pieces = split_path(path, delimiter).into_iter();
     while let Some(piece) = pieces.next() {

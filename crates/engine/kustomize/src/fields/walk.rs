@@ -52,7 +52,7 @@ pub fn walk_all(
 }
 
 /// As [`walk_all`], passing the path from the object to the field to `set`.
-pub fn walk_traced(
+pub(crate) fn walk_traced(
     specs: &[FieldSpec],
     object: &mut Node,
     new: Option<&NewNode>,

@@ -134,7 +134,7 @@ fn file_source(text: &str) -> Result<(&str, &str), DataError> {
 
 /// Base64; more than 69 characters are broken into lines of 70, each with its end.
 #[must_use]
-pub fn base64_lines(bytes: &[u8]) -> String {
+pub(crate) fn base64_lines(bytes: &[u8]) -> String {
     const WIDTH: usize = 70;
     let text = STANDARD.encode(bytes);
     if text.len() < WIDTH {

@@ -14,7 +14,8 @@ mod object;
 
 pub use crate::helm::{HelmChart, HelmError, HelmGlobals, HelmSettings};
 pub use args::{GeneratorArgs, GeneratorOptions};
-pub use data::{DataError, base64_lines};
+pub use data::DataError;
+pub(crate) use data::base64_lines;
 pub(crate) use hash::is_added;
 pub use hash::name_hash;
 pub use iam::iam_policy;

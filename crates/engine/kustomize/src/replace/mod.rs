@@ -24,6 +24,7 @@ pub use expand::{Expansion, VarValue, expand};
 pub use label_selector::LabelSelector;
 pub use lookup::{lookup, lookup_or_create};
 pub use options::FieldOptions;
-pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, replace, replace_within};
+pub(crate) use replacement::replace_within;
+pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, replace};
 pub use selector::{Selector, SelectorMatcher};
 pub use var::{Var, VarSet, var_value};

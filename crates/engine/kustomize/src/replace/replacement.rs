@@ -191,7 +191,7 @@ pub fn replace(objects: &mut [&mut dyn Object], replacements: &[Replacement]) ->
 ///
 /// # Errors
 /// As [`replace`], and when copied values exceed the limit.
-pub fn replace_within(
+pub(crate) fn replace_within(
     objects: &mut [&mut dyn Object],
     replacements: &[Replacement],
     growth: &Growth,

@@ -19,4 +19,4 @@ pub use id::ResId;
 pub use map::{IdError, ResMap};
 pub use object::{Behavior, Previous, Resource};
 pub use origin::Origin;
-pub use read::{ReadError, check, read_resources, resources_of};
+pub use read::{ReadError, check, read_resources};

@@ -100,7 +100,7 @@ fn unwrapped(mut documents: Vec<Node>) -> Vec<Node> {
 /// # Errors
 ///
 /// A node is not an object with kind and name.
-pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resource>, ReadError> {
+fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resource>, ReadError> {
     let mut resources = Vec::with_capacity(nodes.len());
     let mut round = nodes;
     let mut depth = 0;

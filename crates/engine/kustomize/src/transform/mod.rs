@@ -32,4 +32,4 @@ pub use name::{Affix, End};
 pub use namespace::{Namespace, Subjects};
 pub use object::{Id, IsClusterScoped, Object};
 pub use replicas::ReplicaCount;
-pub use value_add::{AddTarget, ValueAdd, insert_path_part};
+pub use value_add::{AddTarget, ValueAdd};

@@ -164,7 +164,7 @@ fn wrong(place: Place, problem: &str) -> ConfigError {
 /// Inserts `part` into a file path at `position`, which counts from 0; at the end where the path is shorter. An
 /// absolute path stays absolute. The result has no `.`, `..` or empty elements.
 #[must_use]
-pub fn insert_path_part(path: &str, position: usize, part: &str) -> String {
+fn insert_path_part(path: &str, position: usize, part: &str) -> String {
     if part.is_empty() {
         return path.to_owned();
     }

@@ -35,7 +35,7 @@ pub fn signature_tag(digest: &str) -> Option<String> {
 
 /// The tag of the manifest with the attestations of cosign 2 about an image: `sha256-HEX.att`.
 #[must_use]
-pub fn attestation_tag(digest: &str) -> Option<String> {
+pub(super) fn attestation_tag(digest: &str) -> Option<String> {
     Some(referrers_tag(digest)? + ".att")
 }
 

@@ -25,9 +25,7 @@ pub use envelope::Attestation;
 pub(crate) use envelope::{Envelope, NotAttested, Signed, decode_lenient};
 pub use layer::Layer;
 pub use layer::Notes;
-pub use manifest::{
-    MAX_LAYERS, attestation_tag, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag,
-};
+pub use manifest::{MAX_LAYERS, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag};
 pub use public_key::PublicKeyError;
 pub use simple::SimpleSignature;
 pub use verifier::Verifier;

@@ -47,7 +47,7 @@ impl Verifier {
     #[must_use]
     pub fn tag(&self, digest: &str) -> Option<String> {
         match self.attestation {
-            Some(_) => super::attestation_tag(digest),
+            Some(_) => super::manifest::attestation_tag(digest),
             None => super::signature_tag(digest),
         }
     }

@@ -16,7 +16,7 @@ use bumpwright_single_flight::{Joined, SingleFlight};
 
 /// The longest that anything is kept, whatever its life and the settings (Flux, `fluxcd/pkg/cache`,
 /// `TokenMaxDuration`).
-pub const TOKEN_MAX_DURATION: Duration = Duration::from_secs(3600);
+const TOKEN_MAX_DURATION: Duration = Duration::from_secs(3600);
 
 /// How much is kept, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
