@@ -11,7 +11,7 @@ use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_findings::{Baseline, Report, Severity};
 use bumpwright_fleet::{check, checked};
 
-/// There are findings.
+/// The exit code when there are findings.
 const FOUND: u8 = 1;
 
 pub(super) fn run(args: &Check) -> ExitCode {

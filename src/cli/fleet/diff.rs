@@ -8,7 +8,7 @@ use crate::cli::console::{cannot_print, end_with, print, print_styled};
 use crate::cli::error::CliError;
 use bumpwright_fleet::diff::{self, FleetDiff};
 
-/// Something differs.
+/// The exit code when something differs.
 const DIFFERENT: u8 = 1;
 
 pub(super) fn run(args: &Diff) -> ExitCode {

@@ -5,7 +5,6 @@ use super::table::{choice, notes, tags_of};
 use crate::cli::error::CliError;
 use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
 
-/// The page.
 pub(super) fn render(findings: &[Finding]) -> Result<String, CliError> {
     let mut blocks = vec![Block::Table(
         vec!["Policy", "Image", "Choice", "Runner-ups", "Tags"],

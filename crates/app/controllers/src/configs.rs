@@ -43,7 +43,6 @@ impl Configs {
         }
     }
 
-    /// A Secret.
     pub(crate) async fn secret(&self, name: &ObjectName) -> Result<Secret, ClusterError> {
         let cache = self.known.as_ref().map(|known| &known.secrets);
         let object = self.get(cache, &SECRET, name).await?;
@@ -52,7 +51,6 @@ impl Configs {
             .map_err(|error| unreadable(&SECRET, name, error.to_string()))
     }
 
-    /// A ConfigMap.
     pub(crate) async fn config_map(&self, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
         let cache = self.known.as_ref().map(|known| &known.config_maps);
         self.get(cache, &CONFIG_MAP, name).await

@@ -84,9 +84,8 @@ pub enum ReleaseError {
     /// The chart is for other versions of Kubernetes.
     #[error("chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version}")]
     KubeVersion {
-        /// The chart's range.
+        /// The range of the chart's `kubeVersion`.
         wanted: String,
-        /// The cluster's version.
         version: String,
     },
 }

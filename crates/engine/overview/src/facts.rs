@@ -326,7 +326,6 @@ pub struct Inventory {
 pub struct InventoryEntry {
     /// `<namespace>_<name>_<group>_<kind>`
     pub id: String,
-    /// The version.
     pub v: String,
 }
 

@@ -47,9 +47,9 @@ pub(super) enum Rule {
 /// The end of an order that is the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The last.
+    /// The last tag is the newest.
     Ascending,
-    /// The first.
+    /// The first tag is the newest.
     Descending,
 }
 

@@ -212,7 +212,6 @@ impl Record {
         is_bounded.then_some(record)
     }
 
-    /// Its text.
     pub fn text(&self) -> Result<String, TooLarge> {
         let text = bumpwright_json::written(self);
         if text.len() <= LARGEST {

@@ -34,7 +34,6 @@ pub(crate) enum PathError {
 }
 
 impl Path {
-    /// Reads a path.
     pub(crate) fn read(text: &str) -> Result<Self, PathError> {
         if text.len() > LONGEST {
             return Err(PathError::Long);

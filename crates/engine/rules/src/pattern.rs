@@ -49,7 +49,6 @@ pub(crate) enum PatternError {
 }
 
 impl Pattern {
-    /// Reads a pattern.
     pub(crate) fn read(text: &str) -> Result<Self, PatternError> {
         if text.len() > LONGEST {
             return Err(PatternError::Long);

@@ -75,7 +75,6 @@ pub enum Content {
 }
 
 impl Content {
-    /// Writes the archive.
     pub fn write(&self, mut out: &mut dyn Write) -> Result<(), PackageError> {
         match self {
             Self::Archive(bytes) => Ok(out.write_all(bytes)?),

@@ -24,7 +24,6 @@ pub struct Regexp {
     names: Vec<String>,
     /// None if each search has its own.
     program: Option<Program>,
-    /// Of the program.
     instructions: usize,
     slots: usize,
     plain: Option<Plain>,

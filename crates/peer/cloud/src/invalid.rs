@@ -194,7 +194,6 @@ pub enum IdentityError {
         value: String,
         pattern: &'static str,
     },
-    /// Azure needs two.
     #[error("azure {what} ID is not set in the service account annotation {annotation}")]
     Missing {
         what: &'static str,

@@ -142,7 +142,7 @@ fn inside(host: &str) -> PrivateAddress {
 /// A resolver that refuses private addresses other than those within reach.
 #[derive(Debug)]
 struct GuardedResolver {
-    /// None for all.
+    /// None where every address may be reached.
     reach: Option<Networks>,
 }
 

@@ -4,7 +4,6 @@ use super::object::{Object, PAGE_OBJECTS, Page};
 use bumpwright_cloud::xml::{Event, Events};
 use bumpwright_http::unescaped;
 
-/// Parses a page.
 pub(super) fn page(document: &str) -> Result<Page, &'static str> {
     const ROOT: &str = "EnumerationResults";
     let mut events = Events::new(document);

@@ -6,7 +6,7 @@ use bumpwright_cloud::xml::{Event, Events};
 /// The version of the list request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListVersion {
-    /// With tokens.
+    /// With the token of the page before.
     V2,
     /// With the last key of the page before, as required by Google's S3 interface.
     V1,
@@ -47,7 +47,6 @@ struct ListParser {
     complete: bool,
 }
 
-/// Parses a page.
 pub(super) fn page(version: ListVersion, document: &str) -> Result<Page, &'static str> {
     let mut events = Events::new(document);
     let mut parser = ListParser::default();

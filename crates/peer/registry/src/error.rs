@@ -15,7 +15,7 @@ pub enum RegistryError {
     Unreachable {
         /// The error over TLS.
         https: Box<RegistryError>,
-        /// The error without.
+        /// The error of plain HTTP.
         http: Box<RegistryError>,
     },
     #[error("{0}")]

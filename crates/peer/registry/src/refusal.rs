@@ -25,7 +25,6 @@ pub struct ErrorResponse {
     pub status: u16,
     /// Its error codes of the distribution specification: `NAME_UNKNOWN`, `UNAUTHORIZED`.
     pub codes: Vec<String>,
-    /// Who asked.
     pub asker: Asker,
     said: String,
     /// The same without details.

@@ -24,7 +24,7 @@ use bumpwright_fleet::{self as fleet, ImageRegistries, State, Vote, diff};
 use bumpwright_pages::report::{Block, Cell, Report, Section};
 use comment::{Comment, NoComment};
 
-/// There are findings.
+/// The exit code when there are findings.
 const FOUND: u8 = 1;
 
 pub(super) fn run(args: &Review) -> ExitCode {

@@ -49,7 +49,7 @@ pub enum SinkError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     pub tries: u32,
-    /// The first pause.
+    /// The pause before the first retry; later ones double.
     pub first: Duration,
     /// The longest pause, also when the server demands a longer one.
     pub most: Duration,

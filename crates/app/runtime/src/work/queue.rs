@@ -17,9 +17,8 @@ use bumpwright_api::ObjectName;
 /// The pauses after failures: doubled each time (`--min-retry-delay`, `--max-retry-delay`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// The first pause.
+    /// The pause after the first failure.
     pub least: Duration,
-    /// The longest.
     pub most: Duration,
 }
 

@@ -25,7 +25,7 @@ impl InMemory {
     }
 
     /// CUE's, built by `tests/tools/prepare-real`: with the API of referrers. Flags say what
-    /// it lacks: see `tests/tools/ociserver`.
+    /// it does not have: see `tests/tools/ociserver`.
     pub fn cue(flags: &[&str]) -> Option<Self> {
         Self::start("ociserver", flags)
     }

@@ -43,7 +43,6 @@ pub struct ProxyAuth {
     pub secret_file: PathBuf,
 }
 
-/// Reads the headers.
 pub(crate) struct Proxy {
     settings: ProxyAuth,
     /// The SHA-256 of the secret.

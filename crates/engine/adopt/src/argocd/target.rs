@@ -58,7 +58,6 @@ impl<'n> Target<'_, 'n> {
         file.map_or(0, |file| file.source.root)
     }
 
-    /// Finds the fields.
     pub(super) fn find(&self, draft: &Draft<'n>) -> Result<Found<'n>, NoTarget> {
         let kind = self.kind(draft);
         let Some(source) = self.application.source(kind, draft.files) else {

@@ -40,7 +40,6 @@ pub(crate) struct Column {
     wide: bool,
 }
 
-/// The storage version.
 const STORED: &str = "v1";
 
 pub(crate) const AGE: Column = Column {

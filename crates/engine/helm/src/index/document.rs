@@ -210,7 +210,6 @@ fn write_json<T: IndexText + ?Sized>(places: &[Place], text: &T, json: &mut Writ
     Ok(())
 }
 
-/// The newest first.
 fn in_order(mut versions: Vec<(Version, Place)>) -> Vec<Place> {
     versions.sort_by(|(a, _), (b, _)| b.cmp(a));
     versions.into_iter().map(|(_, place)| place).collect()
@@ -258,7 +257,6 @@ impl<W: Write> IndexScan<W> {
         }
     }
 
-    /// The end.
     pub fn finish(self) -> Result<Scanned<W>, IndexError> {
         let Self { lines, mut rows, stop } = self;
         let head = match stop {

@@ -71,7 +71,7 @@ pub enum ChoiceError {
     #[error("no '{name}' chart with version matching '{version}' found")]
     NoMatch {
         name: String,
-        /// The range.
+        /// The range of versions that was asked for.
         version: String,
     },
 }

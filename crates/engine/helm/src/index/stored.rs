@@ -53,7 +53,6 @@ impl<'de> Visitor<'de> for Urls {
     }
 }
 
-/// An index.
 struct Whole<'h>(&'h mut Reservation);
 
 impl<'de> DeserializeSeed<'de> for Whole<'_> {

@@ -72,7 +72,7 @@ impl<'w> TableScan<'w> {
 struct Table<'w> {
     wanted: Option<&'w str>,
     names: BTreeSet<Box<str>>,
-    /// The last chart.
+    /// The chart of the last entry.
     name: String,
     index: Index,
     held: Reservation,

@@ -29,7 +29,6 @@ pub struct FieldConfig {
 /// The fields that refer to objects of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameReferences {
-    /// The referenced type.
     pub gvk: Gvk,
     /// The fields that refer to it.
     pub referrers: FieldSpecs,

@@ -67,9 +67,9 @@ pub enum ConfigError {
     /// Two specs of the same field disagree.
     #[error("field spec {spec} conflicts with {ours}: they disagree on `create`; give it the same value in both")]
     Conflict {
-        /// The new one.
+        /// The spec that is added.
         spec: String,
-        /// The existing one.
+        /// The spec in the table.
         ours: String,
     },
     /// A field of a configuration is unknown, missing or of the wrong type.

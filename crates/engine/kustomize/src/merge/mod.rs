@@ -45,7 +45,7 @@ pub enum MergeError {
         path: String,
         /// The object's kind of node.
         expected: &'static str,
-        /// The patch's.
+        /// The patch's kind of node.
         found: &'static str,
         place: Place,
     },

@@ -27,7 +27,6 @@ pub struct ImageChange {
 pub struct NoImage(String);
 
 impl ImageChange {
-    /// Reads an argument.
     pub fn read(text: &str) -> Result<Self, NoImage> {
         let parsed = match text.split_once('=') {
             Some((name, new)) => {

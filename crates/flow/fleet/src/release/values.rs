@@ -76,7 +76,7 @@ pub(super) enum ReferenceError {
 /// Values that are not merged.
 #[derive(Debug)]
 pub(super) struct NotMerged {
-    /// One at least.
+    /// Never empty.
     errors: Vec<MergeError>,
     /// What the fleet does not have.
     pub(super) missing: Vec<MissingReference>,

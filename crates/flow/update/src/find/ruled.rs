@@ -213,7 +213,7 @@ pub(crate) struct RuledFile {
     path: Vec<u8>,
     blob: ObjectId,
     scan: Arc<Scan>,
-    /// The rules.
+    /// The numbers of the rules that are for it.
     numbers: Vec<usize>,
 }
 

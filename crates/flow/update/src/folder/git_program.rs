@@ -15,7 +15,7 @@ pub enum GitProgramError {
     /// It refused, in these words.
     #[error("git refused: {0}")]
     Refused(String),
-    /// It refused.
+    /// It refused and printed nothing.
     #[error("git refused without a word ({0}); a hook may have")]
     Silent(ExitStatus),
     /// A filter that would run in a preview.

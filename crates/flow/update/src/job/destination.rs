@@ -18,20 +18,13 @@ pub struct Refspec {
 pub enum DestinationError {
     /// Flux's text for it.
     #[error("malformed refspec, separators are wrong: {text:?}; write SOURCE:DESTINATION, both full reference names")]
-    Malformed {
-        /// The refspec.
-        text: String,
-    },
+    Malformed { text: String },
     /// An empty source would delete the reference, which automations do not do.
     #[error("refspec {text:?} has no source; deleting references is not supported")]
-    NoSource {
-        /// The refspec.
-        text: String,
-    },
+    NoSource { text: String },
     /// A refspec whose source is not a reference of this run.
     #[error("refspec {text:?}: there is no {source_name} to push; this run has {}", known.join(" and "))]
     UnknownSource {
-        /// The refspec.
         text: String,
         source_name: String,
         /// The references that it could have named.
@@ -39,10 +32,7 @@ pub enum DestinationError {
     },
     /// A wildcard on one side, or two on a side.
     #[error("malformed refspec, pattern is wrong: {text:?}; one '*' on both sides or none")]
-    Pattern {
-        /// The refspec.
-        text: String,
-    },
+    Pattern { text: String },
     /// Two commits for one reference.
     #[error("refspecs push two different commits to {reference}; leave one of them out")]
     Twice {

@@ -43,7 +43,6 @@ pub(crate) enum Decision {
 }
 
 impl Attempts {
-    /// Begins another attempt.
     pub(crate) fn begin(&mut self) {
         self.tries += 1;
     }

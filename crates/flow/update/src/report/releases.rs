@@ -40,7 +40,7 @@ pub struct BumpedImage<'r> {
 pub struct ImageRelease {
     /// The name of the image.
     pub image: String,
-    /// The tag before.
+    /// The tag before the run; none for an image without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<String>,
     /// The new tag.

@@ -111,7 +111,6 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A map argument.
     pub fn map(&self, index: usize) -> Result<&'a Map, Failure> {
         match self.value(index)?.bare() {
             Value::Map(map) => Ok(map),
@@ -119,7 +118,6 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A slice argument.
     pub fn slice(&self, index: usize) -> Result<&'a Slice, Failure> {
         match self.value(index)?.bare() {
             Value::Slice(slice) => Ok(slice),

@@ -86,7 +86,7 @@ pub enum EntraProof {
         tenant: String,
         /// Who issues its tokens; the cloud's usual authority otherwise.
         authority: Option<String>,
-        /// Both in PEM.
+        /// Certificate and private key, both in PEM.
         pem: Secret,
         /// Whether the certificates are sent along, for applications that name their issuer and not them.
         send_chain: bool,

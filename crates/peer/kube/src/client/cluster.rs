@@ -337,7 +337,6 @@ impl Cluster {
         self.request(kind, &name.namespace, call).await.map(Object::of)
     }
 
-    /// Creates an object.
     pub async fn create(&self, kind: &'static Kind, namespace: &str, object: &Value) -> Result<(), ClusterError> {
         let object = &DynamicObject::deserialize(object).map_err(|error| ClusterError::Unreadable {
             kind: kind.kind,

@@ -27,7 +27,6 @@ use bumpwright_substitute::Variables;
 pub(crate) use bumpwright_overlay::Built;
 pub(crate) use error::BuildFailure;
 
-/// Builds.
 pub(crate) async fn build(
     context: &Arc<KustomizationsContext>,
     kustomization: &Kustomization,
