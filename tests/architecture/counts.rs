@@ -1,4 +1,4 @@
-//! How often the whole program may do what hides an error, tests apart.
+//! How often the whole program may do what hides an error or says nothing, tests apart.
 
 /// What is counted.
 struct Pattern {
@@ -21,7 +21,7 @@ const PATTERNS: [Pattern; 3] = [
     Pattern {
         name: "unwrap_or_default()",
         matches: has_default,
-        most: 300,
+        most: 299,
         instead: "say what is missing; an empty value hides it",
     },
     Pattern {
@@ -31,6 +31,11 @@ const PATTERNS: [Pattern; 3] = [
         instead: "use the locks of parking_lot",
     },
 ];
+
+/// Docs of one line and so few words repeat a name more often than not (docs/style.md, rule 19).
+const WORDS_OF_A_SHORT_DOC: usize = 3;
+/// How many there may be. Those left say a unit, a form or an example, or are help texts of flags.
+const MOST_SHORT_DOCS: usize = 780;
 
 /// Whether a `Result` on the line has a text as its error: its last part, at its own depth.
 fn has_text_error(line: &str) -> bool {
@@ -72,7 +77,32 @@ pub fn faults(files: &[(String, String)]) -> Vec<String> {
         } = pattern;
         (count > *most).then(|| format!("{count} lines have {name}, {most} at most: {instead}"))
     };
-    PATTERNS.iter().filter_map(fault).collect()
+    let mut faults: Vec<String> = PATTERNS.iter().filter_map(fault).collect();
+    let docs: usize = program.iter().map(|text| short_docs(text)).sum();
+    if docs > MOST_SHORT_DOCS {
+        faults.push(format!(
+            "{docs} docs have at most {WORDS_OF_A_SHORT_DOC} words, {MOST_SHORT_DOCS} at most: say more than the name, or nothing"
+        ));
+    }
+    faults
+}
+
+/// How many docs of a file, before its tests, are one short line.
+fn short_docs(text: &str) -> usize {
+    let lines = text.lines().take_while(|line| !line.starts_with("mod tests"));
+    let lines: Vec<&str> = lines.map(str::trim_start).collect();
+    let blocks = lines.chunk_by(|line, next| is_doc(line) == is_doc(next));
+    blocks.filter(|block| is_short_doc(block)).count()
+}
+
+fn is_doc(line: &str) -> bool {
+    line.starts_with("///")
+}
+
+fn is_short_doc(block: &[&str]) -> bool {
+    let [line] = block else { return false };
+    let words = line.strip_prefix("/// ").map(|doc| doc.split_whitespace().count());
+    words.is_some_and(|words| (1..=WORDS_OF_A_SHORT_DOC).contains(&words))
 }
 
 /// Whether a file is a part of what ships.
@@ -111,5 +141,25 @@ mod tests {
         assert_eq!(faults_of("src/a.rs", "// PoisonError\n", 1), 0);
         assert_eq!(faults_of("src/a.rs", "mod tests {\nPoisonError\n", 1), 0);
         assert_eq!(faults_of("src/a.rs", "PoisonError\n", 1), 1);
+    }
+
+    #[test]
+    fn docs_of_a_few_words_are_counted() {
+        for (text, count) in [
+            ("/// The name.\nname: String,\n", 1),
+            ("    /// Its id.\n    id: u64,\n    /// In bytes.\n    size: u64,\n", 2),
+            ("/// In bytes, without the header.\nsize: u64,\n", 0),
+            (
+                "/// A sentence that says more and goes\n/// over two lines.\nfn a() {}\n",
+                0,
+            ),
+            ("// The name.\nname: String,\n", 0),
+            ("fn a() {}\nmod tests {\n    /// The name.\n    name: String,\n", 0),
+        ] {
+            assert_eq!(short_docs(text), count, "{text}");
+        }
+        let program = |times| ("src/a.rs".to_owned(), "/// The name.\nname: String,\n".repeat(times));
+        assert_eq!(faults(&[program(MOST_SHORT_DOCS)]), [] as [String; 0]);
+        assert_eq!(faults(&[program(MOST_SHORT_DOCS + 1)]).len(), 1);
     }
 }
