@@ -27,7 +27,7 @@ const NOTE_PAGES: usize = 10;
 #[derive(Debug)]
 pub struct GitLab {
     project: Repository,
-    calls: Calls,
+    pub(super) calls: Calls,
 }
 
 #[derive(Deserialize)]
@@ -95,7 +95,7 @@ impl GitLab {
     }
 
     /// An address below the project, whose path is one segment.
-    fn url(&self, below: &[&str]) -> Url {
+    pub(super) fn url(&self, below: &[&str]) -> Url {
         let mut url = self.project.api.clone();
         let project = format!("{}/{}", self.project.owner, self.project.name);
         if let Ok(mut path) = url.path_segments_mut() {

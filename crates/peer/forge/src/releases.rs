@@ -3,17 +3,18 @@
 use serde::Deserialize;
 
 use super::api::null_as_empty;
-use super::{Forge, ForgeError};
+use super::{Forge, ForgeError, GitLab};
 use bumpwright_http::Request;
 
 /// The longest text that is read of a release, in bytes; the rest is left out.
 const LONGEST: usize = 64 << 10;
 
-/// A release (GitHub REST API 2022-11-28, *Releases*; Gitea API v1, *repository*).
+/// A release (GitHub REST API 2022-11-28, *Releases*; Gitea API v1, *repository*; GitLab REST API v4, *Releases*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// Its title; may be empty.
     pub title: String,
+    /// Its page; may be empty at GitLab.
     pub url: String,
     /// Its text, in Markdown as its author wrote it.
     pub text: String,
@@ -48,12 +49,52 @@ impl Forge {
         if found.draft {
             return Ok(None);
         }
-        let mut text = found.body;
-        text.truncate(text.floor_char_boundary(LONGEST));
         Ok(Some(Release {
             title: found.name,
             url: found.html_url,
-            text,
+            text: bounded(found.body),
         }))
     }
+}
+
+impl GitLab {
+    /// The release of a tag; `None` if it does not exist, or may not be seen.
+    ///
+    /// # Errors
+    /// [`ForgeError`] when GitLab does not answer, or refuses.
+    pub fn release(&self, tag: &str) -> Result<Option<Release>, ForgeError> {
+        #[derive(Deserialize)]
+        struct Answered {
+            #[serde(default, deserialize_with = "null_as_empty")]
+            name: String,
+            #[serde(default, deserialize_with = "null_as_empty")]
+            description: String,
+            #[serde(default, rename = "_links", deserialize_with = "null_as_empty")]
+            links: Links,
+        }
+        #[derive(Default, Deserialize)]
+        struct Links {
+            #[serde(default, rename = "self", deserialize_with = "null_as_empty")]
+            own: String,
+        }
+        let attempt = format!("look at the release {tag}");
+        let answer = self.calls.send(&attempt, Request::get(self.url(&["releases", tag])))?;
+        if answer.status.as_u16() == 404 {
+            return Ok(None);
+        }
+        if !answer.status.is_success() {
+            return Err(self.calls.refused(&attempt, &answer));
+        }
+        let found: Answered = self.calls.read(&attempt, &answer)?;
+        Ok(Some(Release {
+            title: found.name,
+            url: found.links.own,
+            text: bounded(found.description),
+        }))
+    }
+}
+
+fn bounded(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST));
+    text
 }

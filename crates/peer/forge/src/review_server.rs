@@ -1,9 +1,10 @@
-//! The servers whose requests are reviewed.
+//! The servers whose requests are reviewed, and whose releases are asked for.
 
 use url::Url;
 
 use super::{
-    CommitStatus, Forge, ForgeApi, ForgeError, GitAddress, GitLab, InvalidAddress, Login, OpenRequests, Repository,
+    CommitStatus, Forge, ForgeApi, ForgeError, GitAddress, GitLab, InvalidAddress, Login, OpenRequests, Release,
+    Repository,
 };
 use bumpwright_http::Peer;
 
@@ -38,7 +39,7 @@ impl ReviewApi {
     }
 }
 
-/// A repository whose requests are reviewed.
+/// A repository whose requests are reviewed, or whose releases are asked for.
 #[derive(Debug)]
 pub enum ReviewServer {
     /// At GitHub, Gitea or Forgejo.
@@ -64,6 +65,17 @@ impl ReviewServer {
         match self {
             Self::Forge(forge) => forge.open_requests(base, most),
             Self::GitLab(gitlab) => gitlab.open_requests(base, most),
+        }
+    }
+
+    /// [`Forge::release`]
+    ///
+    /// # Errors
+    /// [`ForgeError`] when the server does not answer or refuses.
+    pub fn release(&self, tag: &str) -> Result<Option<Release>, ForgeError> {
+        match self {
+            Self::Forge(forge) => forge.release(tag),
+            Self::GitLab(gitlab) => gitlab.release(tag),
         }
     }
 
