@@ -1,10 +1,11 @@
-//! `update --release-notes`: what images were built from, by their labels in a real registry, and what the forge of their source says, a
-//! stub of Gitea's API.
+//! `update --release-notes`: what images were built from, by their labels in a real registry, and what the forge of their source says,
+//! stubs of the APIs of Gitea and GitLab.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::images::Media;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::reply::Reply;
@@ -15,11 +16,31 @@ struct World {
     bench: Bench,
     registry: Registry,
     forge: StubHttp,
+    gitlab: StubHttp,
     /// The status of the forge's answers in place of 200.
     status: Arc<AtomicU16>,
 }
 
-/// `web` comes from the forge, `side` from GitLab, `inner` from an address inside.
+const IMAGES: [&str; 4] = ["web", "side", "lab", "inner"];
+
+/// GitLab's *Get a release by a tag name*, without a login; all else is refused.
+fn gitlab(request: &Request) -> Reply {
+    let is_plain = request.method == "GET"
+        && request.header("accept") == Some("application/json")
+        && request.header("authorization").is_none();
+    match request.target.as_str() {
+        _ if !is_plain => Reply::status(400),
+        "/api/v4/projects/acme%2Fteam%2Flab/releases/v2.0.0" => Reply::json(&json!({
+            "tag_name": "v2.0.0",
+            "name": "Lab 2",
+            "description": "- calmer, see !7\r\n",
+            "_links": {"self": "https://gitlab.example.org/acme/team/lab/-/releases/v2.0.0"},
+        })),
+        _ => Reply::status(404),
+    }
+}
+
+/// `web` comes from Gitea, `lab` from GitLab, `side` from a GitLab that may not be asked, `inner` from an address inside.
 fn world() -> Option<World> {
     let registry = Registry::start()?;
     let status = Arc::new(AtomicU16::new(200));
@@ -39,19 +60,21 @@ fn world() -> Option<World> {
         bench: Bench::new(),
         registry,
         forge,
+        gitlab: StubHttp::start(gitlab),
         status,
     };
     let own = format!("http://{}/acme/web", world.forge.host());
     let inside = format!("http://{}/acme/inner", world.registry.host());
+    let lab = format!("http://{}/acme/team/lab/-/tree/main", world.gitlab.host());
     for (name, source) in [
         ("web", own.as_str()),
-        ("side", "https://gitlab.com/acme/side"),
+        ("side", "https://gitlab.example.org/acme/side"),
+        ("lab", &lab),
         ("inner", &inside),
     ] {
         world.image(name, "1.0.0", source, "1111111");
         world.image(name, "2.0.0", source, "2222222");
     }
-    let names = ["web", "side", "inner"];
     let policy = |name: &&str| {
         format!(
             "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: fs}}\n\
@@ -62,7 +85,7 @@ fn world() -> Option<World> {
     };
     world
         .bench
-        .write("p.yaml", names.iter().map(policy).collect::<String>());
+        .write("p.yaml", IMAGES.iter().map(policy).collect::<String>());
     Some(world)
 }
 
@@ -92,12 +115,12 @@ impl World {
     fn marked(&self) {
         let host = self.registry.host();
         let field = |name: &str| format!("{name}: {host}/acme/{name}:1.0.0 # {{\"$imagepolicy\": \"fs:{name}\"}}\n");
-        self.bench
-            .write("apps/a.yaml", ["web", "side", "inner"].map(field).concat());
+        self.bench.write("apps/a.yaml", IMAGES.map(field).concat());
     }
 
     fn arguments(&self) -> Vec<String> {
         let api = format!("gitea=http://{}/api/v1", self.forge.host());
+        let gitlab = format!("gitlab=http://{}/api/v4", self.gitlab.host());
         [
             "update",
             "apps",
@@ -106,6 +129,8 @@ impl World {
             "--release-notes",
             "--release-notes-api",
             &api,
+            "--release-notes-api",
+            &gitlab,
         ]
         .map(str::to_owned)
         .to_vec()
@@ -129,7 +154,12 @@ fn releases_of_new_images_are_said_with_links_and_first_lines() {
         },
         {
             "image": format!("{host}/acme/side"), "old": "1.0.0", "new": "2.0.0",
-            "compare": "https://gitlab.com/acme/side/-/compare/1111111...2222222",
+            "compare": "https://gitlab.example.org/acme/side/-/compare/1111111...2222222",
+        },
+        {
+            "image": format!("{host}/acme/lab"), "old": "1.0.0", "new": "2.0.0",
+            "release": "https://gitlab.example.org/acme/team/lab/-/releases/v2.0.0", "title": "Lab 2",
+            "text": ["- calmer, see !7"],
         },
     ]);
     let run = &document["runs"][0];

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::releases::ReleasesApi;
 use super::request_args::Request;
 use crate::cli::access::Access;
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::flag_values::folder;
 use bumpwright_api::GoDuration;
+use bumpwright_update::ReleasesApi;
 
 /// Arguments of `update`.
 #[derive(Debug, Args)]
@@ -54,11 +54,11 @@ pub struct Update {
     pub kubernetes_version: Option<String>,
 
     /// Say what the releases of new images are: links and first lines, by the labels of the images and the API of the
-    /// forge of their source (github.com, codeberg.org, gitea.com)
+    /// forge of their source (github.com, gitlab.com, codeberg.org, gitea.com)
     #[arg(long, conflicts_with = "offline", help_heading = "Pull request")]
     pub release_notes: bool,
 
-    /// With --release-notes: the API of another forge [possible kinds: github, gitea]
+    /// With --release-notes: the API of another forge [possible kinds: github, gitea, gitlab]
     #[arg(
         long,
         value_name = "KIND=URL",

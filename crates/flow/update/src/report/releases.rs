@@ -10,9 +10,6 @@ use bumpwright_forge::markdown::{cell, code, fence};
 use bumpwright_policy::PolicyName;
 use bumpwright_text::Excerpt;
 
-/// The most bumps that are asked about; the rest is counted.
-const MOST: usize = 20;
-
 /// The most lines of a release's text.
 const LINES: usize = 12;
 
@@ -65,17 +62,11 @@ impl ImageRelease {
     pub fn released(self, url: &str, title: &str, text: &str) -> Self {
         let mut lines: Vec<String> = text
             .lines()
-            .map(plain)
+            .map(line)
             .skip_while(String::is_empty)
             .take(LINES)
             .collect();
-        if text
-            .lines()
-            .map(plain)
-            .skip_while(String::is_empty)
-            .nth(LINES)
-            .is_some()
-        {
+        if text.lines().map(line).skip_while(String::is_empty).nth(LINES).is_some() {
             lines.push("…".to_owned());
         }
         while lines.last().is_some_and(String::is_empty) {
@@ -83,7 +74,7 @@ impl ImageRelease {
         }
         Self {
             release: link(url),
-            title: plain(title),
+            title: line(title),
             text: lines,
             ..self
         }
@@ -107,20 +98,15 @@ impl ImageRelease {
 
 /// Asks registries and forges for the releases of images.
 pub trait Releases: fmt::Debug + Send + Sync {
-    /// What is known of each image, in their order, and notes about what could not be asked.
+    /// What is known of the images, in their order, and notes about what could not be asked. Implementations bound how
+    /// many they ask about, and for how long: the run waits.
     fn releases(&self, images: &[BumpedImage<'_>]) -> (Vec<ImageRelease>, Vec<String>);
 }
 
 /// The releases behind these bumps, and notes. That nothing is known of them holds nothing up.
 pub(crate) fn of_bumps(asked: &dyn Releases, bumps: &[Bump<'_>]) -> (Vec<ImageRelease>, Vec<String>) {
     let images: Vec<BumpedImage<'_>> = bumps.iter().filter_map(image).collect();
-    let (mut found, mut notes) = asked.releases(images.get(..MOST).unwrap_or(&images));
-    if images.len() > MOST {
-        notes.push(format!(
-            "releases: only the first {MOST} of {} images were asked about",
-            images.len()
-        ));
-    }
+    let (mut found, notes) = asked.releases(&images);
     found.retain(ImageRelease::says_something);
     (found, notes)
 }
@@ -145,7 +131,13 @@ pub fn releases_section(releases: &[ImageRelease], level: usize) -> String {
     if releases.is_empty() {
         return String::new();
     }
-    let mut out = format!("{} Releases\n\n", "#".repeat(level));
+    format!("{} Releases\n\n{}\n", "#".repeat(level), releases_list(releases))
+}
+
+/// The list of the section alone.
+#[must_use]
+pub fn releases_list(releases: &[ImageRelease]) -> String {
+    let mut out = String::new();
     for one in releases {
         let old = one
             .old
@@ -175,15 +167,20 @@ pub fn releases_section(releases: &[ImageRelease], level: usize) -> String {
             );
         }
     }
-    out.push('\n');
     out
 }
 
-/// A line without characters that move a cursor, and not too long.
-fn plain(line: &str) -> String {
-    let clean = line.trim_end().chars().filter(|c| !c.is_control());
-    let clean: String = clean.take(LONGEST + 1).collect();
-    clean.excerpt(LONGEST).into_owned()
+fn line(text: &str) -> String {
+    plain(text, LONGEST)
+}
+
+/// A text without characters that move a cursor or turn the direction of what follows, and with so many at most.
+pub(crate) fn plain(text: &str, longest: usize) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let clean = text.trim_end().chars().filter(|c| !c.is_control() && !turns(*c));
+    let clean: String = clean.take(longest + 1).collect();
+    clean.excerpt(longest).into_owned()
 }
 
 /// An address that is a link in Markdown and HTML as it is.

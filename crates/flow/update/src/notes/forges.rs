@@ -1,0 +1,197 @@
+//! The forges that may be asked for releases.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use url::Url;
+
+use super::api::{Kind, ReleasesApi, is_web};
+use bumpwright_forge::{ForgeApi, ForgeError, Login, Release, ReviewServer};
+use bumpwright_http::{Peer, host_of};
+use bumpwright_overview::Forge as Links;
+
+/// Forges that everybody knows.
+const PUBLIC: [(&str, Kind); 4] = [
+    ("github.com", Kind::Forge(ForgeApi::GitHub)),
+    ("gitlab.com", Kind::GitLab),
+    ("codeberg.org", Kind::Forge(ForgeApi::Gitea)),
+    ("gitea.com", Kind::Forge(ForgeApi::Gitea)),
+];
+
+/// The time limit of a request.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The forges of a run; the same release is asked for once.
+#[derive(Debug)]
+pub struct ReleaseForges {
+    /// Forges beside the public ones, and how they are reached.
+    named: Vec<(ReleasesApi, Peer)>,
+    github: Login,
+    /// By source and tag.
+    releases: Mutex<BTreeMap<(String, String), Option<Release>>>,
+    /// Why hosts are not asked again.
+    failed: Mutex<BTreeMap<String, ForgeError>>,
+}
+
+impl ReleaseForges {
+    /// The public forges. `github` is the login at github.com; nothing else gets one.
+    #[must_use]
+    pub fn new(github: Login) -> Self {
+        Self {
+            named: Vec::new(),
+            github,
+            releases: Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
+
+    /// With other forges, reached as the environment says.
+    #[must_use]
+    pub fn and(mut self, apis: &[ReleasesApi]) -> Self {
+        self.named.extend(apis.iter().map(|api| (api.clone(), peer())));
+        self
+    }
+
+    /// With a forge that is reached by these settings.
+    #[must_use]
+    pub fn and_by(mut self, api: ReleasesApi, reached: Peer) -> Self {
+        let timeout = reached.timeout.min(LIMIT);
+        self.named.push((api, Peer { timeout, ..reached }));
+        self
+    }
+
+    /// The release of one of these tags of a source; none at a forge that may not be asked. A forge that does
+    /// not answer, or has no more requests for us, is not asked again.
+    ///
+    /// # Errors
+    /// [`ForgeError`] when the forge does not answer, or refuses.
+    pub(super) fn release(&self, source: &Url, tags: &[String]) -> Result<Option<Release>, ForgeError> {
+        let Some(server) = self.server(source) else {
+            return Ok(None);
+        };
+        for tag in tags {
+            let key = (source.to_string(), tag.clone());
+            let known = self.releases.lock().get(&key).cloned();
+            let release = match known {
+                Some(known) => known,
+                None => {
+                    let found = self.asked(&server, host_of(source), tag)?;
+                    self.releases.lock().insert(key, found.clone());
+                    found
+                }
+            };
+            if release.is_some() {
+                return Ok(release);
+            }
+        }
+        Ok(None)
+    }
+
+    fn asked(&self, server: &ReviewServer, host: &str, tag: &str) -> Result<Option<Release>, ForgeError> {
+        let failed = self.failed.lock().get(host).cloned();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        server.release(tag).inspect_err(|error| {
+            if matches!(error, ForgeError::Net { .. } | ForgeError::Limited { .. }) {
+                self.failed.lock().insert(host.to_owned(), error.clone());
+            }
+        })
+    }
+
+    /// The repository of a source, if its forge may be asked.
+    fn server(&self, source: &Url) -> Option<ReviewServer> {
+        if let Some((api, peer)) = self.named.iter().find(|(api, _)| api.serves(source)) {
+            return api.repository(source, peer.clone());
+        }
+        let kind = public(source)?;
+        let login = match kind {
+            Kind::Forge(ForgeApi::GitHub) => self.github.clone(),
+            _ => Login::Nobody,
+        };
+        kind.repository(source, None, login, peer())
+    }
+}
+
+/// How a source is asked for that is at a public forge.
+fn public(source: &Url) -> Option<Kind> {
+    let is_plain = source.scheme() == "https" && source.port().is_none();
+    let host = source.host_str().filter(|_| is_plain)?;
+    let forge = PUBLIC.into_iter().find(|(public, _)| *public == host);
+    forge.map(|(_, kind)| kind)
+}
+
+/// The pages of a source, by the patterns of its host.
+pub(super) fn links(source: &Url) -> Option<Links> {
+    let root = public(source).and_then(|kind| kind.root(source));
+    Links::of(root.as_ref().unwrap_or(source).as_str())
+}
+
+/// The address of a source on the web, without login.
+pub(super) fn web(source: &str) -> Option<Url> {
+    let url = Url::parse(source.strip_suffix(".git").unwrap_or(source)).ok()?;
+    is_web(&url).then_some(url)
+}
+
+fn peer() -> Peer {
+    Peer {
+        timeout: LIMIT,
+        environment: true,
+        ..Peer::default()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_hosts_are_asked() {
+        let apis: [ReleasesApi; 2] = [
+            "gitea=http://git.example.com:3000/api/v1".parse().unwrap(),
+            "gitlab=https://gitlab.example.com/api/v4".parse().unwrap(),
+        ];
+        let forges = ReleaseForges::new(Login::Nobody).and(&apis);
+        let asks = |source: &str| web(source).and_then(|url| forges.server(&url)).is_some();
+        for (source, is_asked) in [
+            ("https://github.com/acme/web", true),
+            ("https://github.com/acme/web/tree/main/app", true),
+            ("https://gitlab.com/acme/team/web/-/tree/main", true),
+            ("https://codeberg.org/acme/web.git", true),
+            ("http://github.com/acme/web", false),
+            ("https://github.com:8443/acme/web", false),
+            ("https://github.com", false),
+            ("https://gitlab.com/acme", false),
+            ("https://github.com.example.org/acme/web", false),
+            ("https://gitlab.example.org/acme/web", false),
+            ("https://user:secret@github.com/acme/web", false),
+            ("http://git.example.com:3000/acme/web", true),
+            ("http://git.example.com/acme/web", false),
+            ("https://gitlab.example.com/acme/team/web", true),
+            ("http://169.254.169.254/acme/web", false),
+            ("http://[::1]/acme/web", false),
+            ("file:///etc/passwd", false),
+        ] {
+            assert_eq!(asks(source), is_asked, "{source}");
+        }
+    }
+
+    #[test]
+    fn folders_of_a_source_are_not_in_links() {
+        let compare = |source: &str| links(&web(source).unwrap()).unwrap().compare("a", "b").unwrap();
+        for (source, expected) in [
+            (
+                "https://github.com/acme/web/issues/1",
+                "https://github.com/acme/web/compare/a...b",
+            ),
+            (
+                "https://gitlab.com/acme/team/web/-/tree/main",
+                "https://gitlab.com/acme/team/web/-/compare/a...b",
+            ),
+        ] {
+            assert_eq!(compare(source), expected);
+        }
+    }
+}
