@@ -20,6 +20,7 @@ mod fleet_check_makers;
 mod fleet_check_releases;
 mod fleet_diff;
 mod fleet_entries;
+mod fleet_release_notes;
 mod fleet_review;
 mod fleet_review_charts;
 mod fleet_review_comment;

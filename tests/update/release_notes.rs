@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::http_server::Request;
-use bumpwright_testkit::images::Media;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
@@ -72,8 +71,9 @@ fn world() -> Option<World> {
         ("lab", &lab),
         ("inner", &inside),
     ] {
-        world.image(name, "1.0.0", source, "1111111");
-        world.image(name, "2.0.0", source, "2222222");
+        let (images, repository) = (world.registry.images(), format!("acme/{name}"));
+        images.built_from(&repository, "1.0.0", (source, "1111111"));
+        images.built_from(&repository, "2.0.0", (source, "2222222"));
     }
     let policy = |name: &&str| {
         format!(
@@ -90,28 +90,6 @@ fn world() -> Option<World> {
 }
 
 impl World {
-    fn image(&self, name: &str, tag: &str, source: &str, revision: &str) {
-        let (images, repository) = (self.registry.images(), format!("acme/{name}"));
-        let labels = json!({
-            "org.opencontainers.image.source": source,
-            "org.opencontainers.image.revision": revision,
-            "org.opencontainers.image.version": tag,
-        });
-        let config = json!({"os": "linux", "architecture": "amd64", "config": {"Labels": labels},
-                            "rootfs": {"type": "layers", "diff_ids": []}});
-        let config = config.to_string();
-        let digest = images.blob(&repository, config.as_bytes());
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": Media::Oci.manifest(),
-            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest, "size": config.len()},
-            "layers": [],
-        });
-        let image = images.manifest(&repository, &manifest);
-        let index = images.index(&repository, Media::Oci, &[(&image, "linux/amd64")]);
-        images.tag(&repository, tag, &index);
-    }
-
     fn marked(&self) {
         let host = self.registry.host();
         let field = |name: &str| format!("{name}: {host}/acme/{name}:1.0.0 # {{\"$imagepolicy\": \"fs:{name}\"}}\n");

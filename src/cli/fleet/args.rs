@@ -12,6 +12,7 @@ use crate::cli::flag_values::folder;
 use bumpwright_api::GoDuration;
 use bumpwright_budget::{self as budget, Memory, Share};
 use bumpwright_schemas::Schemas;
+use bumpwright_update::ReleasesApi;
 
 /// Arguments of `fleet`.
 #[derive(Debug, Args)]
@@ -61,6 +62,16 @@ pub struct Review {
     /// Ask registries whether they have the images that the change brings; never with --offline
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub images: bool,
+
+    /// Say what the releases of new images are: links and first lines, by the labels of the images and the API of the
+    /// forge of their source (github.com, gitlab.com, codeberg.org, gitea.com), without a login there; never with
+    /// --images=false
+    #[arg(long, conflicts_with = "offline")]
+    pub release_notes: bool,
+
+    /// With --release-notes: the API of another forge [possible kinds: github, gitea, gitlab]
+    #[arg(long, value_name = "KIND=URL", requires = "release_notes")]
+    pub release_notes_api: Vec<ReleasesApi>,
 
     /// With -o gerrit: the label that gets +1, or -1 if there is a finding that makes the exit code 1; empty for no vote
     #[arg(long, value_name = "LABEL", default_value = "Verified")]
@@ -352,6 +363,8 @@ Examples:
   # Elsewhere, with a token in BUMPWRIGHT_PULL_REQUEST_TOKEN
   bumpwright fleet review --from origin/main --comment=gitea --request 7 \\
     clusters/*
+  # With what is new in images and charts
+  bumpwright fleet review --from origin/main --release-notes clusters/*
 
 Exit codes:
   0  nothing new as bad as --fail-on

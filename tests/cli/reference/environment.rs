@@ -39,7 +39,7 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
                 "BUMPWRIGHT_PULL_REQUEST_TOKEN",
                 "a token for the API of a forge; as `--pull-request-token-file`.",
             ),
-            ("GH_TOKEN", "a token for github.com, with `--release-notes`."),
+            ("GH_TOKEN", "a token for github.com, with `update --release-notes`."),
             (
                 "GITHUB_TOKEN",
                 "the same, after that; in a job of GitHub Actions, Gitea or Forgejo also for `fleet review --comment`.",

@@ -1,8 +1,8 @@
-//! Whether registries have the images of a change, asked with the user's own logins.
+//! Whether registries have the images of a change, and what these were built from, asked with the user's own logins.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ use bumpwright_connect::registry::Registries;
 use bumpwright_fleet::ImageRegistries;
 use bumpwright_http::{Deadline, Job, Peer};
 use bumpwright_policy::{Reference, Validation};
-use bumpwright_registry::{LoginError, LoginLocations, UserKeychain};
+use bumpwright_registry::{Login, LoginError, LoginLocations, Origin, Registry, RegistryError, UserKeychain};
 
 /// The time limit of one image.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -65,6 +65,28 @@ impl UserRegistries {
     }
 
     fn asked(&self, image: &Reference) -> Result<bool, CliError> {
+        let (registry, login) = self.reached(image)?;
+        let answer = Job::within(self.limit, || {
+            registry.digest(image, &login, Deadline::after(self.limit))
+        });
+        match answer {
+            Ok(_) => Ok(true),
+            Err(error) if error.status() == Some(404) => Ok(false),
+            Err(error) => Err(explained(error, image)),
+        }
+    }
+
+    /// Where an image was built from, as its labels say.
+    pub(in crate::cli::fleet) fn origin(&self, image: &str) -> Result<Origin, CliError> {
+        let image = Reference::parse(image, Validation::Weak)?;
+        let (registry, login) = self.reached(&image)?;
+        let answer = Job::within(self.limit, || {
+            registry.origin(&image, &login, Deadline::after(self.limit))
+        });
+        answer.map_err(|error| explained(error, &image))
+    }
+
+    fn reached(&self, image: &Reference) -> Result<(Arc<Registry>, Login), CliError> {
         let logins = self
             .logins
             .get_or_init(|| UserKeychain::load(&LoginLocations::from_environment()));
@@ -74,22 +96,17 @@ impl UserRegistries {
             timeout: self.limit,
             ..Peer::default()
         };
-        let registry = self.registries.of(image, &peer, false);
-        let answer = Job::within(self.limit, || {
-            registry.digest(image, &login, Deadline::after(self.limit))
-        });
-        match answer {
-            Ok(_) => Ok(true),
-            Err(error) if error.status() == Some(404) => Ok(false),
-            Err(error) => {
-                let hint = error.refused().map(|asker| refused(asker, image.registry(), None));
-                let error = CliError::from(error);
-                Err(match hint {
-                    Some(hint) => error.hint(hint),
-                    None => error,
-                })
-            }
-        }
+        Ok((self.registries.of(image, &peer, false), login))
+    }
+}
+
+/// An error with the way out, where the registry wants another login.
+fn explained(error: RegistryError, image: &Reference) -> CliError {
+    let hint = error.refused().map(|asker| refused(asker, image.registry(), None));
+    let error = CliError::from(error);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
     }
 }
 

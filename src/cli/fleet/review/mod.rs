@@ -7,6 +7,7 @@ mod outputs;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::Review;
 use super::check::is_as_bad;
@@ -21,11 +22,17 @@ use crate::cli::update::{impact_block, impact_lines};
 use bumpwright_findings::terminal::inline;
 use bumpwright_findings::workflow_warning;
 use bumpwright_fleet::{self as fleet, ImageRegistries, State, Vote, diff};
+use bumpwright_forge::Login;
 use bumpwright_pages::report::{Block, Cell, Report, Section};
+use bumpwright_text::between;
+use bumpwright_update::{AskedReleases, ImageRelease, ImageStep, ReleaseForges, ReleasesApi, ask_all};
 use comment::{Comment, NoComment};
 
 /// The exit code when there are findings.
 const FOUND: u8 = 1;
+
+/// The time limit of the releases of all images.
+const RELEASES: Duration = Duration::from_secs(60);
 
 pub(super) fn run(args: &Review) -> ExitCode {
     let code = code(args);
@@ -85,11 +92,32 @@ fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
         fleets: &new,
         repository: &*states.new.repository,
     };
-    let review = fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION"));
+    let mut review = fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION"));
     registries.iter().for_each(|registries| registries.report());
     // The process ends soon: to free every object of two fleets by itself takes a part of its time.
     std::mem::forget((old, new));
+    if let Some(registries) = registries.filter(|_| args.release_notes) {
+        review.releases = releases(&review, &registries, &args.release_notes_api);
+    }
     Ok(review)
+}
+
+/// What is known of the releases of new images. Whoever opens a request names the images: a token of the job would show
+/// releases of private repositories to those who read the review, so there is none.
+fn releases(review: &fleet::Review, registries: &UserRegistries, apis: &[ReleasesApi]) -> AskedReleases {
+    let forges = ReleaseForges::new(Login::Nobody).and(apis);
+    let ask = |step: &ImageStep| forges.of_image(step, |version| registries.origin(&step.reference(version)));
+    let asked = ask_all(&review.image_steps(), RELEASES, ask);
+    for note in &asked.notes {
+        say("note", &review.hide(note));
+    }
+    if asked.left_out > 0 {
+        say(
+            "note",
+            &format!("releases: {} images were not asked about", asked.left_out),
+        );
+    }
+    asked
 }
 
 /// The revision to compare from: the last commit that it and the other one have in common, so that what was merged
@@ -177,6 +205,12 @@ fn text(review: &fleet::Review) -> String {
             out.push_str(&format!("  {}\n", inline(&line)));
         }
     }
+    for release in &review.releases.releases {
+        let title = between(": ", Some(&release.title).filter(|title| !title.is_empty()), "");
+        out.push_str(&inline(&format!("image {}{title}", release.step())));
+        let link = release.release.as_ref().or(release.compare.as_ref());
+        out.push_str(&format!("{}\n", between(" ", link, "")));
+    }
     out.push('\n');
     out.push_str(&review.report.text());
     if review.gone > 0 {
@@ -204,14 +238,33 @@ fn html(review: &fleet::Review) -> Result<String, CliError> {
         blocks: charts.collect(),
     };
     let charts = (!charts.blocks.is_empty()).then_some(charts);
+    let releases = Section {
+        title: "Releases".to_owned(),
+        blocks: review.releases.releases.iter().map(release).collect(),
+    };
+    let releases = (!releases.blocks.is_empty()).then_some(releases);
     let page = Report {
         title: "bumpwright fleet review".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sections: [findings, impact]
             .into_iter()
             .chain(charts)
+            .chain(releases)
             .chain(diff::to_sections(&review.differences()))
             .collect(),
     };
     page.html().map_err(CliError::from)
+}
+
+/// The release of an image, with what its authors say as text.
+fn release(release: &ImageRelease) -> Block {
+    let title = match release.title.as_str() {
+        "" => release.step(),
+        title => format!("{}: {title}", release.step()),
+    };
+    let pages = [("release", &release.release), ("changes", &release.compare)];
+    let pages = pages.into_iter().filter_map(|(name, url)| Some((name, url.clone()?)));
+    let pages = pages.map(|(name, url)| Block::Text(Cell::text(name).linked(Some(url))));
+    let lines = release.text.iter().map(Block::text);
+    Block::Folded(Cell::text(title), pages.chain(lines).collect())
 }

@@ -12,6 +12,8 @@ pub(super) fn render(review: &Review) -> String {
         "clusters": diff::clusters(&review.clusters),
         "impact": review.impact,
         "charts": review.charts,
+        "releases": review.releases.releases,
+        "releasesLeftOut": review.releases.left_out,
         "report": review.report.view(),
         "gone": review.gone,
     });

@@ -8,7 +8,7 @@ use crate::diff::{self, Counts, FleetDiff};
 use bumpwright_findings::Finding;
 use bumpwright_forge::markdown::{cell, code, html};
 use bumpwright_text::between;
-use bumpwright_update::{ChangedWorkload, impact_section};
+use bumpwright_update::{AskedReleases, ChangedWorkload, ImageRelease, impact_section, releases_list};
 
 /// The most lines that are not folded.
 const LINES: usize = 30;
@@ -18,6 +18,8 @@ const SEEN: usize = 6;
 const FINDINGS: usize = 100;
 /// The most bytes of the whole: GitHub refuses comments of more than 65,536 characters, and the action adds a line.
 const BYTES: usize = 60_000;
+/// The bytes of releases with what their authors say: later ones have their links alone.
+const RELEASES: usize = 16_000;
 /// The bytes of a fold besides its objects.
 const FRAME: usize = 500;
 
@@ -34,6 +36,10 @@ pub(super) fn render(review: &Review) -> String {
     if !review.charts.is_empty() {
         let parts: Vec<String> = review.charts.iter().map(chart).collect();
         comment.fold(&format!("Charts: {}", review.charts.len()), &parts.join("\n"));
+    }
+    let asked = &review.releases;
+    if !asked.releases.is_empty() {
+        comment.fold(&format!("Releases: {}", asked.releases.len()), &releases(asked));
     }
     objects(&mut comment, review);
     comment.text
@@ -175,6 +181,27 @@ fn chart(chart: &ChartChange) -> String {
     );
     for line in chart.lines() {
         let _ = writeln!(out, "- {}", cell(&line));
+    }
+    out
+}
+
+/// The releases of images, as a list. What their authors say is folded, and code: it mentions nobody and links nowhere.
+fn releases(asked: &AskedReleases) -> String {
+    let mut out = String::new();
+    for release in &asked.releases {
+        let full = releases_list(std::slice::from_ref(release));
+        if out.len() + full.len() <= RELEASES {
+            out.push_str(&full);
+            continue;
+        }
+        let links = ImageRelease {
+            text: Vec::new(),
+            ..release.clone()
+        };
+        out.push_str(&releases_list(&[links]));
+    }
+    if asked.left_out > 0 {
+        let _ = writeln!(out, "\n{} more images were not asked about", asked.left_out);
     }
     out
 }

@@ -5,6 +5,7 @@ mod charts;
 mod cluster;
 mod gerrit;
 mod identifiers;
+mod images;
 mod json;
 mod markdown;
 mod page;
@@ -24,7 +25,7 @@ use super::verify::impact::{impact_and_kept, pairs};
 use bumpwright_diff::{SecretMask, secret_forms};
 use bumpwright_findings::Report;
 use bumpwright_pages::request;
-use bumpwright_update::Impact;
+use bumpwright_update::{AskedReleases, Impact};
 pub use charts::{ChartChange, DefaultChange};
 pub use cluster::{ClusterChange, review_cluster};
 pub use gerrit::Vote;
@@ -45,6 +46,8 @@ pub struct Review {
     pub impact: Impact,
     /// The charts that releases have in another version.
     pub charts: Vec<ChartChange>,
+    /// What is known of the releases of new images ([`Review::image_steps`]); nothing unless somebody has asked.
+    pub releases: AskedReleases,
     /// The findings that are new.
     pub report: Report,
     /// How many findings of before are not there any more.
@@ -85,6 +88,7 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
         clusters,
         impact,
         charts: charts::charts(states.iter().flat_map(|state| &state.owners)),
+        releases: AskedReleases::default(),
         report,
         gone,
         mask: SecretMask::new(BTreeSet::new(), hidden),

@@ -235,7 +235,7 @@ mod tests {
     use bumpwright_diff::Named;
     use bumpwright_diff::SecretMask;
     use bumpwright_findings::{Report, Rule};
-    use bumpwright_update::Impact;
+    use bumpwright_update::{AskedReleases, Impact};
 
     fn object(name: usize, values: usize) -> ObjectDiff {
         let field = |values: usize| Field {
@@ -279,6 +279,7 @@ mod tests {
             }],
             impact: Impact::default(),
             charts: Vec::new(),
+            releases: AskedReleases::default(),
             report: Report::new((0..findings).map(finding).collect(), [], "1"),
             gone: 0,
             mask: SecretMask::default(),

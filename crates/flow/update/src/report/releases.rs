@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::plan::bumps::Bump;
 use bumpwright_forge::markdown::{cell, code, fence};
 use bumpwright_policy::PolicyName;
-use bumpwright_text::Excerpt;
+use bumpwright_text::{Excerpt, between};
 
 /// The most lines of a release's text.
 const LINES: usize = 12;
@@ -87,6 +87,13 @@ impl ImageRelease {
             compare: url.as_deref().and_then(link),
             ..self
         }
+    }
+
+    /// The image and its versions: `ghcr.io/acme/web: 1.2.3 → 1.3.0`.
+    #[must_use]
+    pub fn step(&self) -> String {
+        let old = between("", self.old.as_ref(), " → ");
+        format!("{}: {old}{}", self.image, self.new)
     }
 
     /// Whether there is something to say.
