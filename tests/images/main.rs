@@ -21,6 +21,7 @@ mod observe;
 mod on_its_way;
 mod own_tokens;
 mod promotion;
+mod release_notes;
 mod reverts;
 mod reviews;
 mod reviews_gitlab;

@@ -184,3 +184,33 @@ fn a_forge_that_is_down_holds_nothing_up() {
         "{note}"
     );
 }
+
+/// The annotation is the flag without the job's own forges and token.
+#[test]
+fn an_annotation_asks_for_release_notes() {
+    let Some(world) = world() else { return };
+    world.marked();
+    let policies = world.bench.read("p.yaml");
+    let automation = |value: &str| {
+        format!(
+            "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageUpdateAutomation\n\
+             metadata: {{name: up, namespace: fs, annotations: {{bumpwright.dev/release-notes: '{value}'}}}}\n\
+             spec: {{interval: 1h, sourceRef: {{kind: GitRepository, name: fleet}}, update: {{path: ./}}, \
+             git: {{commit: {{author: {{name: a, email: a@b.c}}}}}}}}\n"
+        )
+    };
+    let releases = |value: &str| {
+        world.bench.write("p.yaml", format!("{policies}{}", automation(value)));
+        let (code, document) = world.bench.json(&["update", "apps", "-f", "p.yaml", "--dry-run"]);
+        assert_eq!(code, 0, "{document:#}");
+        document["runs"][0]["releases"].clone()
+    };
+    let found = releases("true");
+    assert_eq!(found.as_array().map(Vec::len), Some(1), "{found:#}");
+    assert_eq!(
+        found[0]["compare"],
+        "https://gitlab.example.org/acme/side/-/compare/1111111...2222222"
+    );
+    assert_eq!(releases("false"), Value::Null);
+    assert!(world.forge.requests().is_empty() && world.gitlab.requests().is_empty());
+}

@@ -137,7 +137,10 @@ impl Typed<'_> {
             asked: self.asked(),
             hooks: Hooks {
                 resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
-                releases: self.releases.clone(),
+                releases: self
+                    .releases
+                    .clone()
+                    .filter(|_| self.args.release_notes || said.release_notes),
                 verify: self.verify.clone(),
                 announce: None,
             },

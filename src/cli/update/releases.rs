@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::args::Update;
 use crate::cli::access;
 use crate::cli::error::CliError;
 use crate::cli::images::Images;
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
 use bumpwright_forge::Login;
 use bumpwright_registry::Origin;
-use bumpwright_update::{BumpedImage, ImageRelease, ImageStep, ReleaseForges, Releases, ReleasesApi, ask_all};
+use bumpwright_update::{BumpedImage, ImageRelease, ImageStep, ReleaseForges, Releases, ask_all};
 
 /// Tokens for github.com, as its own tools read them. Without one it answers 60 requests an hour.
 const TOKENS: [&str; 2] = ["GH_TOKEN", "GITHUB_TOKEN"];
@@ -32,12 +33,15 @@ pub(super) struct ReleaseNotes {
 }
 
 impl ReleaseNotes {
-    pub(super) fn new(objects: &Objects, images: Arc<Images>, apis: &[ReleasesApi]) -> Self {
-        let token = TOKENS.iter().find_map(|name| access::variable(name).ok().flatten());
+    /// The token of the job is used where its flags want release notes: whoever writes an annotation does not choose
+    /// what the token may see.
+    pub(super) fn new(objects: &Objects, images: Arc<Images>, args: &Update) -> Self {
+        let token = || TOKENS.iter().find_map(|name| access::variable(name).ok().flatten());
+        let login = args.release_notes.then(token).flatten();
         Self {
             objects: objects.clone(),
             images,
-            forges: ReleaseForges::new(token.map_or(Login::Nobody, Login::Token)).and(apis),
+            forges: ReleaseForges::new(login.map_or(Login::Nobody, Login::Token)).and(&args.release_notes_api),
             origins: Mutex::default(),
         }
     }

@@ -46,7 +46,7 @@ pub(super) struct Typed<'a> {
     pub(super) identities: GitIdentities,
     /// Whom credentials of the user are for.
     pub(super) own_servers: OwnServers,
-    /// Asks for the releases of images.
+    /// Asks for the releases of images, for runs that want it; none without a network.
     pub(super) releases: Option<Arc<dyn Releases>>,
     /// Verifies edits against the clusters of `--fleet`.
     pub(super) verify: Option<Arc<dyn Verify>>,
@@ -96,8 +96,7 @@ impl<'a> Typed<'a> {
         let refspecs = args.refspecs.iter().map(|text| Refspec::parse(text));
         let message = args.message.as_deref().map(message).transpose()?;
         let images = (!args.offline).then(|| Arc::new(Images::new(&objects)));
-        let releases = images.clone().filter(|_| args.release_notes);
-        let releases = releases.map(|images| ReleaseNotes::new(&objects, images, &args.release_notes_api));
+        let releases = images.clone().map(|images| ReleaseNotes::new(&objects, images, args));
         Ok(Self {
             args,
             releases: releases.map(|releases| Arc::new(releases) as Arc<dyn Releases>),

@@ -233,6 +233,22 @@ impl Scanner {
         Ok(registry.origin(&tagged(repository, tag)?, &login, deadline)?)
     }
 
+    /// Where a version of a repository's image was built from: a tag, a digest with `@` before it, or a tag and that.
+    ///
+    /// # Errors
+    /// As [`Scanner::tags`].
+    pub fn built_from(
+        &self,
+        repository: &ImageRepository,
+        objects: &Objects,
+        version: &str,
+    ) -> Result<Origin, ScanError> {
+        let access = self.access(repository, objects)?;
+        let requester = requester("ImageRepository", &repository.metadata);
+        let (registry, login, deadline) = self.reach(&access, repository, &requester)?;
+        Ok(registry.origin(&tagged(repository, version)?, &login, deadline)?)
+    }
+
     /// Verifies the signatures of an image, for a policy: of this digest, whatever a tag becomes. The inner error is
     /// why none counts. What was verified by the same settings before is not asked about again.
     pub(super) fn verify(
@@ -362,7 +378,8 @@ impl Scanner {
 }
 
 fn tagged(repository: &ImageRepository, tag: &str) -> Result<Reference, ScanError> {
-    let text = format!("{}:{tag}", repository.spec.image);
+    let colon = if tag.starts_with('@') { "" } else { ":" };
+    let text = format!("{}{colon}{tag}", repository.spec.image);
     let reference = Reference::parse(&text, Validation::Weak);
     reference.map_err(|error| ScanError::Image(error.into()))
 }

@@ -45,7 +45,7 @@ pub use job::push::{OtherBranch, PushSettings, Review};
 pub use job::remote_job::{Author, RemoteJob, Start};
 pub use job::settings;
 pub use job::verify::{Base, Proposal, Verify, VerifyError};
-pub use notes::{AskedReleases, ImageStep, InvalidReleasesApi, ReleaseForges, ReleasesApi, ask_all};
+pub use notes::{Answers, AskedReleases, ImageStep, InvalidReleasesApi, ReleaseForges, ReleasesApi, ask_all};
 pub use plan::bumps::{Bump, bumps};
 pub use plan::planned::MarkedField;
 pub use policy::known::Unresolved;

@@ -164,6 +164,18 @@ impl Forge {
         &self.repository
     }
 
+    /// Which API it has.
+    #[must_use]
+    pub fn kind(&self) -> ForgeApi {
+        self.kind
+    }
+
+    /// How it is reached; without the login.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        self.calls.peer()
+    }
+
     /// Finds the open pull request from `head` to `base`.
     pub(super) fn open_request(&self, head: &str, base: &str) -> Result<Option<PullRequest>, ForgeError> {
         let attempt = format!("look for a pull request from {head} to {base}");

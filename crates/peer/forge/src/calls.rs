@@ -33,6 +33,10 @@ impl Calls {
         }
     }
 
+    pub(super) fn peer(&self) -> &Peer {
+        self.client.peer()
+    }
+
     pub(super) fn send_json<T: DeserializeOwned>(
         &self,
         attempt: &str,

@@ -30,6 +30,8 @@ pub struct AutomationAnnotations {
     pub windows: Option<Windows>,
     /// `respect-reverts`: how many commits are searched for reverts.
     pub respect_reverts: Option<u32>,
+    /// `release-notes`: the pull request says what the releases of new images are.
+    pub release_notes: bool,
     /// `formats`: those beside YAML that are edited.
     pub formats: Formats,
     /// `rules`: the ConfigMap with rules, in the namespace of the automation.
@@ -147,6 +149,7 @@ impl AutomationAnnotations {
             verify,
             verify_timeout: duration("verify-timeout")?,
             push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
+            release_notes: choice("release-notes", ["false", "true"], "\"true\" or \"false\"")?,
             respect_reverts: reverts_among(ours(annotations, "respect-reverts"))?,
             formats: formats(ours(annotations, "formats"))?,
             rules: rules(ours(annotations, "rules"))?,
@@ -250,6 +253,7 @@ pub(crate) mod tests {
         assert_eq!(read(&[]).unwrap(), AutomationAnnotations::default());
         assert!(read(&[("hold", "x")]).is_err());
         assert!(read(&[("dry-run", "true")]).unwrap().dry_run);
+        assert!(read(&[("release-notes", "true")]).unwrap().release_notes);
         for (value, level) in [
             ("none", VerifyLevel::None),
             ("build", VerifyLevel::Build),
@@ -275,6 +279,7 @@ pub(crate) mod tests {
             ("verify-timeout", "soon"),
             ("verify-on-timeout", "ignore"),
             ("follow", "yes"),
+            ("release-notes", "yes"),
             ("on-failure", "panic"),
             ("failure-after", "soon"),
             ("revert", "all"),

@@ -278,6 +278,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImageUpdateAutomation",
+        "release-notes",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", the pull request says what the releases of new images are, by the labels of the images and the API of the forge of their source.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "respect-reverts",
         "\"true\", \"false\" (default), or how many commits are looked at (default: 500, at most 10000)",
         "A value that somebody has taken back in Git is not written there again until the policy chooses something newer.",

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use url::Url;
 
 use bumpwright_forge::{Forge, ForgeApi, GitAddress, GitLab, Login, Repository, ReviewServer};
-use bumpwright_http::Peer;
+use bumpwright_http::{Peer, host_of};
 
 /// A forge whose releases may be asked for, by the address of its API: `gitea=https://git.example.com/api/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,9 +53,11 @@ impl ReleasesApi {
         }
     }
 
-    /// Whether a source is at its host and port.
+    /// Whether a source is at its host, or at the one that it has `api.` before, and at its port.
     pub(super) fn serves(&self, source: &Url) -> bool {
-        self.url.host_str() == source.host_str() && self.url.port_or_known_default() == source.port_or_known_default()
+        let (api, host) = (host_of(&self.url), host_of(source));
+        let is_host = api == host || api.strip_prefix("api.") == Some(host);
+        is_host && self.url.port_or_known_default() == source.port_or_known_default()
     }
 
     /// The repository of a source there, which is asked without a login.

@@ -55,6 +55,18 @@ impl ImageStep {
         format!("{}{colon}{version}", self.image)
     }
 
+    /// The image, of whose release nothing is known.
+    #[must_use]
+    pub fn unknown(&self) -> ImageRelease {
+        let (old, new) = self.shown();
+        ImageRelease {
+            image: self.image.clone(),
+            old,
+            new,
+            ..ImageRelease::default()
+        }
+    }
+
     /// The versions for people: a digest only where no tag says what has changed.
     fn shown(&self) -> (Option<String>, String) {
         let old = self.old.as_deref();
@@ -75,13 +87,7 @@ impl ReleaseForges {
         step: &ImageStep,
         origin: impl Fn(&str) -> Result<Origin, E>,
     ) -> (ImageRelease, Option<String>) {
-        let (old, new) = step.shown();
-        let release = ImageRelease {
-            image: step.image.clone(),
-            old,
-            new,
-            ..ImageRelease::default()
-        };
+        let release = step.unknown();
         let labels = match origin(&step.new) {
             Ok(labels) => labels,
             Err(error) => return (release, Some(error.to_string())),

@@ -1,6 +1,7 @@
 //! The forges that may be asked for releases.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -22,12 +23,26 @@ const PUBLIC: [(&str, Kind); 4] = [
 /// The time limit of a request.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// The most releases that are kept.
+const KEPT: usize = 500;
+
+/// How much of a release's text is kept, in bytes.
+const TEXT: usize = 8 << 10;
+
 /// The forges of a run; the same release is asked for once.
 #[derive(Debug)]
 pub struct ReleaseForges {
     /// Forges beside the public ones, and how they are reached.
     named: Vec<(ReleasesApi, Peer)>,
+    of_named: Answers,
+    /// The login at github.com.
     github: Login,
+    of_public: Arc<Answers>,
+}
+
+/// What forges have answered. Those who ask in the same way may share it.
+#[derive(Debug, Default)]
+pub struct Answers {
     /// By source and tag.
     releases: Mutex<BTreeMap<(String, String), Option<Release>>>,
     /// Why hosts are not asked again.
@@ -40,9 +55,18 @@ impl ReleaseForges {
     pub fn new(github: Login) -> Self {
         Self {
             named: Vec::new(),
+            of_named: Answers::default(),
             github,
-            releases: Mutex::default(),
-            failed: Mutex::default(),
+            of_public: Arc::default(),
+        }
+    }
+
+    /// The public forges without a login, with what they have answered others.
+    #[must_use]
+    pub fn sharing(answers: Arc<Answers>) -> Self {
+        Self {
+            of_public: answers,
+            ..Self::new(Login::Nobody)
         }
     }
 
@@ -61,26 +85,17 @@ impl ReleaseForges {
         self
     }
 
-    /// The release of one of these tags of a source; none at a forge that may not be asked. A forge that does
-    /// not answer, or has no more requests for us, is not asked again.
+    /// The release of one of these tags of a source; none at a forge that may not be asked. A forge that does not
+    /// answer, or has no more requests for us, is not asked again.
     ///
     /// # Errors
     /// [`ForgeError`] when the forge does not answer, or refuses.
     pub(super) fn release(&self, source: &Url, tags: &[String]) -> Result<Option<Release>, ForgeError> {
-        let Some(server) = self.server(source) else {
+        let Some((server, answers)) = self.server(source) else {
             return Ok(None);
         };
         for tag in tags {
-            let key = (source.to_string(), tag.clone());
-            let known = self.releases.lock().get(&key).cloned();
-            let release = match known {
-                Some(known) => known,
-                None => {
-                    let found = self.asked(&server, host_of(source), tag)?;
-                    self.releases.lock().insert(key, found.clone());
-                    found
-                }
-            };
+            let release = answers.release(&server, source, tag)?;
             if release.is_some() {
                 return Ok(release);
             }
@@ -88,29 +103,47 @@ impl ReleaseForges {
         Ok(None)
     }
 
-    fn asked(&self, server: &ReviewServer, host: &str, tag: &str) -> Result<Option<Release>, ForgeError> {
-        let failed = self.failed.lock().get(host).cloned();
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        server.release(tag).inspect_err(|error| {
-            if matches!(error, ForgeError::Net { .. } | ForgeError::Limited { .. }) {
-                self.failed.lock().insert(host.to_owned(), error.clone());
-            }
-        })
-    }
-
-    /// The repository of a source, if its forge may be asked.
-    fn server(&self, source: &Url) -> Option<ReviewServer> {
+    /// The repository of a source, if its forge may be asked, and what that has answered.
+    fn server(&self, source: &Url) -> Option<(ReviewServer, &Answers)> {
         if let Some((api, peer)) = self.named.iter().find(|(api, _)| api.serves(source)) {
-            return api.repository(source, peer.clone());
+            return Some((api.repository(source, peer.clone())?, &self.of_named));
         }
         let kind = public(source)?;
         let login = match kind {
             Kind::Forge(ForgeApi::GitHub) => self.github.clone(),
             _ => Login::Nobody,
         };
-        kind.repository(source, None, login, peer())
+        Some((kind.repository(source, None, login, peer())?, &*self.of_public))
+    }
+}
+
+impl Answers {
+    fn release(&self, server: &ReviewServer, source: &Url, tag: &str) -> Result<Option<Release>, ForgeError> {
+        let key = (source.to_string(), tag.to_owned());
+        let known = self.releases.lock().get(&key).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let host = host_of(source);
+        let failed = self.failed.lock().get(host).cloned();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let release = server.release(tag).inspect_err(|error| {
+            if matches!(error, ForgeError::Net { .. } | ForgeError::Limited { .. }) {
+                self.failed.lock().insert(host.to_owned(), error.clone());
+            }
+        })?;
+        let release = release.map(|mut release| {
+            release.text.truncate(release.text.floor_char_boundary(TEXT));
+            release
+        });
+        let mut releases = self.releases.lock();
+        if releases.len() >= KEPT {
+            releases.clear();
+        }
+        releases.insert(key, release.clone());
+        Ok(release)
     }
 }
 

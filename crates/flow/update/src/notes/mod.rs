@@ -8,4 +8,4 @@ mod forges;
 
 pub use api::{InvalidReleasesApi, ReleasesApi};
 pub use ask::{AskedReleases, ImageStep, ask_all};
-pub use forges::ReleaseForges;
+pub use forges::{Answers, ReleaseForges};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::fleet_view::Providers;
 use crate::images::fields::FieldBook;
+use crate::images::origins::ImageOrigins;
 use crate::images::policy::book::PolicyBook;
 use crate::images::readers::Readers;
 use crate::mirrors::Mirrors;
@@ -30,6 +31,8 @@ pub(crate) struct AutomationContext {
     /// For builds of what a commit changes.
     pub(crate) providers: Providers,
     pub(crate) fields: Option<Arc<FieldBook>>,
+    /// For release notes.
+    pub(crate) origins: Arc<ImageOrigins>,
 }
 
 impl AutomationContext {
@@ -43,6 +46,7 @@ impl AutomationContext {
             readers: Arc::clone(&parts.caches.readers),
             providers: Providers::of(parts),
             fields: parts.fields.clone(),
+            origins: ImageOrigins::of(parts),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
             releases: parts.caches.of(Watch::when_needed(&HELM_RELEASE)),

@@ -9,6 +9,7 @@ mod fetch;
 mod job;
 mod others;
 mod preview;
+mod release_notes;
 mod rollout;
 mod rules;
 mod skips;
@@ -163,6 +164,7 @@ impl ImageUpdateAutomations {
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job::annotate(&mut job, &annotations);
         job.edits.hooks.verify = verifier;
+        job.edits.hooks.releases = release_notes::asked(context, namespace, &annotations, &job, request.log);
         job.edits.rules = rules::of(context, &automation, &annotations).await?;
         following.iter().for_each(|following| following.prepare(&mut job.edits));
         let run = run(job.clone(), place.clone(), limit).await?;

@@ -241,6 +241,7 @@ impl Following {
         aside(&mut job, &reconciled(&start))?;
         (job.start, job.branch) = (start, branch);
         job.edits.hooks.verify = None;
+        job.edits.hooks.releases = None;
         job.edits.respect_reverts = None;
         job.edits.put_back = Some(Arc::new(PutBack {
             commits: look::commits(record),

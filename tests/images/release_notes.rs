@@ -1,0 +1,100 @@
+//! `bumpwright.dev/release-notes`: what the releases of new images are, in the pull request of an automation. Registry and Git are real, the
+//! forge is a stub.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::forge::{Forge, ForgeKind};
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, SECRET, World, automation, git_repository, newest,
+};
+use serde_json::json;
+
+/// The forge of the automation has the release of `web`, whose label names it; the label of `inner` names an address inside.
+#[test]
+fn a_pull_request_says_what_the_releases_of_its_images_are() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(registry) = Registry::start() else { return };
+    cluster.define();
+    let world = World::new(cluster, "release-notes");
+    let root = world.folder.path().join("forge");
+    let repo = Repo::init(root.join("o/app.git"));
+    repo.config("http.receivepack", "true");
+    let forge = Forge::start(ForgeKind::Gitea, &root, "token t0ken");
+    let (asked, with_login) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counters = (Arc::clone(&asked), Arc::clone(&with_login));
+    forge.fault(move |request, _| {
+        let tag = request.path.strip_prefix("/api/v1/repos/o/app/releases/tags/")?;
+        counters.0.fetch_add(1, Ordering::SeqCst);
+        if request.header("authorization").is_some() {
+            counters.1.fetch_add(1, Ordering::SeqCst);
+        }
+        if tag != "1.1.0" {
+            return Some(Reply::status(404));
+        }
+        Some(Reply::json(&json!({
+            "html_url": "https://forge.example/o/app/releases/tag/1.1.0",
+            "name": "Faster @everyone",
+            "body": "- quicker, see #1\n",
+        })))
+    });
+
+    let own = format!("http://{}/o/app", forge.server.host());
+    let inside = format!("http://{}/o/inner", registry.host());
+    let mut file = String::new();
+    for (name, source) in [("web", &own), ("inner", &inside)] {
+        for (tag, revision) in [("1.0.0", "1111111"), ("1.1.0", "2222222")] {
+            registry
+                .images()
+                .built_from(&format!("o/{name}"), tag, (source, revision));
+        }
+        let image = format!("{}/o/{name}", registry.host());
+        let spec = json!({"image": image, "interval": "1h", "insecure": true});
+        world.add(IMAGE_REPOSITORY, name, spec);
+        world.add(IMAGE_POLICY, name, newest(name));
+        let marker = json!({"$imagepolicy": format!("{}:{name}", world.namespace)});
+        file.push_str(&format!("{name}: {image}:1.0.0 # {marker}\n"));
+    }
+    drop(repo.commit("main", "first", &[Change::File("app.yaml", file.as_bytes())]));
+    world.put(SECRET, "forge", json!({"stringData": {"token": "t0ken"}}));
+    world.add(GIT_REPOSITORY, "app", git_repository(&forge.server.url("o/app.git")));
+    let mut spec = automation("app");
+    spec["git"]["push"] = json!({"branch": "auto"});
+    let annotations = json!({
+        "bumpwright.dev/pull-request": "gitea", "bumpwright.dev/pull-request-secret": "forge",
+        "bumpwright.dev/release-notes": "true",
+    });
+    world.annotated(AUTOMATION, "app", &annotations, spec);
+
+    let controller = world.controller(&["--controllers=image-reflector,image-automation"]);
+    let body = || forge.pulls().first().map(|pull| pull.body.clone()).unwrap_or_default();
+    wait_for(
+        || body().contains("o/web:1.1.0") && body().contains("o/inner:1.1.0"),
+        || format!("{}\n{}", body(), controller.log()),
+    );
+    let text = body();
+    for part in [
+        "### Releases\n",
+        "`1.0.0` → `1.1.0` · [Faster @&#8203;everyone](https://forge.example/o/app/releases/tag/1.1.0)\n",
+        "  ```text\n  - quicker, see #1\n  ```\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(with_login.load(Ordering::SeqCst), 0, "a label may name any repository");
+    let requests = registry.requests();
+    let is_of_registry = requests.iter().all(|request| request.target.starts_with("/v2/"));
+    assert!(is_of_registry, "the label of inner");
+
+    // Without the annotation nobody is asked, and the section is gone.
+    let off = json!({"metadata": {"annotations": {"bumpwright.dev/release-notes": "false"}}});
+    world.patch(AUTOMATION, "app", &off);
+    let before = asked.load(Ordering::SeqCst);
+    world.request(AUTOMATION, "app", "without");
+    until("the section is gone", || !body().contains("### Releases"));
+    assert_eq!(asked.load(Ordering::SeqCst), before);
+}
