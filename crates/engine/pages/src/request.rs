@@ -71,6 +71,8 @@ pub struct Review {
     pub findings: Vec<NewFinding>,
     /// The workloads that change.
     pub workloads: Vec<Workload>,
+    /// What is new in charts and images that are in another version.
+    pub news: Vec<News>,
     /// What else has to be said of the change, in sentences.
     pub notes: Vec<String>,
     /// How many findings of before are not there any more.
@@ -160,6 +162,22 @@ pub struct Workload {
     pub restarts: bool,
     /// Old and new images; empty for a container that is new or removed.
     pub images: Vec<(String, String)>,
+}
+
+/// What is new in a chart or an image that is in another version, as their authors say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// `web 1.0.0 → 1.1.0`
+    pub title: String,
+    /// What `names` are of: `HelmRelease` for a chart, `Kustomization` for an image.
+    pub kind: &'static str,
+    /// The HelmReleases that have the chart, or the Kustomizations whose workloads have the image; none where these are
+    /// of the entry of the fleet.
+    pub names: Vec<ObjectName>,
+    /// What pages about it are called, and their addresses; only HTTPS is followed.
+    pub links: Vec<(String, String)>,
+    /// Text, line by line.
+    pub lines: Vec<String>,
 }
 
 /// How many parts a review has.
@@ -334,7 +352,12 @@ impl Review {
         let workloads = self.workloads.iter().filter_map(|one| one.namespace.as_deref());
         let namespaces = self.namespaces.iter().map(String::as_str);
         let namespaces = workloads.chain(namespaces).map(|namespace| (KUSTOMIZATION, namespace));
-        owners.chain(findings).chain(namespaces)
+        let names = self
+            .news
+            .iter()
+            .flat_map(|one| one.names.iter().map(move |name| (one.kind, name)));
+        let news = names.map(|(kind, name)| (kind, name.namespace.as_str()));
+        owners.chain(findings).chain(namespaces).chain(news)
     }
 
     /// The parts that a person may see who `may` list a kind in a namespace.
@@ -345,12 +368,14 @@ impl Review {
         }
         let owners = self.owners.iter().filter(|owner| shows_owner(owner, &may, false));
         let findings = self.findings.iter().filter(|one| shows_finding(one, &may, false));
+        let news = self.news.iter().filter_map(|one| of_own(one, &may));
         let is_shown = |one: &&Workload| one.namespace.as_deref().is_some_and(|space| may(KUSTOMIZATION, space));
         Self {
             has_errors: self.has_errors,
             owners: owners.cloned().map(|owner| without_others(owner, &may)).collect(),
             findings: findings.cloned().map(|one| in_own(one, &may)).collect(),
             workloads: self.workloads.iter().filter(is_shown).cloned().collect(),
+            news: news.collect(),
             notes: Vec::new(),
             gone: 0,
             left_out: 0,
@@ -389,6 +414,13 @@ fn without_others(mut owner: ChangedOwner, may: impl Fn(&str, &str) -> bool) -> 
         }
     }
     owner
+}
+
+/// News with the names that may be listed; none without such names.
+fn of_own(news: &News, may: impl Fn(&str, &str) -> bool) -> Option<News> {
+    let names = news.names.iter().filter(|name| may(news.kind, &name.namespace));
+    let names: Vec<ObjectName> = names.cloned().collect();
+    (!names.is_empty()).then(|| News { names, ..news.clone() })
 }
 
 fn in_own(mut finding: NewFinding, may: impl Fn(&str, &str) -> bool) -> NewFinding {

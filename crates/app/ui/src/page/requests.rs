@@ -143,7 +143,9 @@ pub(crate) fn one<T>(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use bumpwright_pages::request::{Change, ChangedOwner, FindingSeverity, NewFinding, Review, ReviewState, Workload};
+    use bumpwright_pages::request::{
+        Change, ChangedOwner, FindingSeverity, NewFinding, News, Review, ReviewState, Workload,
+    };
 
     use super::*;
 
@@ -175,6 +177,13 @@ mod tests {
             restarts: true,
             images: Vec::new(),
         };
+        let news = |kind: &'static str, of: &[&str]| News {
+            title: format!("{kind} {of:?}"),
+            kind,
+            names: of.iter().map(|namespace| ObjectName::new(*namespace, "app")).collect(),
+            links: Vec::new(),
+            lines: Vec::new(),
+        };
         Review {
             has_errors: true,
             owners: vec![
@@ -184,6 +193,7 @@ mod tests {
             ],
             findings: vec![finding(&["a"]), finding(&["b"]), finding(&["a", "b"]), finding(&[])],
             workloads: vec![workload("a"), workload("b")],
+            news: vec![news("Kustomization", &["a", "b"]), news("HelmRelease", &["a"])],
             notes: vec!["of all".to_owned()],
             gone: 3,
             namespaces: ["a", "b", "c"].map(str::to_owned).into(),
@@ -219,7 +229,7 @@ mod tests {
         assert_eq!(seen(&with_releases), review);
         let none = seen(&[]);
         assert!(none.is_partial && none.owners.is_empty() && none.findings.is_empty() && none.notes.is_empty());
-        assert_eq!((none.workloads.len(), none.gone), (0, 0));
+        assert_eq!((none.workloads.len(), none.news.len(), none.gone), (0, 0, 0));
         let own = seen(&[place("Kustomization", "a")]);
         let titles: Vec<String> = own.owners.iter().map(ChangedOwner::title).collect();
         assert_eq!(
@@ -231,6 +241,8 @@ mod tests {
                 .iter()
                 .all(|one| one.kustomizations == [ObjectName::new("a", "app")])
         );
+        let names: Vec<&[ObjectName]> = own.news.iter().map(|one| one.names.as_slice()).collect();
+        assert_eq!(names, [[ObjectName::new("a", "app")]]);
         // What is about the whole fleet is for those who see all Kustomizations of it.
         assert!(seen(&all).is_partial && seen(&all).findings.len() == 3);
     }

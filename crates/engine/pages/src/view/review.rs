@@ -12,11 +12,11 @@ use url::form_urlencoded::Serializer;
 use super::super::frame::Frame;
 use super::super::listing::Listing;
 use super::super::request::{
-    Behind, Change, ChangedObject, ChangedOwner, FindingSeverity, NewFinding, Review, ReviewedChange, Workload,
+    Behind, Change, ChangedObject, ChangedOwner, FindingSeverity, NewFinding, News, Review, ReviewedChange, Workload,
 };
 use super::super::route::Route;
 use super::View;
-use super::part::{self, Badge, cell};
+use super::part::{self, Badge, cell, is_safe};
 use super::reviews::{objects, row, tone};
 
 /// What the objects of a page weigh, in bytes of their paths and values; one that weighs more is alone on its page.
@@ -31,6 +31,11 @@ const OWNERS: usize = 100;
 const FINDINGS: usize = 60;
 const WORKLOADS: usize = 60;
 const PROBLEMS: usize = 50;
+
+/// The most charts and images with what is new in them, the most names of one, and the bytes of all of their lines.
+const NEWS: usize = 40;
+const NAMES: usize = 3;
+const SAID: usize = 16_000;
 
 /// The most Kustomizations that are named as behind.
 const BEHIND: usize = 50;
@@ -126,6 +131,16 @@ struct Effect {
     object: String,
     effect: Badge,
     images: Vec<(String, String)>,
+}
+
+/// What is new in a chart or an image.
+#[derive(Serialize)]
+struct Said {
+    title: String,
+    names: Vec<String>,
+    names_left: usize,
+    links: Vec<(String, String)>,
+    lines: Vec<String>,
 }
 
 /// A Kustomization that has not applied the change.
@@ -484,7 +499,16 @@ fn with_findings(view: View, here: &Here<'_>, review: &Review) -> View {
     selected.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let findings: Vec<Finding> = selected.iter().take(FINDINGS).map(|one| finding(one)).collect();
     let workloads = review.workloads.iter().take(WORKLOADS).map(effect);
-    view.with("rules", &rules.collect::<Vec<_>>())
+    let is_news_of_owner = |one: &&News| {
+        let owner = here.listing.owner.as_str();
+        owner.is_empty() || one.names.iter().any(|name| format!("{} {name}", one.kind) == owner)
+    };
+    let news: Vec<&News> = review.news.iter().filter(is_news_of_owner).collect();
+    let mut room = SAID;
+    let said: Vec<Said> = news.iter().take(NEWS).map(|one| said(one, &mut room)).collect();
+    view.with("news", &said)
+        .with("news_all", &news.len())
+        .with("rules", &rules.collect::<Vec<_>>())
         .with("findings", &findings)
         .with("findings_all", &selected.len())
         .with("workloads", &workloads.collect::<Vec<_>>())
@@ -501,6 +525,32 @@ fn finding(one: &NewFinding) -> Finding {
         message: cell(&one.message),
         help: cell(&one.help),
         kustomizations: names.map(|name| cell(&name.to_string())).collect(),
+    }
+}
+
+/// What is new, with as many of its lines as there is room for.
+fn said(one: &News, room: &mut usize) -> Said {
+    let lines = one.lines.iter().filter(|line| !line.is_empty()).map(|line| cell(line));
+    let fits = |line: &String| match room.checked_sub(line.len()) {
+        Some(left) => {
+            *room = left;
+            true
+        }
+        None => false,
+    };
+    let lines = lines.take_while(fits).collect();
+    let links = one.links.iter().filter(|(_, url)| is_safe(url));
+    Said {
+        title: cell(&one.title),
+        names: one
+            .names
+            .iter()
+            .take(NAMES)
+            .map(|name| cell(&name.to_string()))
+            .collect(),
+        names_left: one.names.len().saturating_sub(NAMES),
+        links: links.map(|(words, url)| (cell(words), url.clone())).collect(),
+        lines,
     }
 }
 

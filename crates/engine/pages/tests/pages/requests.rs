@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bumpwright_api::ObjectName;
 use bumpwright_diff::{Field, Named};
 use bumpwright_pages::request::{
-    Behind, Change, ChangedObject, ChangedOwner, FindingSeverity, NewFinding, Review, ReviewState, ReviewedChange,
-    Tally, Workload,
+    Behind, Change, ChangedObject, ChangedOwner, FindingSeverity, NewFinding, News, Review, ReviewState,
+    ReviewedChange, Tally, Workload,
 };
 use bumpwright_pages::{Listing, Page, Subject};
 
@@ -120,6 +120,28 @@ pub fn review() -> Review {
             restarts: true,
             images: vec![("ghcr.io/acme/web:1.0.0".to_owned(), "ghcr.io/acme/web:1.1.0".to_owned())],
         }],
+        news: vec![
+            News {
+                title: "chart shop 1.0.0 → 1.1.0".to_owned(),
+                kind: "HelmRelease",
+                names: vec![ObjectName::new("flux-system", "shop")],
+                links: Vec::new(),
+                lines: vec!["default replicas: 1 → 2".to_owned()],
+            },
+            News {
+                title: "image ghcr.io/acme/web: 1.0.0 → 1.1.0".to_owned(),
+                kind: "Kustomization",
+                names: vec![ObjectName::new("flux-system", "apps")],
+                links: vec![
+                    (
+                        "Faster".to_owned(),
+                        "https://github.com/acme/web/releases/tag/1.1.0".to_owned(),
+                    ),
+                    ("changes".to_owned(), "javascript:alert(1)".to_owned()),
+                ],
+                lines: vec!["## New <img src=x>".to_owned(), String::new(), "- quicker".to_owned()],
+            },
+        ],
         notes: vec!["Kustomization flux-system/other could not be built before either".to_owned()],
         gone: 2,
         ..Review::default()
@@ -235,6 +257,42 @@ fn what_differs_is_shown_in_both_views() {
             "{html}"
         );
     }
+}
+
+/// What authors say is text, and only their pages with HTTPS are links.
+#[test]
+fn what_is_new_is_shown_as_text() {
+    let html = page(review(), "");
+    for text in [
+        "What is new <span class=\"count\">2</span>",
+        "chart shop 1.0.0 → 1.1.0",
+        "default replicas: 1 → 2",
+        "href=\"https://github.com/acme/web/releases/tag/1.1.0\" rel=\"noreferrer\"><bdi>Faster</bdi>",
+        "## New &lt;img src=x",
+        "- quicker",
+    ] {
+        assert!(html.contains(text), "{text}: {html}");
+    }
+    assert!(!html.contains("javascript:"), "{html}");
+    let html = page(review(), "owner=HelmRelease+flux-system%2Fshop");
+    assert!(
+        html.contains("default replicas") && !html.contains("- quicker"),
+        "{html}"
+    );
+    let long = News {
+        lines: vec!["x".repeat(300); 5_000],
+        ..review().news.remove(1)
+    };
+    let many = Review {
+        news: vec![long; 60],
+        ..Review::default()
+    };
+    let html = page(many, "");
+    assert!(
+        html.len() < MOST && html.contains("and 20 more"),
+        "{} bytes",
+        html.len()
+    );
 }
 
 #[test]

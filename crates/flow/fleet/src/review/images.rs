@@ -35,7 +35,7 @@ impl Review {
 }
 
 /// A step of an image that keeps its name.
-fn step(old: &str, new: &str) -> Option<ImageStep> {
+pub(super) fn step(old: &str, new: &str) -> Option<ImageStep> {
     let (before, old) = parts(old)?;
     let (image, new) = parts(new)?;
     (before == image && old != new).then(|| ImageStep {

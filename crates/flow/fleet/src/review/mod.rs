@@ -8,6 +8,7 @@ mod identifiers;
 mod images;
 mod json;
 mod markdown;
+mod news;
 mod page;
 mod words;
 

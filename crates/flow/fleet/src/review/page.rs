@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Review;
+use super::news::{NEWS, news};
 use super::words::{cut, effect};
 use crate::diff::{KustomizationDiff, ObjectChange, ObjectDiff, Presence};
 use bumpwright_api::ObjectName;
@@ -54,6 +55,7 @@ pub(super) fn page(review: &Review) -> (Arc<request::Review>, u64) {
     let page = request::Review {
         has_errors: review.report.open().any(|finding| finding.severity == Severity::Error),
         workloads: impact.workloads.iter().take(WORKLOADS).map(workload).collect(),
+        news: news(review),
         notes: notes(review),
         gone: review.gone,
         left_out: room.left_out,
@@ -64,6 +66,7 @@ pub(super) fn page(review: &Review) -> (Arc<request::Review>, u64) {
     };
     let taken = BYTES - room.bytes;
     let others = page.findings.iter().map(weigh).sum::<usize>() + page.workloads.len() * 4 * OVERHEAD;
+    let others = others + page.news.iter().map(weigh_news).sum::<usize>();
     let bytes = taken + others + OVERHEAD * (page.notes.len() + page.namespaces.len());
     (Arc::new(page), u64::try_from(bytes).unwrap_or(u64::MAX))
 }
@@ -196,6 +199,12 @@ fn weigh(finding: &NewFinding) -> usize {
     2 * OVERHEAD + texts.into_iter().map(String::len).sum::<usize>()
 }
 
+fn weigh_news(news: &request::News) -> usize {
+    let links = news.links.iter().map(|(words, url)| words.len() + url.len());
+    let texts = links.chain(news.lines.iter().map(String::len)).sum::<usize>();
+    texts + news.title.len() + OVERHEAD * (1 + news.names.len())
+}
+
 fn workload(workload: &ChangedWorkload) -> Workload {
     let namespace = workload.kustomization.namespace.as_str();
     let images = workload.images.iter().take(FEW);
@@ -220,6 +229,10 @@ fn notes(review: &Review) -> Vec<String> {
     let more = [
         (impact.notes.len().saturating_sub(NOTES), "notes"),
         (impact.workloads.len().saturating_sub(WORKLOADS), "workloads"),
+        (
+            (review.charts.len() + review.releases.releases.len()).saturating_sub(NEWS),
+            "charts and images",
+        ),
     ];
     let more = more.into_iter().filter(|(count, _)| *count > 0);
     let more = more.map(|(count, what)| format!("{count} {what} more are not kept"));
