@@ -1,9 +1,11 @@
-//! `bumpwright.dev/release-notes`: what the releases of new images are, in the pull request of an automation. Registry and Git are real, the
-//! forge is a stub.
+//! `bumpwright.dev/release-notes` and `review-release-notes`: what the releases of new images are, in the pull request of an automation, and in
+//! reviews. Registry and Git are real, the forge is a stub.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::forge::{Forge, ForgeKind};
 use bumpwright_testkit::registry::Registry;
@@ -11,7 +13,8 @@ use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, SECRET, World, automation, git_repository, newest,
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, World, automation,
+    git_repository, newest,
 };
 use serde_json::json;
 
@@ -97,4 +100,121 @@ fn a_pull_request_says_what_the_releases_of_its_images_are() {
     world.request(AUTOMATION, "app", "without");
     until("the section is gone", || !body().contains("### Releases"));
     assert_eq!(asked.load(Ordering::SeqCst), before);
+}
+
+/// A request of the repository has the releases of images that an ImageRepository names; that of a fork has none, and nobody is asked.
+#[test]
+fn a_review_says_what_the_releases_of_new_images_are() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(registry) = Registry::start() else { return };
+    cluster.define();
+    let world = World::new(cluster, "reviews-release-notes");
+    let root = world.folder.path().join("forge");
+    let repo = Repo::init(root.join("o/app.git"));
+    let login = format!("Basic {}", STANDARD.encode("bot:t0ken"));
+    let forge = Forge::start(ForgeKind::Gitea, &root, &login);
+    forge.fault(|request, _| {
+        let tag = request.path.strip_prefix("/api/v1/repos/o/app/releases/tags/")?;
+        if tag != "1.1.0" || request.header("authorization").is_some() {
+            return Some(Reply::status(404));
+        }
+        Some(Reply::json(&json!({
+            "html_url": "https://forge.example/o/app/releases/tag/1.1.0", "name": "Faster", "body": "- quicker\n",
+        })))
+    });
+    let own = format!("http://{}/o/app", forge.server.host());
+    for name in ["web", "side", "forked"] {
+        for (tag, revision) in [("1.0.0", "1111111"), ("1.1.0", "2222222")] {
+            registry
+                .images()
+                .built_from(&format!("o/{name}"), tag, (&own, revision));
+        }
+    }
+    // Nothing names `side`.
+    for name in ["web", "forked"] {
+        let image = format!("{}/o/{name}", registry.host());
+        world.add(
+            IMAGE_REPOSITORY,
+            name,
+            json!({"image": image, "interval": "1h", "insecure": true}),
+        );
+    }
+    let deployment = |name: &str, tag: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: web}}\nspec:\n  selector: {{matchLabels: {{app: {name}}}}}\n  \
+             template:\n    metadata: {{labels: {{app: {name}}}}}\n    spec: {{containers: [{{name: {name}, image: '{}/o/{name}:{tag}'}}]}}\n",
+            registry.host()
+        )
+    };
+    let commit = |branch: &str, names: &[&str], tag: &str| {
+        let files: Vec<(String, String)> = names
+            .iter()
+            .map(|name| (format!("app/{name}.yaml"), deployment(name, tag)))
+            .collect();
+        let changes: Vec<Change<'_>> = files
+            .iter()
+            .map(|(path, text)| Change::File(path, text.as_bytes()))
+            .collect();
+        drop(repo.commit(branch, "state", &changes));
+    };
+    commit("main", &["web", "side", "forked"], "1.0.0");
+    for branch in ["change", "fork"] {
+        repo.git(&["branch", branch, "main"]);
+    }
+    commit("change", &["web", "side"], "1.1.0");
+    commit("fork", &["forked"], "1.1.0");
+    let head = repo.rev("fork").unwrap();
+    repo.git(&["update-ref", "refs/pull/1/head", &head]);
+    repo.git(&["branch", "-D", "fork"]);
+    forge.open("fork", "main", 2);
+    forge.by_hand(|pull| pull.sha.clone_from(&head));
+    forge.open("change", "main", 1);
+
+    world.put(
+        SECRET,
+        "git",
+        json!({"stringData": {"username": "bot", "password": "t0ken"}}),
+    );
+    let source = json!({"kind": "GitRepository", "name": "app"});
+    let spec = json!({"interval": "1h", "prune": true, "path": "./app", "sourceRef": source});
+    world.add(KUSTOMIZATION, "app", spec);
+    let spec = json!({
+        "interval": "1h", "url": forge.server.url("o/app.git"), "ref": {"branch": "main"}, "secretRef": {"name": "git"},
+    });
+    let annotations = json!({
+        "bumpwright.dev/review": "gitea", "bumpwright.dev/review-comment": "true", "bumpwright.dev/review-forks": "true",
+        "bumpwright.dev/review-release-notes": "true",
+    });
+    world.annotated(GIT_REPOSITORY, "app", &annotations, spec);
+
+    let controller = world.controller(&["--controllers=image-automation", "--reviews"]);
+    wait_for(|| forge.comments().len() == 2, || controller.log());
+    let comment = |number: usize| {
+        let of_request = forge.comments().into_iter().find(|one| one.number == number);
+        of_request.unwrap().body
+    };
+    let own = comment(2);
+    for part in [
+        "<details><summary>Releases: 1</summary>",
+        "o/web`: `1.0.0` → `1.1.0` · [Faster](https://forge.example/o/app/releases/tag/1.1.0)\n",
+        "- quicker\n",
+    ] {
+        assert!(own.contains(part), "{part}\n{own}");
+    }
+    let of_fork = comment(1);
+    assert!(
+        of_fork.contains("o/forked:1.1.0") && !of_fork.contains("Releases"),
+        "{of_fork}"
+    );
+    // Of these images it is `web` alone that registries are asked about.
+    let requests = registry.requests();
+    let other = requests
+        .iter()
+        .find(|request| request.target.starts_with("/v2/o/side/") || request.target.starts_with("/v2/o/forked/"));
+    assert!(
+        other.is_none(),
+        "{}",
+        other.map_or("", |request| request.target.as_str())
+    );
+    assert!(requests.iter().any(|request| request.target.starts_with("/v2/o/web/")));
 }

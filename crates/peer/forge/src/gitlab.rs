@@ -94,6 +94,17 @@ impl GitLab {
         }
     }
 
+    #[must_use]
+    pub fn project(&self) -> &Repository {
+        &self.project
+    }
+
+    /// How it is reached; without the login.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        self.calls.peer()
+    }
+
     /// An address below the project, whose path is one segment.
     pub(super) fn url(&self, below: &[&str]) -> Url {
         let mut url = self.project.api.clone();

@@ -124,15 +124,23 @@ impl ImageOrigins {
     }
 }
 
-/// Whether a repository is one of a registry, not suspended, and the one of an image.
-pub(crate) fn may_ask(repository: &ImageRepository, image: &str) -> bool {
+/// The image in full of a repository that may be asked: one of a registry, and not suspended.
+pub(crate) fn scanned(repository: &ImageRepository) -> Option<String> {
     let is_of_registry = repository.kind().is_ok_and(|kind| kind == RepositoryKind::Oci);
-    let is_of_image = || {
-        let own = reference_of(repository).ok().map(|own| own.context());
-        let image = Reference::parse(image, Validation::Weak).ok();
-        own.is_some() && own == image.map(|image| image.context())
-    };
-    is_of_registry && !repository.spec.suspend && is_of_image()
+    let reference = reference_of(repository).ok();
+    let reference = reference.filter(|_| is_of_registry && !repository.spec.suspend);
+    reference.map(|reference| reference.context())
+}
+
+/// An image in full, with its registry; none if it is not valid.
+pub(crate) fn canonical(image: &str) -> Option<String> {
+    let reference = Reference::parse(image, Validation::Weak).ok();
+    reference.map(|reference| reference.context())
+}
+
+fn may_ask(repository: &ImageRepository, image: &str) -> bool {
+    let own = scanned(repository);
+    own.is_some() && own == canonical(image)
 }
 
 #[cfg(test)]

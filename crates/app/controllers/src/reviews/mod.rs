@@ -19,6 +19,7 @@ mod not_applied;
 mod own;
 mod post;
 mod pushes;
+mod release_notes;
 mod round;
 
 use std::collections::HashMap;
@@ -34,6 +35,7 @@ use tokio::task::JoinSet;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
 use crate::fleet_view::Providers;
+use crate::images::origins::ImageOrigins;
 use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::registered::{Registration, Workers};
@@ -95,6 +97,7 @@ fn workers(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Optio
         kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         services: Arc::clone(services),
         queue: Arc::clone(queue),
+        origins: ImageOrigins::of(parts),
         schemas: OnceLock::new(),
         known: Mutex::default(),
         book: parts.requests.clone(),
@@ -117,6 +120,8 @@ struct Reviews {
     kustomizations: Arc<Cache>,
     services: Arc<Services>,
     queue: Arc<Queue>,
+    /// For release notes.
+    origins: Arc<ImageOrigins>,
     /// The kinds of Kubernetes, read with the first review.
     schemas: OnceLock<Result<Schemas, UnknownMinor>>,
     /// What earlier rounds have found out.

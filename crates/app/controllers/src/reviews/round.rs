@@ -12,6 +12,7 @@ use super::error::{ConnectionError, ReviewError};
 use super::known::{Known, Pair};
 use super::look::{Look, Nothing};
 use super::post::{Posting, context, ending, short};
+use super::release_notes::ReleaseNotes;
 use super::{Reviews, book};
 use crate::dereference;
 use crate::fleet_view::{self, Elsewhere, Secrets};
@@ -20,7 +21,7 @@ use bumpwright_connect::References;
 use bumpwright_fleet::{self as fleet, ClusterObjects, Outside};
 use bumpwright_forge::{ForgeError, OpenRequest, OpenRequests};
 use bumpwright_http::Job;
-use bumpwright_kube::{ClusterError, Object};
+use bumpwright_kube::{ClusterError, IMAGE_REPOSITORY, Object};
 use bumpwright_pages::Subject;
 use bumpwright_pages::request::{Review, ReviewState};
 use bumpwright_runtime::{EventType, Log, blocking, clock};
@@ -341,12 +342,35 @@ impl<'a> Round<'a> {
         let cluster = self.cluster(one.is_fork).await?;
         let place = (Some(one.branch.clone()), false);
         let look = self.look(connection, one.pair.clone(), place, (cluster, outside))?;
+        let notes = self.release_notes(connection, one).await;
         let (pair, wanted) = (one.pair.clone(), Arc::clone(&self.wanted));
         let has_pages = self.reviews.book.is_some();
-        self.looked(look, move |review| {
+        self.looked(look, move |mut review| {
+            if let (Some(notes), Some(review)) = (notes, review.as_mut()) {
+                notes.add(review);
+            }
             Posting::of(review.as_ref(), &pair, &wanted, has_pages)
         })
         .await
+    }
+
+    /// Whom to ask for the releases of new images: nobody for forks, and where it is not wanted.
+    async fn release_notes(&mut self, connection: &Connection, one: &Due) -> Option<ReleaseNotes> {
+        if one.is_fork || !self.wanted.release_notes {
+            return None;
+        }
+        let (context, namespace) = (&self.reviews.context, &self.object.name.namespace);
+        match fleet_view::all_of(context, &IMAGE_REPOSITORY, namespace).await {
+            Ok(repositories) => {
+                let memory = context.settings.fetches.of(namespace).memory;
+                let (origins, log) = (&self.reviews.origins, self.log.clone());
+                Some(ReleaseNotes::new(origins, repositories, &connection.forge, memory, log))
+            }
+            Err(error) => {
+                self.tell(format!("reviews are without release notes: {error}"));
+                None
+            }
+        }
     }
 
     /// What a review has from elsewhere.

@@ -42,6 +42,8 @@ pub struct ReviewAnnotations {
     pub comments: bool,
     /// `review-forks`: whether pull requests of forks are reviewed.
     pub forks: bool,
+    /// `review-release-notes`: whether reviews say what the releases of new images are.
+    pub release_notes: bool,
 }
 
 impl ReviewAnnotations {
@@ -60,6 +62,7 @@ impl ReviewAnnotations {
             name: read(annotations, "review-name", NAME, name)?,
             comments: switch("review-comment")?.unwrap_or(false),
             forks: switch("review-forks")?.unwrap_or(false),
+            release_notes: switch("review-release-notes")?.unwrap_or(false),
         })
     }
 }
@@ -116,10 +119,12 @@ mod tests {
             (true, Some(ReviewForge::PullRequests(ForgeKind::Gitea)))
         );
         assert_eq!(read(&[("review", "gitlab")]).unwrap().kind, Some(ReviewForge::GitLab));
-        assert!(gitea.comments && !gitea.forks);
+        assert!(gitea.comments && !gitea.forks && !gitea.release_notes);
+        assert!(read(&[("review-release-notes", "true")]).unwrap().release_notes);
         for (key, value) in [
             ("review", "yes"),
             ("review-forks", "True"),
+            ("review-release-notes", "yes"),
             ("review-comment", ""),
             ("review-name", "a b"),
             ("review-name", "-->"),

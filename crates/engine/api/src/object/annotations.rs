@@ -68,6 +68,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "GitRepository",
+        "review-release-notes",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", reviews say what the releases of new images are that ImageRepositories of the namespace name. Not for forks.",
+    ),
+    annotation(
+        "GitRepository",
         "review-secret",
         "the name of a Secret",
         "The Secret with `token` for the API; default: the one of the GitRepository.",

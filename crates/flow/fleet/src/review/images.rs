@@ -1,5 +1,7 @@
 //! The images that workloads have in another version, whose releases may be asked for.
 
+use std::collections::BTreeSet;
+
 use super::Review;
 use bumpwright_update::{ChangedWorkload, ImageStep};
 
@@ -22,13 +24,14 @@ impl Review {
     pub fn image_steps(&self) -> Vec<ImageStep> {
         let is_known = |workload: &&ChangedWorkload| KINDS.contains(&workload.object.kind.as_str());
         let images = self.impact.workloads.iter().filter(is_known);
+        let images = images.flat_map(|workload| &workload.images);
+        let mut known = BTreeSet::new();
         let mut steps: Vec<ImageStep> = Vec::new();
-        for image in images.flat_map(|workload| &workload.images) {
+        for image in images.filter(|image| known.insert((image.old.as_str(), image.new.as_str()))) {
             let is_public = [&image.old, &image.new]
                 .into_iter()
                 .all(|text| self.hide(text) == *text);
-            let step = step(&image.old, &image.new).filter(|step| is_public && !steps.contains(step));
-            steps.extend(step);
+            steps.extend(step(&image.old, &image.new).filter(|_| is_public));
         }
         steps
     }

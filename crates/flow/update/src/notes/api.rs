@@ -44,12 +44,28 @@ impl FromStr for ReleasesApi {
 }
 
 impl ReleasesApi {
-    /// The API at `url` of a forge of pull requests.
+    /// The API of a forge, and how it is reached; without its login.
     #[must_use]
-    pub fn of_forge(kind: ForgeApi, url: Url) -> Self {
-        Self {
-            kind: Kind::Forge(kind),
-            url,
+    pub fn of_forge(forge: &Forge) -> (Self, Peer) {
+        let api = Self {
+            kind: Kind::Forge(forge.kind()),
+            url: forge.repository().api.clone(),
+        };
+        (api, forge.peer().clone())
+    }
+
+    /// The same for any server of reviews.
+    #[must_use]
+    pub fn of_server(server: &ReviewServer) -> (Self, Peer) {
+        match server {
+            ReviewServer::Forge(forge) => Self::of_forge(forge),
+            ReviewServer::GitLab(gitlab) => {
+                let api = Self {
+                    kind: Kind::GitLab,
+                    url: gitlab.project().api.clone(),
+                };
+                (api, gitlab.peer().clone())
+            }
         }
     }
 

@@ -29,11 +29,11 @@ pub(super) fn asked(
 ) -> Option<Arc<dyn Releases>> {
     let is_wanted = annotations.release_notes && !annotations.dry_run;
     let forge = &job.pull_request.as_ref().filter(|_| is_wanted)?.forge;
-    let own = ReleasesApi::of_forge(forge.kind(), forge.repository().api.clone());
+    let (own, reached) = ReleasesApi::of_forge(forge);
     Some(Arc::new(OfAutomation {
         context: Arc::clone(context),
         namespace: namespace.to_owned(),
-        forges: context.origins.forges().and_by(own, forge.peer().clone()),
+        forges: context.origins.forges().and_by(own, reached),
         runtime: Handle::current(),
         log: log.clone(),
     }))
