@@ -58,7 +58,7 @@ pub use remote::queue::run_all;
 pub use remote::run::run as run_remote;
 pub use report::impact_section::impact_section;
 pub use report::pull_request::PullRequestReport;
-pub use report::releases::{BumpedImage, ImageRelease, Releases, releases_list, releases_section};
+pub use report::releases::{BumpedImage, ImageRelease, Releases, releases_list, releases_section, shortened};
 pub use report::run::{CommitReport, PushReport, PushStatus, Run};
 pub use rollout::{Commits, Ours, PutBack};
 

@@ -8,7 +8,7 @@ use crate::diff::{self, Counts, FleetDiff};
 use bumpwright_findings::Finding;
 use bumpwright_forge::markdown::{cell, code, html};
 use bumpwright_text::between;
-use bumpwright_update::{AskedReleases, ChangedWorkload, ImageRelease, impact_section, releases_list};
+use bumpwright_update::{AskedReleases, ChangedWorkload, impact_section, releases_list, shortened};
 
 /// The most lines that are not folded.
 const LINES: usize = 30;
@@ -187,19 +187,7 @@ fn chart(chart: &ChartChange) -> String {
 
 /// The releases of images, as a list. What their authors say is folded, and code: it mentions nobody and links nowhere.
 fn releases(asked: &AskedReleases) -> String {
-    let mut out = String::new();
-    for release in &asked.releases {
-        let full = releases_list(std::slice::from_ref(release));
-        if out.len() + full.len() <= RELEASES {
-            out.push_str(&full);
-            continue;
-        }
-        let links = ImageRelease {
-            text: Vec::new(),
-            ..release.clone()
-        };
-        out.push_str(&releases_list(&[links]));
-    }
+    let mut out = releases_list(&shortened(&asked.releases, RELEASES));
     if asked.left_out > 0 {
         let _ = writeln!(out, "\n{} more images were not asked about", asked.left_out);
     }

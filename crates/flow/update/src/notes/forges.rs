@@ -9,7 +9,7 @@ use url::Url;
 
 use super::api::{Kind, ReleasesApi, is_web};
 use bumpwright_forge::{ForgeApi, ForgeError, Login, Release, ReviewServer};
-use bumpwright_http::{Peer, host_of};
+use bumpwright_http::{Deadline, Peer, host_of};
 use bumpwright_overview::Forge as Links;
 
 /// Forges that everybody knows.
@@ -130,7 +130,9 @@ impl Answers {
             return Err(error);
         }
         let release = server.release(tag).inspect_err(|error| {
-            if matches!(error, ForgeError::Net { .. } | ForgeError::Limited { .. }) {
+            // Others share the answers: that the time of this job was over says nothing about the forge.
+            let is_silent = matches!(error, ForgeError::Net { .. }) && !Deadline::after(LIMIT).passed();
+            if is_silent || matches!(error, ForgeError::Limited { .. }) {
                 self.failed.lock().insert(host.to_owned(), error.clone());
             }
         })?;

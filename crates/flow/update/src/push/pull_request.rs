@@ -10,13 +10,16 @@ use crate::plan::bumps::{self, Bump, bumps};
 use crate::report::edited::Edited;
 use crate::report::impact_section::impact_section;
 use crate::report::pull_request::PullRequestReport;
-use crate::report::releases::releases_section;
+use crate::report::releases::{releases_section, shortened};
 use bumpwright_edit::Change;
 use bumpwright_forge::{Found, Kept, Row, WantedPullRequest};
 use bumpwright_git::ObjectId;
 use bumpwright_message::DEFAULT_MESSAGE;
 
 const HEADS: &str = "refs/heads/";
+
+/// The bytes of releases with their texts: a description leaves a section out that is too long for it, impact included.
+const RELEASES: usize = 6_000;
 
 /// The base and head of the request that `job` asks for, if it does.
 ///
@@ -136,7 +139,7 @@ fn with_content<T>(
     use_it: impl FnOnce(&WantedPullRequest<'_>) -> T,
 ) -> T {
     let changes: Vec<Row> = edited.changes.iter().map(row).collect();
-    let mut section = releases_section(edited.releases, 3);
+    let mut section = releases_section(&shortened(edited.releases, RELEASES), 3);
     section.extend(edited.impact.map(|impact| impact_section(impact, 3)));
     let message = String::from_utf8_lossy(&made.message);
     let bumps = bumps(edited.changes, edited.images);

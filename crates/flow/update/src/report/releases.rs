@@ -177,6 +177,22 @@ pub fn releases_list(releases: &[ImageRelease]) -> String {
     out
 }
 
+/// Releases whose list has about so many bytes: those for whose texts there is no room have their links alone.
+#[must_use]
+pub fn shortened(releases: &[ImageRelease], most: usize) -> Vec<ImageRelease> {
+    let mut left = most;
+    let fitted = |release: &ImageRelease| {
+        let length = releases_list(std::slice::from_ref(release)).len();
+        let mut release = release.clone();
+        match left.checked_sub(length) {
+            Some(rest) => left = rest,
+            None => release.text.clear(),
+        }
+        release
+    };
+    releases.iter().map(fitted).collect()
+}
+
 fn line(text: &str) -> String {
     plain(text, LONGEST)
 }
@@ -231,6 +247,18 @@ mod tests {
         assert!(section.contains("  ````text\n  ## Fixes\n"), "{section}");
         assert!(section.ends_with("  ````\n\n  </details>\n\n"), "{section}");
         assert!(!section.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn texts_without_room_are_left_out_and_links_stay() {
+        let release = |text: usize| {
+            let url = "https://github.com/acme/web/releases/tag/1";
+            ImageRelease::default().released(url, "1", &"x".repeat(text))
+        };
+        let all = shortened(&[release(100), release(150), release(10)], 450);
+        let texts: Vec<usize> = all.iter().map(|one| one.text.len()).collect();
+        assert_eq!(texts, [1, 0, 1]);
+        assert!(all.iter().all(|one| one.release.is_some()));
     }
 
     #[test]
