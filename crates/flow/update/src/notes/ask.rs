@@ -171,7 +171,7 @@ fn failures(found: &[Found]) -> Vec<String> {
         let Some(error) = error.as_deref() else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == error) {
             Some((_, images)) => images.push(&release.image),
-            None => reasons.push((error, vec![&release.image])),
+            None => reasons.push((error, vec![release.image.as_str()])),
         }
     }
     let note = |(error, images): (&str, Vec<&str>)| {
