@@ -21,8 +21,8 @@ use bumpwright_text::Cuts;
 /// The columns of comments.
 const WIDTH: usize = 100;
 
-const MESSAGE: &str =
-    "Update images\n\n{{ range .Changed.Changes -}}\n{{ .OldValue }} -> {{ .NewValue }}\n{{ end -}}\n";
+/// A field may have a tag alone: the setter says of which image.
+const MESSAGE: &str = "Update images\n\n{{ range .Changed.Changes -}}\n- {{ .OldValue }} -> {{ .NewValue }} ({{ .Setter }})\n{{ end -}}\n";
 
 /// What is proposed, and what is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

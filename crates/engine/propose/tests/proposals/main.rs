@@ -134,6 +134,7 @@ fn fields_of_all_kinds_get_markers_and_objects() {
         "kind: ImageRepository\nmetadata:\n  name: web\n  namespace: flux-system\nspec:\n  image: ghcr.io/acme/web\n",
         "pattern: '^main-[0-9a-f]{7,40}-(?P<ts>[0-9]+)$'\n    extract: '$ts'\n  policy:\n    numerical:\n      order: asc\n",
         "    name: fleet\n  git:\n    commit:\n      author:\n        name: 'Fleet Bot'\n        email: bot@example.com\n",
+        "        - {{ .OldValue }} -> {{ .NewValue }} ({{ .Setter }})\n",
         "  update:\n    strategy: Setters\n    path: ./apps\n",
         "digestReflectionPolicy: Always\n  interval: 10m\n",
     ] {
