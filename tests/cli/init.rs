@@ -208,6 +208,51 @@ fn the_objects_are_put_where_something_applies_them() {
     }
 }
 
+/// A second image goes where the policies of the first one are, not where another Kustomization looks.
+#[test]
+fn new_objects_go_behind_those_of_an_earlier_run() {
+    let Some(registry) = registry() else { return };
+    let host = registry.host();
+    let bench = Bench::new();
+    let apps = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\n\
+                spec: {interval: 1m, url: 'https://git.example.com/acme/fleet.git', ref: {branch: main}}\n---\n\
+                apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
+                spec: {interval: 1m, prune: true, path: ./apps, sourceRef: {kind: GitRepository, name: fleet}}\n";
+    bench.write("fleet/clusters/production/apps.yaml", apps);
+    bench.write("fleet/apps/web.yaml", format!("image: {host}/acme/web:1.4.0\n"));
+    let folder = ["--export-to", "fleet/clusters/production"];
+    bench.ok(&[&["init", "--write", "fleet"], &folder[..]].concat());
+    let file = "fleet/clusters/production/image-automation.yaml";
+    let first = bench.read(file);
+    let api = format!("image: {host}/acme/api:main-0a1b2c3-1700000000\n");
+    bench.write("fleet/apps/api.yaml", api);
+    for flags in [&folder[..], &[]] {
+        let ran = bench.ok(&[&["init", "fleet"], flags].concat());
+        assert!(ran.out.contains(&format!("--- a/{file}\n")), "{}\n{}", ran.out, ran.err);
+        assert!(ran.out.contains("\n+  name: api\n") && bench.read(file) == first);
+    }
+    let ran = bench.ok(&["init", "--write", "fleet"]);
+    assert_eq!(
+        ran.out,
+        format!("marked 1 field in 1 file; 2 objects in {file}\n"),
+        "{}",
+        ran.err
+    );
+    let both = bench.read(file);
+    assert!(
+        both.starts_with(&format!("{first}---\n# Proposed by bumpwright init.\n")),
+        "{both}"
+    );
+    let ran = bench.ok(&["update", "--dry-run", "fleet"]);
+    assert!(ran.out.contains("2 fields in 2 files"), "{}\n{}", ran.out, ran.err);
+    // What is something else stays as it is.
+    bench.write("fleet/apps/image-automation.yaml", "kind: Pod\n");
+    bench.write("fleet/apps/side.yaml", format!("image: {host}/acme/web:2.0.0\n"));
+    let ran = bench.run(&["init", "fleet", "--export-to", "fleet/apps"]);
+    let refused = "fleet/apps/image-automation.yaml is there already, and is not overwritten";
+    assert!(ran.code == 2 && ran.err.contains(refused), "{}", ran.err);
+}
+
 #[test]
 fn without_write_a_diff_that_git_applies() {
     let Some(registry) = registry() else { return };

@@ -1,6 +1,7 @@
 //! `bumpwright init`: policies, an automation and markers for the images that a folder uses, from the tags
 //! that their registries have.
 
+mod append;
 pub mod args;
 mod ask;
 pub mod charts;
@@ -91,6 +92,7 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
         survey: &survey,
         proposal: &proposal,
         place: &placed.file,
+        may_append: placed.may_append,
     })?;
     Ok(is_whole)
 }

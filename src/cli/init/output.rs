@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::append;
 use super::args::Init;
 use crate::cli::console::{cannot_print, print, print_styled, say};
 use crate::cli::error::{Attempt as _, CliError};
@@ -25,6 +26,8 @@ pub(super) struct Outcome<'a> {
     pub(super) proposal: &'a Proposal,
     /// The file for the objects.
     pub(super) place: &'a Path,
+    /// Whether they may go behind those that the file has.
+    pub(super) may_append: bool,
 }
 
 /// Writes what is to be written, and prints.
@@ -37,21 +40,22 @@ pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), CliError> {
         sources,
         proposal,
         place,
+        may_append,
         ..
     } = outcome;
-    let changes: Vec<FileChange> = proposal
+    let mut changes: Vec<FileChange> = proposal
         .edited
         .iter()
         .filter_map(|edited| change(sources, edited))
         .collect();
-    let new = (!proposal.manifests.is_empty()).then_some((place, proposal.manifests.as_bytes()));
+    let marked = changes.len();
+    let mut new = (!proposal.manifests.is_empty()).then_some((place, proposal.manifests.as_bytes()));
     if new.is_some() && std::fs::symlink_metadata(place).is_ok() {
-        let path = place.display().to_string();
-        let path = words::inline(&path);
-        return Err(
-            CliError::new(format!("{path} is there already, and is not overwritten"))
-                .hint("name another file with --export-to"),
-        );
+        if !may_append {
+            return Err(append::refused(place));
+        }
+        append::to(&mut changes, place, proposal)?;
+        new = None;
     }
     if args.write {
         let own = place
@@ -64,7 +68,7 @@ pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), CliError> {
     }
     match (args.output, args.write) {
         (Format::Json, _) => return print_json(outcome),
-        (Format::Text, true) => print_styled(&report(proposal, changes.len(), place)).map_err(cannot_print)?,
+        (Format::Text, true) => print_styled(&report(proposal, marked, place)).map_err(cannot_print)?,
         (Format::Text, false) => print(&shown(new, &changes)).map_err(cannot_print)?,
     }
     tell(outcome);
@@ -181,6 +185,7 @@ fn print_json(outcome: &Outcome<'_>) -> Result<(), CliError> {
         survey,
         proposal,
         place,
+        ..
     } = outcome;
     let objects = proposal.objects.iter();
     let objects = objects.map(|(kind, name)| json!({"kind": kind, "namespace": name.namespace, "name": name.name}));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::Init;
 use crate::cli::fleet::applied::Applied;
 use crate::cli::words;
-use bumpwright_adopt::{Files, SourceFile};
+use bumpwright_adopt::{Files, SourceFile, object};
 use bumpwright_edit::OWN_FOLDER;
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_propose::Proposal;
@@ -19,6 +19,8 @@ const FLUX: &str = "flux-system";
 /// Where the objects go.
 pub(super) struct Placed {
     pub(super) file: PathBuf,
+    /// Whether the objects may go behind those that the file has: nobody named this very file.
+    pub(super) may_append: bool,
     /// Why the folder is not known: the file is not applied where it is.
     open: Option<Open>,
 }
@@ -31,13 +33,17 @@ enum Open {
     Unknown(Vec<PathBuf>),
 }
 
-/// Where the objects go: beside the folder of `flux bootstrap`, else into the folder of the only cluster, else
-/// where the only Kustomization in the files looks.
+/// Where the objects go: beside the policies that exist, else beside the folder of `flux bootstrap`, else into the folder
+/// of the only cluster, else where the only Kustomization in the files looks.
 pub(super) fn of(args: &Init, files: &Files<'_>, sources: &[SourceFile], has_flux: bool) -> Placed {
     if let Some(path) = &args.export_to {
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let file = if is_folder { path.join(FILE) } else { path.clone() };
-        return Placed { file, open: None };
+        return Placed {
+            file,
+            may_append: is_folder,
+            open: None,
+        };
     }
     let is_flux = |folder: &&Path| folder.file_name().is_some_and(|name| name == FLUX);
     let folders: BTreeSet<&Path> = sources
@@ -52,17 +58,37 @@ pub(super) fn of(args: &Init, files: &Files<'_>, sources: &[SourceFile], has_flu
     if !has_flux {
         // Where `kubectl apply -f .` does not look: the cluster may not know these kinds.
         let own = given.strip_prefix(".").unwrap_or(given).join(OWN_FOLDER);
-        let file = own.join(FILE);
-        return Placed { file, open: None };
+        return Placed {
+            file: own.join(FILE),
+            may_append: true,
+            open: None,
+        };
     }
-    let (folder, open) = match folders.first().filter(|_| folders.len() == 1) {
-        Some(only) => (only.to_path_buf(), None),
-        None => applied(given, files),
+    let (folder, open) = match (with_policies(args, files), folders.first()) {
+        (Some(folder), _) => (folder, None),
+        (None, Some(only)) if folders.len() == 1 => (only.to_path_buf(), None),
+        (None, _) => applied(given, files),
     };
     Placed {
         file: folder.strip_prefix(".").unwrap_or(&folder).join(FILE),
+        may_append: true,
         open,
     }
+}
+
+/// The only folder with policies of the namespace that the new objects are for, besides the one for commands alone.
+fn with_policies(args: &Init, files: &Files<'_>) -> Option<PathBuf> {
+    let objects = files.objects().into_iter();
+    let policies = objects.filter(|(_, node)| node.field_text("kind") == Some("ImagePolicy"));
+    let own = policies.filter(|(_, node)| {
+        object(node).is_some_and(|name| name.namespace.is_empty() || name.namespace == args.namespace)
+    });
+    let folders: BTreeSet<&Path> = own
+        .filter_map(|(file, _)| Path::new(&files.parsed.get(file)?.source.name).parent())
+        .filter(|folder| !folder.ends_with(OWN_FOLDER))
+        .collect();
+    let only = folders.first().filter(|_| folders.len() == 1)?;
+    Some(only.to_path_buf())
 }
 
 /// The folder for the objects that something applies; `given` where that is not known.
@@ -175,6 +201,9 @@ pub(super) fn note(placed: &Placed, sources: &[SourceFile], proposal: &Proposal)
         is_kustomization && path.parent().is_some_and(is_here)
     })?;
     let name = place.file_name()?.to_string_lossy();
+    if placed.file.is_file() && String::from_utf8_lossy(&beside.bytes).contains(&*name) {
+        return None;
+    }
     Some(format!(
         "add {name} to `resources` of {}: else nothing applies it",
         beside.name
