@@ -83,6 +83,7 @@ fn what_init_writes_is_what_update_follows() {
         "error: fleet/apps/web.yaml:5:8: ",
         "note: 1 file in hidden folders, or hidden, were not looked at",
         "note: fleet/clusters/prod/flux-system/gotk-sync.yaml:1:1: GitRepository flux-system/flux-system has no secretRef, ",
+        "note: the automation commits as Fleet Bot <fleet-bot@example.com>, which is a placeholder: name the account that pushes with --author ",
     ] {
         assert!(ran.err.contains(part), "{part}\n{}", ran.err);
     }
@@ -206,6 +207,31 @@ fn the_objects_are_put_where_something_applies_them() {
         let warned = ran.err.contains("appl") && ran.err.contains("--export-to");
         assert_eq!(warned, note.contains("give"), "{}", ran.err);
     }
+}
+
+/// Where CI commits, an automation would push as well, past the reviews.
+#[test]
+fn without_an_automation_ci_is_the_next_step() {
+    let Some(registry) = registry() else { return };
+    let bench = fleet(&registry.host());
+    let web = format!("{}/acme/web", registry.host());
+    let only = ["init", "fleet", "--image", &web];
+    let placeholder = "which is a placeholder";
+    let ran = bench.ok(&[&only[..], &["--author", "Bot <bot@acme.example>"]].concat());
+    assert!(
+        ran.out.contains("kind: ImageUpdateAutomation") && !ran.err.contains(placeholder),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let ran = bench.ok(&[&only[..], &["--automation=false"]].concat());
+    assert!(
+        ran.out.contains("+kind: ImagePolicy\n") && !ran.out.contains("ImageUpdateAutomation"),
+        "{}",
+        ran.out
+    );
+    let next = "note: no ImageUpdateAutomation is proposed (--automation=false): `bumpwright update --dry-run fleet` shows what would change";
+    assert!(ran.err.contains(next) && !ran.err.contains(placeholder), "{}", ran.err);
 }
 
 /// A second image goes where the policies of the first one are, not where another Kustomization looks.

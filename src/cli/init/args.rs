@@ -54,14 +54,21 @@ pub struct Init {
     #[arg(long, value_name = "[NS/]NAME")]
     pub source: Option<String>,
 
+    /// Propose an automation where there is Flux; false: policies and markers only, where CI commits (`bumpwright update`)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub automation: bool,
+
     /// Who makes the commits of the automation, as 'Name <mail>'
-    #[arg(long, value_name = "AUTHOR", default_value = "Fleet Bot <fleet-bot@example.com>")]
+    #[arg(long, value_name = "AUTHOR", default_value = AUTHOR)]
     pub author: String,
 
     /// The output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,
 }
+
+/// An author that nobody is.
+pub const AUTHOR: &str = "Fleet Bot <fleet-bot@example.com>";
 
 const HELP: &str = "\
 Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts: the chart of a HelmRelease is \
@@ -78,6 +85,8 @@ Examples:
   # One image, with the Secret that the cluster needs for its registry
   bumpwright init --image ghcr.io/acme/web --secret-ref ghcr --write \\
     clusters/production
+  # Where CI commits, by `bumpwright update`: policies and markers only
+  bumpwright init --automation=false
   # For programs
   bumpwright init --output json
 

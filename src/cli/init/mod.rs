@@ -22,12 +22,12 @@ use crate::cli::files::{FoundFiles, find, in_repositories};
 use crate::cli::load;
 use crate::cli::update::author;
 use crate::cli::words;
-use args::Init;
+use args::{AUTHOR, Init};
 use bumpwright_adopt::{Files, SourceFile};
 use bumpwright_api::UnknownFields;
 use bumpwright_edit::{FileKind, OWN_FOLDER, Scan, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
-use bumpwright_propose::{Options, propose, repositories, survey};
+use bumpwright_propose::{Options, Proposal, propose, repositories, survey};
 use bumpwright_rules::Rules;
 use bumpwright_text::Cuts;
 use bumpwright_update::rules_above;
@@ -68,6 +68,7 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
     let placed = place::of(args, &files, &sources, proposal.has_flux);
     proposal.notes.extend(place::note(&placed, &sources, &proposal));
     proposal.notes.extend(login::note(&files, &proposal));
+    proposal.notes.extend(author_note(args, &proposal));
     proposal.notes.extend(registry_answers.notes(&proposal));
     proposal.notes.extend(charts::guesses(&survey.guesses));
     proposal.notes.extend(place::next_steps(args, &proposal));
@@ -97,6 +98,15 @@ fn proposed(args: &Init) -> Result<bool, CliError> {
     Ok(is_whole)
 }
 
+/// That the author of a proposed automation is a placeholder.
+fn author_note(args: &Init, proposal: &Proposal) -> Option<String> {
+    let mut objects = proposal.objects.iter();
+    let has_automation = objects.any(|(kind, _)| *kind == "ImageUpdateAutomation");
+    (has_automation && args.author == AUTHOR).then(|| {
+        format!("the automation commits as {AUTHOR}, which is a placeholder: name the account that pushes with --author 'NAME <MAIL>'")
+    })
+}
+
 fn options(args: &Init) -> Result<Options, CliError> {
     let source = args.source.as_deref().map(|text| match text.split_once('/') {
         Some((namespace, name)) => PolicyName::new(namespace, name),
@@ -124,6 +134,7 @@ fn options(args: &Init) -> Result<Options, CliError> {
         namespace: args.namespace.clone(),
         secret: args.secret_ref.clone(),
         source,
+        without_automation: !args.automation,
         author: (author.name, author.email),
         renovate: None,
     })

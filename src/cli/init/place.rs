@@ -165,21 +165,29 @@ impl Placed {
     }
 }
 
-/// How to go on without Flux.
+/// How to go on without Flux, or without an automation.
 pub(super) fn next_steps(args: &Init, proposal: &Proposal) -> Option<String> {
     let path = if args.path == Path::new(".") {
         String::new()
     } else {
         format!(" {}", args.path.display())
     };
-    let is_needed = !proposal.has_flux && !proposal.manifests.is_empty();
-    is_needed.then(|| {
-        format!(
-            "there is no Flux in these files, so no ImageUpdateAutomation is needed: `bumpwright update --dry-run{path}` shows what would change, \
+    if proposal.manifests.is_empty() {
+        return None;
+    }
+    if proposal.has_flux {
+        return (!args.automation).then(|| {
+            format!(
+                "no ImageUpdateAutomation is proposed (--automation=false): `bumpwright update --dry-run{path}` shows what would change, and \
+                 `bumpwright update --push-branch BRANCH URL` pushes it, from CI (docs/start/ci.md)"
+            )
+        });
+    }
+    Some(format!(
+        "there is no Flux in these files, so no ImageUpdateAutomation is needed: `bumpwright update --dry-run{path}` shows what would change, \
              and `bumpwright update --commit{path}` commits it, here or in CI (docs/start/ci.md), once these files are committed (`git add -A`, `git commit`); \
              for a cluster see docs/start/cluster.md"
-        )
-    })
+    ))
 }
 
 /// What has to be done besides for the objects to be applied.

@@ -15,6 +15,8 @@ pub struct Options {
     pub secret: Option<String>,
     /// The GitRepository of the automation; an empty namespace is that of the objects.
     pub source: Option<PolicyName>,
+    /// Whether something else commits, so that no automation is proposed.
+    pub without_automation: bool,
     /// Name and email of the automation's commits.
     pub author: (String, String),
     /// Renovate's settings, if policies are made in its place.

@@ -339,7 +339,7 @@ impl Draft<'_> {
             }
         }
         self.proposal.has_flux = self.has_flux();
-        if !folders.is_empty() {
+        if !folders.is_empty() && !self.options.without_automation {
             self.automation(&common(folders));
         }
         if !self.documents.is_empty() {

@@ -311,6 +311,23 @@ fn the_source_is_named_the_only_one_or_that_of_flux() {
 }
 
 #[test]
+fn where_something_else_commits_there_is_no_automation() {
+    let sources = [file("a.yaml", "image: aa:1.0.0\n"), file("s.yaml", SOURCE)];
+    let kinds = |options: &Options| {
+        let (_, proposal) = proposed(&sources, &[("aa", "1.0.0")], options);
+        let kinds: Vec<&str> = proposal.objects.iter().map(|(kind, _)| *kind).collect();
+        (kinds.join(" "), proposal.has_flux)
+    };
+    let without = Options {
+        without_automation: true,
+        ..options()
+    };
+    let objects = "ImageRepository ImagePolicy".to_owned();
+    assert_eq!(kinds(&options()), (format!("{objects} ImageUpdateAutomation"), true));
+    assert_eq!(kinds(&without), (objects, true));
+}
+
+#[test]
 fn a_second_run_proposes_nothing() {
     let sources = [file("a.yaml", "image: aa:1.0.0\n"), file("s.yaml", SOURCE)];
     let registry = [("aa", "1.0.0 1.1.0")];
