@@ -335,6 +335,17 @@ fn a_login_that_fails_leads_to_the_pages_about_logins() {
     );
 }
 
+/// A branch that takes no pushes is a usual cause, so the way around it is part of the explanation.
+#[test]
+fn a_protected_branch_leads_to_a_branch_of_its_own() {
+    let out = Bench::new().ok(&["explain", "GitOperationFailed"]).out;
+    assert!(
+        out.contains("push to another one (`spec.git.push.branch`, `--push-branch` of `update`)")
+            && out.contains("\nSee: docs/guides/pull-requests.md\n"),
+        "{out}"
+    );
+}
+
 /// The anchors of headings as renderers make them: equal ones are numbered.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut counts = BTreeMap::<String, usize>::new();

@@ -392,6 +392,19 @@ fn a_refused_push_is_told_in_the_servers_words_and_leaves_nothing() {
         error.contains("main is protected: open a merge request") && error.contains("refs/heads/main"),
         "{error}"
     );
+    assert!(
+        error.ends_with(
+            "; if main takes no pushes, give --push-branch BRANCH, for a pull request from there (docs/guides/pull-requests.md)"
+        ),
+        "{error}"
+    );
+    // Another branch is not the way out where that is what was refused.
+    let (_, document) = remote.update(&["--push-branch", "auto"]);
+    let error = document["runs"][0]["error"].as_str().unwrap();
+    assert!(
+        error.contains("refs/heads/auto") && !error.contains("--push-branch"),
+        "{error}"
+    );
     assert_eq!((&run["commit"], &run["pushes"]), (&Value::Null, &json!([])));
     assert_eq!(remote.repo.rev("main").unwrap(), remote.first);
     std::fs::remove_file(remote.repo.dir.join("hooks/pre-receive")).unwrap();

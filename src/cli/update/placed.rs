@@ -1,11 +1,11 @@
-//! The places of the fields that errors of runs are about.
+//! The places of the fields that errors of runs are about, and the way out.
 
 use super::args::Update;
 use bumpwright_api::{ImageUpdateAutomation, Objects};
 use bumpwright_git::check_reference;
 use bumpwright_update::{Run, Setting, full_branch};
 
-/// Puts the place of the field that has to be corrected before the errors of runs.
+/// Puts the place of the field that has to be corrected before the errors of runs, and the way out behind them.
 pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects) {
     for run in runs {
         let named = |automation: &&ImageUpdateAutomation| {
@@ -18,7 +18,25 @@ pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects) {
         {
             run.error = Some(format!("{place}: {error}"));
         }
+        if let (Some(error), Some(way_out)) = (&run.error, other_branch(run)) {
+            run.error = Some(format!("{error}; {way_out}"));
+        }
     }
+}
+
+/// How to push elsewhere than to the branch that the run started from, if the server refused that.
+fn other_branch(run: &Run) -> Option<String> {
+    let branch = run.refused.as_ref()?.strip_prefix("refs/heads/")?;
+    if run.revision.as_ref()?.name != branch {
+        return None;
+    }
+    let setting = match run.automation {
+        Some(_) => "set spec.git.push.branch of the automation, or give --push-branch BRANCH",
+        None => "give --push-branch BRANCH",
+    };
+    Some(format!(
+        "if {branch} takes no pushes, {setting}, for a pull request from there (docs/guides/pull-requests.md)"
+    ))
 }
 
 /// The place of a setting in the manifests; none if a flag has set it.

@@ -215,6 +215,18 @@ impl RunError {
         }
     }
 
+    /// The reference that the server refused to update for a reason of its own, if that is why.
+    #[must_use]
+    pub fn refused_reference(&self) -> Option<&str> {
+        match self {
+            Self::Push {
+                source: GitError::Rejected { reference, .. },
+                ..
+            } => Some(reference),
+            _ => None,
+        }
+    }
+
     /// The failure in Flux's words, followed by ours.
     #[must_use]
     pub fn failure(&self) -> Failure {

@@ -78,6 +78,8 @@ pub struct Run {
     pub error: Option<String>,
     /// The setting that the error is about, if it is one.
     pub setting: Option<Setting>,
+    /// The reference that the server refused to update, such as a protected branch.
+    pub refused: Option<String>,
     /// The automation was outside of its windows: nothing was written, or would be.
     pub outside: Option<Closed>,
     /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
@@ -183,6 +185,7 @@ impl Run {
         }
         self.error = Some(error.to_string());
         self.setting = error.setting();
+        self.refused = error.refused_reference().map(str::to_owned);
     }
 
     /// The revision checked out after the run: its own commit, if that was pushed to the branch that it started from.
