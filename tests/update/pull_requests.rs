@@ -493,6 +493,10 @@ fn what_cannot_be_is_said_before_anything_is_pushed() {
     for (more, words) in [
         (vec![&*url, "--pull-request"], "does not tell which API it speaks"),
         (
+            vec![&*url, "--pull-request"],
+            "; write --pull-request=github or --pull-request=gitea; for GitLab, leave the flag out and give --push-branch B --push-option ",
+        ),
+        (
             vec![&*url, "--pull-request=github"],
             "a pull request into main needs another branch",
         ),

@@ -259,6 +259,21 @@ fn c30_a_push_branch_with_foreign_commits_is_replaced_under_a_lease() {
         (&run["pushes"][0]["old"], &run["pushes"][0]["status"]),
         (&json!(foreign), &json!("forced"))
     );
+    let note = run["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with(&format!(
+            "the branch auto was replaced; it ended with commit {foreign} by "
+        )),
+        "{note}"
+    );
+    // What an earlier run pushed is replaced without a word.
+    let second = [Change::File("README.md", b"hello\n")];
+    remote.repo.commit("main", "second", &second);
+    let run = remote.landed(&["--push-branch", "auto"]);
+    assert_eq!(
+        (&run["pushes"][0]["status"], &run["notes"]),
+        (&json!("forced"), &json!([]))
+    );
     assert_eq!(remote.repo.log("auto")[0].parents, std::slice::from_ref(&remote.first));
 }
 

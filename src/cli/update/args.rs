@@ -145,8 +145,8 @@ pub struct Update {
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub branch: Option<String>,
 
-    /// Push to this branch instead. Commits of others on it are lost: it is replaced by one commit on top of the start
-    /// branch
+    /// Push to this branch instead. It is replaced by one commit on top of the start branch: commits of others on it are
+    /// lost, except with --pull-request, which leaves such a branch alone
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_branch: Option<String>,
 

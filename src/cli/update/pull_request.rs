@@ -109,7 +109,10 @@ impl Typed<'_> {
                     "--pull-request: {} does not tell which API it speaks",
                     remote.url
                 ))
-                .hint("write --pull-request=github or --pull-request=gitea")),
+                .hint(
+                    "write --pull-request=github or --pull-request=gitea; for GitLab, leave the flag out and give --push-branch B \
+                     --push-option merge_request.create",
+                )),
             },
         }
     }

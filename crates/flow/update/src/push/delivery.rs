@@ -63,6 +63,8 @@ impl Delivery<'_> {
         let is_magic = |target: &&Target| is_review(&target.reference) && self.present(&target.reference).is_none();
         let (magic, plain): (Vec<&Target>, Vec<&Target>) = destinations.specs.iter().partition(is_magic);
         self.push(&destinations.branch.iter().collect::<Vec<_>>())?;
+        let replaced: Vec<String> = self.pushes.iter().filter_map(|push| self.replaced(push)).collect();
+        self.notes.extend(replaced);
         self.push(&plain)?;
         for target in magic {
             if let Some(next) = self.propose(target)? {
@@ -94,6 +96,25 @@ impl Delivery<'_> {
             }
         }
         refused.map_or(Ok(()), |source| Err(self.failed(source)))
+    }
+
+    /// That a branch which was replaced ended with a commit of somebody else. A run makes one commit on its base, so a
+    /// branch whose last commit is of this author has no others.
+    fn replaced(&self, push: &PushReport) -> Option<String> {
+        let branch = push.reference.strip_prefix("refs/heads/")?;
+        let old = self
+            .present(&push.reference)
+            .filter(|_| push.status == PushStatus::Forced)?;
+        let tip = self.fetched.tip.commit;
+        let last = self.fetched.objects.commit(old).ok()?;
+        let is_kept = || self.place.mirror.is_ancestor(old, tip).unwrap_or(true);
+        if last.is_by(&self.job.author.name, &self.job.author.email) || is_kept() {
+            return None;
+        }
+        let (name, email) = last.author();
+        Some(format!(
+            "the branch {branch} was replaced; it ended with commit {old} by {name} <{email}>, which is not on it any more"
+        ))
     }
 
     /// The commit that a reference is to hold, and how the update is reported.
