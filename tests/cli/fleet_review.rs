@@ -227,7 +227,8 @@ fn what_was_merged_meanwhile_is_no_change() {
     let (code, text) = review(&bench, &["--from", "topic", "--to", "alone", "clusters/a"]);
     assert_eq!(code, 0, "{text}");
     assert!(
-        text.contains("topic and alone have no commit in common here") && text.contains("- ConfigMap web/one"),
+        text.contains("topic and alone have no commit in common here, so the two are compared as they are; their histories are unrelated")
+            && text.contains("- ConfigMap web/one"),
         "{text}"
     );
     // A revision that does not exist has none, too, and is one error.
@@ -238,6 +239,65 @@ fn what_was_merged_meanwhile_is_no_change() {
         ran.err
     );
     assert!(!ran.err.contains("warning"), "{}", ran.err);
+}
+
+/// Clones of CI have one branch, and little of its history.
+#[test]
+fn a_clone_without_the_branch_or_its_history_names_what_to_fetch() {
+    let bench = bench();
+    run(git(&bench.dir).args(["checkout", "--quiet", "-b", "topic"]));
+    bench.write(
+        "apps/one.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: web}\n",
+    );
+    commit(&bench);
+    let clone = |name: &str, flags: &[&str]| {
+        let url = format!("file://{}", bench.dir.display());
+        run(git(&bench.dir).args([&["clone", "--quiet", "--branch", "topic"], flags, &[url.as_str(), name]].concat()));
+    };
+    clone("single", &["--single-branch"]);
+    clone("shallow", &["--single-branch", "--depth", "1"]);
+    clone("both", &["--no-single-branch", "--depth", "1"]);
+    let fetch = "fetch it: git fetch origin main:refs/remotes/origin/main\n";
+    let depth = "this clone is shallow: in CI set `fetch-depth: 0` (GitHub) or `GIT_DEPTH: 0` (GitLab), elsewhere run `git fetch --unshallow`";
+    for (folder, from, hint) in [
+        ("single", "origin/main", format!("; {fetch}")),
+        ("single", "topik", String::new()),
+        ("shallow", "origin/main", format!("; {depth}, or {fetch}")),
+        (
+            "shallow",
+            "0123456789abcdef",
+            format!("; {depth}, or fetch it: git fetch origin 0123456789abcdef\n"),
+        ),
+        ("both", "main", "; did you mean origin/main?\n".to_owned()),
+    ] {
+        let ran = bench.run(&[
+            "fleet",
+            "review",
+            "--from",
+            from,
+            "--to",
+            "HEAD",
+            &format!("{folder}/clusters/a"),
+        ]);
+        assert_eq!(ran.code, 2, "{folder} {from}: {}", ran.err);
+        let error = format!("no revision {from:?} in the repository ");
+        assert!(
+            ran.err.contains(&error) && ran.err.contains(&hint),
+            "{folder} {from}: {}",
+            ran.err
+        );
+        assert_eq!(
+            hint.is_empty(),
+            !ran.err.contains("fetch") && !ran.err.contains("did you mean"),
+            "{}",
+            ran.err
+        );
+    }
+    let (_, text) = review(&bench, &["--from", "origin/main", "--to", "HEAD", "both/clusters/a"]);
+    let told =
+        format!("origin/main and HEAD have no commit in common here, so the two are compared as they are; {depth}");
+    assert!(text.contains(&told), "{text}");
 }
 
 #[test]

@@ -106,7 +106,10 @@ pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl,
         folder,
         &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")],
     )
-    .map_err(|_| CliError::new(format!("{folder}: no revision {revision:?} in the repository {root}")))?;
+    .map_err(|_| {
+        let error = CliError::new(format!("{folder}: no revision {revision:?} in the repository {root}"));
+        error.hint(way_to(folder, revision))
+    })?;
     Ok(RepoUrl {
         raw: format!("file://{root}"),
         host: "file://".to_owned(),
@@ -116,6 +119,31 @@ pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl,
         timeout: LOCAL,
         submodules: true,
     })
+}
+
+/// How to come by a revision that the repository of a folder does not have; empty if that is not known.
+fn way_to(folder: &str, revision: &str) -> String {
+    let fetched = format!("origin/{revision}");
+    let is_id = revision.len() >= 7 && revision.chars().all(|c| c.is_ascii_hexdigit());
+    let fetch = match revision.strip_prefix("origin/") {
+        Some(branch) => format!("fetch it: git fetch origin {branch}:refs/remotes/origin/{branch}"),
+        None if has_commit(folder, &fetched) => return format!("did you mean {fetched}?"),
+        None if is_id => format!("fetch it: git fetch origin {revision}"),
+        None => String::new(),
+    };
+    match (fetch.is_empty(), is_shallow(folder)) {
+        (_, false) => fetch,
+        (true, true) => IN_CI.to_owned(),
+        (false, true) => format!("{IN_CI}, or {fetch}"),
+    }
+}
+
+/// Where a clone has no history.
+pub(in crate::cli) const IN_CI: &str = "this clone is shallow: in CI set `fetch-depth: 0` (GitHub) or `GIT_DEPTH: 0` (GitLab), elsewhere run `git fetch --unshallow`";
+
+/// Whether the history of the repository of a folder is cut off, as in CI.
+pub(in crate::cli) fn is_shallow(folder: &str) -> bool {
+    git(folder, &["rev-parse", "--is-shallow-repository"]).is_ok_and(|said| said == "true")
 }
 
 /// The last commit that two revisions of the repository of a folder have in common; none if absent, as

@@ -137,8 +137,13 @@ fn base(args: &Review) -> Result<String, CliError> {
             Ok(args.from.clone())
         }
         None => {
+            let why = if building::is_shallow(&root) {
+                building::IN_CI
+            } else {
+                "their histories are unrelated"
+            };
             let text = format!(
-                "{} and {to} have no commit in common here; fetch their history, or this compares the two",
+                "{} and {to} have no commit in common here, so the two are compared as they are; {why}",
                 args.from
             );
             say("warning", &text);
