@@ -122,6 +122,8 @@ fn the_root_is_a_cluster_where_it_was_bootstrapped_and_there_is_no_other() {
         "{}",
         ran.err
     );
+    let hint = "; name the folder that the cluster reconciles: tenants has Kustomizations\n";
+    assert!(ran.err.contains(hint), "{}", ran.err);
 }
 
 /// As flux-operator has it: source and Kustomization have the name that is given, or that of the namespace.

@@ -13,10 +13,11 @@ use crate::cli::key_files;
 use crate::cli::own_servers::remotes;
 use crate::cli::process::progress::Line;
 use crate::cli::render::building;
+use crate::cli::words;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
     self as fleet, Charts, CheckSettings, Fleet, GivenSource, Identity, Memo, RenderedReleases, Repository, Settings,
-    SourceFiles, Walked,
+    SourceFiles, Walked, shown_folder,
 };
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_nearest::nearest_name;
@@ -65,9 +66,16 @@ impl Opened {
 
     /// That no folder is found which a cluster reconciles.
     pub(super) fn no_entry(&self) -> CliError {
+        let folders = fleet::kustomization_folders(&*self.repository.tree());
+        let folders: Vec<String> = folders.iter().map(|folder| self.place.typed(folder)).collect();
+        let which = match folders.len() {
+            0 => String::new(),
+            1 => format!(": {} has Kustomizations", words::some(&folders)),
+            _ => format!(": {} have Kustomizations", words::some(&folders)),
+        };
         CliError::new("no folder here has a Kustomization that reconciles it")
             .at(self.place.shown())
-            .hint("name the folder that the cluster reconciles")
+            .hint(format!("name the folder that the cluster reconciles{which}"))
     }
 
     /// Opens a revision of the repository that the arguments name; its files on disk without one. It may have no entry.
@@ -250,6 +258,16 @@ impl Place {
         match self {
             Self::Disk(root) => root.display().to_string(),
             Self::Remote(url) => public_url(&url.clone_url()).into_owned(),
+        }
+    }
+
+    /// A folder of it as one types it in the working folder.
+    fn typed(&self, folder: &str) -> String {
+        let folder = shown_folder(folder);
+        let here = std::env::current_dir().and_then(fs::canonicalize);
+        match (self, here) {
+            (Self::Disk(root), Ok(here)) if here != *root => root.join(folder).display().to_string(),
+            _ => folder.to_owned(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The entry of a fleet: a folder or a file of the repository.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -185,6 +185,24 @@ pub fn entries(tree: &dyn Tree) -> Vec<String> {
         entries.retain(|folder| !folder.is_empty());
     }
     entries
+}
+
+/// The highest folders with files of Flux's Kustomizations: those that may be meant where a repository has no [`entries`].
+#[must_use]
+pub fn kustomization_folders(tree: &dyn Tree) -> Vec<String> {
+    let has_one = |file: &String| {
+        let documents = documents(tree, file.trim_start_matches('/'));
+        documents.is_ok_and(|documents| documents.iter().any(|document| is_kustomization(&document.value)))
+    };
+    let files = yaml_files(tree, "/").into_iter();
+    let files = files.filter(|file| mentions(tree, file, GROUP) && has_one(file));
+    let all: BTreeSet<String> = files.map(|file| path::parent(&file).to_owned()).collect();
+    let is_below = |folder: &&String| {
+        all.iter()
+            .any(|other| other != *folder && path::is_within(folder, other))
+    };
+    let highest = all.iter().filter(|folder| !is_below(folder));
+    highest.map(|folder| clean(folder)).collect()
 }
 
 /// The YAML files below a folder; links are not followed.
