@@ -92,6 +92,22 @@ fn strict_markers_are_those_that_somebody_has_to_correct() {
         assert_eq!(bench.run(&[&dry[..], &["--strict=all"]].concat()).code, code);
         assert_eq!(bench.run(&[&dry[..], &["--strict=markers"]].concat()).code, 0);
     }
+    // Of the markers that are right, whose registry is not asked, there is a count; so a wrong one is seen.
+    bench.write("p.yaml", app().split("status:").next().unwrap());
+    bench.write("b.yaml", MARKED.replace("fs:app", "fs:nope"));
+    let flags = ["update", "--dry-run", "--offline", "--strict=markers"];
+    let ran = bench.run(&flags);
+    let counted =
+        "note: 1 field with a valid marker and no known image: offline, no registry is asked; --verbose lists them\n";
+    assert!(ran.code == 3 && ran.out.contains(counted), "{}{}", ran.out, ran.err);
+    assert_eq!(ran.out.matches("skipped ").count(), 1, "{}", ran.out);
+    assert!(ran.out.contains("skipped b.yaml:1:8: UnknownPolicy"), "{}", ran.out);
+    let all = bench.run(&[&flags[..], &["--verbose"]].concat()).out;
+    assert!(
+        all.contains("skipped a.yaml:1:8: PolicyNotReady") && !all.contains("note: 1 field"),
+        "{all}"
+    );
+    bench.write("p.yaml", app());
     for wrong in ["\"fs:nope\"", "fs:app\"", "\"fs:app\"}\nx: [ # {"] {
         bench.write("b.yaml", MARKED.replace("\"fs:app\"", wrong));
         assert_eq!(

@@ -36,7 +36,7 @@ use bumpwright_edit::{Reason, Skip, unified};
 use bumpwright_nearest::nearest;
 use bumpwright_policy::PolicyName;
 use bumpwright_text::between;
-use bumpwright_update::{self as automation, Ahead, Place, RemoteJob, Run};
+use bumpwright_update::{self as automation, Ahead, OFFLINE, Place, RemoteJob, Run};
 use plan::{Planned, Step, plan};
 use pushing::Pushes;
 
@@ -113,8 +113,26 @@ fn as_told(args: &Update, for_programs: bool, mut runs: Vec<Run>) -> Vec<Run> {
     if !args.verbose && !for_programs {
         let skips = runs.iter_mut().map(|run| &mut run.skips);
         skips.for_each(|skips| skips.retain(|skip| !skip.reason.is_dormant()));
+        if args.strict == Some(Strict::Markers) {
+            runs.iter_mut().for_each(count_offline);
+        }
     }
     runs
+}
+
+/// Where markers alone are checked, those whose image nobody may ask for are right: they are counted.
+fn count_offline(run: &mut Run) {
+    let before = run.skips.len();
+    let is_offline = |skip: &Skip| skip.reason == Reason::PolicyNotReady && skip.message.contains(OFFLINE);
+    run.skips.retain(|skip| !is_offline(skip));
+    let count = before - run.skips.len();
+    if count > 0 {
+        let fields = words::count(count, "field");
+        let note = format!(
+            "{fields} with a valid marker and no known image: offline, no registry is asked; --verbose lists them"
+        );
+        run.notes.push(note);
+    }
 }
 
 /// Policies that were set and that no marker names, with what there is to say.

@@ -49,7 +49,7 @@ pub use notes::{Answers, AskedReleases, ImageStep, InvalidReleasesApi, ReleaseFo
 pub use plan::bumps::{Bump, bumps};
 pub use plan::planned::MarkedField;
 pub use policy::known::Unresolved;
-pub use policy::policies::{Policies, Resolve, Wanted};
+pub use policy::policies::{OFFLINE, Policies, Resolve, Wanted};
 pub use policy::terms::NamespaceLabels;
 pub use policy::view::View;
 pub use push::lane::Lanes;

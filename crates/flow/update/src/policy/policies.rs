@@ -16,6 +16,9 @@ use bumpwright_policy::{
     RuleSpec,
 };
 
+/// The end of the message of a skip whose policy has no image, as nobody may ask for one.
+pub const OFFLINE: &str = "; offline, its registry is not asked";
+
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
 pub struct Policies {
@@ -331,7 +334,7 @@ impl Policies {
     fn not_asked(&self, suspended: bool) -> &'static str {
         match (suspended, self.online) {
             (true, _) => "; it is suspended, so its registry is not asked",
-            (false, false) if !self.all => "; offline, its registry is not asked",
+            (false, false) if !self.all => OFFLINE,
             (false, _) => "",
         }
     }
