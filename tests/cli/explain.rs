@@ -432,6 +432,7 @@ fn an_unknown_code_has_suggestions() {
             "; did you mean ArtifactFailed or ArtifactInStorage or ArtifactOutdated or ArtifactUpToDate or",
         ),
         ("missing-soruce", "; did you mean missing-source?"),
+        ("ImageMissing", "; did you mean missing-image or "),
         ("xyzzy", "\n"),
     ] {
         let ran = bench.run(&["explain", code]);

@@ -6,6 +6,7 @@ mod groups;
 mod page;
 mod text;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -18,6 +19,9 @@ use groups::{Group, Section};
 
 /// The most suggestions for an unknown code.
 const SUGGESTED: usize = 5;
+
+/// The length of words that suggest a code: shorter ones, as *not*, are in many.
+const SHORTEST: usize = 4;
 
 #[must_use]
 pub fn run(args: &Explain) -> ExitCode {
@@ -87,7 +91,32 @@ fn sections(groups: &[Group]) -> impl Iterator<Item = (&Group, &Section)> {
         .flat_map(|group| group.sections().map(move |section| (group, section)))
 }
 
-/// Codes that contain the unknown one are suggested, or else the nearest.
+/// The codes that share most words with an unknown one, such as `ImageMissing` and `missing-image`.
+fn with_words_of<'g>(code: &str, codes: impl Iterator<Item = &'g str>) -> Vec<&'g str> {
+    let wanted = parts(code);
+    let shared = |known: &str| parts(known).intersection(&wanted).count();
+    let mut ranked: Vec<(usize, &str)> = codes.map(|known| (shared(known), known)).collect();
+    ranked.sort_unstable_by(|(more, one), (less, other)| less.cmp(more).then(one.cmp(other)));
+    ranked.dedup();
+    let shared_words = ranked.iter().filter(|(count, _)| *count > 0);
+    shared_words.take(SUGGESTED).map(|(_, known)| *known).collect()
+}
+
+/// The words of a code in lower case, without short ones.
+fn parts(code: &str) -> BTreeSet<String> {
+    let mut words = vec![String::new()];
+    for c in code.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.into_iter().filter(|word| word.len() >= SHORTEST).collect()
+}
+
+/// Codes that contain the unknown one are suggested, or else the nearest, or else those with its words.
 fn unknown(groups: &[Group], code: &str) -> CliError {
     let lower = code.to_lowercase();
     let codes = || sections(groups).map(|(_, section)| section.code);
@@ -99,6 +128,9 @@ fn unknown(groups: &[Group], code: &str) -> CliError {
     near.truncate(SUGGESTED);
     if near.is_empty() {
         near.extend(nearest(code, codes()));
+    }
+    if near.is_empty() {
+        near = with_words_of(code, codes());
     }
     let near = (!near.is_empty()).then(|| near.join(" or "));
     CliError::new(format!("there is no code {code:?}: `bumpwright explain` lists all")).meant(near.as_deref())
