@@ -393,6 +393,15 @@ fn push_options_that_the_server_does_not_take_fail_before_the_push() {
 }
 
 #[test]
+fn a_branch_that_does_not_exist_need_not_be_named() {
+    let remote = remote();
+    let (code, document) = remote.update(&["--branch", "master"]);
+    let error = document["runs"][0]["error"].as_str().unwrap();
+    let told = "couldn't find remote ref \"refs/heads/master\"; without --branch it is the repository's default branch";
+    assert!(code == 2 && error.ends_with(told), "{error}");
+}
+
+#[test]
 fn a_refused_push_is_told_in_the_servers_words_and_leaves_nothing() {
     let remote = remote();
     remote.repo.hook(

@@ -26,6 +26,26 @@ const GUESSES: [(&[&str], &str); 18] = [
     (&["start", "serve", "run", "server"], "controller"),
 ];
 
+/// Guessed commands for what is done without a command of ours, and how.
+const ELSEWHERE: [(&[&str], &str); 2] = [
+    (
+        &["revert", "rollback", "undo"],
+        "`git revert` the commit: the annotation bumpwright.dev/respect-reverts, or `bumpwright update --respect-reverts`, leaves it so \
+         (docs/guides/reverts.md)",
+    ),
+    (
+        &["hold", "freeze", "pin", "lock"],
+        "annotate the ImagePolicy with bumpwright.dev/hold: REASON (docs/guides/policies.md#holding-images-back)",
+    ),
+];
+
+/// Guessed values of flags: what the flag shows of its value, what is typed, and what is meant.
+const GUESSED_VALUES: [(&str, &str, &str); 1] = [(
+    "<OUTPUT>",
+    "gitlab",
+    "GitLab shows findings by `--output junit`, with the file in artifacts:reports:junit",
+)];
+
 /// Guessed flags: of which command, and what does it here.
 const GUESSED_FLAGS: [(&str, &str, &str); 1] = [("fleet diff", "--check", "fleet review")];
 
@@ -34,6 +54,7 @@ pub(crate) fn with_tip(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => with_command(error),
         ErrorKind::ValueValidation => with_unit(error),
+        ErrorKind::InvalidValue => with_value(error),
         ErrorKind::UnknownArgument => with_flag(without_escape(error)),
         _ => error,
     }
@@ -70,6 +91,27 @@ fn with_flag(mut error: Error) -> Error {
     error
 }
 
+fn with_value(mut error: Error) -> Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let (typed, flag) = (text(ContextKind::InvalidValue), text(ContextKind::InvalidArg));
+    let is_possible = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) => values.iter().any(|value| value == "junit"),
+        _ => false,
+    };
+    let is_meant = |(of, guess, _): &&(&str, &str, &str)| flag.contains(of) && typed == *guess && is_possible;
+    if let Some((.., tip)) = GUESSED_VALUES.iter().find(is_meant) {
+        error.remove(ContextKind::SuggestedValue);
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![StyledStr::from(*tip)]),
+        );
+    }
+    error
+}
+
 fn with_unit(mut error: Error) -> Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),
@@ -89,8 +131,13 @@ fn with_command(mut error: Error) -> Error {
         return error;
     };
     let meant = GUESSES.iter().find(|(guesses, _)| guesses.contains(&typed.as_str()));
-    if let Some((_, ours)) = meant {
-        let tip = StyledStr::from(format!("here it is `bumpwright {ours}`"));
+    let elsewhere = ELSEWHERE.iter().find(|(guesses, _)| guesses.contains(&typed.as_str()));
+    let tip = match (meant, elsewhere) {
+        (Some((_, ours)), _) => Some(format!("here it is `bumpwright {ours}`")),
+        (None, Some((_, how))) => Some((*how).to_owned()),
+        (None, None) => None,
+    };
+    if let Some(tip) = tip.map(StyledStr::from) {
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
@@ -130,6 +177,21 @@ mod tests {
     }
 
     #[test]
+    fn a_guessed_output_is_answered_with_the_one_that_is_read_there() {
+        let of = |arguments: &[&str]| with_tip(command().try_get_matches_from(arguments).unwrap_err()).to_string();
+        let tip = "tip: GitLab shows findings by `--output junit`";
+        let text = of(&["bumpwright", "fleet", "check", "-o", "gitlab"]);
+        assert!(text.contains(tip), "{text}");
+        for other in [
+            &["bumpwright", "fleet", "check", "-o", "gitlub"][..],
+            &["bumpwright", "explain", "-o", "gitlab"],
+        ] {
+            let text = of(other);
+            assert!(!text.contains(tip), "{text}");
+        }
+    }
+
+    #[test]
     fn a_guessed_command_is_answered_with_one_that_exists() {
         for (guesses, ours) in GUESSES {
             let words: Vec<&str> = ours.split(' ').filter(|word| !word.starts_with('-')).collect();
@@ -142,6 +204,14 @@ mod tests {
                 let error = command().try_get_matches_from(["bumpwright", guess]).unwrap_err();
                 let text = with_tip(error).to_string();
                 assert!(text.contains(&format!("tip: here it is `bumpwright {ours}`")), "{text}");
+            }
+        }
+        for (guesses, how) in ELSEWHERE {
+            for guess in guesses {
+                assert!(command().find_subcommand(guess).is_none(), "{guess}");
+                let error = command().try_get_matches_from(["bumpwright", guess]).unwrap_err();
+                let text = with_tip(error).to_string();
+                assert!(text.contains(&format!("tip: {how}")), "{text}");
             }
         }
         let error = command().try_get_matches_from(["bumpwright", "updat"]).unwrap_err();

@@ -91,7 +91,8 @@ pub(super) fn typed(words: &[String]) -> Result<(Spelled, String), CliError> {
     let wrong = || CliError::new("give one object: KIND NAME, or KIND/NAME");
     let (kind, name) = match words {
         [one] => {
-            let (kind, name) = one.split_once('/').ok_or_else(wrong)?;
+            let missing = || wrong().hint(format!("such as deploy/{one}"));
+            let (kind, name) = one.split_once('/').ok_or_else(missing)?;
             (kind.to_owned(), name)
         }
         [kind, name] => (kind.clone(), name.as_str()),
@@ -131,6 +132,7 @@ mod tests {
                 "{text}"
             );
         }
-        assert!(typed(&["web".to_owned()]).is_err());
+        let error = typed(&["web".to_owned()]).unwrap_err().to_string();
+        assert_eq!(error, "give one object: KIND NAME, or KIND/NAME; such as deploy/web");
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects) {
         {
             run.error = Some(format!("{place}: {error}"));
         }
-        if let (Some(error), Some(way_out)) = (&run.error, other_branch(run)) {
+        let way_out = other_branch(run).or_else(|| no_branch(run, args));
+        if let (Some(error), Some(way_out)) = (&run.error, way_out) {
             run.error = Some(format!("{error}; {way_out}"));
         }
     }
@@ -37,6 +38,18 @@ fn other_branch(run: &Run) -> Option<String> {
     Some(format!(
         "if {branch} takes no pushes, {setting}, for a pull request from there (docs/guides/pull-requests.md)"
     ))
+}
+
+/// That a branch need not be named, if the remote does not have the one that is.
+fn no_branch(run: &Run, args: &Update) -> Option<String> {
+    args.branch
+        .as_ref()
+        .filter(|_| run.setting == Some(Setting::Checkout))?;
+    let default = match run.automation {
+        Some(_) => "the one of its GitRepository",
+        None => "the repository's default branch",
+    };
+    Some(format!("without --branch it is {default}"))
 }
 
 /// The place of a setting in the manifests; none if a flag has set it.

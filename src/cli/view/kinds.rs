@@ -137,6 +137,10 @@ fn named_object(name: &str, word: &str) -> Result<String, CliError> {
 /// The word does not name a kind.
 pub(in crate::cli) fn kind_of(word: &str) -> Result<&'static Kind, CliError> {
     find(word).ok_or_else(|| {
+        let by_flux = ["source", "image"].map(|first| format!("{first} {word}"));
+        if let Some(words) = by_flux.iter().find(|words| find(words).is_some()) {
+            return CliError::new(format!("unknown kind {word:?}")).meant(Some(words.as_str()));
+        }
         let known_words: Vec<String> = all()
             .flat_map(|kind| [kind.kind.to_lowercase(), kind.plural.to_owned()])
             .collect();
@@ -216,6 +220,14 @@ mod tests {
     fn an_unknown_kind_is_told_with_what_is_near() {
         let near = "unknown kind \"kustomisation\"; did you mean kustomization?";
         assert_eq!(read("kustomisation apps").unwrap_err(), near);
+        for (text, meant) in [
+            ("git fleet", "source git"),
+            ("update all", "image update"),
+            ("oci/web", "source oci"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.ends_with(&format!("; did you mean {meant}?")), "{error}");
+        }
         assert!(read("kustomizations.example.com a").is_err());
     }
 }

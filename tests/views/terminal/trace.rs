@@ -48,7 +48,7 @@ fn what_nobody_has_applied_is_told() {
             "widget/none",
             "there is no widget none in the namespace trace-b that a Kustomization has applied",
         ),
-        ("web", "give one object: KIND NAME, or KIND/NAME"),
+        ("web", "give one object: KIND NAME, or KIND/NAME; such as deploy/web"),
     ] {
         let ran = trace(object);
         assert_eq!((ran.code, ran.err), (2, format!("error: {error}\n")));
