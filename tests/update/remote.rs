@@ -397,7 +397,7 @@ fn a_branch_that_does_not_exist_need_not_be_named() {
     let remote = remote();
     let (code, document) = remote.update(&["--branch", "master"]);
     let error = document["runs"][0]["error"].as_str().unwrap();
-    let told = "couldn't find remote ref \"refs/heads/master\"; without --branch it is the repository's default branch";
+    let told = "couldn't find remote ref \"refs/heads/master\"; the repository has main; without --branch it is the default branch";
     assert!(code == 2 && error.ends_with(told), "{error}");
 }
 

@@ -73,7 +73,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     };
     let has_remotes = steps.iter().any(|step| matches!(step, Step::Remote(..)));
     let mut runs = run_steps(args, steps);
-    placed::place(&mut runs, args, &objects);
+    placed::place(&mut runs, args, &objects, places);
     let unused = unused(args, &runs);
     let has_several = runs.len() > 1;
     let is_error = |policy: &PolicyName| set.contains(policy) && has_several;

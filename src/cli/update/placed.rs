@@ -1,12 +1,16 @@
 //! The places of the fields that errors of runs are about, and the way out.
 
 use super::args::Update;
+use super::target::{Target, classify};
+use crate::cli::access;
+use crate::cli::places::Places;
+use crate::cli::words;
 use bumpwright_api::{ImageUpdateAutomation, Objects};
 use bumpwright_git::check_reference;
 use bumpwright_update::{Run, Setting, full_branch};
 
 /// Puts the place of the field that has to be corrected before the errors of runs, and the way out behind them.
-pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects) {
+pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects, places: &mut Places) {
     for run in runs {
         let named = |automation: &&ImageUpdateAutomation| {
             let name = automation.metadata.object_name().to_string();
@@ -18,7 +22,7 @@ pub(super) fn place(runs: &mut [Run], args: &Update, objects: &Objects) {
         {
             run.error = Some(format!("{place}: {error}"));
         }
-        let way_out = other_branch(run).or_else(|| no_branch(run, args));
+        let way_out = other_branch(run).or_else(|| no_branch(run, args, places));
         if let (Some(error), Some(way_out)) = (&run.error, way_out) {
             run.error = Some(format!("{error}; {way_out}"));
         }
@@ -40,16 +44,33 @@ fn other_branch(run: &Run) -> Option<String> {
     ))
 }
 
-/// That a branch need not be named, if the remote does not have the one that is.
-fn no_branch(run: &Run, args: &Update) -> Option<String> {
-    args.branch
-        .as_ref()
-        .filter(|_| run.setting == Some(Setting::Checkout))?;
-    let default = match run.automation {
-        Some(_) => "the one of its GitRepository",
-        None => "the repository's default branch",
+/// That a branch need not be named, if the remote does not have the one that is; and which it has.
+fn no_branch(run: &Run, args: &Update, places: &mut Places) -> Option<String> {
+    if args.branch.is_none() || run.setting != Some(Setting::Checkout) {
+        return None;
+    }
+    if run.automation.is_some() {
+        return Some("without --branch it is the one of its GitRepository".to_owned());
+    }
+    let known = match branches(args, places) {
+        Some(names) if !names.is_empty() => format!("the repository has {}; ", words::some(&names)),
+        _ => String::new(),
     };
-    Some(format!("without --branch it is {default}"))
+    Some(format!("{known}without --branch it is the default branch"))
+}
+
+/// The branches of the repository at TARGET; none if it does not say.
+fn branches(args: &Update, places: &mut Places) -> Option<Vec<String>> {
+    let Target::Remote(url) = classify(args.target.as_deref()?).ok()? else {
+        return None;
+    };
+    let remote = access::plain(&url, &args.access).ok()?;
+    let place = places.place(&remote).ok()?;
+    let references = place.mirror.remote_refs(&["refs/heads/".to_owned()]).ok()?;
+    let names = references
+        .iter()
+        .filter_map(|one| one.reference.strip_prefix("refs/heads/"));
+    Some(names.map(str::to_owned).collect())
 }
 
 /// The place of a setting in the manifests; none if a flag has set it.
