@@ -17,6 +17,7 @@ mod fleet;
 mod fleet_accept;
 mod fleet_check;
 mod fleet_check_makers;
+mod fleet_check_refused;
 mod fleet_check_releases;
 mod fleet_diff;
 mod fleet_entries;

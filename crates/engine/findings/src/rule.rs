@@ -272,6 +272,13 @@ rules! {
          What to do: give what is needed and no more; a namespace that enforces a level refuses such pods.\n\n\
          See: docs/guides/reviews.md";
 
+    RefusedObject "refused-object" Error "The API server refuses the object, whatever its schema says":
+        "The server's own rules refuse it: a selector that does not match the labels of its template, a container without image, a mount of a\n\
+         volume that does not exist, a name that is used twice, a schedule that does not parse, a Service without ports, and others. Two variables of\n\
+         a container with one name are refused where Flux applies the object; Helm need not mind. Nothing of its stage of the Kustomization is applied.\n\n\
+         What to do: correct the field that is named. `kubectl apply --server-side --dry-run=server` asks a server.\n\n\
+         See: docs/guides/fleet.md";
+
     RemovedApi "removed-api" Error "The API version is not served by this version of Kubernetes":
         "The object has an API version that the chosen minor version of Kubernetes does not have any more, or not yet. Applying it fails,\n\
          and with it its stage of the Kustomization.\n\n\

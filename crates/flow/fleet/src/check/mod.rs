@@ -15,6 +15,7 @@ mod namespaces;
 mod patches;
 pub(crate) mod places;
 mod references;
+mod refused;
 mod resource_sets;
 mod rules;
 mod schemas;
@@ -93,6 +94,7 @@ pub(crate) fn check_since(
         let mut found = Vec::new();
         builds::check(cluster, &mut found);
         schemas::check(cluster, kept.get(at).unwrap_or(&none), (settings, memo), &mut found);
+        refused::check(cluster, &mut found);
         sources::check(cluster, &mut found);
         dependencies::check(cluster, &mut found);
         let makers = Makers::of(cluster);

@@ -16,6 +16,7 @@ use bumpwright_nearest::nearest;
 use bumpwright_schemas::Schemas;
 use faults::Fault;
 pub(crate) use faults::SchemaMemo;
+pub(super) use faults::is_applied;
 
 /// Groups whose definitions come with Flux.
 const FLUX: [&str; 2] = [".toolkit.fluxcd.io", "fluxcd.controlplane.io"];
@@ -54,7 +55,7 @@ pub(super) fn check(
 }
 
 /// A message, which may have the value of a field, without what variables of Secrets or decryption have put there.
-fn without_secrets(node: &Node, text: String) -> String {
+pub(super) fn without_secrets(node: &Node, text: String) -> String {
     match &node.product {
         Ok(product) if product.hides(&text) => {
             let hidden = product.hidden.texts.iter().cloned();

@@ -237,7 +237,7 @@ pub(super) enum Fault {
 }
 
 /// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them).
-fn is_applied(object: &FleetObject) -> bool {
+pub(crate) fn is_applied(object: &FleetObject) -> bool {
     const RECONCILE: &str = "kustomize.toolkit.fluxcd.io/reconcile";
     let annotations = object.value.value_at("/metadata/annotations");
     !is_encrypted_secret(&object.value) && annotations.text_of(RECONCILE) != "disabled"
