@@ -15,5 +15,6 @@ mod image;
 mod moving_all;
 mod moving_from_flux;
 mod packaging;
+mod refused;
 mod schemas;
 mod uninstall;

@@ -94,7 +94,7 @@ fn unknown(text: &str) -> BTreeSet<String> {
 }
 
 /// Makes the change of a row.
-fn change(object: &mut Json, row: &str) {
+pub(crate) fn change(object: &mut Json, row: &str) {
     let (pointer, value) = row.split_once(' ').unwrap_or((row, ""));
     let (parents, last) = pointer.rsplit_once('/').unwrap();
     let mut at = object;
