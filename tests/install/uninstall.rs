@@ -201,12 +201,31 @@ fn what_another_process_serves_keeps_its_finalizer() {
     });
     cluster.create(&lease, "").unwrap();
     let said = ok(&cluster, &["uninstall", "--namespace=images"]);
-    let kept = "laptop_1234 holds the lease image-reflector-controller-leader-election and serves them\n";
+    let kept = "imagepolicy.image.toolkit.fluxcd.io keep their finalizer: laptop_1234 holds the lease \
+                image-reflector-controller-leader-election and serves them; once it has ended, run the command again\n";
+    let both = json!(["finalizers.fluxcd.io", "example.com/own"]);
     assert!(said.contains(kept), "{said}");
-    assert_eq!(
-        finalizers(&cluster, "imagepolicies"),
-        json!(["finalizers.fluxcd.io", "example.com/own"])
+    assert_eq!(finalizers(&cluster, "imagepolicies"), both);
+
+    // The second run says so as long as the process runs, and finishes the work once it has ended.
+    let nothing = "there is nothing of `bumpwright install` to remove";
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    assert!(said.contains(kept) && !said.contains(nothing), "{said}");
+    assert_eq!(finalizers(&cluster, "imagepolicies"), both);
+    let lease = "/apis/coordination.k8s.io/v1/namespaces/images/leases/image-reflector-controller-leader-election";
+    cluster.request("DELETE", lease, "", "");
+    let dry = ok(&cluster, &["uninstall", "--namespace=images", "--dry-run"]);
+    let without = "imagepolicy.image.toolkit.fluxcd.io/app in the namespace apps without finalizer";
+    assert!(dry.contains(&format!("{without} (dry run)\n")), "{dry}");
+    assert_eq!(finalizers(&cluster, "imagepolicies"), both);
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    assert!(
+        said.contains(&format!("{without}\n")) && !said.contains(nothing),
+        "{said}"
     );
+    assert_eq!(finalizers(&cluster, "imagepolicies"), json!(["example.com/own"]));
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    assert!(said.contains(nothing), "{said}");
 }
 
 #[test]

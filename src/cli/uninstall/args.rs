@@ -33,7 +33,8 @@ pub struct Uninstall {
 const UNINSTALL_HELP: &str = "\
 Removes what `bumpwright install` made, by the field manager of its objects; other objects stay, and are listed with the reason. \
 Definitions and objects stay without --crds. Objects without a controller afterwards lose their finalizer, so that they can be \
-deleted; what Kustomizations have applied stays in any case. The namespace is deleted if `bumpwright install` made it and nothing else \
+deleted; those that a process outside of the cluster serves keep it until the command is run again after its end. What Kustomizations \
+have applied stays in any case. The namespace is deleted if `bumpwright install` made it and nothing else \
 is in it.
 
 Examples:

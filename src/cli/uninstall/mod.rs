@@ -39,19 +39,26 @@ async fn uninstall(args: &Uninstall) -> Result<(), CliError> {
     let target = &args.target;
     let limit = args.timeout.as_std();
     let cluster = cluster::connect_within(limit, target.kubeconfig.clone(), target.context.clone()).await?;
-    let plan = Plan::make(&cluster, &target.namespace, args.crds).await?;
+    let mut plan = Plan::make(&cluster, &target.namespace, args.crds).await?;
+    plan.add_abandoned(&cluster).await?;
     if !args.dry_run && !plan.definitions.is_empty() {
         confirm(args, &doomed(&plan))?;
     }
     let work = Removal { cluster, args };
     work.stop(&plan).await?;
+    let mut has_unfinished = false;
     for (kind, scope) in &plan.unfinished {
+        let objects = work.unfinished(kind, scope).await?;
+        if objects.is_empty() {
+            continue;
+        }
+        has_unfinished = true;
         match work.server_of(kind, &plan).await {
             Some((lease, holder)) => print(&format!(
-                "{} keep their finalizer: {holder} holds the lease {lease} and serves them",
+                "{} keep their finalizer: {holder} holds the lease {lease} and serves them; once it has ended, run the command again",
                 cluster::kind(kind)
             ))?,
-            None => work.finish(kind, scope).await?,
+            None => work.finish(kind, objects).await?,
         }
     }
     for one in &plan.objects {
@@ -71,7 +78,7 @@ async fn uninstall(args: &Uninstall) -> Result<(), CliError> {
         work.namespace(namespace, &plan).await?;
     }
     let is_nothing = plan.objects.is_empty() && plan.definitions.is_empty() && plan.namespace.is_none();
-    if is_nothing {
+    if is_nothing && !has_unfinished {
         print("there is nothing of `bumpwright install` to remove")
     } else {
         Ok(())
@@ -228,17 +235,20 @@ impl Removal<'_> {
         (!plan.controllers.iter().any(is_own)).then_some((lease, holder))
     }
 
-    /// Takes the finalizer off all objects of a kind that have it.
-    async fn finish(&self, kind: &'static Kind, scope: &str) -> Result<(), CliError> {
+    /// The objects of a kind that have the finalizer, with all finalizers of each.
+    async fn unfinished(&self, kind: &Kind, scope: &str) -> Result<Vec<(ObjectName, Vec<String>)>, CliError> {
+        let listed = objects(&self.cluster, kind, scope).await;
+        let mut listed =
+            listed.map_err(|error| not_removed(&format!("the finalizer of {}/*", cluster::kind(kind)), error))?;
+        listed.retain(|(_, finalizers)| finalizers.iter().any(|one| one == FINALIZER));
+        Ok(listed)
+    }
+
+    /// Takes the finalizer off these objects of a kind.
+    async fn finish(&self, kind: &'static Kind, objects: Vec<(ObjectName, Vec<String>)>) -> Result<(), CliError> {
         let failed =
             |name: &str, error| not_removed(&format!("the finalizer of {}/{name}", cluster::kind(kind)), error);
-        let objects = objects(&self.cluster, kind, scope)
-            .await
-            .map_err(|error| failed("*", error))?;
         for (name, finalizers) in objects {
-            if !finalizers.iter().any(|one| one == FINALIZER) {
-                continue;
-            }
             let rest: Vec<&String> = finalizers.iter().filter(|one| *one != FINALIZER).collect();
             let patch = json!([
                 {"op": "test", "path": "/metadata/finalizers", "value": finalizers},

@@ -32,6 +32,8 @@ pub(super) struct Plan {
     pub unfinished: Vec<(&'static Kind, String)>,
     /// What stays: a line each.
     pub left: Vec<String>,
+    /// Who else may serve objects: controllers of Flux, and installations in other namespaces.
+    others: Vec<Controller>,
 }
 
 /// A definition, and how many objects it has.
@@ -66,7 +68,32 @@ impl Plan {
         if crds {
             plan.definitions(cluster, &others).await?;
         }
+        plan.others = others;
         Ok(plan)
+    }
+
+    /// Adds the kinds of an installation that an earlier run has removed while a process outside of the cluster served its objects:
+    /// those whose definitions it made, and that no controller serves now.
+    pub(super) async fn add_abandoned(&mut self, cluster: &Cluster) -> Result<(), CliError> {
+        if !self.controllers.is_empty() {
+            return Ok(());
+        }
+        let manifests = everything("flux-system", true).into_iter();
+        for manifest in manifests.filter(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION) {
+            let mut kinds = DEFINED.into_iter();
+            let Some(kind) = kinds.find(|kind| installed::definition(kind) == manifest.name.name) else {
+                continue;
+            };
+            let is_served = installed::controller_of(kind).is_none() || self.others.iter().any(|one| serves(one, kind));
+            if is_served || self.unfinished.iter().any(|(other, _)| *other == kind) {
+                continue;
+            }
+            let object = found(cluster, &manifest).await?;
+            if object.is_some_and(|object| owner::of_shared(&object, "spec") == Owner::Install) {
+                self.unfinished.push((kind, String::new()));
+            }
+        }
+        Ok(())
     }
 
     /// Adds an object to the plan, or the reason why it stays.
