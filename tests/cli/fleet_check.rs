@@ -195,6 +195,30 @@ fn the_path_of_a_kustomization_exists() {
     }
 }
 
+/// What is in a folder without a kustomization.yaml is applied, also what is not a manifest: the hint says how to leave it out.
+#[test]
+fn a_file_that_is_not_a_manifest_is_told_with_the_way_out() {
+    let bench = sound();
+    bench.write(
+        "apps/web/chart/Chart.yaml",
+        "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+    );
+    let ran = bench.run(&["fleet", "check", "--offline", "clusters/prod"]);
+    assert!(
+        ran.code == 1 && ran.out.contains("missing kind in object"),
+        "{}",
+        ran.out
+    );
+    let help = "help: without a kustomization.yaml each YAML file below spec.path is applied";
+    assert!(
+        ran.out.contains(help) && ran.out.contains(".sourceignore"),
+        "{}",
+        ran.out
+    );
+    bench.write(".sourceignore", "chart/\n");
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+}
+
 /// A namespace that nothing creates is one finding, at the first object in it.
 #[test]
 fn a_namespace_that_nothing_creates_is_told_once() {

@@ -67,6 +67,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
             "✔ you may install into this cluster",
             "✔ no Flux",
             "✔ no other controller serves the kinds of image-reflector-controller, image-automation-controller, source-controller, kustomize-controller",
+            "✔ no HelmReleases: a Kustomization that has one fails until Flux's helm-controller is installed (docs/start/cluster.md)",
         ]
     );
     assert!(lines[0].starts_with("✔ Kubernetes v1."), "{}", ran.out);
@@ -104,6 +105,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
 
     charts_are_told(&cluster);
     lenient_variables_are_told(&cluster);
+    releases_without_a_controller_are_told(&cluster);
 
     // Somebody without rights cannot install, nor see who is there.
     let account =
@@ -197,6 +199,21 @@ fn lenient_variables_are_told(cluster: &Cluster) {
         assert_eq!(told, is_told, "{image} {arguments}\n{}", ran.out);
     }
     cluster.apply(&deployment("flux-system", name, "ghcr.io/fluxcd/kustomize-controller:v1.10.1", 0).to_string());
+}
+
+/// Their definition alone installs no chart.
+fn releases_without_a_controller_are_told(cluster: &Cluster) {
+    if cluster.define_helm().is_none() {
+        return;
+    }
+    let nobody = "! HelmReleases are defined, but no helm-controller of Flux runs";
+    check(cluster, &["--pre", "--components=kustomize"], 0, &[nobody]);
+    cluster.apply(&deployment("flux-system", "helm-controller", "x:v1", 1).to_string());
+    let ran = check(cluster, &["--pre", "--components=kustomize"], 0, &[]);
+    assert!(!ran.out.contains("HelmReleases"), "{}", ran.out);
+    // Who installs image automation alone applies none.
+    let ran = check(cluster, &["--pre", "--components=image-reflector"], 0, &[]);
+    assert!(!ran.out.contains("HelmReleases"), "{}", ran.out);
 }
 
 /// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an
@@ -322,6 +339,7 @@ fn an_installation_is_checked_from_deployment_to_services() {
         &image,
         "✔ the definition imagepolicies.image.toolkit.fluxcd.io serves v1, v1beta2, v1beta1; objects are stored as v1",
         "✔ the definition kustomizations.kustomize.toolkit.fluxcd.io serves v1, v1beta2, v1beta1; objects are stored as v1",
+        "✔ no HelmReleases: a Kustomization that has one fails until Flux's helm-controller is installed",
         "✔ bumpwright-0 holds the lease kustomize-controller-leader-election",
         "✔ the ServiceAccount flux-system/bumpwright has the rights that its kinds need",
         "✔ service/bumpwright-artifacts leads to the port artifacts of bumpwright",

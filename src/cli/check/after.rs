@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{definitions, leases, rights};
+use super::{definitions, leases, releases, rights};
 use crate::cli::install::rollout::{self, Rollout, SELECTOR};
 use crate::cli::installed::{self, CONTROLLERS, Controller, HELM, WORKLOADS, at, items};
 use bumpwright_api::ObjectName;
@@ -24,6 +24,9 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Fin
     let components = controller.components();
     for kind in definitions::needed(components) {
         definitions::after(cluster, kind, findings).await;
+    }
+    if components.kinds.kustomize {
+        releases::check(cluster, None, findings).await;
     }
     if controller
         .arguments

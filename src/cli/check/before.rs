@@ -1,7 +1,7 @@
 //! Whether an installation can be made: rights, and other controllers of the kinds.
 
 use super::findings::Findings;
-use super::{definitions, leases, rights};
+use super::{definitions, leases, releases, rights};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, Manifest};
 use crate::cli::install::rights::Rights;
@@ -24,6 +24,7 @@ pub(super) async fn check(
             rivals(&controllers, namespace, components, findings);
             if components.kinds.kustomize {
                 variables(&controllers, findings);
+                releases::check(cluster, Some(&controllers), findings).await;
             }
         }
         Err(error) => findings.unknown(

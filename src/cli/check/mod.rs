@@ -6,6 +6,7 @@ mod before;
 mod definitions;
 mod findings;
 mod leases;
+mod releases;
 mod rights;
 
 use std::process::ExitCode;

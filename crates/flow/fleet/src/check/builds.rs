@@ -133,11 +133,22 @@ fn failed(cluster: &Cluster<'_>, node: &Node, lines: Vec<Line>, found: &mut Vec<
             finding.help(IGNORE_RULES)
         } else if line.text.contains(NO_PATH) {
             missing_path(cluster, node, finding)
+        } else if NO_OBJECT.iter().any(|words| line.text.contains(words)) {
+            finding.help(EVERY_FILE)
         } else {
             finding
         });
     }
 }
+
+/// What the controller says of a YAML file that is not a manifest, in a folder that no kustomization.yaml describes.
+const NO_OBJECT: [&str; 3] = [
+    "missing kind in object ",
+    "missing metadata.name in object ",
+    "missing Resource metadata",
+];
+const EVERY_FILE: &str = "without a kustomization.yaml each YAML file below spec.path is applied: let it name a folder of manifests alone, or \
+                          exclude the file by .sourceignore";
 
 /// How the controller begins when the source does not have `spec.path`.
 const NO_PATH: &str = "kustomization path not found: ";
