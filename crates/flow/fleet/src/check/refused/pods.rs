@@ -95,7 +95,8 @@ impl Pod<'_> {
     fn mounts(&self, container: &Value, at: &str, found: &mut Refusals) {
         let volumes = items(self.spec, "volumes");
         let names: BTreeSet<&str> = volumes.iter().map(|(_, volume)| volume.text_of("name")).collect();
-        let are_known = names.iter().all(|name| is_known(name));
+        let claims = self.claims.iter().flatten();
+        let are_known = names.iter().chain(claims).all(|name| is_known(name));
         let mut paths = BTreeSet::new();
         for (number, mount) in items(container, "volumeMounts") {
             let at = format!("{at}/volumeMounts/{number}");

@@ -213,6 +213,9 @@ mod tests {
         let claims = json!([{"metadata": {"name": "data"}, "spec": {}}]);
         let set = json!({"selector": selector, "template": template(&mounted), "volumeClaimTemplates": claims});
         assert_eq!(said("apps", "StatefulSet", set), [""; 0]);
+        let unknown = json!([{"metadata": {"name": "${claim}"}, "spec": {}}]);
+        let set = json!({"selector": selector, "template": template(&mounted), "volumeClaimTemplates": unknown});
+        assert_eq!(said("apps", "StatefulSet", set), [""; 0]);
         let without = json!({"selector": selector, "template": template(&mounted)});
         assert_eq!(
             said("apps", "StatefulSet", without),
