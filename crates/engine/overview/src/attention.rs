@@ -19,6 +19,9 @@ const PATIENCE: i64 = 1800;
 /// How long an object may be there, in seconds, before a controller has said something about it.
 const SILENCE: i64 = 120;
 
+/// The reason of an automation's fields that were left out.
+const SKIPPED: &str = "MarkersSkipped";
+
 /// How urgent it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -96,7 +99,7 @@ impl World {
         let mut items = one_for_each_secret(items);
         items.extend(self.untouched(&states));
         items.extend(self.unattended(&states));
-        items.extend(rollouts(automations));
+        items.extend(automations.iter().flat_map(|one| self.rollout(one)));
         items.extend(self.unknown_fields());
         items.sort_by(|a, b| {
             let key = |one: &Attention| {
@@ -223,6 +226,41 @@ impl World {
         of_event.collect()
     }
 
+    /// A commit of an automation that failed in a cluster, and fields that were left out.
+    fn rollout(&self, automation: &Automation) -> impl Iterator<Item = Attention> {
+        let note = |severity, reason: &str, message: String, since| Attention {
+            id: automation.id.clone(),
+            severity,
+            reason: reason.to_owned(),
+            message,
+            since,
+            blocks: Vec::new(),
+            also: Vec::new(),
+        };
+        let pushed = automation.pushed.as_ref().and_then(|pushed| pushed.at);
+        let failed = automation.rollout_failed.then(|| {
+            let message = automation.rollout.clone();
+            note(Severity::Broken, "RolloutFailed", message, pushed)
+        });
+        let is_fine = automation.readiness.state == State::Ready;
+        let skipped = (is_fine && !automation.skipped.is_empty()).then(|| {
+            let message = automation.skipped.join("\n");
+            note(Severity::Notice, SKIPPED, message, self.skipped_since(&automation.id))
+        });
+        [failed, skipped].into_iter().flatten()
+    }
+
+    /// Since when fields are left out: a status does not say it, and events are kept for an hour only.
+    fn skipped_since(&self, automation: &Id) -> Option<i64> {
+        let is_about = |event: &&EventFacts| {
+            let object = &event.involved_object;
+            let name = object.from(&event.metadata.namespace);
+            event.reason == SKIPPED && object.kind == automation.kind && name == automation.name
+        };
+        let events = self.events.iter().filter(is_about);
+        events.max_by_key(|event| event.at())?.first()
+    }
+
     /// The objects that wait for each object. There may be a hundred thousand pairs of automations and policies.
     fn waiting(&self) -> Waiting {
         let mut waiting = Waiting::new();
@@ -322,26 +360,4 @@ fn one_for_each_secret(found: Vec<Attention>) -> Vec<Attention> {
         items.push(first);
     }
     items
-}
-
-/// Commits that failed in a cluster, and fields that were left out.
-fn rollouts(automations: &[Automation]) -> impl Iterator<Item = Attention> {
-    automations.iter().flat_map(|automation| {
-        let note = |severity, reason: &str, message: String| Attention {
-            id: automation.id.clone(),
-            severity,
-            reason: reason.to_owned(),
-            message,
-            since: automation.pushed.as_ref().and_then(|pushed| pushed.at),
-            blocks: Vec::new(),
-            also: Vec::new(),
-        };
-        let failed = automation
-            .rollout_failed
-            .then(|| note(Severity::Broken, "RolloutFailed", automation.rollout.clone()));
-        let is_fine = automation.readiness.state == State::Ready;
-        let skipped = (is_fine && !automation.skipped.is_empty())
-            .then(|| note(Severity::Notice, "MarkersSkipped", automation.skipped.join("\n")));
-        [failed, skipped].into_iter().flatten()
-    })
 }

@@ -114,11 +114,12 @@ impl World {
 
     /// An event about an object of the model.
     fn told(&self, event: &EventFacts) -> Option<Change> {
+        let message = event.said();
         let own = event.involved_object.from(&event.metadata.namespace);
         let id = Id::new(&event.involved_object.kind, own);
         self.readiness(&id)?;
         // A look that found nothing new.
-        if event.kind == "Normal" && (event.message.starts_with("no change") || event.reason == "ArtifactUpToDate") {
+        if event.kind == "Normal" && (message.starts_with("no change") || event.reason == "ArtifactUpToDate") {
             return None;
         }
         // The history of the object has that with its revision.
@@ -131,9 +132,9 @@ impl World {
             return None;
         }
         let at = event.at()?;
-        let is_push = id.kind == AUTOMATION && event.message.starts_with("pushed commit");
+        let is_push = id.kind == AUTOMATION && message.starts_with("pushed commit");
         let (commit, link) = is_push
-            .then(|| self.commit_told(&id.name, &event.message))
+            .then(|| self.commit_told(&id.name, message))
             .flatten()
             .unwrap_or_default();
         Some(Change {
@@ -145,7 +146,7 @@ impl World {
             },
             id,
             reason: event.reason.clone(),
-            message: event.message.clone(),
+            message: message.to_owned(),
             commit,
             link,
         })

@@ -47,7 +47,7 @@ impl World {
         let now = self.readiness(id).filter(|readiness| readiness.reason == DRIFT);
         let message = match &now {
             Some(readiness) => readiness.message.clone(),
-            None => last?.1.message.clone(),
+            None => last?.1.said().to_owned(),
         };
         let at = last
             .map(|(at, _)| *at)
@@ -58,12 +58,12 @@ impl World {
 
 /// What the last apply and its prune changed.
 fn applied(id: &Id, told: &[(i64, &EventFacts)]) -> Option<Change> {
-    let is_apply = |event: &EventFacts| event.kind == "Normal" && event.message.lines().next().is_some_and(is_action);
+    let is_apply = |event: &EventFacts| event.kind == "Normal" && event.said().lines().next().is_some_and(is_action);
     let mut applies: Vec<&(i64, &EventFacts)> = told.iter().filter(|(_, event)| is_apply(event)).collect();
-    applies.sort_by_key(|(at, event)| (*at, event.message.as_str()));
+    applies.sort_by_key(|(at, event)| (*at, event.said()));
     let (last, event) = applies.last()?;
     let together = applies.iter().filter(|(at, _)| last - at <= APART);
-    let lines: Vec<&str> = together.map(|(_, event)| event.message.as_str()).collect();
+    let lines: Vec<&str> = together.map(|(_, event)| event.said()).collect();
     Some(change(id, *last, &event.reason, lines.join("\n")))
 }
 

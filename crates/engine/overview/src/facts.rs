@@ -463,7 +463,16 @@ pub struct EventFacts {
     pub count: Option<i64>,
 }
 
+/// What client-go puts before the message of an event that stands for many.
+const COMBINED: &str = "(combined from similar events): ";
+
 impl EventFacts {
+    /// The message, as of the last one where the event stands for many.
+    #[must_use]
+    pub fn said(&self) -> &str {
+        self.message.strip_prefix(COMBINED).unwrap_or(&self.message)
+    }
+
     /// When it happened last, in seconds since 1970-01-01 UTC.
     #[must_use]
     pub fn at(&self) -> Option<i64> {

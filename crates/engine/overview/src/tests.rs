@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod events;
 mod notices;
 mod releases;
 mod waits;
