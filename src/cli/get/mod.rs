@@ -16,9 +16,10 @@ use crate::cli::view::table::{Cell, line};
 use crate::cli::view::watch::Watch;
 use crate::cli::view::{at, document, text};
 use crate::cli::words;
-use args::{Get, Output};
+use args::{Get, Output, What};
 use bumpwright_kube::Cluster;
 use bumpwright_overview::Id;
+use bumpwright_ui::uses::Known;
 use listing::{Listing, ListingDocument, listings};
 
 #[must_use]
@@ -40,7 +41,8 @@ fn of_files(args: &Get) -> Result<u8, CliError> {
 }
 
 async fn show(args: &Get, cluster: &Cluster) -> Result<u8, CliError> {
-    let cluster_objects = objects(cluster, args.places.namespace()).await?;
+    let mut known = Known::default();
+    let cluster_objects = read(args, cluster, &mut known).await?;
     cluster_objects.notes.iter().for_each(|note| say("note", note));
     let listings = find(args, cluster, &cluster_objects).await?;
     let is_document = matches!(args.output, Some(Output::Json | Output::Yaml));
@@ -49,9 +51,18 @@ async fn show(args: &Get, cluster: &Cluster) -> Result<u8, CliError> {
     }
     print_styled(&rendered(args, &listings)?).map_err(cannot_print)?;
     if args.watch {
-        follow(args, cluster, &cluster_objects, listings).await?;
+        follow(args, cluster, (&cluster_objects, &mut known), listings).await?;
     }
     Ok(0)
+}
+
+/// The objects of the views, with those that images are in where images are asked for.
+async fn read(args: &Get, cluster: &Cluster, known: &mut Known) -> Result<Seen, CliError> {
+    let mut seen = objects(cluster, args.places.namespace()).await?;
+    if args.asked().what.has(What::Images) {
+        seen.read_uses(cluster, known).await;
+    }
+    Ok(seen)
 }
 
 /// The listings of what is asked for.
@@ -102,15 +113,19 @@ fn name(id: &Id) -> String {
 }
 
 /// Prints the rows that change, in the columns of those before, or whole documents, until the reader is gone.
-async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listing>) -> Result<(), CliError> {
-    let namespace = args.places.namespace();
-    let watch = Watch::start(cluster, seen, namespace);
+async fn follow(
+    args: &Get,
+    cluster: &Cluster,
+    (seen, known): (&Seen, &mut Known),
+    mut found: Vec<Listing>,
+) -> Result<(), CliError> {
+    let watch = Watch::start(cluster, seen, args.places.namespace());
     let widths: Vec<Vec<usize>> = found.iter().map(|listing| listing.table.widths()).collect();
     loop {
         if !watch.next().await {
             continue;
         }
-        let cluster_objects = objects(cluster, namespace).await?;
+        let cluster_objects = read(args, cluster, known).await?;
         // A name that is not there any more is not an error now.
         let Ok(next) = find(args, cluster, &cluster_objects).await else {
             continue;

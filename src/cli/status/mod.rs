@@ -18,6 +18,7 @@ use args::Status;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, NAMESPACE, Resource};
 use bumpwright_overview::{Overview, Severity};
+use bumpwright_ui::uses::Known;
 
 /// What clears a terminal, and goes to its first line.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
@@ -37,7 +38,8 @@ pub(super) fn run(args: &Status) -> ExitCode {
 
 async fn show(args: &Status, cluster: &Cluster) -> Result<u8, CliError> {
     let namespace = args.places.namespace();
-    let state = read(cluster, namespace).await?;
+    let mut known = Known::default();
+    let state = read(cluster, namespace, &mut known).await?;
     let overview = state.overview(namespace);
     print_styled(&rendered(args, &state, &overview)?).map_err(cannot_print)?;
     if args.output != Shape::Text {
@@ -47,7 +49,7 @@ async fn show(args: &Status, cluster: &Cluster) -> Result<u8, CliError> {
         say("note", &note);
     }
     if args.watch {
-        follow(args, cluster, state, &overview).await?;
+        follow(args, cluster, (state, known), &overview).await?;
     }
     let is_broken = |severity| matches!(severity, Severity::Broken | Severity::Stuck);
     let is_found = overview.attention.iter().any(|one| is_broken(one.severity));
@@ -79,7 +81,12 @@ async fn nothing(cluster: &Cluster, namespace: Option<&str>, overview: &Overview
 }
 
 /// Shows it again and again until the reader is gone. Without a terminal, what was shown stays.
-async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), CliError> {
+async fn follow(
+    args: &Status,
+    cluster: &Cluster,
+    (mut seen, mut known): (Seen, Known),
+    first: &Overview,
+) -> Result<(), CliError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, &seen, namespace);
     let is_screen = std::io::stdout().is_terminal() && args.output == Shape::Text;
@@ -92,7 +99,7 @@ async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overvi
     let mut shown = first.clone();
     loop {
         if watch.next().await {
-            seen = read(cluster, namespace).await?
+            seen = read(cluster, namespace, &mut known).await?
         } else {
             seen.world.now = crate::cli::images::now().unix_seconds()
         }

@@ -194,7 +194,7 @@ impl Screen<'_> {
         self.more(shown.len(), IMAGES, "bumpwright get images");
     }
 
-    /// That a marker may be missing for images which no commit shows.
+    /// That not all is known of some of the current images.
     fn unproven(&mut self, images: &[Image]) {
         let unproven = images
             .iter()
@@ -202,9 +202,7 @@ impl Screen<'_> {
         let count = unproven.count();
         if count > 0 {
             let place = self.place();
-            let text = format!(
-                "{count} of the current ones in no commit yet, so that a marker may be missing: bumpwright get images{place}"
-            );
+            let text = format!("{count} of the current ones not known to run everywhere: bumpwright get images{place}");
             self.line(INDENT, DIM, &text);
         }
     }

@@ -19,6 +19,7 @@ use crate::cli::view::{at, document};
 use args::Trace;
 use bumpwright_kube::Cluster;
 use bumpwright_overview::{Release, Trace as Traced};
+use bumpwright_ui::uses::Known;
 use subject::Subject;
 
 /// The document of `-o json` and `-o yaml`.
@@ -45,7 +46,8 @@ pub(super) fn run(args: &Trace) -> ExitCode {
 
 async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, CliError> {
     let (kind, name) = kind::typed(&args.object)?;
-    let state = objects(cluster, Some(&args.place.namespace)).await?;
+    let mut state = objects(cluster, Some(&args.place.namespace)).await?;
+    state.read_uses(cluster, &mut Known::default()).await;
     let subject = Subject::find(cluster, &state.world, &kind, &args.place.namespace, &name).await?;
     state
         .notes

@@ -1,7 +1,5 @@
 //! The object that is traced: itself if a Kustomization applied it or Helm installed it, or else what owns it.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::elsewhere;
@@ -12,8 +10,7 @@ use crate::cli::view::not_found;
 use bumpwright_api::ObjectName;
 use bumpwright_json::Texts as _;
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind, HELM_RELEASE};
-use bumpwright_overview::{Entry, Id, Meta, World, release_entry};
-use bumpwright_text::between;
+use bumpwright_overview::{Entry, Id, Meta, World, images_of, release_entry};
 
 /// The most owners that are followed.
 const OWNERS: usize = 8;
@@ -76,7 +73,7 @@ impl Subject {
     ) -> Result<(), CliError> {
         for _ in 0..OWNERS {
             self.chain.push(entry_of(&object).to_string());
-            self.images = Some(images(&object));
+            self.images = Some(images_of(&object).into_iter().collect());
             let Some(owner) = owner(&object) else { break };
             let name = ObjectName::new(namespace, at(owner, "/name"));
             let gvk = GroupVersionKind::of(owner);
@@ -122,7 +119,7 @@ impl Subject {
         };
         self.chain.push(entry.to_string());
         match fetch(cluster, &gvk, &ObjectName::new(&entry.namespace, &entry.name)).await {
-            Ok(Some(object)) => self.images = Some(images(&object)),
+            Ok(Some(object)) => self.images = Some(images_of(&object).into_iter().collect()),
             Ok(None) => self.notes.push(format!("{entry} is not in the cluster")),
             Err(error) => self.notes.push(format!(
                 "{entry} may not be read, so that its images are not known: {error}"
@@ -159,68 +156,4 @@ fn owner(object: &Value) -> Option<&Value> {
     let owners = || items(object, "/metadata/ownerReferences");
     let controls = |owner: &&Value| owner.get("controller") == Some(&Value::Bool(true));
     owners().find(controls).or_else(|| owners().next())
-}
-
-/// The images of containers, wherever a pod or its template is in the object; those that the values
-/// of a HelmRelease name.
-fn images(object: &Value) -> Vec<String> {
-    let pods = ["/spec", "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
-    let lists = ["initContainers", "containers"];
-    let mut images = BTreeSet::new();
-    for (pod, list) in pods.iter().flat_map(|pod| lists.iter().map(move |list| (pod, list))) {
-        let place = format!("{pod}/{list}");
-        let containers = items(object, &place);
-        images.extend(containers.map(|container| at(container, "/image").to_owned()));
-    }
-    if let Some(values) = object.pointer("/spec/values") {
-        images_of_values(values, &mut images);
-    }
-    images.remove("");
-    images.into_iter().collect()
-}
-
-/// The images of values as most charts have them: `repository` with `registry` and `tag` beside it, or
-/// `image` with a text.
-fn images_of_values(value: &Value, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| images_of_values(item, found)),
-        Value::Object(fields) => {
-            let text = |key: &str| fields.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-            found.extend(text("image").map(str::to_owned));
-            if let Some(repository) = text("repository") {
-                let registry = between("", text("registry"), "/");
-                let tag = between(":", text("tag"), "");
-                found.insert(format!("{registry}{repository}{tag}"));
-            }
-            fields.values().for_each(|field| images_of_values(field, found));
-        }
-        _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn images_are_those_of_pods_and_of_values() {
-        for (object, expected) in [
-            (
-                json!({"spec": {"template": {"spec": {"containers": [{"image": "a:1"}], "initContainers": [{"image": "b"}]}}}}),
-                ["a:1", "b"].as_slice(),
-            ),
-            (
-                json!({"spec": {"values": {"image": {"registry": "ghcr.io", "repository": "acme/web", "tag": "1.0"}}}}),
-                &["ghcr.io/acme/web:1.0"],
-            ),
-            (
-                json!({"spec": {"values": {"controllers": [{"image": "acme/api:2"}], "other": {"repository": "acme/db"}}}}),
-                &["acme/api:2", "acme/db"],
-            ),
-            (json!({"spec": {"values": {"tag": "1.0", "registry": "ghcr.io"}}}), &[]),
-        ] {
-            assert_eq!(images(&object), expected, "{object}");
-        }
-    }
 }

@@ -13,7 +13,7 @@ use crate::cli::images::now;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
 use bumpwright_overview::{Facts, Id, Overview, World};
-use bumpwright_ui::uses;
+use bumpwright_ui::uses::Known;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -38,13 +38,18 @@ enum Listed {
     Denied(String),
 }
 
-/// Reads all objects, with their events in the namespace, or in all. What is reported of an object depends on those of
-/// other namespaces, so they are read too where the reader may.
+/// Reads all objects, with their events in the namespace, or in all, and [`Seen::read_uses`]. What is reported of an
+/// object depends on those of other namespaces, so they are read too where the reader may.
 ///
 /// # Errors
 /// No kind is installed, or none may be read; or another error of the server.
-pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, CliError> {
+pub(in crate::cli) async fn read(
+    cluster: &Cluster,
+    namespace: Option<&str>,
+    known: &mut Known,
+) -> Result<Seen, CliError> {
     let mut state = objects(cluster, namespace).await?;
+    state.read_uses(cluster, known).await;
     let kinds: BTreeSet<&str> = state.listed.iter().map(|(kind, ..)| kind.kind).collect();
     match events::of_kinds(cluster, namespace, &kinds).await {
         Ok(events) => state.world.events = events,
@@ -57,7 +62,7 @@ pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> 
     Ok(state)
 }
 
-/// As [`read`], without events.
+/// As [`read`], without events and uses.
 pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, CliError> {
     let read = RefCell::new(Seen::default());
     let lists = kinds::all().map(|kind| {
@@ -79,7 +84,6 @@ pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) 
         }
     }
     seen.judge(namespace, &denied)?;
-    seen.world.uses = uses::read(cluster, &seen.world.doubts()).await;
     Ok(seen)
 }
 
@@ -204,6 +208,11 @@ pub(in crate::cli) async fn labelled(
 }
 
 impl Seen {
+    /// Reads which versions of images the objects of Kustomizations have, as far as that is not known.
+    pub(in crate::cli) async fn read_uses(&mut self, cluster: &Cluster, known: &mut Known) {
+        self.world.uses = known.answer(cluster, self.world.doubts()).await;
+    }
+
     /// Whether there is something to show, and what is left out.
     fn judge(&mut self, namespace: Option<&str>, denied: &[(&'static Kind, String)]) -> Result<(), CliError> {
         if self.listed.is_empty() {

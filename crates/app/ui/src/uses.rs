@@ -1,7 +1,8 @@
-//! Which images the objects of Kustomizations at a standstill have: read with the rights of the process, whatever may
-//! not be read stays unknown. What is reported of it is a yes or no to those who see the Kustomization and the policy.
+//! Which images the objects of Kustomizations have: read with the rights of the process, whatever may not be read stays
+//! unknown. Those who see the Kustomization and the policy are shown which version of the policy's image an object has
+//! that the Kustomization has applied, and nothing else of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -10,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind};
-use bumpwright_overview::{Doubt, Entry};
+use bumpwright_overview::{Doubt, Entry, Uses};
 use serde_json::Value;
 
 /// How long is waited for all objects together; Kustomizations that are not read by then stay unknown.
@@ -19,17 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The objects that are read at once.
 const AT_ONCE: usize = 16;
 
-/// How long an answer is kept: objects change while nobody applies them only when somebody changes them by hand.
+/// How long an answer is kept: objects change while no other revision is applied only when somebody changes them by hand.
 const KEPT: Duration = Duration::from_secs(300);
 
 /// How long it is kept that an object could not be read.
 const UNREAD: Duration = Duration::from_secs(30);
 
-/// The policies whose images each Kustomization has.
-pub type Uses = BTreeMap<ObjectName, BTreeSet<ObjectName>>;
+/// What the objects of each Kustomization have.
+pub type Answers = BTreeMap<ObjectName, Uses>;
 
-/// The answers, without Kustomizations that could not be read whole.
-pub async fn read(cluster: &Cluster, doubts: &BTreeMap<ObjectName, Doubt>) -> Uses {
+/// The answers, without Kustomizations of which nothing could be read.
+async fn read(cluster: &Cluster, doubts: &BTreeMap<ObjectName, Doubt>) -> Answers {
     let all = doubts.iter();
     let objects = all.flat_map(|(name, doubt)| doubt.objects.iter().map(move |object| (name, doubt, object)));
     let reads = objects.map(|(name, doubt, object)| {
@@ -41,17 +42,16 @@ pub async fn read(cluster: &Cluster, doubts: &BTreeMap<ObjectName, Doubt>) -> Us
     });
     let reads: Vec<BoxFuture<'_, _>> = reads.collect();
     let mut reads = stream::iter(reads).buffer_unordered(AT_ONCE);
-    let mut left: BTreeMap<&ObjectName, usize> =
-        doubts.iter().map(|(name, doubt)| (name, doubt.objects.len())).collect();
-    let uses = doubts.keys().map(|name| (name.clone(), BTreeSet::new()));
-    let (mut uses, end): (Uses, _) = (uses.collect(), Instant::now() + PATIENCE);
+    let answers = doubts.iter().map(|(name, doubt)| (name.clone(), doubt.unanswered()));
+    let (mut answers, end): (Answers, _) = (answers.collect(), Instant::now() + PATIENCE);
     while let Ok(Some((name, found))) = timeout_at(end, reads.next()).await {
-        let Some(found) = found else { continue };
-        uses.entry(name.clone()).or_default().extend(found);
-        left.entry(name).and_modify(|left| *left -= 1);
+        if let (Some(found), Some(uses)) = (found, answers.get_mut(name)) {
+            uses.add(found);
+        }
     }
-    uses.retain(|name, _| left.get(name) == Some(&0));
-    uses
+    let objects = |name: &ObjectName| doubts.get(name).map_or(0, |doubt| doubt.objects.len());
+    answers.retain(|name, uses| uses.unread == 0 || uses.unread < objects(name));
+    answers
 }
 
 /// An object; none when it or its kind is not there.
@@ -70,36 +70,37 @@ async fn fetch(cluster: &Cluster, object: &Entry) -> Result<Option<Answered<Valu
 
 /// The answers of the last minutes.
 #[derive(Default)]
-pub(super) struct Known(BTreeMap<ObjectName, Answer>);
+pub struct Known(BTreeMap<ObjectName, Answer>);
 
 struct Answer {
     doubt: Doubt,
     until: Instant,
-    /// None where not all could be read.
-    has: Option<BTreeSet<ObjectName>>,
+    /// None where nothing could be read.
+    uses: Option<Uses>,
 }
 
 impl Known {
     /// The answers to these questions; asks the cluster for those that are new.
-    pub(super) async fn answer(&mut self, cluster: &Cluster, mut doubts: BTreeMap<ObjectName, Doubt>) -> Uses {
+    pub async fn answer(&mut self, cluster: &Cluster, mut doubts: BTreeMap<ObjectName, Doubt>) -> Answers {
         let now = Instant::now();
         self.0
             .retain(|name, answer| answer.until > now && doubts.get(name) == Some(&answer.doubt));
         doubts.retain(|name, _| !self.0.contains_key(name));
         let mut read = if doubts.is_empty() {
-            Uses::new()
+            Answers::new()
         } else {
             read(cluster, &doubts).await
         };
         for (name, doubt) in doubts {
-            let has = read.remove(&name);
-            let until = Instant::now() + if has.is_some() { KEPT } else { UNREAD };
-            self.0.insert(name, Answer { doubt, until, has });
+            let uses = read.remove(&name);
+            let is_whole = uses.as_ref().is_some_and(|uses| uses.unread == 0);
+            let until = Instant::now() + if is_whole { KEPT } else { UNREAD };
+            self.0.insert(name, Answer { doubt, until, uses });
         }
         let answers = self
             .0
             .iter()
-            .filter_map(|(name, answer)| Some((name, answer.has.as_ref()?)));
-        answers.map(|(name, has)| (name.clone(), has.clone())).collect()
+            .filter_map(|(name, answer)| Some((name, answer.uses.as_ref()?)));
+        answers.map(|(name, uses)| (name.clone(), uses.clone())).collect()
     }
 }

@@ -9,8 +9,8 @@ use super::readiness::{Readiness, State, seconds};
 use super::world::{Id, KUSTOMIZATION, World};
 
 /// The label prefix that Flux's kustomize-controller and ours give applied objects.
-const OWNER_NAME: &str = "kustomize.toolkit.fluxcd.io/name";
-const OWNER_NAMESPACE: &str = "kustomize.toolkit.fluxcd.io/namespace";
+pub(crate) const OWNER_NAME: &str = "kustomize.toolkit.fluxcd.io/name";
+pub(crate) const OWNER_NAMESPACE: &str = "kustomize.toolkit.fluxcd.io/namespace";
 
 /// The reason of Ready after a reconciliation that went well.
 const SUCCEEDED: &str = "ReconciliationSucceeded";

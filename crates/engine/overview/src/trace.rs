@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::automations::Automation;
 use super::facts::{Entry, InventoryEntry, KustomizationFacts};
+use super::image::evidence::Choices;
 use super::image::images::{Image, Stage};
-use super::image::uses::bare;
+use super::image::version::bare;
 use super::kustomizations::Kustomization;
 use super::releases::{is_release, is_same};
 use super::sources::Source;
@@ -55,6 +56,7 @@ impl World {
         if appliers.is_empty() {
             appliers.extend(self.labelled(object));
         }
+        let (by_source, none) = (Choices::by_source(self), Choices::default());
         for (name, facts, entry) in appliers {
             let kustomization = self.kustomization(name, facts);
             let sources = self.sources().into_iter();
@@ -63,8 +65,9 @@ impl World {
                 .into_iter()
                 .filter(|one| one.source == kustomization.source)
                 .collect();
+            let choices = by_source.get(&kustomization.source).unwrap_or(&none);
             traces.push(Trace {
-                images: self.traced(&entry, &automations, images),
+                images: self.traced(&entry, (automations.as_slice(), choices), images),
                 object: entry,
                 owners: self.owners(name),
                 source: sources.into_iter().find(|source| source.id == kustomization.source),
@@ -137,7 +140,12 @@ impl World {
         owners
     }
 
-    fn traced(&self, object: &Entry, automations: &[Automation], images: Option<&[String]>) -> Vec<TracedImage> {
+    fn traced(
+        &self,
+        object: &Entry,
+        (automations, choices): (&[Automation], &Choices),
+        images: Option<&[String]>,
+    ) -> Vec<TracedImage> {
         let own = format!("{}/{}/{}", object.kind, object.namespace, object.name);
         let uses = |image: &Image| {
             let by =
@@ -150,11 +158,18 @@ impl World {
             let is_known = image.workloads.contains(&own) || images.is_some_and(|images| images.iter().any(has));
             // Nothing is known of its images: it may have any.
             let may = images.is_none() && image.workloads.is_empty();
+            // What was read of the object is known even where nothing was read of others.
+            let other = images.filter(|_| image.stage == Stage::Current);
+            let other = other.and_then(|images| choices.other_among(images, (&image.policy.name, chosen)));
+            let (stage, why) = match other {
+                Some(version) => (Stage::Behind, format!("the object has {}", version.spelled())),
+                None => (image.stage, image.why.clone()),
+            };
             (is_known || may).then(|| TracedImage {
                 image: chosen.to_string(),
                 policy: image.policy.clone(),
-                stage: image.stage,
-                why: image.why.clone(),
+                stage,
+                why,
                 is_known,
             })
         };

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::facts::{
     AutomationFacts, EventFacts, FieldPlace, KustomizationFacts, PolicyFacts, RepositoryFacts, SourceFacts,
 };
+use super::image::found::Uses;
 use super::readiness::Readiness;
 use super::releases::ReleaseFacts;
 
@@ -96,9 +97,9 @@ pub struct World {
     pub fields: BTreeMap<ObjectName, Vec<FieldPlace>>,
     /// The controllers, as far as their leases were read.
     pub controllers: Vec<Controller>,
-    /// The policies whose images the objects of a Kustomization have, as far as all of them were read: the answers to
-    /// [`World::doubts`].
-    pub uses: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
+    /// What the objects of Kustomizations have of the images of policies, as far as any of them were read: the answers
+    /// to [`World::doubts`].
+    pub uses: BTreeMap<ObjectName, Uses>,
 }
 
 impl World {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_api::{ObjectName, parse_latest_image};
-use bumpwright_policy::{FailedVersions, LatestRef};
+use bumpwright_policy::FailedVersions;
 use serde::Serialize;
 
 use super::standing::Standings;
+use super::version::Version;
 use crate::automations::Pushed;
 use crate::facts::{AutomationFacts, FieldPlace, ImageRef, PolicyFacts, RepositoryFacts};
 use crate::forge::Forge;
@@ -42,45 +43,6 @@ impl Stage {
             Self::OnTheWay => "on its way",
             Self::Current => "current",
             Self::Unused => "not used",
-        }
-    }
-}
-
-/// A version of an image.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Version {
-    /// The image without its tag.
-    pub name: String,
-    pub tag: String,
-    /// Digest; empty where it is not reflected.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub digest: String,
-}
-
-impl Version {
-    /// Whether a status has this one.
-    pub(crate) fn is(&self, image: &ImageRef) -> bool {
-        (&self.name, &self.tag, &self.digest) == (&image.name, &image.tag, &image.digest)
-    }
-}
-
-impl From<&ImageRef> for Version {
-    fn from(image: &ImageRef) -> Self {
-        Self {
-            name: image.name.clone(),
-            tag: image.tag.clone(),
-            digest: image.digest.clone(),
-        }
-    }
-}
-
-impl From<LatestRef> for Version {
-    fn from(image: LatestRef) -> Self {
-        Self {
-            name: image.name,
-            tag: image.tag,
-            digest: image.digest.unwrap_or_default(),
         }
     }
 }
@@ -127,7 +89,7 @@ pub struct Image {
     pub scanned: Option<i64>,
     /// How far it is.
     pub stage: Stage,
-    /// Why it is not further; of a current one, that no commit shows it: empty where one does.
+    /// Why it is not further; of a current one, what is not known of it: empty where an object in the cluster shows it.
     pub why: String,
     /// Since when it is at this stage, in seconds since 1970-01-01 UTC, as far as it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,17 +107,6 @@ pub struct Image {
     pub fields: Vec<FieldPlace>,
     /// Versions that failed, and why.
     pub failed: BTreeMap<String, String>,
-}
-
-/// `name:tag`, with the digest where it is reflected.
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.name, self.tag)?;
-        match self.digest.as_str() {
-            "" => Ok(()),
-            digest => write!(f, "@{digest}"),
-        }
-    }
 }
 
 /// An image as statuses have it, or as older versions do: in one text.

@@ -6,9 +6,13 @@ use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_rollout::short;
+use bumpwright_text::between;
 
-use super::images::{Stage, Users, Version};
-use crate::facts::{AutomationFacts, PolicyFacts};
+use super::evidence::{Choices, Evidence};
+use super::found::Run;
+use super::images::{Stage, Users};
+use super::version::Version;
+use crate::facts::{AutomationFacts, PolicyFacts, SourceFacts};
 use crate::kustomizations::first_line;
 use crate::readiness::seconds;
 use crate::sources;
@@ -40,12 +44,18 @@ struct Fed<'a> {
     names: Vec<Id>,
     /// Those that have not got the source's revision in good health, and why.
     waits: Vec<(&'a ObjectName, String)>,
+    /// Whether any of their objects were read.
+    is_read: bool,
+    /// The objects that have the image of a policy: there may be a hundred thousand pairs of automations and policies,
+    /// each of which asks for them.
+    runs: BTreeMap<&'a ObjectName, Vec<&'a Run>>,
 }
 
 /// A world whose Kustomizations are asked once for each source, not for each image.
 pub(crate) struct Standings<'a> {
     world: &'a World,
     fed: BTreeMap<Id, Fed<'a>>,
+    choices: BTreeMap<Id, Choices>,
 }
 
 impl<'a> Standings<'a> {
@@ -58,8 +68,14 @@ impl<'a> Standings<'a> {
             of_source.names.push(Id::new(KUSTOMIZATION, name.clone()));
             let why = facts.and_then(|facts| world.waits(name, one, &facts.status.artifact.revision));
             of_source.waits.extend(why.map(|why| (name, why)));
+            let Some(uses) = world.uses.get(name) else { continue };
+            of_source.is_read = true;
+            for (policy, runs) in &uses.images {
+                of_source.runs.entry(policy).or_default().extend(runs);
+            }
         }
-        Self { world, fed }
+        let choices = Choices::by_source(world);
+        Self { world, fed, choices }
     }
 
     /// How far the choice of a policy is.
@@ -83,15 +99,27 @@ impl<'a> Standings<'a> {
             let why = if chosen.is(observed) {
                 skipped(name, automation)
             } else {
-                Some(not_written(user, automation))
+                Some(not_run(user, automation, "it"))
             };
             match why {
                 Some(why) => Standing::new(Stage::Behind, why, readiness.since),
                 None => self.written(name, (user, automation), chosen),
             }
         });
-        each.min_by_key(|standing| standing.stage)
-            .unwrap_or_else(|| Standing::new(Stage::Unused, "no automation has run with this policy", readiness.since))
+        // Where one of them is known to be current, others may have nothing to do with the policy.
+        let least = each.min_by_key(|standing| (standing.stage, !standing.why.is_empty()));
+        match least {
+            Some(least) if least.stage == Stage::Current && readiness.state.is_broken() => {
+                let (reason, message) = (&readiness.reason, first_line(&readiness.message));
+                Standing::new(
+                    Stage::Current,
+                    format!("chosen before the policy failed: {reason}: {message}"),
+                    least.since,
+                )
+            }
+            Some(least) => least,
+            None => Standing::new(Stage::Unused, "no automation has run with this policy", readiness.since),
+        }
     }
 
     /// Why a person or a failure holds the choice back.
@@ -116,10 +144,36 @@ impl<'a> Standings<'a> {
         chosen: &Version,
     ) -> Standing {
         let at = seconds(&automation.status.last_push_time);
-        let followed = followed(policy, automation, chosen);
-        match followed.or_else(|| self.reconciled(policy, automation)) {
-            None => Standing::new(Stage::Current, unproven(user, automation), at),
-            Some(why) => Standing::new(Stage::OnTheWay, why, at),
+        let (id, source) = self.world.source_of(automation);
+        let fed = self.fed.get(&id);
+        let runs = fed.and_then(|fed| fed.runs.get(policy));
+        let none = Choices::default();
+        let choices = self.choices.get(&id).unwrap_or(&none);
+        let evidence = Evidence::of(runs.into_iter().flatten().copied(), (policy, chosen), choices);
+        let waits = followed(policy, automation, chosen).or_else(|| self.reconciled(policy, automation, &evidence));
+        if let Some(why) = waits {
+            return Standing::new(Stage::OnTheWay, why, at);
+        }
+        let missed = missed(automation, source);
+        let outdated = evidence.other.and_then(|run| match &missed {
+            Some(commit) => Some(format!("{run}, and {}", not_run(user, automation, commit))),
+            None => (!evidence.has_choice).then(|| unexplained(run, user, chosen)),
+        });
+        match outdated {
+            Some(why) => Standing::new(Stage::Behind, why, None),
+            None => {
+                let is_missing = runs.is_none() && fed.is_some_and(|fed| fed.is_read);
+                let remark = remark((user, automation), &evidence, is_missing, missed.as_deref());
+                Standing::new(Stage::Current, remark, at)
+            }
+        }
+    }
+
+    /// The Kustomizations of a source.
+    pub(crate) fn names_of(&self, source: &Id) -> &[Id] {
+        match self.fed.get(source) {
+            Some(fed) => &fed.names,
+            None => &[],
         }
     }
 
@@ -131,7 +185,7 @@ impl<'a> Standings<'a> {
 
     /// Why what an automation pushed is not reconciled everywhere, by those Kustomizations of its source whose
     /// objects have the image.
-    fn reconciled(&self, policy: &ObjectName, automation: &AutomationFacts) -> Option<String> {
+    fn reconciled(&self, policy: &ObjectName, automation: &AutomationFacts, evidence: &Evidence<'_>) -> Option<String> {
         let (id, source) = self.world.source_of(automation);
         let source = source?;
         let (status, artifact) = (&automation.status, &source.status.artifact);
@@ -139,16 +193,36 @@ impl<'a> Standings<'a> {
         let is_newer = seconds(&status.last_push_time) > seconds(&artifact.last_update_time);
         if !is_newer || sources::commit(&artifact.revision).as_deref() == Some(commit) {
             let mut waits = self.fed.get(&id)?.waits.iter();
-            let counts = waits.find(|(name, _)| !self.world.is_without(name, policy));
+            let counts = waits.find(|(name, _)| self.holds_back(name, policy, evidence));
             return counts.map(|(_, why)| why.clone());
+        }
+        if evidence.is_of_choice_alone() {
+            // The commit is for other images.
+            return None;
         }
         let short = short(commit);
         let (push, branch) = (&automation.spec.git.push.branch, &source.spec.reference.branch);
-        Some(if !push.is_empty() && push != branch {
-            format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged")
-        } else {
+        Some(if push.is_empty() || push == branch {
             format!("{id} has not fetched commit '{short}' yet")
+        } else {
+            let doubt = match evidence.other {
+                Some(_) => "",
+                None => "; whether it changes this image is not known",
+            };
+            format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged{doubt}")
         })
+    }
+
+    /// Whether a Kustomization that waits holds back the image of a policy. One that has never applied anything does
+    /// where no other shows the image.
+    fn holds_back(&self, kustomization: &ObjectName, policy: &ObjectName, evidence: &Evidence<'_>) -> bool {
+        let uses = self.world.uses.get(kustomization);
+        if uses.is_some_and(|uses| uses.are_without(policy)) {
+            return false;
+        }
+        let facts = self.world.kustomizations.get(kustomization);
+        let is_empty = facts.is_some_and(|facts| facts.status.inventory.entries.count() == 0);
+        !(is_empty && evidence.is_of_choice_alone())
     }
 
     /// The Kustomizations that get what was written: those that a rollout follows, else those of the source.
@@ -168,8 +242,8 @@ impl<'a> Standings<'a> {
     }
 }
 
-/// Why an automation has not written the choice.
-fn not_written(name: &ObjectName, automation: &AutomationFacts) -> String {
+/// Why an automation has not run with a choice, or with a commit.
+fn not_run(name: &ObjectName, automation: &AutomationFacts, what: &str) -> String {
     let readiness = automation.readiness();
     let automation = format!("ImageUpdateAutomation {name}");
     match () {
@@ -178,19 +252,52 @@ fn not_written(name: &ObjectName, automation: &AutomationFacts) -> String {
             let (reason, message) = (&readiness.reason, first_line(&readiness.message));
             format!("{automation} fails: {reason}: {message}")
         }
-        () => format!("{automation} has not run with it yet"),
+        () => format!("{automation} has not run with {what} yet"),
     }
 }
 
-/// That nothing shows a field with the choice: statuses have the policies that an automation may follow, whether or not
-/// a marker names them. Empty once it has pushed.
-fn unproven(name: &ObjectName, automation: &AutomationFacts) -> String {
-    if automation.status.last_push_commit.is_empty() {
-        format!(
-            "ImageUpdateAutomation {name} has pushed nothing yet: the files had it already, or no marker names this policy"
-        )
-    } else {
-        String::new()
+/// The commit of its source that an automation has not run with: `commit '5326355'`. None where it has, and where that
+/// is not known.
+fn missed(automation: &AutomationFacts, source: Option<&SourceFacts>) -> Option<String> {
+    let (status, artifact) = (&automation.status, &source?.status.artifact);
+    let commit = sources::commit(&artifact.revision)?;
+    let has_run = match sources::commit(&status.observed_source_revision) {
+        Some(observed) => observed == commit,
+        // Controllers before v1beta2 do not write it.
+        None => seconds(&status.last_automation_run_time) >= seconds(&artifact.last_update_time),
+    };
+    let is_own = status.last_push_commit == commit;
+    (!has_run && !is_own).then(|| format!("commit '{}'", short(&commit)))
+}
+
+/// That an object has another version although the automation has run with all that its source has.
+fn unexplained(run: &Run, user: &ObjectName, chosen: &Version) -> String {
+    let tag = chosen.spelled();
+    format!(
+        "{run}, and the last run of ImageUpdateAutomation {user} had {tag}: a marker may be missing, or somebody changed the object"
+    )
+}
+
+/// What is not known of an image that nothing holds back; empty where objects have it, and none has another version.
+/// Statuses have the policies that an automation may follow, whether or not a marker names them. `is_missing` is whether
+/// objects were read, and none has the image.
+fn remark(
+    (user, automation): (&ObjectName, &AutomationFacts),
+    evidence: &Evidence<'_>,
+    is_missing: bool,
+    missed: Option<&str>,
+) -> String {
+    match evidence.other {
+        Some(run) => format!("{run}: no marker of this policy may be there, or somebody changed it"),
+        None if evidence.has_choice => String::new(),
+        None if automation.status.last_push_commit.is_empty() => format!(
+            "ImageUpdateAutomation {user} has pushed nothing yet: the files had it already, or no marker names this policy"
+        ),
+        None if is_missing => "no workload that was read has this image: a marker may be missing".to_owned(),
+        None => format!(
+            "in Git at the last run of ImageUpdateAutomation {user}{}; which version runs is not known",
+            between(", before ", missed, "")
+        ),
     }
 }
 

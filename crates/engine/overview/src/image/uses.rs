@@ -1,21 +1,37 @@
-//! Which Kustomizations have an image in their objects: one that waits holds back no image that none
-//! of its objects has.
+//! Which Kustomizations have an image in their objects, and at which version: one that waits holds back no image that
+//! none of its objects has, and an image is current only where objects do not show another version.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Few;
 use bumpwright_text::Cuts;
 use serde_json::Value;
 
-use super::images::Version;
+use super::found::{Found, Run, Uses};
+use super::named::images_of;
 use super::standing::Standings;
+use super::version::{Version, bare};
 use crate::facts::{AutomationFacts, Entry, InventoryEntry, KustomizationFacts};
-use crate::world::World;
+use crate::kustomizations::{OWNER_NAME, OWNER_NAMESPACE};
+use crate::world::{Id, World};
 
 /// The most objects of a Kustomization that are read, and those of all. Of the others it stays unknown what they have.
 const OBJECTS: usize = 200;
 const ALL_OBJECTS: usize = 1_000;
+
+/// The most workloads of Kustomizations that are well.
+const ALL_WORKLOADS: usize = 500;
+
+/// The kinds, with their groups, that run images or have Helm do it.
+const WORKLOADS: [(&str, &str); 5] = [
+    ("apps", "DaemonSet"),
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("batch", "CronJob"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+];
 
 /// API groups whose objects name no image.
 const GROUPS: [&str; 6] = [
@@ -38,14 +54,20 @@ const KINDS: [&str; 7] = [
     "ServiceAccount",
 ];
 
-/// A question that only the objects of a waiting Kustomization answer: which of some images they have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A question that only the objects of a Kustomization answer: which of some images they have.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The objects to read: those that can name an image.
+    /// The objects to read: those that can name an image, or the workloads alone.
     pub objects: Vec<Entry>,
-    /// The images, by policy.
-    images: BTreeMap<ObjectName, Sought>,
+    is_of_all: bool,
+    kustomization: ObjectName,
+    /// The revision that the Kustomization applied last: an answer is about the objects of this one.
+    applied: String,
+    images: Arc<Images>,
 }
+
+/// What to look for, by policy.
+type Images = BTreeMap<ObjectName, Sought>;
 
 /// What names an image in an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,31 +102,78 @@ impl Sought {
     }
 }
 
-/// The name of an image without tag and digest.
-pub(crate) fn bare(image: &str) -> &str {
-    let image = image.before('@');
-    match image.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => name,
-        _ => image,
-    }
-}
-
 fn last(name: &str) -> &str {
     name.behind_last('/')
 }
 
 impl Doubt {
-    /// The policies whose image an object has. What its controllers wrote into its status does not count.
+    /// What is known before an object is read.
     #[must_use]
-    pub fn found_in(&self, object: &Value) -> BTreeSet<ObjectName> {
+    pub fn unanswered(&self) -> Uses {
+        Uses {
+            is_of_all: self.is_of_all,
+            unread: self.objects.len(),
+            images: Found::new(),
+        }
+    }
+
+    /// The policies whose image an object has, and in which version. What its controllers wrote into its status does
+    /// not count.
+    #[must_use]
+    pub fn found_in(&self, object: &Value) -> Found {
+        let mut found = Found::new();
+        if self.is_of_all {
+            found.extend(self.named_in(object).map(|policy| (policy.clone(), BTreeSet::new())));
+        }
+        if !self.is_applied(object) {
+            return found;
+        }
+        for image in images_of(object) {
+            let Some(version) = Version::of_image(&image) else {
+                continue;
+            };
+            let sought = self.images.iter().filter(|(_, sought)| sought.is_named_by(&image));
+            for (policy, _) in sought {
+                let run = Run {
+                    object: entry_of(object),
+                    image: version.clone(),
+                };
+                found.entry(policy.clone()).or_default().insert(run);
+            }
+        }
+        found
+    }
+
+    /// The policies whose image is anywhere in an object.
+    fn named_in(&self, object: &Value) -> impl Iterator<Item = &ObjectName> {
         let mut texts = Vec::new();
         let parts = object.as_object().into_iter().flatten();
         parts
             .filter(|(key, _)| *key != "status")
             .for_each(|(_, part)| collect(part, &mut texts));
-        let has = |sought: &Sought| texts.iter().any(|text| sought.is_in(text));
-        let images = self.images.iter().filter(|(_, sought)| has(sought));
-        images.map(|(policy, _)| policy.clone()).collect()
+        let named = self.images.iter();
+        let named = named.filter(move |(_, sought)| texts.iter().any(|text| sought.is_in(text)));
+        named.map(|(policy, _)| policy)
+    }
+
+    /// Whether the object is one that the Kustomization has applied, by its labels. An inventory is a text, and which
+    /// version another object has is nothing to show to those who see the Kustomization.
+    fn is_applied(&self, object: &Value) -> bool {
+        let labels = object.pointer("/metadata/labels");
+        let label = |key: &str| labels.and_then(|labels| labels.get(key)?.as_str());
+        label(OWNER_NAME) == Some(self.kustomization.name.as_str())
+            && label(OWNER_NAMESPACE) == Some(self.kustomization.namespace.as_str())
+    }
+}
+
+/// The kind and name of an object.
+fn entry_of(object: &Value) -> Entry {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
+    Entry {
+        kind: text("/kind"),
+        namespace: text("/metadata/namespace"),
+        name: text("/metadata/name"),
+        ..Entry::default()
     }
 }
 
@@ -130,55 +199,97 @@ fn to_read(entries: &Few<InventoryEntry, 20_000>) -> Option<Vec<Entry>> {
     (entries.len() <= OBJECTS).then_some(entries)
 }
 
+/// The workloads of a Kustomization; none when it has applied none, or more than there is room for.
+fn workloads(entries: &Few<InventoryEntry, 20_000>, room: usize) -> Option<Vec<Entry>> {
+    // By the ends of their ids first: there may be a million entries in all, and nothing is made of most of them.
+    let has_kind = |one: &&InventoryEntry| WORKLOADS.iter().any(|(_, kind)| one.id.ends_with(*kind));
+    let likely = entries.iter().filter(has_kind);
+    if likely.clone().count() > OBJECTS.min(room) {
+        return None;
+    }
+    let is_workload = |one: &Entry| WORKLOADS.contains(&(one.group.as_str(), one.kind.as_str()));
+    let workloads = likely.filter_map(InventoryEntry::entry).filter(is_workload);
+    let workloads: Vec<Entry> = workloads.collect();
+    (!workloads.is_empty()).then_some(workloads)
+}
+
 impl KustomizationFacts {
-    /// Whether it waits for more than the moment that an apply takes, here: only then its objects are worth a look.
+    /// Whether it waits for more than the moment that an apply takes: only then all its objects are worth a look.
     fn is_at_a_standstill(&self) -> bool {
         let readiness = self.readiness();
-        let has_failed = readiness.state.is_broken() || self.failing_since().is_some();
-        !self.is_elsewhere() && (readiness.suspended || has_failed)
+        readiness.suspended || readiness.state.is_broken() || self.failing_since().is_some()
     }
 }
 
 impl World {
-    /// What is to be read before [`World::images`] can tell which Kustomizations hold an image back; the answers go
-    /// into [`World::uses`]. Empty when no written image waits.
+    /// What is to be read before [`World::images`] can tell which versions run, and which Kustomizations hold an image
+    /// back; the answers go into [`World::uses`]. Empty when no automation has written an image.
     #[must_use]
     pub fn doubts(&self) -> BTreeMap<ObjectName, Doubt> {
-        let mut doubts = BTreeMap::<ObjectName, Doubt>::new();
-        let (standings, mut room) = (Standings::new(self), ALL_OBJECTS);
-        for automation in self.automations.values() {
-            let images = self.written(automation);
-            let source = self.source_of(automation).0;
-            for name in standings.waiting(&source).filter(|_| !images.is_empty()) {
-                if !doubts.contains_key(name) {
-                    let facts = self.kustomizations.get(name).filter(|facts| facts.is_at_a_standstill());
-                    let objects = facts.and_then(|facts| to_read(&facts.status.inventory.entries));
-                    let Some(objects) = objects.filter(|objects| objects.len() <= room) else {
-                        continue;
-                    };
-                    room -= objects.len();
-                    let images = BTreeMap::new();
-                    doubts.insert(name.clone(), Doubt { objects, images });
+        let written = self.written().into_iter();
+        let written: Vec<(Id, Arc<Images>)> = written.map(|(source, images)| (source, Arc::new(images))).collect();
+        let (standings, mut doubts) = (Standings::new(self), BTreeMap::new());
+        // What holds images back counts more than what shows them.
+        for (is_of_all, mut room) in [(true, ALL_OBJECTS), (false, ALL_WORKLOADS)] {
+            for (source, images) in &written {
+                let still = self.at_a_standstill(standings.waiting(source));
+                let names = standings.names_of(source).iter().map(|id| &id.name);
+                for name in names.filter(|name| still.contains(name) == is_of_all) {
+                    if let Some(doubt) = self.doubt(name, (is_of_all, room), images) {
+                        room -= doubt.objects.len();
+                        doubts.insert(name.clone(), doubt);
+                    }
                 }
-                doubts.entry(name.clone()).or_default().images.extend(images.clone());
             }
         }
         doubts
     }
 
-    /// What to look for of the images that an automation has written.
-    fn written(&self, automation: &AutomationFacts) -> BTreeMap<ObjectName, Sought> {
+    fn at_a_standstill<'n>(&self, waiting: impl Iterator<Item = &'n ObjectName>) -> BTreeSet<&'n ObjectName> {
+        let is_still = |name: &&ObjectName| {
+            let facts = self.kustomizations.get(*name);
+            facts.is_some_and(KustomizationFacts::is_at_a_standstill)
+        };
+        waiting.filter(is_still).collect()
+    }
+
+    /// What to read of a Kustomization; none of one that applies to another cluster, or that there is no room for.
+    fn doubt(&self, name: &ObjectName, (is_of_all, room): (bool, usize), images: &Arc<Images>) -> Option<Doubt> {
+        let facts = self.kustomizations.get(name).filter(|facts| !facts.is_elsewhere())?;
+        let entries = &facts.status.inventory.entries;
+        let objects = if is_of_all {
+            to_read(entries).filter(|objects| objects.len() <= room)?
+        } else {
+            workloads(entries, room)?
+        };
+        Some(Doubt {
+            objects,
+            is_of_all,
+            kustomization: name.clone(),
+            applied: facts.status.last_applied_revision.clone(),
+            images: Arc::clone(images),
+        })
+    }
+
+    /// What to look for of the images that automations have written, by the source that they change.
+    fn written(&self) -> BTreeMap<Id, Images> {
+        let mut written = BTreeMap::<Id, Images>::new();
+        for automation in self.automations.values() {
+            let images = self.written_by(automation);
+            if !images.is_empty() {
+                written.entry(self.source_of(automation).0).or_default().extend(images);
+            }
+        }
+        written
+    }
+
+    fn written_by(&self, automation: &AutomationFacts) -> Images {
         let written = automation.observed().filter_map(|(policy, image)| {
             let facts = self.policies.get(&policy)?;
             let chosen = facts.chosen().filter(|chosen| chosen.is(image))?;
             Some((policy, Sought::new(&chosen, facts.previous().as_ref())))
         });
         written.collect()
-    }
-
-    /// Whether it is known that no object of a Kustomization has the image of a policy.
-    pub(crate) fn is_without(&self, kustomization: &ObjectName, policy: &ObjectName) -> bool {
-        self.uses.get(kustomization).is_some_and(|has| !has.contains(policy))
     }
 }
 
@@ -197,7 +308,10 @@ mod tests {
         let sought = Sought::new(&version(tags[0]), tags.get(1).map(|tag| version(tag)).as_ref());
         Doubt {
             objects: Vec::new(),
-            images: [(ObjectName::new("fs", "web"), sought)].into(),
+            is_of_all: true,
+            kustomization: ObjectName::new("fs", "apps"),
+            applied: String::new(),
+            images: Arc::new([(ObjectName::new("fs", "web"), sought)].into()),
         }
     }
 
@@ -235,17 +349,58 @@ mod tests {
         );
     }
 
+    /// The version counts of what the Kustomization has applied, and of nothing else that its inventory names.
+    #[test]
+    fn versions_are_those_of_applied_objects() {
+        let doubt = doubt("ghcr.io/acme/web", &["1.1.0", "1.0.0"]);
+        let containers = json!([{"image": "ghcr.io/acme/web:1.0.0"}, {"image": "envoyproxy/envoy:v1.30"}]);
+        let object = |labels: Value| {
+            json!({"kind": "Deployment", "metadata": {"namespace": "shop", "name": "web", "labels": labels},
+                "spec": {"template": {"spec": {"containers": containers}}}})
+        };
+        let told = |labels: Value| -> Vec<String> {
+            let found = doubt.found_in(&object(labels));
+            found.into_values().flatten().map(|run| run.to_string()).collect()
+        };
+        let by = |name: &str| json!({"kustomize.toolkit.fluxcd.io/name": name, "kustomize.toolkit.fluxcd.io/namespace": "fs"});
+        assert_eq!(told(by("apps")), ["Deployment shop/web has 1.0.0"]);
+        assert!(told(by("other")).is_empty() && told(json!({})).is_empty());
+        assert_eq!(
+            doubt.found_in(&object(json!({}))).len(),
+            1,
+            "that it has the image is known all the same"
+        );
+    }
+
+    fn entries(ids: &[String]) -> Few<InventoryEntry, 20_000> {
+        let entry = |id: &String| InventoryEntry {
+            id: id.clone(),
+            v: "v1".to_owned(),
+        };
+        Few {
+            few: ids.iter().map(entry).collect(),
+            left_out: 0,
+        }
+    }
+
+    #[test]
+    fn workloads_are_what_runs_images() {
+        let ids = [
+            "shop_web_apps_Deployment",
+            "shop_web__Service",
+            "shop_x_acme.io_Deployment",
+        ]
+        .map(str::to_owned);
+        let found = workloads(&entries(&ids), 2).unwrap();
+        let names: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["Deployment/shop/web"]);
+        let many: Vec<_> = (0..=OBJECTS).map(|n| format!("apps_{n}_apps_Deployment")).collect();
+        assert_eq!(workloads(&entries(&many), ALL_WORKLOADS), None);
+        assert_eq!(workloads(&entries(&ids), 1), None, "there is no room");
+    }
+
     #[test]
     fn what_cannot_name_an_image_is_not_read() {
-        let entries = |ids: &[String]| Few {
-            few: (ids.iter())
-                .map(|id| InventoryEntry {
-                    id: id.clone(),
-                    v: "v1".to_owned(),
-                })
-                .collect(),
-            left_out: 0,
-        };
         assert_eq!(to_read(&entries(&[])), None);
         let all = ["_apps__Namespace", "apps_web_apps_Deployment", "apps_key__Secret"].map(str::to_owned);
         let names: Vec<String> = to_read(&entries(&all))
