@@ -168,6 +168,16 @@ fn from_a_release_to_a_failure() {
     assert!(ok(world, &["tree", "ks", "apps"]).contains("└── Deployment/story/web\n"));
     assert!(ok(world, &["get", "sources"]).contains(&format!("main@sha1:{short}")));
 
+    // Somebody takes it back by hand, and the automation has not run since.
+    let file = deployment(world, "1.0.0");
+    let back = [Change::File("apps/web.yaml", file.as_bytes())];
+    world.repo.commit("main", "back", &back);
+    fleet.reconcile(&["ks", "apps", "--with-source"], 0);
+    let image = &json(world, &["get", "images"])["images"][0];
+    let why = image["why"].as_str().unwrap();
+    assert_eq!(image["stage"], "behind", "{why}");
+    assert!(why.starts_with("Deployment story/web has 1.0.0, and "), "{why}");
+
     // Suspended and resumed: what the source has meanwhile is applied then.
     assert_eq!(fleet.run(&["suspend", "source", "git", "app"]).code, 0);
     assert!(world.get(GIT_REPOSITORY, "app")["spec"]["suspend"] == true);
