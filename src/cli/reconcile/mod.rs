@@ -6,13 +6,13 @@ pub(super) mod waiting;
 
 use std::process::ExitCode;
 
-use crate::cli::console::end_with;
+use crate::cli::console::{end_with, say};
 use crate::cli::error::CliError;
 use crate::cli::suspend::is_suspended;
 use crate::cli::view::{at_within, kinds};
 use args::Reconcile;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, HELM_RELEASE, Kind};
+use bumpwright_kube::{Cluster, EXTERNAL_ARTIFACT, HELM_RELEASE, IMAGE_POLICY, Kind};
 use object::Target;
 
 /// The annotations for a release that is installed or upgraded without a change, and for one whose failures are
@@ -44,7 +44,16 @@ async fn reconcile(args: &Reconcile, cluster: &Cluster) -> Result<u8, CliError> 
             }
         }
     }
-    one(cluster, &target, &also, args).await
+    let code = one(cluster, &target, &also, args).await?;
+    if kind.is(&IMAGE_POLICY) && !args.with_source {
+        let ObjectName { namespace, name } = &target.name;
+        let scan = format!("bumpwright reconcile policy {name} -n {namespace} --with-source");
+        say(
+            "note",
+            &format!("the tags are those of the last scan; scan first with: {scan}"),
+        );
+    }
+    Ok(code)
 }
 
 /// The annotations of helm-controller that are asked for.

@@ -69,6 +69,23 @@ fn a_reconciliation_ends_as_its_controller_says() {
     );
 }
 
+/// A policy chooses from what was scanned, however long ago.
+#[test]
+fn a_policy_that_is_reconciled_does_not_scan_and_says_so() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = seeded(cluster, "reconcile-policy");
+    let ran = std::thread::scope(|scope| {
+        let handled = scope.spawn(|| handle(&world, IMAGE_POLICY, "web", ("True", "Succeeded")));
+        let ran = at(&world, &["reconcile", "policy", "web"]);
+        handled.join().unwrap();
+        ran
+    });
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let note = "note: the tags are those of the last scan; scan first with: \
+        bumpwright reconcile policy web -n reconcile-policy --with-source";
+    assert_eq!(ran.err.lines().last(), Some(note), "{}", ran.err);
+}
+
 #[test]
 fn what_cannot_be_reconciled_is_told() {
     let Some(cluster) = Cluster::shared() else { return };
