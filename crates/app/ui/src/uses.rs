@@ -24,7 +24,7 @@ const AT_ONCE: usize = 16;
 const KEPT: Duration = Duration::from_secs(300);
 
 /// How long it is kept that an object could not be read.
-const UNREAD: Duration = Duration::from_secs(30);
+const UNREAD: Duration = Duration::from_secs(60);
 
 /// What the objects of each Kustomization have.
 pub type Answers = BTreeMap<ObjectName, Uses>;
