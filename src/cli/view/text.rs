@@ -48,10 +48,18 @@ fn duration(seconds: i64) -> String {
     }
 }
 
-/// The text with hashes shortened to eight digits, as flux does.
+/// The message without its first words where it has them twice, as Flux writes them of a Secret that is missing.
+fn once(message: &str) -> &str {
+    match message.split_once(": ") {
+        Some((first, rest)) if rest.strip_prefix(first).is_some_and(|rest| rest.starts_with(": ")) => rest,
+        _ => message,
+    }
+}
+
+/// The text with hashes shortened to eight digits, as flux does, and without words that are there twice.
 pub(in crate::cli) fn short(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = once(text);
     while !rest.is_empty() {
         let digits = rest
             .bytes()
@@ -163,6 +171,14 @@ mod tests {
         assert_eq!(wrapped("abcdefghij k", Some(4)), ["abcd", "efgh", "ij k"]);
         assert_eq!(wrapped("a b", None), ["a b"]);
         assert_eq!(wrapped("", Some(4)), [""]);
+    }
+
+    #[test]
+    fn words_that_a_message_has_twice_are_shown_once() {
+        let missing = "failed to get secret 'a/b': secrets \"b\" not found";
+        assert_eq!(short(&format!("failed to get secret 'a/b': {missing}")), missing);
+        assert_eq!(short("a: ab: c"), "a: ab: c");
+        assert_eq!(short("a: a"), "a: a");
     }
 
     #[test]
