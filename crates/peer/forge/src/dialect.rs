@@ -47,6 +47,13 @@ pub(super) const GITLAB: Dialect = Dialect {
     forbidden: "; the token needs the scope api, and the role Developer or a higher one",
 };
 
+pub(super) const GERRIT: Dialect = Dialect {
+    name: "gerrit",
+    headers: &[("accept", "application/json")],
+    tokens: Tokens::OrPassword("Bearer"),
+    forbidden: "; the account needs the right to read the project",
+};
+
 impl ForgeApi {
     pub(super) fn dialect(self) -> &'static Dialect {
         match self {

@@ -75,6 +75,12 @@ impl ForgeError {
         matches!(self, Self::Refused { status, .. } if matches!(status.as_u16(), 401 | 403))
     }
 
+    /// Whether there is nothing at the address: no such API, or nothing that the login may see.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { status, .. } if status.as_u16() == 404)
+    }
+
     /// Whether a retry may succeed: the forge did not answer, limits requests, or failed itself.
     #[must_use]
     pub fn is_passing(&self) -> bool {

@@ -8,7 +8,7 @@
 //! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base
 //! are branches of the same repository; forks are ignored, but by `reviews`: the open requests of all, with their
 //! commit statuses and a comment. `gitlab` has these reviews at GitLab (REST API v4), whose merge requests are opened
-//! by push options.
+//! by push options. `gerrit` has the open changes of a project at Gerrit, before one is amended.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -18,6 +18,7 @@ mod closed;
 mod description;
 mod dialect;
 mod error;
+mod gerrit;
 mod gitlab;
 mod keep;
 mod kind;
@@ -33,6 +34,7 @@ mod setup;
 pub use api::Forge;
 pub use description::Row;
 pub use error::{Again, ForgeError};
+pub use gerrit::{Gerrit, OpenChange};
 pub use gitlab::GitLab;
 pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest};
 pub use kind::ForgeApi;

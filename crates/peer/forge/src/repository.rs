@@ -134,6 +134,25 @@ impl Repository {
         })
     }
 
+    /// The project of an address at Gerrit. Pages and API are above the `/a/` of a login, else at the root of the
+    /// host. A project of Gerrit has no owner: its name is the whole path. None for a path that names no project.
+    #[must_use]
+    pub fn at_gerrit(git: &Url) -> Option<Self> {
+        let (folder, path) = git.path().split_once("/a/").unwrap_or(("", git.path()));
+        let path = path.trim_matches('/');
+        let name = decoded(path.strip_suffix(".git").unwrap_or(path))?;
+        if name.contains(['"', '\\']) || name.split('/').any(is_dotted) {
+            return None;
+        }
+        let mut api = git.clone();
+        api.set_path(folder);
+        Some(Self {
+            api,
+            owner: String::new(),
+            name,
+        })
+    }
+
     /// Builds an address below the repository, from its parts.
     pub(super) fn url(&self, below: &[&str]) -> Url {
         let mut url = self.api.clone();
@@ -277,6 +296,35 @@ mod tests {
             "https://gitlab.com/a//fleet",
         ] {
             assert!(web(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_project_of_gerrit_is_a_path() {
+        for (url, api, name) in [
+            ("https://review.example/a/fleet", "https://review.example/", "fleet"),
+            (
+                "https://review.example:8443/x/fleet.git",
+                "https://review.example:8443/",
+                "x/fleet",
+            ),
+            (
+                "https://review.example/gerrit/a/x/a/y/",
+                "https://review.example/gerrit",
+                "x/a/y",
+            ),
+        ] {
+            let url = Url::parse(url).unwrap();
+            let found = Repository::at_gerrit(&url).unwrap();
+            assert_eq!((found.api.as_str(), found.name.as_str()), (api, name), "{url}");
+            assert!(found.is_served_by(GitAddress::Web(&url)), "{url}");
+        }
+        for url in [
+            "https://review.example/",
+            "https://review.example/a/x%22y",
+            "https://review.example/a/x//y",
+        ] {
+            assert_eq!(Repository::at_gerrit(&Url::parse(url).unwrap()), None, "{url}");
         }
     }
 
