@@ -86,6 +86,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
         push: PushSettings::default(),
         pull_request: None,
         agit: None,
+        gerrit: None,
         author: Author {
             name: "Bench".into(),
             email: "bench@example.com".into(),

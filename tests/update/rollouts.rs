@@ -96,6 +96,7 @@ impl Git {
             push: PushSettings::default(),
             pull_request: None,
             agit: None,
+            gerrit: None,
             author: Author {
                 name: "Bot".to_owned(),
                 email: "bot@example.com".to_owned(),

@@ -178,6 +178,7 @@ fn job(url: &str, edits: Edits) -> RemoteJob {
         push: PushSettings::default(),
         pull_request: None,
         agit: None,
+        gerrit: None,
         author: author(),
         message: message(),
         signer: None,

@@ -43,12 +43,13 @@ impl Typed<'_> {
             },
             pull_request: self.pull_request(None, &remote, &mut notes)?,
             agit: None,
+            gerrit: None,
             signer: self.signer(None, &author, &mut notes)?,
             author,
             message: self.message_of(None),
         };
         Ok(Step::Remote(
-            Box::new(with_agit(job, &remote)),
+            Box::new(with_review_apis(job, &remote)),
             places.place(&remote)?,
             notes,
         ))
@@ -124,12 +125,13 @@ impl Typed<'_> {
             push,
             pull_request: self.pull_request(Some(automation), &remote, notes)?,
             agit: None,
+            gerrit: None,
             signer: self.signer(Some(automation), &author, notes)?,
             author,
             message: self.message_of(Some(automation)),
         };
         Ok(Step::Remote(
-            Box::new(with_agit(job, &remote)),
+            Box::new(with_review_apis(job, &remote)),
             places.place(&remote)?,
             std::mem::take(notes),
         ))
@@ -213,12 +215,22 @@ impl Typed<'_> {
     }
 }
 
-/// With the API for requests that the push itself opens, if Git's own login is one for it.
-fn with_agit(job: RemoteJob, remote: &Remote) -> RemoteJob {
-    let is_asked = job.push.is_agit() && !job.edits.dry_run;
-    let agit = if is_asked { connect::own_gitea(remote) } else { None };
+/// With the APIs for requests and changes that the push itself opens, if Git's own login is one for them.
+fn with_review_apis(job: RemoteJob, remote: &Remote) -> RemoteJob {
+    let pushes = !job.edits.dry_run;
+    let agit = if pushes && job.push.is_agit() {
+        connect::own_gitea(remote)
+    } else {
+        None
+    };
+    let gerrit = if pushes && job.push.is_change() {
+        connect::own_gerrit(remote)
+    } else {
+        None
+    };
     RemoteJob {
         agit: agit.map(Arc::new),
+        gerrit: gerrit.map(Arc::new),
         ..job
     }
 }

@@ -1,7 +1,7 @@
 //! The forge of a remote, for pull requests.
 
 use bumpwright_api::{InvalidSecret, ObjectName, Objects};
-use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository, ReviewApi, ReviewServer};
+use bumpwright_forge::{Forge, ForgeApi, Gerrit, GitAddress, Login, Repository, ReviewApi, ReviewServer};
 use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
@@ -137,4 +137,14 @@ pub fn own_gitea(remote: &Remote) -> Option<Forge> {
     let repository = Repository::locate(ForgeApi::Gitea, git_address(remote).ok()?, None).ok()?;
     let login = own_login(remote, &repository)?;
     forge(ForgeApi::Gitea, repository, login, remote).ok()
+}
+
+/// The project of a remote over HTTP at Gerrit, with Git's own login; none without one. Nothing shows that the server is
+/// a Gerrit before it is asked.
+#[must_use]
+pub fn own_gerrit(remote: &Remote) -> Option<Gerrit> {
+    let project = Repository::at_gerrit(remote.url.web()?)?;
+    let login = own_login(remote, &project)?;
+    let peer = peer(&project, remote).ok()?;
+    Some(Gerrit::new(project, login, peer))
 }

@@ -25,7 +25,9 @@ mod tls;
 
 pub use clouds::{CloudRoute, Clouds};
 pub use error::{AccessError, ConnectError};
-pub use forge::{PullRequestError, forge, git_address, own_gitea, own_login, pull_request_login, review_server};
+pub use forge::{
+    PullRequestError, forge, git_address, own_gerrit, own_gitea, own_login, pull_request_login, review_server,
+};
 pub use identity::{ProviderAccount, requester};
 pub use references::References;
 pub use signing::{SigningKeyError, signer};

@@ -55,13 +55,7 @@ impl Wanted<'_> {
         for id in fetched.also.iter().filter_map(|also| also.commit) {
             let info = fetched.objects.commit(id)?;
             if self.is_same(&info, tree) {
-                return Ok(Some(Made {
-                    id,
-                    pack: None,
-                    signed: info.signed,
-                    author: author_of(&info),
-                    message: info.message,
-                }));
+                return Ok(Some(Made::found(id, info)));
             }
         }
         Ok(None)
@@ -115,6 +109,19 @@ fn author_of(info: &CommitInfo) -> String {
     let line = String::from_utf8_lossy(&info.author);
     let end = line.rfind('>').map_or(line.len(), |at| at + 1);
     line.part(..end).to_owned()
+}
+
+impl Made {
+    /// A commit that the remote has.
+    pub(crate) fn found(id: ObjectId, info: CommitInfo) -> Self {
+        Self {
+            id,
+            pack: None,
+            signed: info.signed,
+            author: author_of(&info),
+            message: info.message,
+        }
+    }
 }
 
 /// The commit to push, new or found at the remote.

@@ -16,7 +16,7 @@ use bumpwright_git::RemoteUrl;
 /// Closed changes in a row that are passed over; a policy that flips to and fro closes one each time.
 const MAX_CLOSED: u32 = 32;
 /// Older patch sets of one change that are passed over.
-const MAX_OLDER: u32 = 16;
+pub(crate) const MAX_OLDER: u32 = 16;
 
 /// How a commit for review differs from the default one for the same edits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

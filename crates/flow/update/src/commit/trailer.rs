@@ -43,12 +43,14 @@ fn names_change(line: &[u8]) -> bool {
         let (start, rest) = line.split_at_checked(key.len())?;
         start.eq_ignore_ascii_case(key.as_bytes()).then_some(rest.trim_ascii())
     };
-    let is_id = |text: &[u8]| {
-        text.split_first()
-            .is_some_and(|(first, hex)| *first == b'I' && hex.len() == 40 && hex.iter().all(u8::is_ascii_hexdigit))
-    };
     key("Change-Id:").is_some()
-        || key("Link:").is_some_and(|link| link.rsplit(|byte| *byte == b'/').next().is_some_and(is_id))
+        || key("Link:").is_some_and(|link| link.rsplit(|byte| *byte == b'/').next().is_some_and(is_change_id))
+}
+
+/// Whether Gerrit takes it for a Change-Id: `I` and 40 hexadecimal digits.
+pub(crate) fn is_change_id(text: &[u8]) -> bool {
+    text.split_first()
+        .is_some_and(|(first, hex)| *first == b'I' && hex.len() == 40 && hex.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Returns whether the last paragraph consists of trailers: all its lines are, or a quarter and one that git writes

@@ -24,6 +24,12 @@ impl PushSettings {
         self.review.is_none() && self.options.iter().any(|(key, _)| key == "topic") && self.is_for_review()
     }
 
+    /// Whether a push may make or amend a change at Gerrit: by the short form, or a refspec for review.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        self.review.is_some() || self.is_for_review()
+    }
+
     /// Whether a refspec is for review.
     #[must_use]
     pub fn is_for_review(&self) -> bool {

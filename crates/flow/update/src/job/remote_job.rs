@@ -8,7 +8,7 @@ use super::pull_request::PullRequest;
 use super::push::PushSettings;
 use crate::commit::message::CommitMessage;
 use crate::error::RunError;
-use bumpwright_forge::Forge;
+use bumpwright_forge::{Forge, Gerrit};
 use bumpwright_git::GitError;
 use bumpwright_signing::Signer;
 
@@ -58,6 +58,9 @@ pub struct RemoteJob {
     pub pull_request: Option<PullRequest>,
     /// The API for pull requests that the push itself opens; none without.
     pub agit: Option<Arc<Forge>>,
+    /// The API for the change that a push would make or amend, if the server is a Gerrit; none without a login over
+    /// HTTP.
+    pub gerrit: Option<Arc<Gerrit>>,
     pub author: Author,
     pub message: CommitMessage,
     /// Signs the commit; unsigned without.

@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::job::destination::{Destinations, full_branch, is_review};
 use crate::job::push::OtherBranch;
 use crate::job::remote_job::{RemoteJob, Start};
-use bumpwright_git::{Also, Checkout, GitError, Mirror, RemoteRef};
+use bumpwright_git::{Also, Checkout, Fetched, GitError, Mirror, RemoteRef};
 use bumpwright_semver::latest_tag;
 
 /// Fetches the start, and reads in the same round trip the values of the references to push to.
@@ -77,6 +77,12 @@ pub(crate) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base, earlier: 
         .put_over(job, &mut base.fetched)
         .map_err(|source| job.read_failed(source))?;
     Ok(base)
+}
+
+/// Other references at the remote, beside a start that has been fetched.
+pub(crate) fn others(job: &RemoteJob, mirror: &Mirror, references: &[&str]) -> Result<Fetched, RunError> {
+    let wanted: Vec<Also> = references.iter().map(|reference| also(reference)).collect();
+    with_checkout(job, |checkout| mirror.fetch(checkout, &wanted)).map_err(|source| job.fetch_failed(source))
 }
 
 /// The start of the job as the git crate's type.

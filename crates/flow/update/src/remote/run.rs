@@ -13,6 +13,7 @@ use crate::error::RunError;
 use crate::job::remote_job::RemoteJob;
 use crate::plan::windows::{self, Later};
 use crate::policy::policies::Policies;
+use crate::push::change;
 use crate::push::delivery::deliver;
 use crate::push::lane::{LaneGuard, View};
 use crate::push::pull_request::{self, Looked};
@@ -131,6 +132,14 @@ impl Attempt<'_> {
         let (steps, report) = (self.steps, &mut self.report);
         let Survey { mut base, request, .. } = survey;
         let made = steps.wanted(&base).commit(message, &report.files)?;
+        let made = match change::look(&steps.wanted(&base), &made, &mut report.notes)? {
+            change::Looked::Push => made,
+            change::Looked::Same(held) => held,
+            change::Looked::Edited(edited) => {
+                report.leave_change(&edited);
+                return Ok(None);
+            }
+        };
         report.set_commit(&made);
         let looked = match request {
             Some(request) => pull_request::look(&steps.wanted(&base), request, &made, report.edited())?,
@@ -165,6 +174,11 @@ impl Attempt<'_> {
         report.declined = delivered.declined;
         if let Some(next) = delivered.outcome? {
             return Ok(Some(next));
+        }
+        if report.has_created_change() {
+            let paths: Vec<&str> = report.changes.iter().map(|change| change.path.as_str()).collect();
+            let notes = change::left_behind(&steps.wanted(&base), &made, &paths);
+            report.notes.extend(notes);
         }
         if let Some(request) = request {
             report.pull_request = Some(pull_request::keep(steps.job, request, &made, report.edited())?);

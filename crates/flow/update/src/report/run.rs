@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::edited::Edited;
+use super::edited_change::EditedChange;
 use super::pull_request::{self, PullRequestReport};
 use super::releases::{self, ImageRelease};
 use crate::commit::create::Made;
@@ -10,6 +11,7 @@ use crate::commit::message::explained;
 use crate::error::{Failure, RunError, Setting};
 use crate::find::facts::Marked;
 use crate::folder::rewrite::FileChange;
+use crate::job::destination::is_review;
 use crate::job::edits::Edits;
 use crate::plan::bumps::{self, bumps};
 use crate::plan::planned::{MarkedField, Plan};
@@ -170,12 +172,32 @@ impl Run {
         if kept.is_edited() {
             self.skips.extend(pull_request::skips(&kept, &self.changes));
             self.skips.sort();
-            self.changes.clear();
-            self.files.clear();
-            self.impact = None;
-            self.releases.clear();
+            self.drop_edits();
         }
         self.pull_request = Some(kept);
+    }
+
+    /// Records a change at Gerrit that somebody else has amended: it is left as it is, with all that the run would push.
+    pub(crate) fn leave_change(&mut self, edited: &EditedChange) {
+        self.notes.push(edited.note());
+        self.skips.extend(edited.skips(&self.changes));
+        self.skips.sort();
+        self.commit = None;
+        self.drop_edits();
+    }
+
+    /// The edits are not made.
+    fn drop_edits(&mut self) {
+        self.changes.clear();
+        self.files.clear();
+        self.impact = None;
+        self.releases.clear();
+    }
+
+    /// Returns whether a change for review was created.
+    pub(crate) fn has_created_change(&self) -> bool {
+        let mut pushes = self.pushes.iter();
+        pushes.any(|push| push.status == PushStatus::Created && is_review(&push.reference))
     }
 
     /// Records a failure, and for a template error what was probably meant.

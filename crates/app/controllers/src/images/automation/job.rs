@@ -72,6 +72,11 @@ pub(crate) fn make(
     } else {
         None
     };
+    let gerrit = if push.is_change() {
+        connect::own_gerrit(&remote)
+    } else {
+        None
+    };
     let job = RemoteJob {
         edits: Edits {
             automation: Some(automation.metadata.object_name().to_string()),
@@ -92,6 +97,7 @@ pub(crate) fn make(
         signer,
         pull_request: pull_request(automation, &remote, objects)?,
         agit: agit.map(Arc::new),
+        gerrit: gerrit.map(Arc::new),
     };
     let owner = Owner::new(IMAGE_UPDATE_AUTOMATION.kind, automation.metadata.object_name());
     let place = context

@@ -101,6 +101,7 @@ mod tests {
             },
             pull_request: None,
             agit: None,
+            gerrit: None,
             author: Author {
                 name: String::new(),
                 email: String::new(),

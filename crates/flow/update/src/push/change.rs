@@ -1,0 +1,192 @@
+//! The open change that a push to Gerrit would amend. It is looked at before the push: Gerrit takes any commit as the
+//! next patch set, on top of what somebody else has written, and also one that only has a newer base.
+
+use std::collections::BTreeMap;
+
+use crate::commit::create::{Made, Wanted};
+use crate::commit::review::MAX_OLDER;
+use crate::commit::trailer::{change_id_in, is_change_id};
+use crate::error::RunError;
+use crate::history::paths::{Changes, changed_files};
+use crate::job::destination::{Target, Value, is_review};
+use crate::job::remote_job::RemoteJob;
+use crate::remote::fetch;
+use crate::report::edited_change::EditedChange;
+use bumpwright_forge::{Gerrit, OpenChange};
+use bumpwright_git::{CommitInfo, Fetched, GitError, ObjectId, Objects, Walk};
+
+/// The work, for errors.
+const WORK: &str = "the comparison with a change at Gerrit";
+
+/// The most older changes that are named.
+const NAMED: usize = 3;
+
+/// What is to be done about a change.
+pub(crate) enum Looked {
+    /// Push: it is new, or the next patch set of a change that nobody else has written to.
+    Push,
+    /// The current patch set is this commit, with the same edits and the same message: nothing newer is to be pushed.
+    Same(Made),
+    /// Somebody else has written its current patch set.
+    Edited(EditedChange),
+}
+
+/// Looks at the open change with the commit's Change-Id. A server that does not answer is reported in `notes`, and
+/// the push goes on as without it: the server need not be a Gerrit.
+///
+/// # Errors
+/// The patch set cannot be fetched or read.
+pub(crate) fn look(run: &Wanted<'_>, made: &Made, notes: &mut Vec<String>) -> Result<Looked, RunError> {
+    let Some((gerrit, target, id)) = asked(run, made) else {
+        return Ok(Looked::Push);
+    };
+    let open = gerrit
+        .open_change(branch_of(&target.reference), &id)
+        .unwrap_or_else(|error| {
+            if !error.is_not_found() {
+                notes.push(format!(
+                    "whether somebody else has amended the change is unknown: {error}"
+                ));
+            }
+            None
+        });
+    open.map_or(Ok(Looked::Push), |open| compared(run, made, open))
+}
+
+/// The API, the target for review and the Change-Id, if there are all three.
+fn asked<'r>(run: &Wanted<'r>, made: &Made) -> Option<(&'r Gerrit, &'r Target, String)> {
+    // What is put back is not proposed twice: a change for it that is open stays the same.
+    let gerrit = run.job.gerrit.as_deref().filter(|_| run.job.edits.put_back.is_none())?;
+    let mut specs = run.base.destinations.specs.iter();
+    let target = specs.find(|spec| is_review(&spec.reference) && spec.value == Value::New)?;
+    let id = change_id_in(&made.message).filter(|id| is_change_id(id.as_bytes()))?;
+    Some((gerrit, target, id))
+}
+
+/// The branch of `refs/for/BRANCH`, without options.
+fn branch_of(reference: &str) -> &str {
+    let branch = reference.strip_prefix("refs/for/").unwrap_or(reference);
+    branch.split('%').next().unwrap_or(branch)
+}
+
+fn compared(run: &Wanted<'_>, made: &Made, open: OpenChange) -> Result<Looked, RunError> {
+    let mut references = vec![open.current.as_str(), open.written.as_str()];
+    references.dedup();
+    let fetched = fetch::others(run.job, &run.place.mirror, &references)?;
+    let reading = |source| run.job.read_failed(source);
+    let (Some(current), Some(written)) = (value(&fetched, &open.current), value(&fetched, &open.written)) else {
+        return Ok(Looked::Push);
+    };
+    if current == made.id {
+        return Ok(Looked::Push);
+    }
+    let objects = &fetched.objects;
+    let holds = objects.commit(current).map_err(reading)?;
+    if is_same(objects, &holds, made).map_err(reading)? {
+        return Ok(Looked::Same(Made::found(current, holds)));
+    }
+    let written = objects.commit(written).map_err(reading)?;
+    if is_own(run.job, objects, &written).map_err(reading)? {
+        return Ok(Looked::Push);
+    }
+    let by = person(&written.committer);
+    Ok(Looked::Edited(EditedChange { url: open.url, by }))
+}
+
+fn value(fetched: &Fetched, reference: &str) -> Option<ObjectId> {
+    let mut also = fetched.also.iter();
+    also.find(|also| also.reference == reference)?.commit
+}
+
+/// Whether a patch set makes the same edits as the commit, with the same message. Its base may be an older one.
+fn is_same(objects: &Objects, holds: &CommitInfo, made: &Made) -> Result<bool, GitError> {
+    if holds.message.trim_ascii() != made.message.trim_ascii() || holds.signed != made.signed {
+        return Ok(false);
+    }
+    let ours = edits(objects, &objects.commit(made.id)?)?;
+    Ok(ours.is_some() && ours == edits(objects, holds)?)
+}
+
+/// The files that a commit changes, and what it makes of them; none when its base is not in the mirror.
+fn edits(objects: &Objects, commit: &CommitInfo) -> Result<Option<BTreeMap<Vec<u8>, Option<ObjectId>>>, GitError> {
+    let Some(base) = base(objects, commit)? else {
+        return Ok(None);
+    };
+    let mut walk = Walk::new(WORK, objects);
+    let files = changed_files(objects, (base.tree, commit.tree), Changes::All, &mut walk)?;
+    Ok(files.map(|files| files.into_iter().map(|file| (file.path, file.new)).collect()))
+}
+
+fn base(objects: &Objects, commit: &CommitInfo) -> Result<Option<CommitInfo>, GitError> {
+    match commit.parents.as_slice() {
+        [parent] if objects.contains(*parent) => objects.commit(*parent).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a run like this one has made a patch set. Its time is that of its base: what a person amends under the same
+/// name has the time of the clock. A commit that also went to a branch of its own may have that, too.
+fn is_own(job: &RemoteJob, objects: &Objects, written: &CommitInfo) -> Result<bool, GitError> {
+    if !written.is_by(&job.author.name, &job.author.email) {
+        return Ok(false);
+    }
+    if job.push.branch.is_some() {
+        return Ok(true);
+    }
+    let base = base(objects, written)?;
+    Ok(base.is_none_or(|base| (0..i64::from(MAX_OLDER)).contains(&written.seconds.saturating_sub(base.seconds))))
+}
+
+/// `Name <email>` of a committer line.
+fn person(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let end = text.rfind('>').map_or(text.len(), |at| at + 1);
+    let name = text.get(..end).unwrap_or(&text);
+    name.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// Notes on other open changes of the account that edit one of the files of a change that was just created: nothing
+/// amends them any more.
+pub(crate) fn left_behind(run: &Wanted<'_>, made: &Made, paths: &[&str]) -> Vec<String> {
+    let Some((gerrit, target, id)) = asked(run, made) else {
+        return Vec::new();
+    };
+    let open = match gerrit.own_changes(branch_of(&target.reference)) {
+        Ok(open) => open,
+        Err(error) if error.is_not_found() => return Vec::new(),
+        Err(error) => return vec![format!("whether older changes are open is unknown: {error}")],
+    };
+    let is_older =
+        |change: &&OpenChange| change.change_id != id && change.paths.iter().any(|path| paths.contains(&path.as_str()));
+    let notes = open.iter().filter(is_older).take(NAMED).map(|change| {
+        format!(
+            "{} ({:?}) is still open, edits the same files, and is not amended any more: abandon it if this change takes its place",
+            change.url, change.subject
+        )
+    });
+    notes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_of_a_change_has_no_options() {
+        for (reference, branch) in [
+            ("refs/for/main", "main"),
+            ("refs/for/release/1.x%topic=images", "release/1.x"),
+        ] {
+            assert_eq!(branch_of(reference), branch);
+        }
+    }
+
+    #[test]
+    fn a_committer_is_named_without_the_time() {
+        assert_eq!(
+            person(b"A. Person <a@example.com> 1700000000 +0100"),
+            "A. Person <a@example.com>"
+        );
+        assert_eq!(person(b"nobody"), "nobody");
+    }
+}
