@@ -140,5 +140,9 @@ fn spoken(reason: &str, said: &str) -> String {
     if reason.contains("missing Change-Id in message footer") {
         text += "; `update --gerrit` writes one, and for automations the template of docs/start/gerrit.md does";
     }
+    if reason.starts_with("change ") && reason.ends_with(" closed") {
+        text += "; restore it there if it was abandoned, or have the commit message make another Change-Id \
+                 (docs/start/gerrit.md, *Abandoned changes*)";
+    }
     text
 }
