@@ -1,0 +1,166 @@
+//! Changes that are not only of the runs: amended or rebased by a person, abandoned, left behind.
+
+use super::*;
+
+/// The change of `--gerrit`, its author the account of the runs.
+fn pushed(fleet: &Fleet) -> (i32, Value) {
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    fleet.update(BOT, &[&fleet.project.url(), "--gerrit", "--author", &author])
+}
+
+/// Adds a file to the open change as a person does: `git commit --amend` under a name, and a push.
+fn amend(fleet: &Fleet, name: &str, email: &str) {
+    let project = &fleet.project;
+    project.git(&["fetch", "-q", "origin", &reference(&fleet.last())]);
+    project.git(&["checkout", "-q", "--detach", "FETCH_HEAD"]);
+    std::fs::write(fleet.bench.home.path().join(project.name).join("by-hand"), "kept\n").unwrap();
+    project.git(&["add", "."]);
+    let (name, email) = (
+        format!("GIT_COMMITTER_NAME={name}"),
+        format!("GIT_COMMITTER_EMAIL={email}"),
+    );
+    let clone = fleet.bench.home.path().join(project.name);
+    let amended = std::process::Command::new("env")
+        .args([name.as_str(), email.as_str(), "GIT_COMMITTER_DATE=2030-01-01T00:00:00Z"])
+        .args([
+            "git",
+            "-C",
+            clone.to_str().unwrap(),
+            "commit",
+            "-q",
+            "--amend",
+            "--no-edit",
+        ])
+        .output()
+        .unwrap();
+    assert!(amended.status.success(), "{}", String::from_utf8_lossy(&amended.stderr));
+    project.git(&["push", "-q", "origin", "HEAD:refs/for/main"]);
+}
+
+/// The reference of the current patch set.
+fn reference(change: &Change) -> String {
+    format!(
+        "refs/changes/{:02}/{}/{}",
+        change.number % 100,
+        change.number,
+        change.patch_sets
+    )
+}
+
+fn assert_left(fleet: &Fleet, (code, run): (i32, Value), patch_sets: usize) {
+    assert_eq!((code, run["pushes"].as_array().map(Vec::len)), (0, Some(0)), "{run:#}");
+    let notes = run["notes"].to_string();
+    let url = format!("/c/{}/+/{}", fleet.project.name, fleet.last().number);
+    assert!(
+        notes.contains(&url) && notes.contains("submit the change, or abandon it"),
+        "{notes}"
+    );
+    assert_eq!(run["skips"][0]["reason"], "BranchEdited", "{run:#}");
+    assert_eq!(fleet.patch_sets(), [patch_sets]);
+    assert_eq!(fleet.proposed("by-hand"), "kept");
+}
+
+#[test]
+fn a_change_that_somebody_has_amended_is_left_alone() {
+    let Some(fleet) = fleet("amended") else { return };
+    assert_eq!(fleet.short(), "created");
+    amend(&fleet, "Admin", ADMIN.email);
+    assert_left(&fleet, pushed(&fleet), 2);
+    fleet.images("3.0.0", "1.0.0");
+    assert_left(&fleet, pushed(&fleet), 2);
+    // Once it is abandoned, the next one is a change of its own.
+    fleet.project.abandon(&fleet.last());
+    assert_eq!(fleet.short(), "created");
+    assert_eq!(fleet.patch_sets(), [2, 1]);
+}
+
+/// Its committer is the same, but not its time.
+#[test]
+fn a_change_that_was_amended_under_the_name_of_the_runs_is_left_alone() {
+    let Some(fleet) = fleet("same-name") else { return };
+    assert_eq!(fleet.short(), "created");
+    let forge = json!({"rules": {"global:Registered-Users": {"action": "ALLOW"}}});
+    let access = json!({"add": {"refs/heads/*": {"permissions": {"forgeCommitter": forge}}}});
+    let path = format!("projects/{}/access", fleet.project.name);
+    Gerrit::get().unwrap().rest("POST", &path, &access);
+    amend(&fleet, BOT.user, BOT.email);
+    assert_left(&fleet, pushed(&fleet), 2);
+}
+
+#[test]
+fn an_automation_leaves_an_amended_change_alone() {
+    let Some(fleet) = fleet("automation-amended") else {
+        return;
+    };
+    fleet.automation(&of_the_docs(), "{refspec: 'refs/heads/auto:refs/for/main'}");
+    assert_eq!(fleet.automated(), [one("refs/for/main", "created")]);
+    amend(&fleet, "Admin", ADMIN.email);
+    fleet.images("3.0.0", "1.0.0");
+    assert_left(&fleet, fleet.update(BOT, &["-f", "a.yaml"]), 2);
+}
+
+/// The button *Rebase* makes a patch set of somebody else, with the same edits.
+#[test]
+fn a_rebased_change_is_amended_by_the_next_tag() {
+    let Some(fleet) = fleet("rebased") else { return };
+    assert_eq!(fleet.short(), "created");
+    fleet.project.land(&[("README", "hello\n")]);
+    let path = format!("changes/{}/revisions/current/rebase", fleet.last().number);
+    Gerrit::get().unwrap().rest("POST", &path, &json!({}));
+    assert_eq!((fleet.short().as_str(), fleet.patch_sets()), ("up-to-date", vec![2]));
+    fleet.images("3.0.0", "1.0.0");
+    assert_eq!((fleet.short().as_str(), fleet.patch_sets()), ("updated", vec![3]));
+    assert!(fleet.proposed("app.yaml").contains("app:3.0.0"));
+}
+
+#[test]
+fn a_branch_that_moves_in_an_edited_file_makes_a_patch_set() {
+    let Some(fleet) = fleet("moved-below") else { return };
+    assert_eq!(fleet.short(), "created");
+    let text = format!("{APP}replicas: 2\n");
+    fleet.project.land(&[("app.yaml", &text)]);
+    assert_eq!((fleet.short().as_str(), fleet.patch_sets()), ("updated", vec![2]));
+    assert!(fleet.proposed("app.yaml").contains("replicas: 2"));
+}
+
+#[test]
+fn an_older_change_for_the_same_files_is_named() {
+    let Some(fleet) = fleet("left-behind") else { return };
+    assert_eq!(fleet.short(), "created");
+    let older = fleet.last();
+    let more = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
+    fleet.project.land(&[("more.yaml", more)]);
+    let (code, run) = pushed(&fleet);
+    assert_eq!(
+        (code, pushes(&run)),
+        (0, vec![one("refs/for/main", "created")]),
+        "{run:#}"
+    );
+    let notes = run["notes"].to_string();
+    let url = format!("/c/left-behind/+/{} ", older.number);
+    assert!(
+        notes.contains(&url) && notes.contains("still open, edits the same files"),
+        "{notes}"
+    );
+    // An amended one has nothing to say of it.
+    fleet.images("3.0.0", "1.0.0");
+    let (_, run) = pushed(&fleet);
+    assert_eq!(pushes(&run), [one("refs/for/main", "updated")]);
+    assert!(!run["notes"].to_string().contains("still open"), "{run:#}");
+}
+
+#[test]
+fn an_automation_with_an_abandoned_change_says_the_way_out() {
+    let Some(fleet) = fleet("automation-closed") else {
+        return;
+    };
+    fleet.automation(&of_the_docs(), "{refspec: 'refs/heads/auto:refs/for/main'}");
+    fleet.automated();
+    fleet.project.abandon(&fleet.last());
+    fleet.images("3.0.0", "1.0.0");
+    let error = fleet.refused(BOT, &["-f", "a.yaml"]);
+    assert!(
+        error.contains(" closed; restore it there if it was abandoned") && error.contains("another Change-Id"),
+        "{error}"
+    );
+}
