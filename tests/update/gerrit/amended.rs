@@ -164,3 +164,51 @@ fn an_automation_with_an_abandoned_change_says_the_way_out() {
         "{error}"
     );
 }
+
+#[test]
+fn a_branch_may_be_given_by_its_full_name() {
+    let Some(fleet) = fleet("full-name") else { return };
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    let url = fleet.project.url();
+    let (code, run) = fleet.update(BOT, &[&url, "--gerrit=refs/heads/main", "--author", &author]);
+    assert_eq!(
+        (code, pushes(&run)),
+        (0, vec![one("refs/for/main", "created")]),
+        "{run:#}"
+    );
+    assert_eq!(fleet.short(), "up-to-date");
+}
+
+#[test]
+fn a_preview_reports_a_change_id_that_gerrit_refuses() {
+    let Some(fleet) = fleet("wrong-id") else { return };
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    let message = "Bump\n\nChange-Id: Iaaaa";
+    let url = fleet.project.url();
+    let flags = [
+        &*url,
+        "--gerrit",
+        "--author",
+        &author,
+        "--message",
+        message,
+        "--dry-run",
+    ];
+    let (code, run) = fleet.update(BOT, &flags);
+    assert_eq!(code, 0, "{run:#}");
+    let notes = run["notes"].to_string();
+    assert!(
+        notes.contains("Iaaaa") && notes.contains("expected I and 40 hexadecimal digits"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn an_automation_names_the_change_that_is_up_to_date() {
+    let Some(fleet) = fleet("automation-again") else { return };
+    fleet.automation(&of_the_docs(), "{refspec: 'refs/heads/auto:refs/for/main'}");
+    fleet.automated();
+    let (_, run) = fleet.update(BOT, &["-f", "a.yaml"]);
+    let url = run["pushes"][0]["url"].as_str().unwrap();
+    assert!(url.ends_with(&format!("/q/{}", fleet.last().id)), "{run:#}");
+}

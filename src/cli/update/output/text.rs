@@ -179,6 +179,13 @@ fn pushes(out: &mut String, run: &Run) {
 
 fn push_line(push: &PushReport) -> String {
     let short = |id: &str| id.chars().take(12).collect::<String>();
+    if push.status == PushStatus::UpToDate {
+        return format!(
+            "not pushed {BOLD}{}{BOLD:#} {}: the remote has it already",
+            push.reference,
+            short(&push.new)
+        );
+    }
     match &push.old {
         Some(old) if old != &push.new => {
             format!(

@@ -3,7 +3,7 @@
 use super::agit::{self, Standing};
 use crate::commit::create::{Made, Wanted};
 use crate::commit::review::{Answer, Variant, address, links, search};
-use crate::commit::trailer::change_id_in;
+use crate::commit::trailer::{change_id_in, is_change_id};
 use crate::error::RunError;
 use crate::job::destination::{Destinations, Target, Value, is_review};
 use crate::job::remote_job::RemoteJob;
@@ -159,7 +159,7 @@ impl Delivery<'_> {
             Answer::NothingNew | Answer::Current => {
                 let stale = open.and_then(|open| agit::stale_title(&self.job.push, self.made, &open));
                 self.notes.extend(stale);
-                let url = self.address_of_change();
+                let url = self.address_of_change(&source);
                 self.notes
                     .extend(url.as_ref().map(|url| format!("{url} has this commit already")));
                 self.notes.extend(self.unread_options(target, &source));
@@ -188,9 +188,13 @@ impl Delivery<'_> {
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
     }
 
-    /// The address of the change of the short form. Gerrit names it only for a commit that is new to it.
-    fn address_of_change(&self) -> Option<String> {
-        let id = change_id_in(&self.made.message).filter(|_| self.job.push.review.is_some())?;
+    /// The address of the change that has the commit. Gerrit names it only for a commit that is new to it; other
+    /// servers say that they have one in other words.
+    fn address_of_change(&self, source: &GitError) -> Option<String> {
+        let is_gerrit = ["no new changes", "(as current patchset)"]
+            .iter()
+            .any(|words| reason(source).contains(words));
+        let id = change_id_in(&self.made.message).filter(|id| is_gerrit && is_change_id(id.as_bytes()))?;
         search(&self.job.url, &id)
     }
 

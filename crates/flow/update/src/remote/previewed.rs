@@ -1,7 +1,7 @@
 //! What a preview says of the push that it does not make: a change for review, and what other branches have now.
 
 use super::base::{Base, short};
-use crate::commit::trailer::change_id_in;
+use crate::commit::trailer::{change_id_in, is_change_id};
 use crate::job::destination::{Target, Value, is_review};
 use bumpwright_git::GitError;
 use bumpwright_text::Excerpt;
@@ -25,7 +25,13 @@ fn push(base: &Base, target: &Target, message: &[u8]) -> Result<Option<String>, 
     let reference = target.reference.as_str();
     if is_review(reference) {
         let change = match change_id_in(message) {
-            Some(id) => format!(" (Change-Id {id}: a new change, or the next patch set of the open one)"),
+            Some(id) if !is_change_id(id.as_bytes()) => {
+                format!(" (Gerrit refuses the Change-Id {id:?}: expected I and 40 hexadecimal digits)")
+            }
+            Some(id) => format!(
+                " (Change-Id {id}: a new change, or the next patch set of the open one; of one that was abandoned or merged, see \
+                 docs/start/gerrit.md)"
+            ),
             None => String::new(),
         };
         return Ok(Some(format!(
