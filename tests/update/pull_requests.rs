@@ -515,7 +515,11 @@ fn what_cannot_be_is_said_before_anything_is_pushed() {
             ],
             "a pull request into main needs another branch",
         ),
-        (vec![&*url, "--pull-request=github", "--gerrit"], "needs another branch"),
+        (
+            vec![&*url, "--pull-request=github", "--gerrit"],
+            "--pull-request is for a pull request, and --gerrit pushes a change",
+        ),
+        (vec![&*url, "--gerrit", "--reviewer", "anna"], "--push-option r=NAME"),
         (
             vec![
                 &*url,

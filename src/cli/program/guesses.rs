@@ -81,6 +81,11 @@ fn with_flag(mut error: Error) -> Error {
         return error;
     };
     let usage = usage.to_string();
+    if !typed.starts_with('-') && usage.contains("bumpwright update ") {
+        let tip = StyledStr::from("a value that may be left out is joined to its flag, as in --gerrit=main");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        return error;
+    }
     let is_meant =
         |(command, flag, _): &&(&str, &str, &str)| typed == flag && usage.contains(&format!("bumpwright {command} "));
     if let Some((_, _, ours)) = GUESSED_FLAGS.iter().find(is_meant) {
@@ -189,6 +194,15 @@ mod tests {
             let text = of(other);
             assert!(!text.contains(tip), "{text}");
         }
+    }
+
+    #[test]
+    fn a_value_behind_a_flag_that_may_have_none_is_answered_with_its_form() {
+        let of = |arguments: &[&str]| with_tip(command().try_get_matches_from(arguments).unwrap_err()).to_string();
+        let url = "https://review.example.com/a/fleet";
+        let text = of(&["bumpwright", "update", "--gerrit", "main", url]);
+        assert!(text.contains(url) && text.contains("as in --gerrit=main"), "{text}");
+        assert!(!of(&["bumpwright", "update", "--gerit"]).contains("as in --gerrit=main"));
     }
 
     #[test]

@@ -146,19 +146,37 @@ impl<'a> Typed<'a> {
 
     /// A change for review takes the place of a branch.
     pub(super) fn refuse_both(&self) -> Result<(), CliError> {
-        if self.args.gerrit.is_some() && self.args.push_branch.is_some() {
-            Err(CliError::new(
+        let args = self.args;
+        if args.gerrit.is_none() {
+            return Ok(());
+        }
+        if args.push_branch.is_some() {
+            return Err(CliError::new(
                 "--gerrit pushes a change in the place of a branch: leave out --push-branch, or give the branch that the change is for as \
                  --gerrit=BRANCH",
-            ))
-        } else {
-            Ok(())
+            ));
+        }
+        let of_request = args.request.given().into_iter().find(|(_, given)| *given);
+        match of_request.filter(|_| args.refspecs.is_empty()) {
+            Some((flag, _)) => Err(
+                CliError::new(format!("{flag} is for a pull request, and --gerrit pushes a change")).hint(
+                    "leave it out; reviewers, topics and hashtags are push options: --push-option r=NAME, --push-option topic=NAME, \
+                     --push-option hashtag=NAME",
+                ),
+            ),
+            None => Ok(()),
         }
     }
 
     /// `--gerrit[=BRANCH]`.
     pub(super) fn review(&self) -> Option<Review> {
-        let branch = self.args.gerrit.clone()?;
+        let short = |name: &String| {
+            let short = name
+                .strip_prefix("refs/heads/")
+                .or_else(|| name.strip_prefix("refs/for/"));
+            short.unwrap_or(name).to_owned()
+        };
+        let branch = self.args.gerrit.as_ref()?.as_ref().map(short);
         Some(Review { branch })
     }
 
