@@ -12,7 +12,7 @@ use crate::cli::error::CliError;
 use crate::cli::own_servers::{OwnServers, origin};
 use crate::cli::places::Places;
 use crate::cli::words;
-use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation, Object};
+use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation, Object, ObjectName};
 use bumpwright_connect as connect;
 use bumpwright_git::{Remote, RemoteUrl};
 use bumpwright_nearest::nearest;
@@ -179,6 +179,15 @@ impl Typed<'_> {
         }
         if self.own_servers.have(&url) || !access::has_login(access)? {
             return Ok(access.clone());
+        }
+        // With a Secret there is nothing to do about it.
+        let (namespace, secret) = (repository.metadata.namespace_or_default(), &repository.spec.secret_ref);
+        let has_secret = secret.as_ref().is_some_and(|secret| {
+            let name = ObjectName::new(namespace, &secret.name);
+            self.objects.secret(&name).is_some()
+        });
+        if has_secret {
+            return Ok(access::without_login(access));
         }
         notes.push(format!(
             "the credentials of flags or the environment are not sent to {}, which only a manifest names: {}; or give the repository as TARGET",
