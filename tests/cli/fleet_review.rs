@@ -201,6 +201,19 @@ fn releases_of_one_chart_share_its_definitions() {
 }
 
 #[test]
+fn a_review_of_nothing_has_no_vote() {
+    let bench = bench();
+    bench.write("empty/notes.txt", "nothing\n");
+    commit(&bench);
+    let (code, text) = review(&bench, &["--from", "HEAD", "-o", "gerrit", "empty"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("\"labels\""), "{text}");
+    assert!(text.contains("the review has no vote"), "{text}");
+    let (_, text) = review(&bench, &["--from", "HEAD", "-o", "gerrit", "clusters/a"]);
+    assert!(text.contains("\"labels\"") && !text.contains("has no vote"), "{text}");
+}
+
+#[test]
 fn what_was_merged_meanwhile_is_no_change() {
     let bench = bench();
     run(git(&bench.dir).args(["checkout", "--quiet", "-b", "topic"]));

@@ -34,6 +34,10 @@ const FOUND: u8 = 1;
 /// The time limit of the releases of all images.
 const RELEASES: Duration = Duration::from_secs(60);
 
+/// A vote for a change of which nothing was looked at would let it in.
+const NOTHING_CHECKED: &str =
+    "no Kustomization was found, so the review has no vote: give the folder of each cluster, as in clusters/production";
+
 pub(super) fn run(args: &Review) -> ExitCode {
     let code = code(args);
     if let Err(error) = &code
@@ -163,7 +167,12 @@ fn gerrit(args: &Review, review: &fleet::Review, base: &str) -> Result<String, C
         label: &args.gerrit_label,
         approves: !is_as_bad(&review.report, args.fail_on),
     };
-    Ok(review.gerrit(Some(vote).filter(|vote| !vote.label.is_empty()), &changed))
+    let vote = Some(vote).filter(|vote| !vote.label.is_empty());
+    let has_checked = !review.report.checked().is_empty();
+    if !has_checked && vote.is_some() {
+        say("warning", NOTHING_CHECKED);
+    }
+    Ok(review.gerrit(vote.filter(|_| has_checked), &changed))
 }
 
 /// The review in a format. Workflow commands have also that there is no comment.
