@@ -67,6 +67,23 @@ fn has_token(request: &Request) -> bool {
 }
 
 #[test]
+fn a_secret_of_the_manifests_is_used_without_a_note() {
+    let thief = thief();
+    let job = Job::in_a_clone_of("https://git.example.com/o/fleet.git");
+    let plain = manifests(&thief.url("o/fleet.git"), "");
+    let reference = "  ref: {branch: main}\n";
+    let with_secret = plain.replace(reference, &format!("{reference}  secretRef: {{name: git}}\n"))
+        + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: git, namespace: fs}\nstringData: {username: bot, password: own}\n";
+    for (manifests, has_note) in [(&plain, true), (&with_secret, false)] {
+        let told = job.runs(manifests, &["--dry-run"], &[("BUMPWRIGHT_GIT_TOKEN", TOKEN)]);
+        let said = format!("{}{}", told.out, told.err);
+        assert_eq!(said.contains("are not sent to"), has_note, "{said}");
+        let sent = |request: &Request| request.header("authorization").unwrap_or_default().contains(TOKEN);
+        assert!(!thief.requests().iter().any(sent), "{:?}", thief.requests());
+    }
+}
+
+#[test]
 fn for_git_by_the_address_of_a_repository() {
     let git = [("BUMPWRIGHT_GIT_TOKEN", TOKEN)];
     let login = [("BUMPWRIGHT_GIT_USERNAME", "bot"), ("BUMPWRIGHT_GIT_PASSWORD", TOKEN)];

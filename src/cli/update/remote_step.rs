@@ -180,13 +180,12 @@ impl Typed<'_> {
         if self.own_servers.have(&url) || !access::has_login(access)? {
             return Ok(access.clone());
         }
-        // With a Secret there is nothing to do about it.
-        let (namespace, secret) = (repository.metadata.namespace_or_default(), &repository.spec.secret_ref);
-        let has_secret = secret.as_ref().is_some_and(|secret| {
-            let name = ObjectName::new(namespace, &secret.name);
-            self.objects.secret(&name).is_some()
-        });
-        if has_secret {
+        // With the login of a Secret there is nothing to do about it.
+        let namespace = repository.metadata.namespace_or_default();
+        let named = repository.spec.secret_ref.as_ref();
+        let secret = named.and_then(|named| self.objects.secret(&ObjectName::new(namespace, &named.name)));
+        let has = |key: &str| secret.is_some_and(|secret| secret.text(key).is_ok_and(|text| text.is_some()));
+        if has("password") || has("bearerToken") {
             return Ok(access::without_login(access));
         }
         notes.push(format!(

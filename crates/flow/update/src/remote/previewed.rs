@@ -29,7 +29,7 @@ fn push(base: &Base, target: &Target, message: &[u8]) -> Result<Option<String>, 
                 format!(" (Gerrit refuses the Change-Id {id:?}: expected I and 40 hexadecimal digits)")
             }
             Some(id) => format!(
-                " (Change-Id {id}: a new change, or the next patch set of the open one; of one that was abandoned or merged, see \
+                " (Change-Id {id}: a new change, or the next patch set of the open one; if that change is closed, see \
                  docs/start/gerrit.md)"
             ),
             None => String::new(),
