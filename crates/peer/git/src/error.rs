@@ -141,8 +141,8 @@ fn spoken(reason: &str, said: &str) -> String {
         text += "; `update --gerrit` writes one, and for automations the template of docs/start/gerrit.md does";
     }
     if reason.starts_with("change ") && reason.ends_with(" closed") {
-        text += "; restore it there if it was abandoned, or have the commit message make another Change-Id \
-                 (docs/start/gerrit.md, *Abandoned changes*)";
+        let way_out = "; restore it there if it was abandoned, or have the commit message make another Change-Id (docs/start/gerrit.md)";
+        text.insert_str(0, way_out);
     }
     text
 }

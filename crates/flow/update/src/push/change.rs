@@ -21,6 +21,9 @@ const WORK: &str = "the comparison with a change at Gerrit";
 /// The most older changes that are named.
 const NAMED: usize = 3;
 
+/// The files that a commit changes, by path, with what they are then.
+type Edits = BTreeMap<Vec<u8>, Option<ObjectId>>;
+
 /// What is to be done about a change.
 pub(crate) enum Looked {
     /// Push: it is new, or the next patch set of a change that nobody else has written to.
@@ -108,7 +111,7 @@ fn is_same(objects: &Objects, holds: &CommitInfo, made: &Made) -> Result<bool, G
 }
 
 /// The files that a commit changes, and what it makes of them; none when its base is not in the mirror.
-fn edits(objects: &Objects, commit: &CommitInfo) -> Result<Option<BTreeMap<Vec<u8>, Option<ObjectId>>>, GitError> {
+fn edits(objects: &Objects, commit: &CommitInfo) -> Result<Option<Edits>, GitError> {
     let Some(base) = base(objects, commit)? else {
         return Ok(None);
     };
