@@ -300,6 +300,8 @@ const OTHERS: &[&str] = &[
     "PKIX_RSA_PKCS1V15",
     "PUSH_ARTIFACT",
     "SHA2_256",
+    "TRIVIAL_REBASE",
+    "TRIVIAL_REBASE_WITH_MESSAGE_UPDATE",
 ];
 
 /// `environment.md`.

@@ -16,10 +16,10 @@ use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::watching::Watch;
 use bumpwright_api::{ImageRepository, ObjectName, RepositoryKind};
-use bumpwright_kube::{Cache, IMAGE_REPOSITORY};
+use bumpwright_kube::{Cache, ClusterError, IMAGE_REPOSITORY};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::Origin;
-use bumpwright_scan::{Scanner, reference_of};
+use bumpwright_scan::{ScanError, Scanner, reference_of};
 use bumpwright_update::{Answers, ReleaseForges};
 
 /// How long answers are kept.
@@ -27,6 +27,17 @@ const KEPT: Duration = Duration::from_secs(1800);
 
 /// The most images whose labels are kept.
 const IMAGES: usize = 1000;
+
+/// Why nothing is known of an image.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OriginError {
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error(transparent)]
+    Object(#[from] serde_json::Error),
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+}
 
 /// Asks registries for labels, by ImageRepositories. Its calls block, outside of the runtime's threads.
 #[derive(Debug)]
@@ -88,10 +99,9 @@ impl ImageOrigins {
         runtime: &Handle,
         name: &ObjectName,
         image: &str,
-    ) -> Result<Option<ImageRepository>, String> {
-        let object = runtime.block_on(self.shared.watched(&self.repositories, name));
-        let object = object.map_err(|error| error.to_string())?;
-        let repository: ImageRepository = object.read(&IMAGE_REPOSITORY).map_err(|error| error.to_string())?;
+    ) -> Result<Option<ImageRepository>, OriginError> {
+        let object = runtime.block_on(self.shared.watched(&self.repositories, name))?;
+        let repository: ImageRepository = object.read(&IMAGE_REPOSITORY)?;
         Ok(Some(repository).filter(|repository| may_ask(repository, image)))
     }
 
@@ -104,16 +114,14 @@ impl ImageOrigins {
         runtime: &Handle,
         repository: &ImageRepository,
         version: &str,
-    ) -> Result<Origin, String> {
+    ) -> Result<Origin, OriginError> {
         let key = (repository.name(), format!("{} {version}", repository.spec.image));
         let known = self.kept.lock().fresh().labels.get(&key).cloned();
         if let Some(known) = known {
             return Ok(known);
         }
-        let objects = runtime.block_on(dereference::of(&self.shared, repository));
-        let objects = objects.map_err(|error| error.to_string())?;
-        let origin = self.scanner.built_from(repository, &objects, version);
-        let origin = origin.map_err(|error| error.to_string())?;
+        let objects = runtime.block_on(dereference::of(&self.shared, repository))?;
+        let origin = self.scanner.built_from(repository, &objects, version)?;
         let mut kept = self.kept.lock();
         let labels = &mut kept.fresh().labels;
         if labels.len() >= IMAGES {

@@ -15,10 +15,8 @@ mod namespaces;
 mod patches;
 pub(crate) mod places;
 mod references;
-mod refused;
 mod resource_sets;
 mod rules;
-mod schemas;
 mod sources;
 pub(crate) mod values;
 mod variables;
@@ -31,7 +29,9 @@ use super::source::files::shown_folder;
 use super::source::meant::Identity;
 use super::source::repository::Repository;
 use crate::automation::{annotations, automations, git_settings, markers, policies};
+pub(crate) use crate::schemas::SchemaMemo;
 use crate::secrets::{clear_text, generated_secrets};
+use crate::{refused, schemas};
 use bumpwright_findings::{Finding, Origin};
 use bumpwright_schemas::Schemas;
 use cluster::Cluster;
@@ -39,7 +39,6 @@ use makers::Makers;
 pub use patches::{UnmatchedPatch, is_unmatched_patch, unmatched_patches};
 use places::Places;
 pub use resource_sets::{UnseenObjects, unseen_objects};
-pub(crate) use schemas::SchemaMemo;
 
 /// How fleets are checked.
 #[derive(Debug)]

@@ -108,7 +108,7 @@ fn above(release: &Value, pointer: &str) -> String {
 }
 
 /// The longest part of a JSON pointer that an object has.
-pub(super) fn existing<'p>(object: &Value, mut pointer: &'p str) -> &'p str {
+pub(crate) fn existing<'p>(object: &Value, mut pointer: &'p str) -> &'p str {
     while !pointer.is_empty() && object.pointer(pointer).is_none() {
         pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
     }

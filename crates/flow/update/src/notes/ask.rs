@@ -166,19 +166,18 @@ pub fn ask_all<T: Sync>(
 
 /// A note for each reason why something could not be asked.
 fn failures(found: &[Found]) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
     for (release, error) in found {
         let Some(error) = error.as_deref() else { continue };
-        match reasons.iter_mut().find(|(known, _)| *known == error) {
-            Some((_, images)) => images.push(&release.image),
-            None => reasons.push((error, vec![release.image.as_str()])),
+        match reasons.iter_mut().find(|(known, ..)| *known == error) {
+            Some((_, _, others)) => *others += 1,
+            None => reasons.push((error, &release.image, 0)),
         }
     }
-    let note = |(error, images): (&str, Vec<&str>)| {
-        let first = images.first().copied().unwrap_or_default();
-        let more = match images.len() {
-            0 | 1 => String::new(),
-            count => format!(" and {} more", count - 1),
+    let note = |(error, first, others): (&str, &str, usize)| {
+        let more = match others {
+            0 => String::new(),
+            others => format!(" and {others} more"),
         };
         plain(&format!("releases of {first}{more}: {error}"), LONGEST_ERROR)
     };

@@ -173,8 +173,7 @@ impl ImageUpdateAutomations {
         self.tell((request, &source), &run, status.message_before()).await;
         let ran = Ran { run, job, place };
         let looked = rollout::look(context, following, &annotations, request, &ran).await;
-        let again = looked.as_ref().and_then(|looked| looked.again);
-        status::looked(status, request, looked);
+        let again = status::looked(status, request, looked);
         match ran.run.failure {
             Some(failure) => Err(Error::Run(failure)),
             None => Ok(FinishedRun {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use super::context::AutomationContext;
+use crate::images::origins::OriginError;
 use bumpwright_api::{AutomationAnnotations, ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_kube::IMAGE_POLICY;
 use bumpwright_runtime::Log;
@@ -50,13 +51,13 @@ struct OfAutomation {
 
 impl OfAutomation {
     /// The ImageRepository of a policy, if both are in the namespace of the automation and it is the image's.
-    fn repository(&self, image: &BumpedImage<'_>) -> Result<Option<ImageRepository>, String> {
+    fn repository(&self, image: &BumpedImage<'_>) -> Result<Option<ImageRepository>, OriginError> {
         let is_own = |name: &ObjectName| name.namespace == self.namespace;
         let policy = ObjectName::new(image.policy.namespace.as_str(), image.policy.name.as_str());
         let Some(policy) = self.context.policies.get(&policy).filter(|_| is_own(&policy)) else {
             return Ok(None);
         };
-        let policy: ImagePolicy = policy.read(&IMAGE_POLICY).map_err(|error| error.to_string())?;
+        let policy: ImagePolicy = policy.read(&IMAGE_POLICY)?;
         match policy.repository().filter(is_own) {
             Some(name) => self.context.origins.repository(&self.runtime, &name, image.image),
             None => Ok(None),
@@ -79,7 +80,7 @@ impl Releases for OfAutomation {
             match self.repository(image) {
                 Ok(Some(repository)) => self.forges.of_image(&step, |version| origin(&repository, version)),
                 Ok(None) => (step.unknown(), None),
-                Err(why) => (step.unknown(), Some(why)),
+                Err(why) => (step.unknown(), Some(why.to_string())),
             }
         };
         let (releases, notes) = ask_all(images, LIMIT, ask).noted();

@@ -98,13 +98,14 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
 /// The condition of rollouts.
 const ROLLED_OUT: &str = "RolledOut";
 
-/// Takes note of a look at the rollouts: writes to the object, and the condition.
-pub(super) fn looked(status: &mut Status, request: &ReconcileRequest<'_>, looked: Option<Looked>) {
-    let Some(looked) = looked else { return };
+/// Takes note of a look at the rollouts: writes to the object, and the condition. Returns when to look again.
+pub(super) fn looked(status: &mut Status, request: &ReconcileRequest<'_>, looked: Option<Looked>) -> Option<Duration> {
+    let looked = looked?;
     if let Some(object) = looked.written {
         request.wrote(status, object);
     }
     rolled_out(status, looked.summary.as_ref());
+    looked.again
 }
 
 fn rolled_out(status: &mut Status, summary: Option<&Summary>) {

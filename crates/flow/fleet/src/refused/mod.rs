@@ -9,9 +9,9 @@ mod schedule;
 mod services;
 mod workloads;
 
-use super::cluster::{Cluster, text};
-use super::schemas::{is_applied, without_secrets};
-use super::values::existing;
+use crate::check::cluster::{Cluster, text};
+use crate::check::values::existing;
+use crate::schemas::{is_applied, without_secrets};
 use bumpwright_findings::{Finding, Rule};
 use refusal::Refusals;
 
@@ -19,7 +19,7 @@ use refusal::Refusals;
 const MERGES: &str = "/metadata/annotations/kustomize.toolkit.fluxcd.io~1ssa";
 
 /// Findings about refused fields, at the field or at what should have it.
-pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for (node, object) in cluster.objects() {
         if !is_applied(object) || text(&object.value, MERGES) == "Merge" {
             continue;

@@ -4,11 +4,11 @@ mod faults;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::CheckSettings;
-use super::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
-use super::places::split;
 use crate::build::view::{FleetObject, Node, Problem};
 use crate::changes::KeptDefinitions;
+use crate::check::CheckSettings;
+use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
+use crate::check::places::split;
 use bumpwright_api::custom_resources;
 use bumpwright_diff::SecretMask;
 use bumpwright_findings::{Finding, Rule, Severity};
@@ -16,13 +16,13 @@ use bumpwright_nearest::nearest;
 use bumpwright_schemas::Schemas;
 use faults::Fault;
 pub(crate) use faults::SchemaMemo;
-pub(super) use faults::is_applied;
+pub(crate) use faults::is_applied;
 
 /// Groups whose definitions come with Flux.
 const FLUX: [&str; 2] = [".toolkit.fluxcd.io", "fluxcd.controlplane.io"];
 
 /// Findings about objects that their kinds do not allow, with the definitions that the cluster keeps as they were.
-pub(super) fn check(
+pub(crate) fn check(
     cluster: &Cluster<'_>,
     kept: &KeptDefinitions,
     (settings, memo): (&CheckSettings, &SchemaMemo),
@@ -55,7 +55,7 @@ pub(super) fn check(
 }
 
 /// A message, which may have the value of a field, without what variables of Secrets or decryption have put there.
-pub(super) fn without_secrets(node: &Node, text: String) -> String {
+pub(crate) fn without_secrets(node: &Node, text: String) -> String {
     match &node.product {
         Ok(product) if product.hides(&text) => {
             let hidden = product.hidden.texts.iter().cloned();
