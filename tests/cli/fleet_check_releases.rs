@@ -73,6 +73,41 @@ fn an_unread_value_of_a_config_map_is_told_there() {
     );
 }
 
+/// A value that a patch sets is told in the patch, and with the Kustomization that gives the release.
+#[test]
+fn a_value_of_a_patch_is_told_there() {
+    let bench = bench(CONFIG, &format!("{CHART}  values:\n    a: x\n    replicas: 1\n"));
+    bench.write(
+        "charts/web/values.schema.json",
+        r#"{"properties": {"replicas": {"type": "integer"}}}"#,
+    );
+    bench.write(
+        "c/kustomization.yaml",
+        "resources: [sync.yaml, release.yaml]\npatches: [{path: values.yaml}]\n",
+    );
+    let patch = |values: &str| {
+        let head =
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: flux-system}\n";
+        bench.write("c/values.yaml", format!("{head}spec:\n  values:\n{values}"));
+    };
+    patch("    replicas: two\n");
+    let refused = of_rule(&bench, "render-failed");
+    let told_at = told(&refused);
+    assert!(
+        told_at.len() == 1 && told_at[0].starts_with("c/values.yaml:6:15 error "),
+        "{told_at:?}"
+    );
+    assert_eq!(refused[0]["origins"][0]["kustomization"], "flux-system/fleet");
+    patch("    replicas: 2\n    aa: 1\n");
+    let unread = told(&of_rule(&bench, "unread-value"));
+    assert!(
+        unread
+            .iter()
+            .any(|line| line.starts_with("c/values.yaml:7:5 warning ") && line.ends_with("the value aa")),
+        "{unread:?}"
+    );
+}
+
 /// A fault of an object that a chart makes is told with the release and the template, in text and for programs.
 #[test]
 fn a_finding_of_a_rendered_object_names_its_release_and_template() {

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
-use super::places::split;
+use super::places::{Part, split};
 use super::values::{self, VERSION, chart_field};
 use crate::build::view::{BuildFailure, FleetObject, Node, Problem, Product};
 use crate::release::failure::ReleaseFault;
 use crate::source::files::shown_folder;
 use crate::source::meant::Source;
-use bumpwright_findings::{Finding, Place, Rule, Severity};
+use bumpwright_api::ObjectName;
+use bumpwright_findings::{Finding, Origin, Place, Rule, Severity};
 use bumpwright_json::Texts;
 use bumpwright_overlay::{BUILD_FAILED, FaultKind};
 
@@ -20,6 +21,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     let problems = cluster.fleet.problems.iter();
     found.extend(problems.map(|problem| Finding::new(Rule::Limit, problem.clone())));
     for node in &cluster.fleet.nodes {
+        let before = found.len();
         match &node.product {
             Ok(product) => {
                 refused(node, product, found);
@@ -54,8 +56,22 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             // `sources` and `schemas` have these.
             Err(Problem::Source(_) | Problem::Invalid(_)) => {}
         }
+        if node.release.is_some()
+            && let Some(name) = cluster.kustomization_of(node)
+        {
+            let own = found.iter_mut().skip(before).filter(|one| one.origins.is_empty());
+            own.for_each(|one| one.origins = vec![origin(&name)]);
+        }
     }
     sealed(cluster, found);
+}
+
+/// A release is of the Kustomization that gives it.
+fn origin(kustomization: &ObjectName) -> Origin {
+    Origin {
+        kustomization: Some(kustomization.to_string()),
+        ..Origin::default()
+    }
 }
 
 /// What is said of releases that are not rendered, since they are for another cluster.
@@ -100,23 +116,31 @@ fn names_chart(release: &Value) -> bool {
         .any(|field| release.pointer(field).is_some_and(|value| !value.is_null()))
 }
 
-/// A chart that is not there, at the field that names it: the version where the message is about that.
+/// A chart that is not there, at the field that names it: the version where the message is about that, in the release or
+/// in the source that it refers to.
 fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
     let finding = about(node, Rule::MissingChart, text);
     let Some(object) = release(cluster, node) else {
         return finding;
     };
-    let version = object.value.text_at(VERSION);
-    let is_of_version = !version.is_empty() && text.contains(version);
-    match chart_field(&object.value, is_of_version) {
-        Some(pointer) => finding.placed(cluster.at(Rule::MissingChart, node, object, pointer, text).place),
-        None => finding,
-    }
+    let is_meant = |version: &str| !version.is_empty() && text.contains(version);
+    let source = values::chart_source(cluster, &object.value);
+    let of_source = source.and_then(|(giver, source)| {
+        let field = values::version_field(&source.value)?;
+        let place = || cluster.exact_place(giver, source, field, Part::Value);
+        is_meant(source.value.text_at(field)).then(place).flatten()
+    });
+    let of_release = || {
+        let field = chart_field(&object.value, is_meant(object.value.text_at(VERSION)))?;
+        cluster.place(cluster.giver(node), object, field, Part::Value)
+    };
+    finding.placed(of_source.or_else(of_release))
 }
 
 /// A fault of a release, at the part of it to correct.
 fn not_rendered(cluster: &Cluster<'_>, node: &Node, fault: &ReleaseFault) -> Finding {
-    let place = release(cluster, node).and_then(|object| values::place_of(cluster, object, &fault.part));
+    let giver = cluster.giver(node);
+    let place = release(cluster, node).and_then(|object| values::place_of((cluster, giver), object, &fault.part));
     about(node, Rule::RenderFailed, &fault.text).placed(place)
 }
 

@@ -149,7 +149,7 @@ impl<'c> Cluster<'c> {
         message: impl Into<String>,
     ) -> Finding {
         self.finding(rule, node, object, message)
-            .placed(self.places.of(object, pointer, Part::Value))
+            .placed(self.place(node, object, pointer, Part::Value))
     }
 
     /// The same, at its key.
@@ -162,7 +162,42 @@ impl<'c> Cluster<'c> {
         message: impl Into<String>,
     ) -> Finding {
         self.finding(rule, node, object, message)
-            .placed(self.places.of(object, pointer, Part::Key))
+            .placed(self.place(node, object, pointer, Part::Key))
+    }
+
+    /// The place of a field of an object that a node gives: in the object's own file, or in a patch among the files that
+    /// the node was built from. The object's place if none of them has the field with this value.
+    pub(crate) fn place(&self, node: &Node, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
+        let exact = self.exact_place(node, object, pointer, part);
+        exact.or_else(|| self.places.of(object, pointer, part))
+    }
+
+    /// The same; none if none of them has the field with this value.
+    pub(crate) fn exact_place(&self, node: &Node, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
+        let origin = object.origin.as_deref()?;
+        let own = self.places.exact(origin, &object.value, pointer, part);
+        own.or_else(|| {
+            let product = node.product.as_ref().ok()?;
+            self.places.in_patch(product.reads.paths(), object, pointer, part)
+        })
+    }
+
+    /// What gives the object of a release; of another node itself.
+    pub(crate) fn giver<'n>(&self, node: &'n Node) -> &'n Node
+    where
+        'c: 'n,
+    {
+        let parent = node.parent.filter(|_| node.release.is_some());
+        parent.and_then(|parent| self.fleet.nodes.get(parent)).unwrap_or(node)
+    }
+
+    /// The name of the Kustomization that a node is of, by those above it for a release.
+    pub(crate) fn kustomization_of(&self, node: &Node) -> Option<ObjectName> {
+        let mut node = node;
+        while node.name().is_none() {
+            node = self.fleet.nodes.get(node.parent?)?;
+        }
+        node.name()
     }
 
     /// The place of a field of a Kustomization; of the Kustomization, if no file has the field.

@@ -1,13 +1,14 @@
 //! Places of objects and their fields in the files of the repository. Only files with findings are parsed.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use crate::build::view::FleetObject;
 use bumpwright_findings::Place;
+use bumpwright_json::Texts as _;
 use bumpwright_kustomize::tree::Tree;
 use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, ReadError, Value as YamlValue, read_resources};
 
@@ -18,6 +19,8 @@ const KEPT: usize = 256;
 pub(crate) struct Places<'t> {
     tree: &'t dyn Tree,
     files: RefCell<HashMap<String, Rc<ParsedFile>>>,
+    /// Kinds and names of the documents of files in which patches were looked for.
+    documents: RefCell<HashMap<String, BTreeSet<(String, String)>>>,
 }
 
 /// A file and its documents.
@@ -38,6 +41,7 @@ impl<'t> Places<'t> {
         Self {
             tree,
             files: RefCell::default(),
+            documents: RefCell::default(),
         }
     }
 
@@ -80,26 +84,92 @@ impl<'t> Places<'t> {
 
     /// The same, for an object with this origin.
     pub(crate) fn at(&self, origin: &str, object: &Value, pointer: &str, part: Part) -> Option<Place> {
-        let own = split(origin)?;
-        if pointer.is_empty() {
-            return Some(own);
-        }
-        let origin = self.file(&own.path).and_then(|file| {
-            let document = file.document(&own, object)?;
-            place_of_field(document, object, pointer, part)
-        });
-        Some(match origin {
-            Some(place) => Place {
-                line: place.line as usize,
-                column: place.column as usize,
-                ..own
-            },
-            None => own,
+        self.exact(origin, object, pointer, part).or_else(|| split(origin))
+    }
+
+    /// The same; none if the object's file does not have the field, or has it with another value.
+    pub(crate) fn exact(&self, origin: &str, object: &Value, pointer: &str, part: Part) -> Option<Place> {
+        let own = split(origin).filter(|_| !pointer.is_empty())?;
+        let file = self.file(&own.path)?;
+        let place = place_of_field(file.document(&own, object)?, object, pointer, part)?;
+        Some(Place {
+            line: place.line as usize,
+            column: place.column as usize,
+            ..own
         })
+    }
+
+    /// The place of a field of an object in a patch: in a document of its kind and name in one of these files that has the
+    /// field with the value that was built. The object's own file is left out.
+    pub(crate) fn in_patch<'p>(
+        &self,
+        files: impl IntoIterator<Item = &'p str>,
+        object: &FleetObject,
+        pointer: &str,
+        part: Part,
+    ) -> Option<Place> {
+        if pointer.is_empty() {
+            return None;
+        }
+        let own = object.origin.as_deref().and_then(split).map(|place| place.path);
+        let patches = files.into_iter().filter(|path| own.as_deref() != Some(*path));
+        patches
+            .filter(|path| self.has_document_of(path, &object.value))
+            .find_map(|path| {
+                let file = self.file(path)?;
+                let documents = file.documents.iter().flatten();
+                let mut documents = documents.filter(|node| is_object(node, &object.value));
+                let place = documents.find_map(|node| place_of_field(node, &object.value, pointer, part))?;
+                Some(Place {
+                    path: path.to_owned(),
+                    line: place.line as usize,
+                    column: place.column as usize,
+                })
+            })
+    }
+
+    /// Whether a YAML file has a document of the kind and name of an object.
+    fn has_document_of(&self, path: &str, object: &Value) -> bool {
+        if bumpwright_edit::file_kind(path) != bumpwright_edit::FileKind::Yaml {
+            return false;
+        }
+        let id = (
+            object.text_of("kind").to_owned(),
+            object.text_at("/metadata/name").to_owned(),
+        );
+        if let Some(documents) = self.documents.borrow().get(path) {
+            return documents.contains(&id);
+        }
+        let documents = self.file(path).map_or_else(BTreeSet::new, |file| file.ids());
+        let has = documents.contains(&id);
+        self.documents.borrow_mut().insert(path.to_owned(), documents);
+        has
     }
 }
 
 impl ParsedFile {
+    /// Kind and name of each document.
+    fn ids(&self) -> BTreeSet<(String, String)> {
+        let text = |node: Option<&Node>| node.and_then(Node::as_str).map(str::to_owned);
+        let documents = self.documents.iter().flatten();
+        let ids = documents.filter_map(|node| text(node.get("kind")).zip(text(node.lookup(&["metadata", "name"]))));
+        ids.collect()
+    }
+
+    /// The lines, counted from 1, of the documents that have the kind and the name of an object: first and last ones.
+    pub(crate) fn lines_of(&self, kind: &str, name: &str) -> Vec<(usize, usize)> {
+        let documents: Vec<&Node> = self.documents.iter().flatten().collect();
+        let starts: Vec<usize> = documents.iter().map(|node| node.place.line as usize).collect();
+        let ends = starts.iter().skip(1).map(|next| next.saturating_sub(1));
+        let ends = ends.chain([usize::MAX]);
+        let lines = documents.iter().zip(starts.iter().copied().zip(ends));
+        let is_it = |node: &Node| {
+            node.get("kind").and_then(Node::as_str) == Some(kind)
+                && node.lookup(&["metadata", "name"]).and_then(Node::as_str) == Some(name)
+        };
+        lines.filter(|(node, _)| is_it(*node)).map(|(_, lines)| lines).collect()
+    }
+
     /// The node of an object at a place: a document, or an item of a list.
     pub(crate) fn document(&self, place: &Place, object: &Value) -> Option<&Node> {
         let is_at = |node: &&Node| {
@@ -200,7 +270,12 @@ fn differs(node: &Node, built: Option<&Value>) -> bool {
         _ if scalar.text.contains("${") => false,
         Value::String(text) => scalar.text != text.as_str(),
         Value::Array(_) | Value::Object(_) => true,
-        _ => false,
+        Value::Number(number) => {
+            let is_same = |own: f64| Some(own) == number.as_f64();
+            scalar.text.parse::<f64>().is_ok_and(|own| !is_same(own))
+        }
+        Value::Bool(built) => scalar.text.parse::<bool>().is_ok_and(|own| own != *built),
+        Value::Null => false,
     }
 }
 
@@ -223,6 +298,41 @@ mod tests {
             assert_eq!(split(text), Some(Place { path, line, column }), "{text}");
         }
         assert_eq!(split(""), None);
+    }
+
+    #[test]
+    fn what_a_patch_made_is_found_there() {
+        let mut tree = MemoryTree::new();
+        let file = |spec: &str| format!("kind: A\nmetadata: {{name: x}}\nspec: {spec}\n").into_bytes();
+        tree.add_file("/base.yaml", file("{replicas: 2, text: a}"));
+        tree.add_file(
+            "/other.yaml",
+            b"kind: A\nmetadata: {name: y}\nspec: {replicas: 5}\n".to_vec(),
+        );
+        tree.add_file("/patch.yaml", file("{replicas: 5, text: b}"));
+        let places = Places::new(&tree);
+        let object = FleetObject {
+            value: json!({"kind": "A", "metadata": {"name": "x"}, "spec": {"replicas": 5, "text": "b", "extra": true}}),
+            origin: Some("base.yaml:1:1".into()),
+        };
+        let files = ["base.yaml", "other.yaml", "patch.yaml", "none.yaml", "text.txt"];
+        for (pointer, wanted) in [
+            ("/spec/replicas", Some(("patch.yaml", 3, 18))),
+            ("/spec/text", Some(("patch.yaml", 3, 27))),
+            ("/spec/extra", None),
+            ("", None),
+        ] {
+            let own = places.exact("base.yaml:1:1", &object.value, pointer, Part::Value);
+            assert_eq!(own, None, "{pointer}");
+            let found = places.in_patch(files, &object, pointer, Part::Value);
+            let found = found
+                .as_ref()
+                .map(|place| (place.path.as_str(), place.line, place.column));
+            assert_eq!(found, wanted, "{pointer}");
+        }
+        let file = places.file("patch.yaml").unwrap();
+        assert_eq!(file.lines_of("A", "x"), [(1, usize::MAX)]);
+        assert!(file.lines_of("A", "y").is_empty());
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, HELM_GROUP, Placed as _};
+use super::cluster::{Cluster, HELM_GROUP, Placed as _, SOURCE_GROUP, name_of};
 use super::places::Part;
-use crate::build::view::FleetObject;
+use crate::build::view::{FleetObject, Node};
 use crate::release::failure::ReleasePart;
 use crate::release::value_entry::value_entry;
+use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_helm::UnreadValue;
+use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
 
 /// Findings about values that no template reads. Keys of Secrets are not reported.
@@ -37,8 +39,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             }
             let chart = &release.chart;
             let message = format!("no template of chart {chart} reads the value {}", unread.path.join("."));
-            let finding = cluster.at_key(Rule::UnreadValue, owner.unwrap_or(node), object, &own, message);
-            let finding = finding.placed(place_of_value(cluster, object, &pointer, Part::Key));
+            let owner = owner.unwrap_or(node);
+            let finding = cluster.at_key(Rule::UnreadValue, owner, object, &own, message);
+            let finding = finding.placed(place_of_value((cluster, owner), object, &pointer, Part::Key));
             found.push(match suggestion(unread) {
                 Some(near) => finding.help(format!("did you mean {near}?")),
                 None => finding,
@@ -63,15 +66,35 @@ pub(crate) fn chart_field(release: &Value, with_version: bool) -> Option<&'stati
     fields.find(is_text)
 }
 
-/// The place of a part of a release; that of the release if no file has the part.
-pub(super) fn place_of(cluster: &Cluster<'_>, release: &FleetObject, part: &ReleasePart) -> Option<Place> {
-    let field = |pointer: &str, part| cluster.places.of(release, pointer, part);
+/// The source that a release has its chart from, by `spec.chartRef`, with what gives it.
+pub(crate) fn chart_source<'c>(cluster: &Cluster<'c>, release: &Value) -> Option<(&'c Node, &'c FleetObject)> {
+    let reference = release.value_at("/spec/chartRef");
+    let own = name_of(release).namespace;
+    let (kind, namespace) = (reference.text_of("kind"), reference.text_of("namespace"));
+    let name = ObjectName::referred_from(&own, Some(namespace), reference.text_of("name"));
+    let mut sources = cluster.of_kind(SOURCE_GROUP, kind);
+    sources.find(|(_, source)| name_of(&source.value) == name)
+}
+
+/// The field of a source that says which version of its chart is meant.
+pub(crate) fn version_field(source: &Value) -> Option<&'static str> {
+    let mut fields = ["/spec/ref/digest", "/spec/ref/semver", "/spec/ref/tag"].into_iter();
+    fields.find(|field| !source.text_at(field).is_empty())
+}
+
+/// The place of a part of a release that a node gives; that of the release if no file has the part.
+pub(super) fn place_of(
+    (cluster, giver): (&Cluster<'_>, &Node),
+    release: &FleetObject,
+    part: &ReleasePart,
+) -> Option<Place> {
+    let field = |pointer: &str, part| cluster.place(giver, release, pointer, part);
     match part {
         ReleasePart::Field(pointer) => field(existing(&release.value, pointer), Part::Value),
         ReleasePart::Chart => field(chart_field(&release.value, false).unwrap_or(""), Part::Value),
         ReleasePart::Values(pointers) => {
             let mut few = pointers.iter().take(FEW);
-            let set = few.find_map(|pointer| place_of_value(cluster, release, pointer, Part::Value));
+            let set = few.find_map(|pointer| place_of_value((cluster, giver), release, pointer, Part::Value));
             // What the release does not set is a default of the chart, or missing: it belongs into what is above it.
             let first = pointers.first().map_or("", String::as_str);
             set.or_else(|| field(&above(&release.value, first), Part::Key))
@@ -81,19 +104,24 @@ pub(super) fn place_of(cluster: &Cluster<'_>, release: &FleetObject, part: &Rele
 
 /// The place of a value that a release sets, by its JSON pointer in the merged values: in `spec.values`, or else in the
 /// ConfigMap that it comes from, or the entry of `spec.valuesFrom`. None for a value that it does not set.
-fn place_of_value(cluster: &Cluster<'_>, release: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
+fn place_of_value(
+    (cluster, giver): (&Cluster<'_>, &Node),
+    release: &FleetObject,
+    pointer: &str,
+    part: Part,
+) -> Option<Place> {
     if pointer.is_empty() {
         return None;
     }
     let own = format!("/spec/values{pointer}");
     if release.value.pointer(&own).is_some() {
-        return cluster.places.of(release, &own, part);
+        return cluster.place(giver, release, &own, part);
     }
     let entry = value_entry(cluster.fleet, &release.value, pointer)?;
     let text = entry.config_map.as_ref();
     let text = text.and_then(|(object, text)| cluster.places.of(object, text, Part::Value));
     let entry = format!("/spec/valuesFrom/{}", entry.number);
-    text.or_else(|| cluster.places.of(release, &entry, Part::Value))
+    text.or_else(|| cluster.place(giver, release, &entry, Part::Value))
 }
 
 /// The field of a release that is nearest above a value: in `spec.values`, or else what gives it values, or its chart.
