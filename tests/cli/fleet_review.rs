@@ -103,7 +103,7 @@ fn a_selector_that_a_value_changes_is_an_error_at_the_release() {
     assert_eq!(code, 1, "{text}");
     assert!(
         text.contains(
-            "apps/web.yaml:1:1: error[immutable-field]: Deployment web/web: spec.selector of a Deployment never changes"
+            "apps/web.yaml:7:29: error[immutable-field]: Deployment web/web: spec.selector of a Deployment never changes"
         ),
         "{text}"
     );
@@ -114,6 +114,50 @@ fn a_selector_that_a_value_changes_is_an_error_at_the_release() {
     let (code, text) = review(&bench, &["--from", "main", "clusters/a"]);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("warning[immutable-field]"), "{text}");
+}
+
+/// What a chart makes of a value is found where the change has the value: in the release, in a patch of an overlay, or in
+/// what kustomize replaces.
+#[test]
+fn a_finding_is_at_the_line_that_the_change_has() {
+    let values = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: web\n  namespace: web\nspec:\n  values:\n    \
+                  app: web\n    tag: 1.4.0\n";
+    let plain = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: plain, namespace: web}\nspec:\n  selector: {matchLabels: {app: plain}}\n  \
+                 template:\n    metadata: {labels: {app: plain}}\n    spec: {containers: [{name: plain, image: 'ghcr.io/acme/plain:1.4.0'}]}\n";
+    let images = "resources: [web.yaml, plain.yaml]\npatches:\n- path: values.yaml\nimages:\n- name: ghcr.io/acme/plain\n  newTag: 1.4.0\n";
+    let bench = bench();
+    bench.write("apps/values.yaml", values);
+    bench.write("apps/plain.yaml", plain);
+    bench.write("apps/kustomization.yaml", images);
+    commit(&bench);
+    for (from, to, rule) in [
+        ("1.4.0", "2.0.0", "note[major-version]"),
+        ("1.4.0", "1.3.0", "warning[older-version]"),
+    ] {
+        bench.write("apps/values.yaml", values.replace(from, to));
+        bench.write("apps/kustomization.yaml", images.replace(from, to));
+        let (_, text) = review(&bench, &["--from", "main", "clusters/a"]);
+        for line in [
+            format!(
+                "apps/values.yaml:9:10: {rule}: Deployment web/web: image ghcr.io/acme/web goes from {from} to {to}"
+            ),
+            format!(
+                "apps/kustomization.yaml:6:11: {rule}: Deployment web/plain: image ghcr.io/acme/plain goes from {from} to {to}"
+            ),
+        ] {
+            assert!(text.lines().any(|own| own.starts_with(&line)), "{line}\n{text}");
+        }
+    }
+    run(git(&bench.dir).args(["checkout", "--quiet", "--", "apps"]));
+    bench.write(
+        "apps/web.yaml",
+        RELEASE.replace("interval: 1h", "interval: 1h\n  suspend: true"),
+    );
+    commit(&bench);
+    bench.write("apps/values.yaml", values.replace("1.4.0", "1.5.0"));
+    let (_, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
+    let line = "apps/values.yaml:9:10: warning[suspended-change]: HelmRelease web/web: it is suspended";
+    assert!(text.contains(line), "{text}");
 }
 
 /// Helm deletes a hook before it makes it again, and does not delete one that is gone from the chart.
@@ -342,7 +386,7 @@ fn each_output_has_the_change() {
     );
     assert!(output("sarif").contains("\"immutable-field\""));
     assert!(output("junit").contains("immutable-field"));
-    assert!(output("github").starts_with("::error file=apps/web.yaml,line=1,col=1,title=immutable-field::"));
+    assert!(output("github").starts_with("::error file=apps/web.yaml,line=7,col=29,title=immutable-field::"));
     let html = output("html");
     assert!(
         html.contains("immutable-field") && html.contains("ghcr.io/acme/web:1.5.0"),

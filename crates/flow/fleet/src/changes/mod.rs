@@ -6,6 +6,7 @@ mod definitions;
 mod deletion;
 mod images;
 mod immutable;
+mod lines;
 mod pods;
 mod rights;
 mod suspended;
@@ -16,18 +17,22 @@ use serde_json::Value;
 
 use crate::build::view::{Fleet, Node};
 use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, of_node, title};
-use crate::check::places;
+use crate::check::places::{self, Part};
 use crate::diff::{Both, Owner, Placed, owners};
+use crate::source::repository::Repository;
 use bumpwright_api::ObjectName;
-use bumpwright_findings::{Finding, Rule};
+use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_json::Texts;
 pub(crate) use definitions::KeptDefinitions;
 pub use images::ImageRegistries;
+use lines::{ChangedFiles, new_texts};
 use uncompared::{Trees, Uncompared, uncompared};
 
 /// An older state of a cluster, and what is different since then.
 pub(crate) struct Before<'b> {
     fleet: &'b Fleet,
+    /// Its files.
+    repository: &'b dyn Repository,
     /// The Kustomizations and releases of both states, with their objects that differ.
     pub(crate) owners: Vec<Owner<'b>>,
     /// Those of them whose changes are not known.
@@ -35,9 +40,10 @@ pub(crate) struct Before<'b> {
 }
 
 impl<'b> Before<'b> {
-    pub(crate) fn of(old: &'b Fleet, new: &'b Fleet, trees: Trees<'_>) -> Self {
+    pub(crate) fn of((old, repository): (&'b Fleet, &'b dyn Repository), new: &'b Fleet, trees: Trees<'_>) -> Self {
         Self {
             fleet: old,
+            repository,
             owners: owners(old, new),
             uncompared: uncompared(old, new, trees),
         }
@@ -52,9 +58,11 @@ pub(super) fn check(
     registries: Option<&dyn ImageRegistries>,
     found: &mut Vec<Finding>,
 ) -> KeptDefinitions {
+    let tree = before.repository.tree();
     let change = Change {
         before: before.fleet,
         cluster,
+        files: ChangedFiles::new(&*tree, cluster.places),
     };
     let owners = before.owners.as_slice();
     for owner in owners {
@@ -83,6 +91,7 @@ pub(super) fn check(
 struct Change<'c> {
     before: &'c Fleet,
     cluster: &'c Cluster<'c>,
+    files: ChangedFiles<'c>,
 }
 
 /// An object that is in one of them only, or not the same in both.
@@ -128,10 +137,31 @@ impl Change<'_> {
     /// A finding about an object at a field, or at its owner when it is gone.
     fn at(&self, rule: Rule, object: &Changed<'_>, pointer: &str, message: impl Into<String>) -> Finding {
         match (object.new, object.old) {
-            (Some(new), _) => self.cluster.at(rule, new.node, new.object, pointer, message),
+            (Some(new), _) => {
+                let finding = self.cluster.at(rule, new.node, new.object, pointer, message);
+                finding.placed(self.place(object, pointer))
+            }
             (None, Some(old)) => self.gone(rule, object.owner, old, message),
             (None, None) => Finding::new(rule, message),
         }
+    }
+
+    /// The place of a field of an object: where a file of the change has it, else the line of the change that it comes from.
+    fn place(&self, object: &Changed<'_>, pointer: &str) -> Option<Place> {
+        let Placed { node, object: new, .. } = object.new?;
+        let exact = if pointer.is_empty() {
+            self.cluster.places.of(new, pointer, Part::Value)
+        } else {
+            self.cluster.exact_place(node, new, pointer, Part::Value)
+        };
+        let exact = exact.filter(|place| self.files.is_changed(&place.path));
+        exact.or_else(|| self.line(object, &new_texts(object, pointer)))
+    }
+
+    /// The line of the change with one of these texts that an object comes from.
+    fn line(&self, object: &Changed<'_>, texts: &[String]) -> Option<Place> {
+        let new = object.new?;
+        self.files.place(self.cluster.fleet, new.node, &new.object.value, texts)
     }
 
     fn gone(&self, rule: Rule, owner: &Owner<'_>, old: Placed<'_>, message: impl Into<String>) -> Finding {

@@ -2,7 +2,7 @@
 
 use super::{Change, Changed, is_set};
 use crate::build::view::{Fleet, Node};
-use crate::check::cluster::{HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP};
+use crate::check::cluster::{HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, Placed as _, SOURCE_GROUP};
 use crate::diff::Owner;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule, Severity};
@@ -25,7 +25,9 @@ pub(super) fn check(change: &Change<'_>, owner: &Owner<'_>, found: &mut Vec<Find
         1 => format!("{why}: the object of it that changes is not applied"),
         count => format!("{why}: the {count} objects of it that change are not applied"),
     };
-    found.push(change.about(Rule::SuspendedChange, node, message));
+    let mut objects = owner.objects.iter().map(|both| both.of(owner));
+    let place = objects.find_map(|object| change.place(&object, ""));
+    found.push(change.about(Rule::SuspendedChange, node, message).placed(place));
 }
 
 /// The source of an owner, if nothing new of it is fetched: one that the change itself suspends has been fetched. What

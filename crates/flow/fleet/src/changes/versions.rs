@@ -4,15 +4,16 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::images::field_of;
+use super::lines::parts;
 use super::{Change, Changed, in_several};
-use crate::build::view::Node;
+use crate::build::view::{FleetObject, Node};
 use crate::check::cluster::{HELM_GROUP, Placed as _, SOURCE_GROUP, text};
 use crate::check::places::Part;
-use crate::check::values::chart_field;
+use crate::check::values::{chart_field, chart_source, version_field};
 use crate::diff::Owner;
 use crate::verify::images::{Workload, images};
 use bumpwright_api::ObjectName;
-use bumpwright_findings::{Finding, Rule};
+use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_semver::Version;
 
 /// A greater major number is a date.
@@ -40,12 +41,11 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
         };
         let others = in_several(objects.len());
         let pointer = field_of(first, |image| tagged(image) == Some((name.as_str(), to.as_str())));
-        found.push(change.at(
-            rule,
-            first,
-            &pointer.unwrap_or_default(),
-            format!("image {name} goes from {from} to {to}{others}"),
-        ));
+        let message = format!("image {name} goes from {from} to {to}{others}");
+        let finding = change.at(rule, first, pointer.as_deref().unwrap_or(""), message);
+        // Values of a release have no field of an image.
+        let line = || change.line(first, &parts(&to));
+        found.push(finding.placed(pointer.is_none().then(line).flatten()));
     }
 }
 
@@ -99,16 +99,36 @@ fn chart(change: &Change<'_>, (chart, from, to): &Step, names: &[ObjectName]) ->
         count => format!(", in {count} releases"),
     };
     let message = format!("chart {chart} goes from {from} to {to}{releases}");
-    let object = change.cluster.fleet.object(HELM_GROUP, "HelmRelease", first);
-    let place = object.and_then(|object| {
-        let pointer = chart_field(&object.value, true).unwrap_or_default();
-        change.cluster.places.of(object, pointer, Part::Value)
-    });
+    let mut releases = change.cluster.of_kind(HELM_GROUP, "HelmRelease");
+    let release = releases.find(|(_, object)| object.id().name == *first);
+    let place = release.and_then(|release| chart_place(change, release, to));
     Some(
         Finding::new(rule, message)
             .object(format!("HelmRelease {first}"))
             .placed(place),
     )
+}
+
+/// The place of the version of a chart: in the source that the release refers to, or in the release; else the line of the
+/// change that it comes from.
+fn chart_place(change: &Change<'_>, (giver, release): (&Node, &FleetObject), version: &str) -> Option<Place> {
+    let fleet = change.cluster.fleet;
+    let of_source = || {
+        let (giver, source) = chart_source(change.cluster, &release.value)?;
+        let field = version_field(&source.value)?;
+        change.cluster.exact_place(giver, source, field, Part::Value)
+    };
+    let field = chart_field(&release.value, true).unwrap_or("");
+    let place = of_source().or_else(|| change.cluster.place(giver, release, field, Part::Value));
+    if place.as_ref().is_some_and(|place| change.files.is_changed(&place.path)) {
+        return place;
+    }
+    let name = release.id().name;
+    let node = fleet.nodes.iter().find(|node| node.is_of_release(&name));
+    let line = change
+        .files
+        .place(fleet, node.unwrap_or(giver), &release.value, &parts(version));
+    line.or(place)
 }
 
 /// A finding about the version that a source asks for, unless the chart that it has says the same.

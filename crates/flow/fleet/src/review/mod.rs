@@ -101,7 +101,8 @@ fn compared<'s>(before: State<'s>, after: State<'s>) -> Vec<Before<'s>> {
     let (old, new) = (before.repository.tree(), after.repository.tree());
     let trees = Trees { old: &*old, new: &*new };
     let clusters = before.fleets.iter().zip(after.fleets);
-    clusters.map(|(old, new)| Before::of(old, new, trees)).collect()
+    let of = |(old, new)| Before::of((old, before.repository), new, trees);
+    clusters.map(of).collect()
 }
 
 /// Two states with the same clusters in the same order: what only one of them has is empty in the other.
