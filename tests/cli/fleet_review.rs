@@ -158,6 +158,35 @@ fn a_finding_is_at_the_line_that_the_change_has() {
     let (_, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
     let line = "apps/values.yaml:9:10: warning[suspended-change]: HelmRelease web/web: it is suspended";
     assert!(text.contains(line), "{text}");
+    // The impact says the same.
+    assert!(
+        text.contains("it is suspended: what changes in it is not applied"),
+        "{text}"
+    );
+    assert!(!text.contains("restarts"), "{text}");
+}
+
+/// The impact does not delete what a finding says is left.
+#[test]
+fn what_nobody_prunes_is_not_deleted_in_the_impact() {
+    let bench = bench();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain, namespace: web}\n";
+    bench.write(
+        "clusters/a/sync.yaml",
+        SYNC.replace("prune: true, path: ./apps", "prune: false, path: ./apps"),
+    );
+    bench.write("apps/plain.yaml", map);
+    commit(&bench);
+    run(git(&bench.dir).args(["rm", "--quiet", "apps/plain.yaml"]));
+    let (code, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    for wanted in [
+        "ConfigMap web/plain stays in the cluster: it is no longer in Kustomization flux-system/apps, which does not prune",
+        "Kustomization flux-system/apps: 1 object of before stays in the cluster: it does not prune",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    assert!(!text.contains("(deleted"), "{text}");
 }
 
 /// Helm deletes a hook before it makes it again, and does not delete one that is gone from the chart.

@@ -10,7 +10,7 @@ use crate::build::view::{Fleet, FleetObject, Node, Product};
 use crate::release::kept::{Kept, notes};
 use crate::release::spec::is_release;
 use crate::source::hashed_name::without_hash;
-use bumpwright_api::{Kustomization, ObjectId, ObjectName};
+use bumpwright_api::{DeletionPolicy, Kustomization, ObjectId, ObjectName};
 use bumpwright_diff::json_fields;
 use bumpwright_update::{
     ChangedObject, ChangedWorkload, ContainerImage, Impact, KustomizationName, ObjectAction, ObjectIdentifier,
@@ -37,6 +37,13 @@ pub(crate) fn impact_and_kept(pairs: &[Pair<'_>], kept: &mut Vec<String>) -> Imp
         differences.retain(|one| !pair.is_hook_that_is_gone(one));
         let left = pair.take_kept(&mut differences);
         kept.extend(left.into_iter().map(|(_, note)| format!("{}: {note}", pair.title())));
+        impact.notes.extend(pair.take_left(&mut differences));
+        if !differences.is_empty() && pair.is_suspended() {
+            impact.notes.push(format!(
+                "{}: it is suspended: what changes in it is not applied until it is resumed",
+                pair.title()
+            ));
+        }
         if !differences.is_empty() {
             impact.kustomizations.push(pair.name.clone());
         }
@@ -168,6 +175,42 @@ impl<'f> Pair<'f> {
             how.is_none()
         });
         notes(kept)
+    }
+
+    /// Takes out the objects that are gone and that nobody deletes; returns a note about them.
+    fn take_left(&self, differences: &mut Vec<Difference<'f>>) -> Option<String> {
+        let why = self.leaves()?;
+        let before = differences.len();
+        differences.retain(|one| one.after.is_some());
+        let (objects, stay) = match before - differences.len() {
+            0 => return None,
+            1 => ("1 object".to_owned(), "stays"),
+            count => (format!("{count} objects"), "stay"),
+        };
+        Some(format!(
+            "{}: {objects} of before {stay} in the cluster: {why}",
+            self.title()
+        ))
+    }
+
+    /// Why objects that it no longer has stay in the cluster, if they do.
+    fn leaves(&self) -> Option<&'static str> {
+        if let Some(after) = self.after {
+            let kustomization = after.kustomization.as_ref()?;
+            return (!kustomization.spec.prune).then_some("it does not prune");
+        }
+        let spec = &self.before?.kustomization.as_ref()?.spec;
+        let deletes = match spec.deletion_policy() {
+            DeletionPolicy::MirrorPrune => spec.prune,
+            DeletionPolicy::Delete | DeletionPolicy::WaitForTermination => true,
+            DeletionPolicy::Orphan => false,
+        };
+        (spec.suspend || !deletes).then_some("they are not deleted with it")
+    }
+
+    /// Whether its controller leaves it alone with the commit.
+    fn is_suspended(&self) -> bool {
+        self.after.is_some_and(Node::is_suspended)
     }
 
     /// The Kustomization whose objects they are, or that the release comes from.
@@ -379,7 +422,7 @@ fn restart(pair: &Pair<'_>, difference: &Difference<'_>, workload: Option<Worklo
         Workload::Pod => object.value.get("spec").cloned(),
         _ => workload.template(&object.value).cloned(),
     };
-    if template(before) == template(after) {
+    if template(before) == template(after) || pair.is_suspended() {
         return Restart::No;
     }
     match workload {
