@@ -54,7 +54,11 @@ fn objects(impact: &Impact, is_meant: &dyn Fn(&KustomizationName) -> bool) -> Ve
 fn workload(workload: &ChangedWorkload) -> String {
     let images = workload.images.iter().map(|image| {
         let [container, old, new] = [&image.container, &image.old, &image.new].map(|text| words::inline(text));
-        format!("  {container}: {OLD}{old}{OLD:#} → {NEW}{new}{NEW:#}")
+        match (&*old, &*new) {
+            ("", new) => format!("  {container}: {NEW}{new}{NEW:#}"),
+            (old, "") => format!("  {container}: {OLD}{old}{OLD:#} → none"),
+            (old, new) => format!("  {container}: {OLD}{old}{OLD:#} → {NEW}{new}{NEW:#}"),
+        }
     });
     let images: String = images.collect();
     let restarts = if workload.restarts { "restarts" } else { "" };
@@ -77,6 +81,24 @@ fn by(release: &str) -> String {
 mod tests {
     use super::*;
     use bumpwright_update::{ContainerImage, DeadMarker, ObjectAction, ObjectIdentifier};
+
+    #[test]
+    fn a_container_that_goes_has_no_new_image() {
+        let of = |old: &str, new: &str| {
+            let image = ContainerImage {
+                container: "web".to_owned(),
+                old: old.to_owned(),
+                new: new.to_owned(),
+            };
+            let line = workload(&ChangedWorkload {
+                images: vec![image],
+                ..ChangedWorkload::default()
+            });
+            anstream::adapter::strip_str(&line).to_string()
+        };
+        assert!(of("o/web:1", "").ends_with("  web: o/web:1 → none (configured)"));
+        assert!(of("", "o/web:1").ends_with("  web: o/web:1 (configured)"));
+    }
 
     #[test]
     fn the_lines_name_what_changes() {

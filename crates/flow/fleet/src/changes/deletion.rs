@@ -119,8 +119,13 @@ fn left_behind(change: &Change<'_>, owner: &Owner<'_>, names: &[String]) -> Find
         Some(_) => "which does not prune",
         None => "whose objects are not deleted with it",
     };
+    let (stay, are) = if names.len() == 1 {
+        ("stays", "it is")
+    } else {
+        ("stay", "they are")
+    };
     let message = format!(
-        "{} stay in the cluster: they are no longer in {title}, {why}",
+        "{} {stay} in the cluster: {are} no longer in {title}, {why}",
         few(names)
     );
     match owner.new {

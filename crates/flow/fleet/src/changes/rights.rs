@@ -76,7 +76,13 @@ fn other_role(change: &Change<'_>, kind: &str, values: Option<(&Value, &Value)>)
     let is_wide = kind == "ClusterRoleBinding" || is_far(change, new);
     let subjects: Vec<String> = subjects(new).into_iter().collect();
     let is_found = from != to && !is_less && is_wide && !subjects.is_empty();
-    is_found.then(|| format!("{} get {to}{} in place of {from}", few(&subjects), reach(kind)))
+    let get = get(&subjects);
+    is_found.then(|| format!("{} {get} {to}{} in place of {from}", few(&subjects), reach(kind)))
+}
+
+/// What subjects do with a role.
+const fn get(subjects: &[String]) -> &'static str {
+    if subjects.len() == 1 { "gets" } else { "get" }
 }
 
 /// Where the rights of a binding are.
@@ -95,7 +101,7 @@ fn binding(change: &Change<'_>, kind: &str, old: Option<&Value>, new: &Value) ->
     let is_told = |subject: &&String| is_all || EVERYBODY.contains(&subject.as_str());
     let added: Vec<String> = subjects(new).difference(&before).filter(is_told).cloned().collect();
     let role = text(new, "/roleRef/name");
-    (!added.is_empty()).then(|| format!("{} get {role}{}", few(&added), reach(kind)))
+    (!added.is_empty()).then(|| format!("{} {} {role}{}", few(&added), get(&added), reach(kind)))
 }
 
 /// Whether the role of a binding gives everything where it is bound, or the rights of others.

@@ -16,7 +16,7 @@ pub(super) fn images(workload: &ChangedWorkload, show: impl Fn(&str) -> String) 
         .take(IMAGES)
         .map(|image| match (image.old.as_str(), image.new.as_str()) {
             ("", new) => show(&cut(new)),
-            (old, "") => format!("{} →", show(&cut(old))),
+            (old, "") => format!("{} → none", show(&cut(old))),
             (old, new) => format!("{} → {}", show(&cut(old)), show(&cut(new))),
         });
     let mut shown: Vec<String> = shown.collect();

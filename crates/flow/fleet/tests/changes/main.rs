@@ -312,7 +312,7 @@ fn deletions_of_what_holds_data_are_found_where_something_deletes() {
     );
     contains(
         &found(["", ""], &[("a/x.yaml", &plain)], &[]),
-        "note[left-behind] Kustomization f/a: ConfigMap n/x stay in the cluster: they are no longer in Kustomization f/a, which does not prune",
+        "note[left-behind] Kustomization f/a: ConfigMap n/x stays in the cluster: it is no longer in Kustomization f/a, which does not prune",
     );
     for (kind, api, loss) in [
         ("Namespace", "v1", "everything in it is deleted"),
@@ -360,7 +360,7 @@ fn a_kustomization_that_goes_takes_its_objects_with_it_or_leaves_them() {
     );
     contains(
         &with(", prune: true, deletionPolicy: Orphan"),
-        "note[left-behind] Kustomization f/d: PersistentVolumeClaim n/x stay",
+        "note[left-behind] Kustomization f/d: PersistentVolumeClaim n/x stays",
     );
     contains(&with(", deletionPolicy: Delete"), "warning[deletion]");
     contains(&with(", prune: true, suspend: true"), "note[left-behind]");

@@ -18,7 +18,7 @@ fn wider_rights_are_found() {
     let (s, t) = ("{kind: ServiceAccount, name: s, namespace: n}", "{kind: User, name: t}");
     contains(
         &one("", &binding("ClusterRoleBinding", s)),
-        "warning[wider-rights] ClusterRoleBinding n/x: ServiceAccount n/s get view in the whole cluster",
+        "warning[wider-rights] ClusterRoleBinding n/x: ServiceAccount n/s gets view in the whole cluster",
     );
     assert_eq!(one("", &binding("RoleBinding", s)), [""; 0]);
     contains(
@@ -26,7 +26,7 @@ fn wider_rights_are_found() {
             &binding("RoleBinding", s),
             &binding("RoleBinding", &format!("{t}, {s}")),
         ),
-        "User t get view",
+        "User t gets view",
     );
     assert_eq!(
         one(
@@ -97,7 +97,7 @@ const ACCOUNT: &str = "{kind: ServiceAccount, name: s, namespace: n}";
 fn a_new_binding_in_a_namespace_is_found_where_it_goes_far_or_is_for_everybody() {
     contains(
         &one("", &bound("RoleBinding", "cluster-admin", ACCOUNT)),
-        "warning[wider-rights] RoleBinding n/x: ServiceAccount n/s get cluster-admin",
+        "warning[wider-rights] RoleBinding n/x: ServiceAccount n/s gets cluster-admin",
     );
     for (kind, name) in [
         ("Group", "system:unauthenticated"),
@@ -107,7 +107,7 @@ fn a_new_binding_in_a_namespace_is_found_where_it_goes_far_or_is_for_everybody()
         let subject = format!("{{kind: {kind}, name: '{name}', apiGroup: rbac.authorization.k8s.io}}");
         contains(
             &one("", &bound("RoleBinding", "view", &format!("{ACCOUNT}, {subject}"))),
-            &format!("RoleBinding n/x: {kind} {name} get view"),
+            &format!("RoleBinding n/x: {kind} {name} gets view"),
         );
     }
     assert_eq!(one("", &bound("RoleBinding", "edit", ACCOUNT)), [""; 0]);
@@ -121,7 +121,7 @@ fn a_new_binding_in_a_namespace_is_found_where_it_goes_far_or_is_for_everybody()
     let both = [("a/x.yaml", everything.as_str()), ("a/y.yaml", own.as_str())];
     contains(
         &found([PRUNE, PRUNE], &both[..1], &both),
-        "RoleBinding n/x: ServiceAccount n/s get x",
+        "RoleBinding n/x: ServiceAccount n/s gets x",
     );
 }
 
@@ -136,7 +136,7 @@ fn another_role_of_a_binding_is_found_unless_it_is_less() {
     };
     contains(
         &changed("view", "cluster-admin"),
-        "ServiceAccount n/s get cluster-admin in the whole cluster in place of view",
+        "ServiceAccount n/s gets cluster-admin in the whole cluster in place of view",
     );
     assert_eq!(changed("cluster-admin", "view"), [""; 0]);
 }
