@@ -104,6 +104,42 @@ fn a_definition_that_is_gone_from_a_chart_stays() {
     }
 }
 
+/// A chart in Git with other files and the same version is not taken: that is said by the difference, the review and its findings.
+#[test]
+fn a_chart_in_the_same_version_is_kept() {
+    let bench = bench();
+    let kept = "with reconcileStrategy ChartVersion the cluster keeps the chart that it has";
+    let diff = || {
+        let ran = bench.run(&["fleet", "diff", "--offline", "--from", "HEAD", "clusters/a"]);
+        ran.out + &ran.err
+    };
+    bench.write(
+        "charts/web/templates/web.yaml",
+        TEMPLATE.replace("app: '{{ .Values.app }}'", "app: other"),
+    );
+    let (code, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("warning[immutable-field]: Deployment web/web") && text.contains(kept),
+        "{text}"
+    );
+    let shown = diff();
+    assert!(shown.contains("note: ") && shown.contains(kept), "{shown}");
+    // What does not render any more is an error, with the note.
+    bench.write("charts/web/templates/web.yaml", "{{ fail \"no\" }}");
+    let (code, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("error[render-failed]") && text.contains(kept), "{text}");
+    // Another version is taken.
+    bench.write(
+        "charts/web/templates/web.yaml",
+        TEMPLATE.replace("app: '{{ .Values.app }}'", "app: other"),
+    );
+    bench.write("charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.2.0\n");
+    let (code, text) = review(&bench, &["--from", "HEAD", "clusters/a"]);
+    assert!(code == 1 && !text.contains(kept) && !diff().contains(kept), "{text}");
+}
+
 /// Of a suspended source no other version of a chart is fetched; what a release has from its values is.
 #[test]
 fn a_release_whose_source_is_suspended_keeps_its_chart() {

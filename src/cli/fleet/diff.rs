@@ -6,7 +6,8 @@ use super::args::{Diff, FleetDiffOutput};
 use super::states::States;
 use crate::cli::console::{cannot_print, end_with, print, print_styled};
 use crate::cli::error::CliError;
-use bumpwright_fleet::diff::{self, FleetDiff};
+use bumpwright_fleet::diff;
+use bumpwright_fleet::{self as fleet, State};
 
 /// The exit code when something differs.
 const DIFFERENT: u8 = 1;
@@ -18,9 +19,17 @@ pub(super) fn run(args: &Diff) -> ExitCode {
 
 /// Prints the differences; returns whether there are any.
 fn differences(args: &Diff) -> Result<bool, CliError> {
-    let (before, after) = States::open(&args.reading, &args.from, args.to.as_deref())?.differing()?;
-    let both = before.iter().zip(&after);
-    let diffs: Vec<FleetDiff> = both.map(|(before, after)| diff::compare(before, after)).collect();
+    let states = States::open(&args.reading, &args.from, args.to.as_deref())?;
+    let (before, after) = states.differing()?;
+    let old = State {
+        fleets: &before,
+        repository: &*states.old.repository,
+    };
+    let new = State {
+        fleets: &after,
+        repository: &*states.new.repository,
+    };
+    let diffs = fleet::diffs(old, new);
     match args.output {
         FleetDiffOutput::Text => print_styled(&diff::to_text(&diffs)),
         FleetDiffOutput::Markdown => print_styled(&diff::to_markdown(&diffs)),

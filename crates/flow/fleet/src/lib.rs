@@ -38,7 +38,9 @@ pub use check::{
 };
 pub use release::failure::{ReleaseFailure, ReleaseFault, ReleasePart};
 pub use release::inputs::differing;
-pub use review::{ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, review, review_cluster};
+pub use review::{
+    ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, diffs, review, review_cluster,
+};
 pub use source::error::{MissingSource, SourceError};
 pub use source::files::{SourceFiles, clean, shown_folder};
 pub use source::meant::{Identity, Source, SourceObject};

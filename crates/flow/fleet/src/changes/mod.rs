@@ -20,8 +20,9 @@ use crate::check::cluster::{Cluster, HELM_GROUP, Placed as _, of_node, title};
 use crate::check::places::{self, Part};
 use crate::diff::{Both, Owner, Placed, owners};
 use crate::source::repository::Repository;
+use crate::verify::followed::{KEPT_CHART, kept_charts};
 use bumpwright_api::ObjectName;
-use bumpwright_findings::{Finding, Place, Rule};
+use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_json::Texts;
 pub(crate) use definitions::KeptDefinitions;
 pub use images::ImageRegistries;
@@ -65,7 +66,9 @@ pub(super) fn check(
         files: ChangedFiles::new(&*tree, cluster.places),
     };
     let owners = before.owners.as_slice();
+    let kept = kept_charts(before.fleet, cluster.fleet);
     for owner in owners {
+        let begin = found.len();
         for object in owner.objects.iter().map(|both| both.of(owner)) {
             immutable::check(&change, &object, found);
             pods::check(&change, &object, found);
@@ -76,6 +79,12 @@ pub(super) fn check(
         }
         definitions::check(&change, owner, found);
         suspended::check(&change, owner, found);
+        if owner
+            .new
+            .is_some_and(|node| kept.iter().any(|one| std::ptr::eq(*one, node)))
+        {
+            found.iter_mut().skip(begin).for_each(later);
+        }
     }
     uncompared::check(&change, &before.uncompared, found);
     deletion::check(&change, owners, found);
@@ -85,6 +94,14 @@ pub(super) fn check(
         images::check(&change, owners, registries, found);
     }
     definitions::kept(owners)
+}
+
+/// What a chart with other files and the same version would do is not done before its version changes.
+fn later(finding: &mut Finding) {
+    finding.severity = finding.severity.min(Severity::Warning);
+    finding
+        .help
+        .get_or_insert_with(|| format!("it is not so before the version changes: {KEPT_CHART}"));
 }
 
 /// Two states of a cluster.

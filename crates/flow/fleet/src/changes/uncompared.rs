@@ -40,17 +40,42 @@ pub(crate) fn uncompared<'f>(before: &'f Fleet, after: &'f Fleet, trees: Trees<'
     pairs.iter().filter_map(|pair| states.uncompared(pair)).collect()
 }
 
-/// Findings about those that could not be built before either: what is wrong with them is not new, and so not found.
-pub(super) fn check(change: &Change<'_>, all: &[Uncompared<'_>], found: &mut Vec<Finding>) {
-    for one in all.iter().filter(|one| !one.was_built) {
-        let problem = one.node.product.as_ref().err().map(ToString::to_string);
-        let why = problem.iter().flat_map(|text| text.lines()).next().unwrap_or_default();
-        let message = if one.is_gone {
+/// Something whose changes are not known, and that could not be built before either.
+pub(crate) struct Unknown<'f> {
+    pub(crate) node: &'f Node,
+    /// Why it is not built.
+    pub(crate) problem: String,
+    pub(crate) message: String,
+}
+
+impl<'f> Uncompared<'f> {
+    /// What is said of it; none if it could be built before: that it cannot be any more is said anyway.
+    pub(crate) fn unknown(&self) -> Option<Unknown<'f>> {
+        let problem = self
+            .node
+            .product
+            .as_ref()
+            .err()
+            .filter(|_| !self.was_built)?
+            .to_string();
+        let why = problem.lines().next().unwrap_or("");
+        let message = if self.is_gone {
             format!("it is removed and could not be built: which objects go with it is not known: {why}")
         } else {
             format!("what changes in it is not known: it could not be built, before the change either: {why}")
         };
-        let finding = change.about(Rule::NotCompared, one.node, message.trim_end_matches('.'));
+        Some(Unknown {
+            node: self.node,
+            message: message.trim_end_matches('.').to_owned(),
+            problem,
+        })
+    }
+}
+
+/// Findings about those that could not be built before either: what is wrong with them is not new, and so not found.
+pub(super) fn check(change: &Change<'_>, all: &[Uncompared<'_>], found: &mut Vec<Finding>) {
+    for one in all.iter().filter_map(Uncompared::unknown) {
+        let finding = change.about(Rule::NotCompared, one.node, one.message);
         found.push(match one.node.name() {
             Some(name) => finding.kustomization(name.to_string()),
             None => finding,

@@ -27,6 +27,7 @@ pub(crate) fn differences(new: &Fleet, owners: &[Owner<'_>]) -> FleetDiff {
     FleetDiff {
         entry: new.entry.clone(),
         kustomizations: owners.iter().filter_map(Owner::difference).collect(),
+        unknown: 0,
     }
 }
 
@@ -97,7 +98,10 @@ pub(crate) fn owners<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Owner<'f>> {
             );
         }
     }
-    let paired = pairs.into_iter().zip(objects);
+    // Nor is it known that an owner is gone if what gives it cannot be built.
+    let is_hidden = |node: &Node| is_below_unbuilt(node, old, new);
+    let is_known = |pair: &Pair<'f>| pair.new.is_some() || pair.old.is_none_or(|node| !is_hidden(node));
+    let paired = pairs.into_iter().zip(objects).filter(|(pair, _)| is_known(pair));
     paired.map(|(pair, objects)| pair.owner(objects)).collect()
 }
 

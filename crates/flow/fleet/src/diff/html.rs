@@ -16,10 +16,9 @@ pub(super) fn render(diffs: &[FleetDiff], version: &str) -> Result<String, Rende
 }
 
 pub(super) fn section(diff: &FleetDiff) -> Section {
-    let counts = if diff.is_empty() {
-        "Nothing differs.".to_owned()
-    } else {
-        format!("{}.", diff.counts())
+    let counts = match diff.summary().as_str() {
+        "nothing differs" => "Nothing differs.".to_owned(),
+        summary => format!("{summary}."),
     };
     let kustomizations = diff.kustomizations.iter().map(kustomization);
     Section {
@@ -29,7 +28,7 @@ pub(super) fn section(diff: &FleetDiff) -> Section {
 }
 
 fn kustomization(one: &KustomizationDiff) -> Block {
-    let line = Cell::text(format!("{}, {}", one.title(), one.counts()));
+    let line = Cell::text(format!("{}, {}", one.title(), one.words()));
     let line = match one.presence {
         Presence::Added => line.badge("added", Tone::Good),
         Presence::Removed => line.badge("removed", Tone::Bad),

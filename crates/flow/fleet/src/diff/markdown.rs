@@ -23,7 +23,10 @@ pub(super) fn render(diffs: &[FleetDiff]) -> String {
         let _ = writeln!(out, "## {}\n", cell(&diff.title()));
         let notes = notes(diff);
         if diff.is_empty() {
-            let _ = write!(out, "Nothing differs.\n\n{notes}");
+            let _ = match diff.unknown {
+                0 => write!(out, "Nothing differs.\n\n{notes}"),
+                _ => write!(out, "{}.\n\n{notes}", diff.summary()),
+            };
             continue;
         }
         summary(&mut out, diff, room.saturating_sub(notes.lines().count()).max(1));
@@ -47,7 +50,7 @@ fn summary(out: &mut String, diff: &FleetDiff, room: usize) {
     if let Some(others) = differing().count().checked_sub(room).filter(|others| *others > 0) {
         let _ = writeln!(out, "| and {others} more | |");
     }
-    let _ = writeln!(out, "\n{} in all.\n", diff.counts());
+    let _ = writeln!(out, "\n{} in all.\n", diff.summary());
 }
 
 /// What is not a difference in the cluster, as a list.

@@ -6,6 +6,7 @@ mod json;
 mod markdown;
 mod text;
 
+use crate::build::view::Node;
 use crate::source::files::shown_folder;
 use bumpwright_diff::{Field, Named};
 
@@ -20,6 +21,8 @@ pub struct FleetDiff {
     pub entry: String,
     /// The Kustomizations and HelmReleases that differ, in the order of the new state; removed ones last.
     pub kustomizations: Vec<KustomizationDiff>,
+    /// How many of them could not be built, so that it is not known what differs.
+    pub unknown: usize,
 }
 
 /// What differs in a Kustomization or HelmRelease.
@@ -89,6 +92,21 @@ impl KustomizationDiff {
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} {}", self.kind, self.name)
+    }
+
+    /// Whether it cannot be built any more: what it has is not known, which is not nothing.
+    pub(crate) const fn is_unbuilt(&self) -> bool {
+        matches!(self.problems, [_, Some(_)])
+    }
+
+    /// How many objects differ, or that this is not known.
+    pub(crate) fn words(&self) -> String {
+        let counts = self.counts();
+        if self.is_unbuilt() && counts == Counts::default() {
+            "not compared".to_owned()
+        } else {
+            counts.to_string()
+        }
     }
 
     /// Whether it has notes alone.
@@ -161,6 +179,7 @@ impl FleetDiff {
         Self {
             entry: self.entry.clone(),
             kustomizations: differing.collect(),
+            unknown: self.unknown,
         }
     }
 
@@ -168,6 +187,41 @@ impl FleetDiff {
     #[must_use]
     pub fn title(&self) -> String {
         shown_folder(&self.entry).to_owned()
+    }
+
+    /// `nothing differs`, or `1 added, 2 changed` of objects and `1 could not be compared` of Kustomizations and releases.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let unbuilt = self.kustomizations.iter().filter(|one| one.is_unbuilt()).count();
+        let unknown = self.unknown.max(unbuilt);
+        let counts = self.counts();
+        let words = format!("{unknown} could not be compared");
+        match (unknown, counts == Counts::default()) {
+            (0, true) if self.is_empty() => "nothing differs".to_owned(),
+            (0, _) => counts.to_string(),
+            (_, true) => words,
+            (_, false) => format!("{counts}; {words}"),
+        }
+    }
+
+    /// Adds a note about a Kustomization or HelmRelease, which may not differ. One that is not known could not be built
+    /// before and after, for this reason.
+    pub(crate) fn note(&mut self, node: &Node, problem: Option<&str>, note: String) {
+        let (kind, name) = (node.kind(), node.own_name());
+        let is_it = |one: &&mut KustomizationDiff| one.kind == kind && one.name == name;
+        if let Some(one) = self.kustomizations.iter_mut().find(is_it) {
+            one.notes.push(note);
+            return;
+        }
+        let problem = problem.map(str::to_owned);
+        self.kustomizations.push(KustomizationDiff {
+            kind,
+            name,
+            presence: Presence::Both,
+            problems: [problem.clone(), problem],
+            objects: Vec::new(),
+            notes: vec![note],
+        });
     }
 
     /// How many objects differ in which way.

@@ -21,10 +21,11 @@ pub(super) fn render(diffs: &[FleetDiff]) -> String {
         for kustomization in &diff.kustomizations {
             one(&mut out, kustomization);
         }
+        let summary = diff.summary();
         let _ = if diff.is_empty() {
-            writeln!(out, "nothing differs")
+            writeln!(out, "{summary}")
         } else {
-            writeln!(out, "{DIM}{}{DIM:#}", diff.counts())
+            writeln!(out, "{DIM}{summary}{DIM:#}")
         };
     }
     out
@@ -36,7 +37,7 @@ fn one(out: &mut String, kustomization: &KustomizationDiff) {
         Presence::Removed => (OLD, '-'),
         Presence::Both => (CHANGED, '~'),
     };
-    let (name, counts) = (inline(&kustomization.name), kustomization.counts());
+    let (name, counts) = (inline(&kustomization.name), kustomization.words());
     let kind = kustomization.kind;
     let _ = writeln!(
         out,

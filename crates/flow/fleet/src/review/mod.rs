@@ -3,6 +3,7 @@
 
 mod charts;
 mod cluster;
+mod diffs;
 mod gerrit;
 mod identifiers;
 mod images;
@@ -29,6 +30,7 @@ use bumpwright_pages::request;
 use bumpwright_update::{AskedReleases, Impact};
 pub use charts::{ChartChange, DefaultChange};
 pub use cluster::{ClusterChange, review_cluster};
+pub use diffs::diffs;
 pub use gerrit::Vote;
 
 /// The clusters of a repository in one state.
@@ -67,7 +69,11 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
     let older = || {
         let found = check_since(&[], before.fleets, before.repository, settings, &memo);
         let differing = after.fleets.iter().zip(&states);
-        let clusters: Vec<FleetDiff> = differing.map(|(new, old)| differences(new, &old.owners)).collect();
+        let clusters = differing.map(|(new, old)| FleetDiff {
+            unknown: old.uncompared.len(),
+            ..differences(new, &old.owners)
+        });
+        let clusters: Vec<FleetDiff> = clusters.collect();
         (Report::new(found, checked(before.fleets), version), clusters)
     };
     let newer = || {
@@ -163,6 +169,7 @@ impl Review {
             (true, 0) => "nothing changes".to_owned(),
             (true, unknown) => format!("{unknown} could not be compared"),
             (false, 0) => counts.to_string(),
+            (false, unknown) if counts == Counts::default() => format!("{unknown} could not be compared"),
             (false, unknown) => format!("{counts}; {unknown} could not be compared"),
         }
     }

@@ -289,6 +289,7 @@ mod tests {
             clusters: vec![FleetDiff {
                 entry: String::new(),
                 kustomizations: vec![owner],
+                unknown: 0,
             }],
             impact: Impact::default(),
             charts: Vec::new(),

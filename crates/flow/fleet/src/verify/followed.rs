@@ -5,10 +5,33 @@ use std::collections::BTreeSet;
 use bumpwright_update::ChangedRelease;
 use serde_json::Value;
 
-use super::impact::Pair;
-use crate::build::view::FleetObject;
+use super::impact::{Pair, pairs};
+use crate::build::view::{Fleet, FleetObject, Node, Problem};
 use crate::release::spec::{GROUP, is_release};
 use bumpwright_api::ObjectName;
+
+/// What is said of a release whose chart has other files and the same version.
+pub(crate) const KEPT_CHART: &str = "the files of its chart change, and its version does not: with reconcileStrategy ChartVersion the cluster \
+                                     keeps the chart that it has";
+
+/// The releases of a cluster that keep the chart that they have, although its files change.
+pub(crate) fn kept_charts<'f>(before: &'f Fleet, after: &'f Fleet) -> Vec<&'f Node> {
+    let pairs = pairs(std::slice::from_ref(before), std::slice::from_ref(after));
+    let kept = pairs.iter().filter(|pair| {
+        let name = pair.release.as_ref();
+        name.is_some_and(|name| keeps_version(pair, name) && changes(pair))
+    });
+    kept.filter_map(|pair| pair.after).collect()
+}
+
+/// Whether the files of its chart make other objects of a release, or none any more.
+fn changes(pair: &Pair<'_>) -> bool {
+    let is_built = |node: Option<&Node>| node.is_some_and(|node| node.product.is_ok());
+    let fails = pair
+        .after
+        .is_some_and(|node| matches!(node.product, Err(Problem::Release(_))));
+    (fails && is_built(pair.before)) || !pair.differences().is_empty()
+}
 
 /// The releases of pairs that install something else with the commit, and notes about those that do not
 /// although their files change.
@@ -31,7 +54,7 @@ pub(crate) fn releases(pairs: &[Pair<'_>]) -> (Vec<ChangedRelease>, Vec<String>)
     }
     let mut notes = Vec::new();
     let rendered = pairs.iter().filter_map(|pair| Some((pair, pair.release.as_ref()?)));
-    for (pair, name) in rendered.filter(|(pair, _)| !pair.differences().is_empty()) {
+    for (pair, name) in rendered.filter(|(pair, _)| changes(pair)) {
         let change = |spec| ChangedRelease {
             kustomization: pair.name.clone(),
             name: name.to_string(),
@@ -41,12 +64,8 @@ pub(crate) fn releases(pairs: &[Pair<'_>]) -> (Vec<ChangedRelease>, Vec<String>)
             continue;
         }
         if keeps_version(pair, name) {
-            notes.push(format!(
-                "{}: the files of its chart change, and its version does not: with reconcileStrategy ChartVersion the cluster keeps the \
-                 chart that it has",
-                pair.title()
-            ))
-        } else {
+            notes.push(format!("{}: {KEPT_CHART}", pair.title()));
+        } else if !pair.differences().is_empty() {
             own.insert(change(false));
         }
     }
@@ -73,7 +92,7 @@ fn keeps_version(pair: &Pair<'_>, name: &ObjectName) -> bool {
     let (before, after) = pair.fleets;
     let inputs = (before.releases.get(name), after.releases.get(name));
     let has_same_values = matches!(inputs, (Some(before), Some(after)) if before.is_as(after));
-    let version = |node: Option<&crate::build::view::Node>| Some(node?.release.as_ref()?.version.clone());
+    let version = |node: Option<&Node>| Some(node?.release.as_ref()?.version.clone());
     let Some(object) = after.object(GROUP, "HelmRelease", name) else {
         return false;
     };

@@ -30,6 +30,48 @@ fn a_change_in_what_does_not_build_is_not_nothing() {
     assert!(same.is_empty() && same.impact.unknown == 0, "{:#?}", same.report);
 }
 
+/// A difference alone does not say that nothing differs either.
+#[test]
+fn a_difference_has_what_it_does_not_know() {
+    let state = |data: &str| fleet(PRUNE, &[("a/kustomization.yaml", BROKEN), ("a/x.yaml", &map(data))]);
+    let shown = |before: &(Files, Fleet), after: &(Files, Fleet)| {
+        let (old, new) = ([before.1.clone()], [after.1.clone()]);
+        let before = State {
+            fleets: &old,
+            repository: &before.0,
+        };
+        let after = State {
+            fleets: &new,
+            repository: &after.0,
+        };
+        bumpwright_fleet::diff::to_markdown(&bumpwright_fleet::diffs(before, after))
+    };
+    let text = shown(&state("b"), &state("c"));
+    for wanted in [
+        "1 could not be compared.",
+        "Kustomization f/a: what changes in it is not known: it could not be built, before the change either",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    assert!(!text.contains("othing differs"), "{text}");
+    let same = shown(&state("b"), &state("b"));
+    assert!(same.contains("Nothing differs."), "{same}");
+}
+
+/// Where the root cannot be built any more, nothing below it has gone.
+#[test]
+fn what_is_below_an_unbuilt_root_is_not_gone() {
+    let before = fleet(PRUNE, &[("a/x.yaml", &map("b"))]);
+    let after = fleet(PRUNE, &[("a/x.yaml", &map("b")), ("c/kustomization.yaml", BROKEN)]);
+    let review = reviewed(&before, &after);
+    let text = bumpwright_fleet::diff::to_text(&review.differences());
+    assert!(!text.contains("no objects differ") && !text.contains("f/a"), "{text}");
+    assert!(
+        text.contains("not compared") && text.contains("could not be compared"),
+        "{text}"
+    );
+}
+
 #[test]
 fn it_is_found_by_files_variables_and_the_spec() {
     let broken = |more: &[(&str, &str)]| -> Vec<String> {
@@ -61,7 +103,7 @@ fn what_breaks_with_the_change_is_counted_and_found_once() {
     let rules: Vec<&str> = broken.report.open().map(|finding| finding.rule.id()).collect();
     assert_eq!((rules, broken.impact.unknown), (vec!["build-failed"], 1));
     assert!(
-        broken.headline().ends_with("; 1 could not be compared"),
+        broken.headline().ends_with(": 1 could not be compared"),
         "{}",
         broken.headline()
     );
