@@ -30,6 +30,9 @@ pub(super) fn check(change: &Change<'_>, owners: &[Owner<'_>], found: &mut Vec<F
     for owner in owners {
         for object in owner.objects.iter().map(|both| both.of(owner)) {
             found.extend(source(change, &object, &charts));
+            if is_rendered(change, &object) {
+                continue;
+            }
             for step in image_steps(&object) {
                 steps.entry(step).or_default().push(object);
             }
@@ -158,6 +161,18 @@ fn is_hidden(object: &Changed<'_>, text: &str) -> bool {
     products.any(|product| product.hides(text))
 }
 
+/// Whether an object is a release that is rendered in both states: its workloads have the images.
+fn is_rendered(change: &Change<'_>, object: &Changed<'_>) -> bool {
+    let Some(new) = object.new.filter(|_| object.kind() == (HELM_GROUP, "HelmRelease")) else {
+        return false;
+    };
+    let name = new.object.id().name;
+    [change.before, change.cluster.fleet].iter().all(|fleet| {
+        let mut nodes = fleet.nodes.iter();
+        nodes.any(|node| node.product.is_ok() && node.is_of_release(&name))
+    })
+}
+
 /// The images of an object that have another version.
 fn image_steps(object: &Changed<'_>) -> Vec<Step> {
     let (Some((old, new)), (group, kind)) = (object.values(), object.kind()) else {
@@ -168,12 +183,16 @@ fn image_steps(object: &Changed<'_>) -> Vec<Step> {
     let hidden = |text: &str| is_hidden(object, text);
     let both = new
         .iter()
-        .filter_map(|(container, new)| Some((old.get(container)?, new)));
+        .filter_map(|(container, new)| Some((container, old.get(container)?, new)));
     let mut steps: Vec<Step> = both
-        .filter(|(old, new)| !hidden(old) && !hidden(new))
-        .filter_map(|(old, new)| {
-            let ((old, from), (new, to)) = (tagged(old)?, tagged(new)?);
-            (old == new && from != to).then(|| (new.to_owned(), from.to_owned(), to.to_owned()))
+        .filter(|(_, old, new)| !hidden(old) && !hidden(new) && old != new)
+        .filter_map(|(container, old, new)| match (tagged(old), tagged(new)) {
+            (Some((old, from)), Some((new, to))) => {
+                (old == new && from != to).then(|| (new.to_owned(), from.to_owned(), to.to_owned()))
+            }
+            // The values have a tag only: the name is the chart's.
+            (None, None) if container.starts_with("spec.") => Some((container.clone(), old.clone(), new.clone())),
+            _ => None,
         })
         .collect();
     steps.sort();

@@ -131,7 +131,7 @@ fn search(value: &Value, path: &str, depth: usize, found: &mut BTreeMap<String, 
     }
 }
 
-/// `image: name:tag`, or `image: {registry: …, repository: …, tag: …, digest: …}`.
+/// `image: name:tag`, or `image: {registry: …, repository: …, tag: …, digest: …}`; the tag if there is nothing else.
 fn image(value: &Value) -> Option<String> {
     if let Some(text) = value.as_str() {
         return (!text.is_empty()).then(|| text.to_owned());
@@ -149,7 +149,9 @@ fn image(value: &Value) -> Option<String> {
     let name = between("", text("repository").or_else(|| text("name")), "");
     let tag = between(":", tag, "");
     let digest = between("@", digest, "");
-    Some(format!("{registry}{name}{tag}{digest}"))
+    // Without a name it is the tag alone: the name is the chart's.
+    let image = format!("{registry}{name}{tag}{digest}");
+    Some(image.trim_start_matches([':', '@']).to_owned())
 }
 
 #[cfg(test)]
@@ -186,11 +188,13 @@ mod tests {
         let values = json!({"spec": {"values": {"web": {
             "image": {"registry": "ghcr.io", "repository": "o/web", "tag": 2},
             "sidecar": {"image": "o/side:3"},
+            "job": {"image": {"tag": "2.0.1"}},
         }}}});
         assert_eq!(
             found(&values, "helm.toolkit.fluxcd.io", "HelmRelease"),
             [
                 "spec.values.web.image=ghcr.io/o/web:2",
+                "spec.values.web.job.image=2.0.1",
                 "spec.values.web.sidecar.image=o/side:3"
             ]
         );

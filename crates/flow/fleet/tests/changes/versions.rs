@@ -32,6 +32,35 @@ fn a_chart_in_another_major_version_is_one_note_for_all_releases() {
     assert_eq!(change("1.9.0", "1.10.0"), [""; 0]);
 }
 
+/// Values with a tag alone do not name the image; the field does.
+#[test]
+fn a_tag_without_a_name_is_called_by_its_field() {
+    let with = |tag: &str| {
+        let spec = format!("spec: {{interval: 1h, values: {{image: {{tag: {tag}}}}}}}");
+        object("helm.toolkit.fluxcd.io/v2", "HelmRelease", &spec)
+    };
+    contains(
+        &one(&with("1.9.0"), &with("2.0.0")),
+        "note[major-version] HelmRelease n/x: image spec.values.image goes from 1.9.0 to 2.0.0",
+    );
+    let (before, after) = (
+        fleet(PRUNE, &[("a/x.yaml", &with("1.9.0"))]),
+        fleet(PRUNE, &[("a/x.yaml", &with("2.0.0"))]),
+    );
+    let review = reviewed(&before, &after);
+    let image = &review.impact.workloads[0].images[0];
+    assert_eq!((image.old.as_str(), image.new.as_str()), ("1.9.0", "2.0.0"));
+    let places = review
+        .report
+        .open()
+        .filter(|finding| finding.rule.id() == "major-version");
+    let places: Vec<(usize, usize)> = places
+        .filter_map(|finding| finding.place.as_ref())
+        .map(|place| (place.line, place.column))
+        .collect();
+    assert_eq!(places, [(4, 44)]);
+}
+
 #[test]
 fn a_source_in_another_major_version_is_a_note_at_its_field() {
     let source = |kind: &str, url: &str, reference: &str| {
