@@ -251,15 +251,23 @@ impl<'c> Cluster<'c> {
     /// A finding about a missing object. It is a warning if the object may be in a Kustomization that was not built.
     pub(crate) fn missing(&self, finding: Finding, suggestion: Option<String>) -> Finding {
         let finding = Self::suggesting(finding, suggestion);
-        let finding = match self.unbuilt.as_slice() {
-            [] => return finding,
-            _ => Finding {
-                severity: finding.severity.min(Severity::Warning),
-                ..finding
-            },
+        // What needs the object does not give it.
+        let own = finding.object.as_deref();
+        let own = own.map(|own| own.strip_prefix("Kustomization ").unwrap_or(own).to_owned());
+        let unbuilt = self.unbuilt.iter().map(String::as_str);
+        let unbuilt = unbuilt.filter(|name| own.as_deref() != Some(*name));
+        let unbuilt: Vec<&str> = unbuilt.collect();
+        if unbuilt.is_empty() {
+            return finding;
+        }
+        let finding = Finding {
+            severity: finding.severity.min(Severity::Warning),
+            ..finding
         };
-        let (named, more) = (self.unbuilt.iter().take(FEW), self.unbuilt.len().saturating_sub(FEW));
-        let named: Vec<&str> = named.map(String::as_str).collect();
+        let (named, more) = (
+            unbuilt.get(..FEW).unwrap_or(&unbuilt),
+            unbuilt.len().saturating_sub(FEW),
+        );
         let named = named.join(", ");
         let unknown = match more {
             0 => format!("it may be in what was not built: {named}"),
