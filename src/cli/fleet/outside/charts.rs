@@ -106,7 +106,12 @@ impl Charts {
             return read_given(&path);
         }
         if self.offline {
-            let unknown = format!("it is not kept on this machine ({url}, offline)");
+            let at = if url.starts_with("oci://") {
+                format!("{}/{}", url.trim_end_matches('/'), wanted.name)
+            } else {
+                url.to_owned()
+            };
+            let unknown = format!("it is not kept on this machine ({at}, offline)");
             return Err(ChartError::Unavailable(unknown));
         }
         let pulled = match find(&cache)? {
