@@ -68,10 +68,16 @@ impl Given {
     pub(in crate::cli) fn on_disk(folder: &Path, entries: &[String], limits: Limits) -> Result<Self, CliError> {
         let real = fs::canonicalize(folder).at(folder.display())?;
         let root = open::root_above(&real).unwrap_or(real);
-        let entries = entries.iter().map(|entry| open::below(&root, entry));
-        let entries = entries
-            .collect::<Result<Vec<String>, CliError>>()
-            .map_err(|error| format!("--fleet {error}"))?;
+        let below = entries.iter().map(|entry| open::below(&root, entry));
+        let below = below.collect::<Result<Vec<String>, CliError>>();
+        let entries = below.map_err(|error| {
+            let error = CliError::new(format!("--fleet {error}"));
+            if entries.iter().any(|entry| entry.contains('*')) {
+                error.hint("several clusters are --fleet A,B, or --fleet A --fleet B")
+            } else {
+                error
+            }
+        })?;
         let tree = FolderTree::new(&root)?;
         let identity = open::identity(&root);
         Ok(Self {

@@ -81,9 +81,14 @@ fn with_flag(mut error: Error) -> Error {
         return error;
     };
     let usage = usage.to_string();
+    // What a shell makes of `--fleet clusters/*` and of `--gerrit main`: the second word is TARGET already.
     if !typed.starts_with('-') && usage.contains("bumpwright update ") {
-        let tip = StyledStr::from("a value that may be left out is joined to its flag, as in --gerrit=main");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        let tips = [
+            "a value that may be left out is joined to its flag, as in --gerrit=main",
+            "several clusters are --fleet A,B, or --fleet A --fleet B",
+        ];
+        let tips = tips.map(StyledStr::from).to_vec();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         return error;
     }
     let is_meant =
@@ -170,6 +175,21 @@ mod tests {
         let text = of(&["bumpwright", "init", "--dry-run"]);
         assert!(text.contains("'--dry-run'") && !text.contains("as a value"), "{text}");
         assert!(of(&["bumpwright", "update", "--dry-rum"]).contains("--dry-run"));
+    }
+
+    #[test]
+    fn several_clusters_of_a_shell_are_answered_with_commas() {
+        let of = |arguments: &[&str]| with_tip(command().try_get_matches_from(arguments).unwrap_err()).to_string();
+        let text = of(&[
+            "bumpwright",
+            "update",
+            "--fleet",
+            "clusters/a",
+            "clusters/b",
+            "clusters/c",
+        ]);
+        assert!(text.contains("tip: several clusters are --fleet A,B"), "{text}");
+        assert!(!of(&["bumpwright", "update", "--nonesuch"]).contains("several clusters"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
     let clusters = open(args, &args.fleet, places)?;
     let Known {
         objects,
-        notes,
+        mut notes,
         unusable,
         unbuilt,
     } = clusters.objects(given)?;
@@ -73,6 +73,7 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
             CliError::new(format!("--fleet: {why}")).hint("correct it, or give the automation that counts with -f")
         );
     }
+    notes.extend(beside(args));
     let verification = Verification {
         must_build: args.verify != Verify::None,
         timeout: args.verify_timeout,
@@ -89,6 +90,22 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
         notes,
         unbuilt,
     })
+}
+
+/// What a shell makes of `--fleet clusters/*` with two clusters: the second one is TARGET.
+fn beside(args: &Update) -> Option<String> {
+    let (target, [entry]) = (args.target.as_deref()?, args.fleet.as_slice()) else {
+        return None;
+    };
+    let folder = |path: &str| {
+        Path::new(path)
+            .parent()
+            .filter(|above| above.file_name().is_some())
+            .map(Path::to_owned)
+    };
+    let is_beside = target != entry && folder(target).is_some() && folder(target) == folder(entry);
+    let is_beside = is_beside && Path::new(target).is_dir();
+    is_beside.then(|| format!("TARGET is {target}: to name both as clusters, --fleet {entry},{target}"))
 }
 
 /// The repository of TARGET. A remote is fetched: the clusters are those of its commit.
