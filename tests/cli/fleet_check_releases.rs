@@ -196,3 +196,12 @@ fn objects_of_resource_sets_are_counted() {
     let shown = bench.run(&["fleet", "c", "--offline", "--path", "."]);
     assert!(shown.err.contains(&format!("note: {message}\n")), "{}", shown.err);
 }
+
+/// The tree says where each chart is from.
+#[test]
+fn the_tree_names_the_source_of_each_chart() {
+    let bench = bench(CONFIG, CHART);
+    let shown = bench.run(&["fleet", "c", "--offline", "--path", "."]).out;
+    let line = "HelmRelease flux-system/web from GitRepository/flux-system/fleet web 1.0.0";
+    assert!(shown.contains(line), "{shown}");
+}

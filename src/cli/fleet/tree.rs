@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::words;
+use bumpwright_api::ObjectName;
 use bumpwright_fleet::{Fleet, Node, Source, shown_folder};
+use bumpwright_json::Texts as _;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -89,8 +91,12 @@ fn headline(node: &Node, fleet: &Fleet) -> String {
     } else if is_entry {
         let _ = write!(line, " {DIM}(entry){DIM:#}");
     }
-    if let Source::Other(source) | Source::Unknown(source, _) = &node.source {
-        let _ = write!(line, " {DIM}from {}{DIM:#}", words::printable(&source.shown()));
+    let source = match &node.source {
+        Source::Other(source) | Source::Unknown(source, _) => Some(source.shown()),
+        Source::This => chart_source(node, fleet),
+    };
+    if let Some(source) = source {
+        let _ = write!(line, " {DIM}from {}{DIM:#}", words::printable(&source));
     }
     if let Some(release) = node.release.as_ref().filter(|release| !release.chart.is_empty()) {
         let chart = format!("{} {}", release.chart, release.version);
@@ -102,15 +108,25 @@ fn headline(node: &Node, fleet: &Fleet) -> String {
     if node.is_elsewhere() {
         let _ = write!(line, " {DIM}in another cluster{DIM:#}");
     }
-    let _ = fleet;
     let kinds = kinds(node);
     if !kinds.is_empty() {
         let _ = write!(line, "  {kinds}");
     }
     if node.took.as_millis() > 0 {
-        let _ = write!(line, " {DIM}{} ms{DIM:#}", node.took.as_millis());
+        let _ = write!(line, " {DIM}built in {} ms{DIM:#}", node.took.as_millis());
     }
     line
+}
+
+/// The source of a release's chart, as the HelmRelease names it.
+fn chart_source(node: &Node, fleet: &Fleet) -> Option<String> {
+    let own = &node.release.as_ref()?.name;
+    let release = fleet.object("helm.toolkit.fluxcd.io", "HelmRelease", own)?;
+    let mut references = ["/spec/chart/spec/sourceRef", "/spec/chartRef"].into_iter();
+    let reference = references.find_map(|pointer| release.value.pointer(pointer))?;
+    let [kind, namespace, name] = ["kind", "namespace", "name"].map(|field| reference.text_of(field));
+    let source = ObjectName::referred_from(&own.namespace, Some(namespace), name);
+    (!kind.is_empty()).then(|| format!("{kind}/{source}"))
 }
 
 /// `3 Deployment, 2 Service`: the most frequent kinds first.
