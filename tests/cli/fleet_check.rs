@@ -991,3 +991,95 @@ fn values_that_no_template_reads_are_told() {
     bench.write("charts/web/templates/all.yaml", "{{- $_ := tpl (toYaml .Values) . }}");
     assert_eq!(told(), [""; 0]);
 }
+
+/// Of what pods need only slips are told: the fleet seldom has all of it.
+#[test]
+fn a_slip_in_what_a_pod_needs_is_told() {
+    let bench = sound();
+    bench.write(
+        "apps/web/given.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain, namespace: web}\ndata: {level: debug}\n---\n\
+         apiVersion: v1\nkind: ConfigMap\nmetadata: {name: part-1, namespace: web}\ndata: {a: b}\n",
+    );
+    let told = |spec: &str| {
+        let container = "        image: ghcr.io/acme/web:1.0.0 # {\"$imagepolicy\": \"flux-system:web\"}\n";
+        bench.write(
+            "apps/web/deployment.yaml",
+            DEPLOYMENT.replace(container, &format!("{container}{spec}")),
+        );
+        let (_, lines, document) = found(&bench, &["clusters/prod"]);
+        let messages = document["findings"].as_array().unwrap().iter();
+        let messages: Vec<String> = messages
+            .map(|finding| format!("{} {}", finding["message"], finding["help"]).replace('"', ""))
+            .collect();
+        (lines, messages)
+    };
+    let (lines, messages) = told("        envFrom: [{configMapRef: {name: plan}}]\n");
+    assert_eq!(lines, ["apps/web/deployment.yaml:13:41 warning[missing-config-map]"]);
+    assert_eq!(
+        messages,
+        ["ConfigMap web/plan is not in the fleet did you mean web/plain?"]
+    );
+    let key = |name: &str, key: &str, more: &str| {
+        format!("        env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: {name}, key: {key}{more}}}}}}}]\n")
+    };
+    let (_, messages) = told(&key("plain", "lvel", ""));
+    assert_eq!(messages, ["ConfigMap web/plain has no key lvel did you mean level?"]);
+    let volume = "      volumes: [{name: v, configMap: {name: plain, items: [{key: nothing, path: x}]}}]\n";
+    assert_eq!(told(volume).1, ["ConfigMap web/plain has no key nothing null"]);
+    for fine in [
+        key("plain", "level", ""),
+        key("plain", "lvel", ", optional: true"),
+        key("part-2", "a", ""),
+        key("elsewhere", "a", ""),
+        "        envFrom: [{secretRef: {name: plan}}]\n".to_owned(),
+    ] {
+        assert_eq!(told(&fine).0, [""; 0], "{fine}");
+    }
+    // An operator makes it.
+    bench.write(
+        "apps/web/external.yaml",
+        "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: plan, namespace: web}\n\
+         spec: {secretStoreRef: {name: s, kind: ClusterSecretStore}, target: {name: plan}, data: [{secretKey: a, remoteRef: {key: b}}]}\n---\n\
+         apiVersion: v1\nkind: Secret\nmetadata: {name: plane, namespace: web}\nstringData: {a: '${b}'}\n",
+    );
+    let (lines, _) = told("        envFrom: [{secretRef: {name: plan}}]\n");
+    assert!(!lines.iter().any(|line| line.contains("missing-secret")), "{lines:#?}");
+}
+
+/// A key that somebody makes by hand in each cluster is one note.
+#[test]
+fn a_key_of_several_clusters_is_one_note() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    let decryption = ", decryption: {provider: sops, secretRef: {name: sops-age}}";
+    for cluster in ["a", "b"] {
+        let apps = kustomization("apps", "./apps", decryption);
+        bench.write(
+            &format!("clusters/{cluster}/sync.yaml"),
+            format!("{}---\n{apps}", sync(cluster)),
+        );
+    }
+    bench.write(
+        "apps/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: web}\n",
+    );
+    let (_, lines, document) = found(&bench, &["clusters/a", "clusters/b"]);
+    let notes: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.ends_with("note[missing-secret]"))
+        .collect();
+    assert_eq!(notes.len(), 1, "{lines:#?}");
+    let findings = document["findings"].as_array().unwrap();
+    let note = findings
+        .iter()
+        .find(|finding| finding["rule"] == "missing-secret")
+        .unwrap();
+    let clusters: Vec<&Value> = note["origins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["cluster"])
+        .collect();
+    assert_eq!(clusters, ["clusters/a", "clusters/b"], "{note:#}");
+}

@@ -200,7 +200,8 @@ rules! {
 
     MissingConfigMap "missing-config-map" Warning "A ConfigMap that is referred to is not in the fleet":
         "`postBuild.substituteFrom` or another field names a ConfigMap that no Kustomization builds. If it is not created by other means,\n\
-         the reconciliation fails.\n\n\
+         the reconciliation fails. Of pods only slips are found: a name that is nearly that of a ConfigMap in the same namespace, and keys\n\
+         that a ConfigMap of the fleet does not have.\n\n\
          What to do: correct the name (in the namespace of the object that names it), add the ConfigMap, or set `optional: true`.\n\n\
          See: docs/guides/kustomizations.md";
 
@@ -235,8 +236,10 @@ rules! {
          See: docs/guides/troubleshooting.md";
 
     MissingSecret "missing-secret" Warning "A Secret that is referred to is not in the fleet":
-        "A `secretRef` names a Secret that no Kustomization builds. That is normal for those that are created by hand or by a program, such\n\
-         as the key of SOPS or the login to the Git server; without others the object that needs it fails.\n\n\
+        "A `secretRef` of an object of Flux names a Secret that no Kustomization builds. That is normal for those that are created by hand\n\
+         or by a program, such as the key of SOPS or the login to the Git server; without others the object that needs it fails.\n\
+         Of pods only slips are found: a name that is nearly that of a Secret in the same namespace, and keys that a Secret of the fleet\n\
+         does not have.\n\n\
          What to do: correct the name (in the namespace of the object that names it), or add it, encrypted.\n\n\
          See: docs/guides/sops.md";
 

@@ -122,6 +122,7 @@ pub(crate) fn check_since(
     rules::check(&clusters, &automations, repository, &mut findings);
     automations::check(&clusters, &automations, &marked, &mut findings);
     accept::apply(&clusters, &marked, repository, &mut findings);
+    references::fold(&mut findings);
     findings
 }
 

@@ -1,5 +1,7 @@
 //! Secrets and ConfigMaps that objects of Flux refer to and that nothing builds.
 
+mod pods;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -138,6 +140,13 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
     for all in places.into_values() {
         found.extend(missed(cluster, makers, &all));
     }
+    pods::check(cluster, makers, found);
+}
+
+/// Whether two names differ by more than a number: `a-1` and `a-2` are both meant.
+fn differ_in_letters(one: &str, other: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    letters(one) != letters(other)
 }
 
 /// The finding about an object that is missing in one namespace, or in several.
@@ -179,6 +188,26 @@ fn missed(cluster: &Cluster<'_>, makers: &Makers<'_>, all: &[(&str, ObjectName, 
     Some(cluster.missing(suggested(cluster, finding, kind, name), None))
 }
 
+/// Makes one note of those about the same Secret of several clusters, which somebody makes by hand in each: at the first
+/// place, with all origins.
+pub(super) fn fold(findings: &mut Vec<Finding>) {
+    let mut folded: Vec<Finding> = Vec::with_capacity(findings.len());
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    for finding in findings.drain(..) {
+        let is_meant = finding.rule == Rule::MissingSecret && finding.severity == Severity::Note;
+        let about = finding.identity.clone();
+        let about = about.filter(|_| is_meant && finding.acceptance.is_none() && finding.help.is_none());
+        let kept = about.as_ref().and_then(|about| first.get(about)).copied();
+        if let Some(kept) = kept.and_then(|at| folded.get_mut(at)) {
+            kept.origins.extend(finding.origins);
+            continue;
+        }
+        first.extend(about.map(|about| (about, folded.len())));
+        folded.push(finding);
+    }
+    *findings = folded;
+}
+
 /// A finding about what is missing in several namespaces. Clusters differ in these, and have the same fault: it is
 /// about the object that is in all of them.
 fn in_namespaces(finding: Finding, object: &FleetObject, all: &[(&str, ObjectName, Users<'_>)]) -> Finding {
@@ -197,13 +226,12 @@ fn in_namespaces(finding: Finding, object: &FleetObject, all: &[(&str, ObjectNam
 /// Adds what may be meant: a similar name, unless it differs by a number only (`a-1` and `a-2` are both meant), or the
 /// same name in another namespace, which is not enough.
 fn suggested(cluster: &Cluster<'_>, finding: Finding, kind: &str, name: &ObjectName) -> Finding {
-    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     match cluster.suggestion("", kind, name) {
         Some(near) if near.ends_with(&format!("/{}", name.name)) => finding.help(format!(
             "{near} exists, but it has to be in the namespace {}",
             name.namespace
         )),
-        Some(near) if letters(&near) != letters(&name.to_string()) => finding.help(format!("did you mean {near}?")),
+        Some(near) if differ_in_letters(&near, &name.to_string()) => finding.help(format!("did you mean {near}?")),
         _ => finding,
     }
 }

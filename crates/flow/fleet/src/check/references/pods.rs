@@ -1,0 +1,160 @@
+//! Secrets and ConfigMaps that pods name: names that are nearly those of the fleet, and keys that these do not have.
+//!
+//! A fleet seldom has all of them: charts, operators and people make others. So only slips are found.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::super::cluster::{Cluster, name_of, select, text};
+use super::super::makers::Makers;
+use super::differ_in_letters;
+use crate::verify::images::Workload;
+use bumpwright_api::ObjectName;
+use bumpwright_findings::{Finding, Rule};
+use bumpwright_nearest::nearest;
+
+/// The lists of containers in the spec of a pod.
+const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+
+/// References in a container, with the kind that they are to; the field of the name is `name`.
+const OF_CONTAINERS: [(&str, &str); 4] = [
+    ("/env/*/valueFrom/secretKeyRef", "Secret"),
+    ("/env/*/valueFrom/configMapKeyRef", "ConfigMap"),
+    ("/envFrom/*/secretRef", "Secret"),
+    ("/envFrom/*/configMapRef", "ConfigMap"),
+];
+
+/// References in the spec of a pod, with the kind that they are to and the field of the name.
+const OF_PODS: [(&str, &str, &str); 5] = [
+    ("/volumes/*/secret", "Secret", "secretName"),
+    ("/volumes/*/configMap", "ConfigMap", "name"),
+    ("/volumes/*/projected/sources/*/secret", "Secret", "name"),
+    ("/volumes/*/projected/sources/*/configMap", "ConfigMap", "name"),
+    ("/imagePullSecrets/*", "Secret", "name"),
+];
+
+/// A Secret or ConfigMap that a pod needs.
+struct Reference<'v> {
+    kind: &'static str,
+    name: &'v str,
+    /// The JSON pointer to its name.
+    pointer: String,
+    /// The keys that are needed, each with its JSON pointer.
+    keys: Vec<(String, &'v str)>,
+}
+
+/// A slip in a reference.
+struct Slip {
+    pointer: String,
+    message: String,
+    near: Option<String>,
+}
+
+/// Findings about the pods of all workloads: one for each name or key.
+pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<Finding>) {
+    let mut reported = BTreeSet::new();
+    for (node, object) in cluster.objects().filter(|(node, _)| !node.is_elsewhere()) {
+        let (group, kind) = bumpwright_api::group_kind(&object.value);
+        let Some(workload) = Workload::of(group, kind) else {
+            continue;
+        };
+        let references = references(&object.value, &format!("{}/spec", workload.template_pointer(kind)));
+        let namespace = name_of(&object.value).namespace;
+        for reference in &references {
+            let name = ObjectName::new(namespace.as_str(), reference.name);
+            if makers.find(reference.kind, &name).is_some() {
+                continue;
+            }
+            let slips = match cluster.fleet.object("", reference.kind, &name) {
+                Some(given) => missing_keys(reference, &name, &given.value),
+                None => misspelt(cluster, reference, &name, &references).into_iter().collect(),
+            };
+            let rule = match reference.kind {
+                "Secret" => Rule::MissingSecret,
+                _ => Rule::MissingConfigMap,
+            };
+            for slip in slips {
+                if reported.insert((rule, name.clone(), slip.message.clone())) {
+                    let finding = cluster.at(rule, node, object, &slip.pointer, slip.message);
+                    found.push(Cluster::suggesting(finding, slip.near));
+                }
+            }
+        }
+    }
+}
+
+/// What a pod needs, by the JSON pointer to its spec: nothing that is optional, or that a variable names.
+fn references<'v>(object: &'v Value, spec: &str) -> Vec<Reference<'v>> {
+    let mut all = Vec::new();
+    for list in CONTAINERS {
+        for (below, kind) in OF_CONTAINERS {
+            for (pointer, value) in select(object, &format!("{spec}/{list}/*{below}")) {
+                let key = text(value, "/key");
+                let keys = (!key.is_empty()).then(|| (format!("{pointer}/key"), key));
+                all.extend(reference(kind, "name", (&pointer, value), keys.into_iter().collect()));
+            }
+        }
+    }
+    for (below, kind, field) in OF_PODS {
+        for (pointer, value) in select(object, &format!("{spec}{below}")) {
+            let items = select(value, "/items/*/key");
+            let keys = items
+                .into_iter()
+                .filter_map(|(at, key)| Some((format!("{pointer}{at}"), key.as_str()?)));
+            all.extend(reference(kind, field, (&pointer, value), keys.collect()));
+        }
+    }
+    all
+}
+
+fn reference<'v>(
+    kind: &'static str,
+    field: &str,
+    (pointer, value): (&str, &'v Value),
+    keys: Vec<(String, &'v str)>,
+) -> Option<Reference<'v>> {
+    let name = value.get(field)?.as_str()?;
+    let is_optional = value.get("optional") == Some(&Value::Bool(true));
+    let is_needed = !name.is_empty() && !name.contains("${") && !is_optional;
+    is_needed.then(|| Reference {
+        kind,
+        name,
+        pointer: format!("{pointer}/{field}"),
+        keys,
+    })
+}
+
+/// The keys that an object does not have. One without any is filled by somebody else.
+fn missing_keys(reference: &Reference<'_>, name: &ObjectName, given: &Value) -> Vec<Slip> {
+    let fields = ["data", "stringData", "binaryData"];
+    let data = fields.iter().filter_map(|field| given.get(*field)?.as_object());
+    let known: BTreeSet<&str> = data.flat_map(|data| data.keys().map(String::as_str)).collect();
+    let missing = reference.keys.iter().filter(|(_, key)| {
+        let is_open = known.is_empty() || key.contains("${");
+        !is_open && !known.contains(key)
+    });
+    let slips = missing.map(|(pointer, key)| Slip {
+        pointer: pointer.clone(),
+        message: format!("{} {name} has no key {key}", reference.kind),
+        near: nearest(key, known.iter().copied()).map(str::to_owned),
+    });
+    slips.collect()
+}
+
+/// A name that the fleet does not have, but nearly: not one that the same pod needs, too.
+fn misspelt(
+    cluster: &Cluster<'_>,
+    reference: &Reference<'_>,
+    name: &ObjectName,
+    others: &[Reference<'_>],
+) -> Option<Slip> {
+    let near = cluster.suggestion("", reference.kind, name)?;
+    let own = near.strip_prefix(&format!("{}/", name.namespace))?;
+    let is_needed = others.iter().any(|one| one.kind == reference.kind && one.name == own);
+    (!is_needed && differ_in_letters(own, &name.name)).then(|| Slip {
+        pointer: reference.pointer.clone(),
+        message: format!("{} {name} is not in the fleet", reference.kind),
+        near: Some(near.clone()),
+    })
+}
