@@ -1083,3 +1083,35 @@ fn a_key_of_several_clusters_is_one_note() {
         .collect();
     assert_eq!(clusters, ["clusters/a", "clusters/b"], "{note:#}");
 }
+
+/// A marker on the tag of another image is told, with the policy that is meant if there is one.
+#[test]
+fn a_marker_for_another_image_is_told() {
+    let bench = sound();
+    let images = |image: &str| {
+        format!(
+            "resources: [deployment.yaml]\nimages:\n- name: {image}\n  newTag: 1.0.0 # {{\"$imagepolicy\": \"flux-system:web:tag\"}}\n"
+        )
+    };
+    bench.write("apps/web/kustomization.yaml", images("mirror.example.com/acme/web"));
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+    bench.write("apps/web/kustomization.yaml", images("ghcr.io/acme/worker"));
+    let at = "apps/web/kustomization.yaml:4:11";
+    assert_eq!(
+        found(&bench, &["clusters/prod"]).1,
+        [format!("{at} note[unknown-policy]")]
+    );
+    let worker = IMAGES.split("---\n").take(2).collect::<Vec<_>>().join("---\n");
+    let worker = worker
+        .replace("name: web", "name: worker")
+        .replace("acme/web", "acme/worker");
+    bench.write("clusters/prod/worker.yaml", worker);
+    let (_, lines, document) = found(&bench, &["clusters/prod"]);
+    assert_eq!(lines, [format!("{at} warning[unknown-policy]")], "{document:#}");
+    let finding = &document["findings"][0];
+    assert_eq!(
+        finding["message"],
+        "ImagePolicy flux-system/web of the marker is for image ghcr.io/acme/web, and the tag is of ghcr.io/acme/worker"
+    );
+    assert_eq!(finding["help"], "did you mean flux-system:worker?");
+}

@@ -348,7 +348,9 @@ rules! {
 
     UnknownPolicy "unknown-policy" Error "A marker names a policy that is not in the fleet":
         "The comment `{\"$imagepolicy\": \"namespace:name\"}` names an ImagePolicy that nothing in the fleet defines, so its field is never\n\
-         updated.\n\n\
+         updated. The rule has all other faults of markers, too: misspelt ones (`$imagepolcy`, a part `tga`), one within a text, a field that\n\
+         does not fit its marker, a policy of a namespace whose automations do not look at the file, and a tag beside the name of another\n\
+         image than the policy's.\n\n\
          What to do: correct name and namespace (as after the build), add the ImagePolicy, or remove the marker.\n\n\
          See: docs/start/markers.md";
 
@@ -359,7 +361,8 @@ rules! {
 
     UnmatchedAcceptance "unmatched-acceptance" Note "Something is accepted that is not found":
         "`accept` of .bumpwright.yaml, an annotation or comment `bumpwright.dev/accept`, or a line of the baseline is for a finding that is not\n\
-         there any more. Were the fault to come back, it would be accepted too. An error if it names no rule or gives no reason.\n\n\
+         there any more. Were the fault to come back, it would be accepted too. The rule has all other faults of acceptances, too: an entry\n\
+         without a reason, or with a rule that does not exist, is an error and accepts nothing.\n\n\
          What to do: remove it; write the baseline again (`--write-baseline`).\n\n\
          See: docs/guides/fleet.md";
 

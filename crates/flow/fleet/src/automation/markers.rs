@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::automations::Automation;
+use super::beside::{images_beside, is_other};
+use super::policies::repository_of;
 use crate::check::accept::{AcceptingComment, comments};
-use crate::check::cluster::{Cluster, meant, policies};
+use crate::check::cluster::{Cluster, IMAGE_GROUP, meant, policies};
 use crate::source::each_file::each_file;
 use crate::source::meant::Source;
 use crate::source::repository::Repository;
 use bumpwright_api::ObjectName;
-use bumpwright_edit::{FileKind, LocalSkip, Reason, Setter, YAML_LIMIT, file_kind, looks_marked, scan};
+use bumpwright_edit::{FileKind, LocalSkip, Part, Reason, Setter, YAML_LIMIT, file_kind, looks_marked, scan};
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_kustomize::tree::Tree;
 
@@ -24,6 +26,8 @@ pub(crate) struct MarkedFile {
     pub(crate) path: String,
     /// Line, column and content of each marker.
     pub(crate) setters: Vec<(usize, usize, Setter)>,
+    /// The images that marked tags are of, by line and column, where the fields beside them say it.
+    images: BTreeMap<(usize, usize), String>,
     /// Comments that only look like markers.
     skips: Vec<LocalSkip>,
     /// Comments that accept findings.
@@ -104,6 +108,7 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     let mut file = MarkedFile {
         path: path.to_owned(),
         setters: Vec::new(),
+        images: BTreeMap::new(),
         skips: Vec::new(),
         acceptances,
     };
@@ -113,6 +118,10 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
         file.skips.extend(scan.sites.iter().filter_map(LocalSkip::of_mismatch));
         let setters = scan.sites.into_iter().map(|site| (site.line, site.column, site.setter));
         file.setters = setters.collect();
+        let is_tag = |(_, _, setter): &(usize, usize, Setter)| matches!(setter.part, Part::Tag | Part::TagDigest);
+        if file.setters.iter().any(is_tag) {
+            file.images = images_beside(path, &bytes);
+        }
     }
     Some(file)
 }
@@ -135,6 +144,7 @@ pub(crate) fn check(
     }
     let is_whole = clusters.iter().all(Cluster::is_whole);
     let mut hints: BTreeMap<&Setter, Option<String>> = BTreeMap::new();
+    let images = images(clusters);
     for file in marked {
         let covering: Vec<&Automation<'_>> = automations.iter().filter(|one| one.covers(&file.path)).collect();
         if covering.is_empty() && !automations.is_empty() {
@@ -159,8 +169,44 @@ pub(crate) fn check(
                 ));
                 found.push(finding.severity(Severity::Warning));
             }
+            let other = file.images.get(&(*line, *column));
+            if let Some(message) = other.and_then(|beside| of_other_image(&images, &name, beside)) {
+                let right = other.and_then(|beside| images.iter().find(|(_, image)| !is_other(beside, image)));
+                let finding = finding(message);
+                found.push(match right {
+                    Some((right, _)) => finding
+                        .severity(Severity::Warning)
+                        .help(format!("did you mean {}:{}?", right.namespace, right.name)),
+                    // Images may be released together.
+                    None => finding.severity(Severity::Note),
+                });
+            }
         }
     }
+}
+
+/// The images of the policies whose repository is in the fleet.
+fn images<'c>(clusters: &'c [Cluster<'_>]) -> BTreeMap<ObjectName, &'c str> {
+    let mut images = BTreeMap::new();
+    for cluster in clusters {
+        for (_, policy) in cluster.of_kind(IMAGE_GROUP, "ImagePolicy") {
+            let Some((own, repository)) = repository_of(policy) else {
+                continue;
+            };
+            let repository = cluster.fleet.object(IMAGE_GROUP, "ImageRepository", &repository);
+            let image = repository.and_then(|object| object.value.pointer("/spec/image")?.as_str());
+            images.extend(image.map(|image| (own, image)));
+        }
+    }
+    images
+}
+
+/// What is said of a tag of another image than the policy's.
+fn of_other_image(images: &BTreeMap<ObjectName, &str>, policy: &ObjectName, beside: &str) -> Option<String> {
+    let image = images.get(policy).filter(|image| is_other(beside, image))?;
+    Some(format!(
+        "ImagePolicy {policy} of the marker is for image {image}, and the tag is of {beside}"
+    ))
 }
 
 /// A finding about a policy that is not there. It is a warning where not all of the fleet is known.
