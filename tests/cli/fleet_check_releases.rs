@@ -205,3 +205,45 @@ fn the_tree_names_the_source_of_each_chart() {
     let line = "HelmRelease flux-system/web from GitRepository/flux-system/fleet web 1.0.0";
     assert!(shown.contains(line), "{shown}");
 }
+
+/// A misspelt folder of a chart has the one that may be meant.
+#[test]
+fn a_misspelt_folder_of_a_chart_is_answered() {
+    let bench = bench(CONFIG, &CHART.replace("charts/web", "charts/wbe"));
+    let found = of_rule(&bench, "missing-chart");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["help"], "did you mean charts/web?");
+    assert_eq!(found[0]["origins"][0]["kustomization"], "flux-system/fleet");
+}
+
+/// What is missing is not in what needs it, and a chart of a registry has its own address.
+#[test]
+fn a_release_without_its_source_is_not_where_that_may_be() {
+    let bench = bench(CONFIG, "  chartRef: {kind: OCIRepository, name: web}\n");
+    bench.write(
+        "c/broken.yaml",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: broken, namespace: flux-system}\n\
+         spec: {interval: 1m, prune: true, path: ./broken, sourceRef: {kind: GitRepository, name: fleet}}\n",
+    );
+    bench.write("broken/kustomization.yaml", "resources: [missing.yaml]\n");
+    let found = of_rule(&bench, "missing-source");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["help"], "it may be in what was not built: flux-system/broken");
+    bench.write(
+        "c/repository.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: all, namespace: flux-system}\n\
+         spec: {type: oci, interval: 1h, url: 'oci://r.example.com/charts'}\n",
+    );
+    let release = bench.read("c/release.yaml");
+    let chart = "  chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: all}}}\n";
+    bench.write(
+        "c/release.yaml",
+        release.replace("  chartRef: {kind: OCIRepository, name: web}\n", chart),
+    );
+    let found = of_rule(&bench, "unknown-chart");
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("(oci://r.example.com/charts/web, offline)"),
+        "{message}"
+    );
+}

@@ -13,6 +13,7 @@ use bumpwright_fleet::{ChartError, RepositoryChart, SourceObject};
 use bumpwright_helm::Chart;
 use bumpwright_http::shown;
 use bumpwright_json::Texts;
+use bumpwright_nearest::meant;
 use bumpwright_semver::{Constraint, Version};
 use bumpwright_source::CHART_LAYER;
 use serde_json::{Value, json};
@@ -135,9 +136,11 @@ impl Charts {
     fn of_index(&self, wanted: &RepositoryChart, objects: &[Value], kept: &Kept) -> Result<Found, ChartError> {
         let reached = Reached::of(&wanted.repository, objects, self.timeout)?;
         let index = self.indexes.of(&reached).map_err(not_pulled)?;
-        let chosen = index
-            .chosen(&wanted.name, &wanted.version)
-            .map_err(|error| ChartError::Broken(error.to_string()))?;
+        let chosen = index.chosen(&wanted.name, &wanted.version).map_err(|error| {
+            let is_unknown = index.versions(&wanted.name).is_empty();
+            let near = is_unknown.then(|| meant(&wanted.name, index.names()));
+            ChartError::Broken(format!("{error}{}", near.as_deref().unwrap_or("")))
+        })?;
         if let Some(path) = kept.archive(&chosen.version, &chosen.digest) {
             return Ok(Found::Kept(path));
         }

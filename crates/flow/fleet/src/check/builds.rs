@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, HELM_GROUP, Placed as _, title};
+use super::cluster::{Cluster, HELM_GROUP, Placed as _, name_of, title};
 use super::places::{Part, split};
 use super::values::{self, VERSION, chart_field};
 use crate::build::view::{BuildFailure, FleetObject, Node, Problem, Product};
 use crate::release::failure::ReleaseFault;
-use crate::source::files::shown_folder;
+use crate::source::files::{clean, shown_folder};
 use crate::source::meant::Source;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Origin, Place, Rule, Severity};
@@ -134,7 +134,21 @@ fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
         let field = chart_field(&object.value, is_meant(object.value.text_at(VERSION)))?;
         cluster.place(cluster.giver(node), object, field, Part::Value)
     };
-    finding.placed(of_source.or_else(of_release))
+    let finding = finding.placed(of_source.or_else(of_release));
+    Cluster::suggesting(finding, near_folder(cluster, &object.value))
+}
+
+/// The folder of a chart that may be meant by a release, if its source is the repository itself.
+fn near_folder(cluster: &Cluster<'_>, release: &Value) -> Option<String> {
+    let reference = release.value_at("/spec/chart/spec/sourceRef");
+    let (kind, namespace) = (reference.text_of("kind"), reference.text_of("namespace"));
+    let own = name_of(release).namespace;
+    let source = ObjectName::referred_from(&own, Some(namespace), reference.text_of("name"));
+    let folder = clean(release.text_at("/spec/chart/spec/chart"));
+    if kind != "GitRepository" || folder.is_empty() || !cluster.is_repository(kind, &source) {
+        return None;
+    }
+    cluster.near_path(&folder).filter(|near| *near != folder)
 }
 
 /// A fault of a release, at the part of it to correct.
