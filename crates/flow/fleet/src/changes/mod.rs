@@ -32,7 +32,7 @@ use uncompared::{Trees, Uncompared, uncompared};
 /// An older state of a cluster, and what is different since then.
 pub(crate) struct Before<'b> {
     fleet: &'b Fleet,
-    /// Its files.
+    /// Its files, with which those of the newer state are compared.
     repository: &'b dyn Repository,
     /// The Kustomizations and releases of both states, with their objects that differ.
     pub(crate) owners: Vec<Owner<'b>>,
