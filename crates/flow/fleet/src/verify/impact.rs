@@ -299,7 +299,10 @@ pub(crate) fn compared<'f>(old: Option<&'f Product>, new: Option<&'f Product>) -
 pub(crate) fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
     let mut at = node.parent;
     while let Some(above) = at.and_then(|at| own.nodes.get(at)) {
-        let counterpart = other.nodes.iter().find(|there| there.shown() == above.shown());
+        // Which Kustomization reconciles an entry is not known while the entry cannot be built.
+        let is_entry = |there: &Node| is_first(own, above) && is_first(other, there) && there.name().is_none();
+        let is_same = |there: &&Node| there.shown() == above.shown() || is_entry(there);
+        let counterpart = other.nodes.iter().find(is_same);
         match counterpart {
             Some(counterpart) if counterpart.product.is_err() => return true,
             Some(_) => return false,
@@ -307,6 +310,10 @@ pub(crate) fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool 
         }
     }
     false
+}
+
+fn is_first(fleet: &Fleet, node: &Node) -> bool {
+    fleet.nodes.first().is_some_and(|first| std::ptr::eq(first, node))
 }
 
 /// Whether two generated objects differ only in the hash of their names.
