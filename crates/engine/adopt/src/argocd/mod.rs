@@ -2,6 +2,7 @@
 //! 1.x), its `ImageUpdater` objects (1.x), and its ConfigMap.
 
 mod application;
+mod config;
 mod conflicts;
 mod error;
 mod groups;
@@ -18,7 +19,6 @@ use bumpwright_policy::PolicyName;
 
 use super::draft::{Adoption, Draft, Options};
 use super::error::{NotMarked, Obstacle};
-use super::fields::text_below;
 use super::files::{Files, SourceFile, parent};
 use super::image::{Named, object_name};
 use super::known::Standing;
@@ -40,8 +40,6 @@ const MADE_BY: &str = "bumpwright migrate --from argocd-image-updater";
 /// As often as argocd-image-updater looks by default.
 const INTERVAL: &str = "2m";
 
-const CONFIG: &str = "argocd-image-updater-config";
-
 /// What becomes of the Applications of these files.
 #[must_use]
 pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adoption {
@@ -49,7 +47,7 @@ pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adopti
     let mut draft = Draft::of(&files, options);
     draft.tell_unreadable(|file| String::from_utf8_lossy(&file.source.bytes).contains(PREFIX));
     let objects = files.objects();
-    let author = config(&mut draft, &objects);
+    let author = config::author(&mut draft, &objects);
     let applications: Vec<Application<'_>> = objects
         .iter()
         .filter_map(|(file, node)| Application::read(*file, node))
@@ -82,48 +80,6 @@ pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adopti
     }
     adopter.groups.finish(&mut draft);
     draft.finish(MADE_BY, INTERVAL)
-}
-
-/// The author of commits; and what else the updater's configuration says.
-fn config(draft: &mut Draft<'_>, objects: &[(usize, &bumpwright_api::tree::Node)]) -> Author {
-    let mut author = ("argocd-image-updater".to_owned(), "noreply@argoproj.io".to_owned());
-    for (file, node) in objects {
-        let is_it =
-            node.field_text("kind") == Some("ConfigMap") && text_below(node, &["metadata", "name"]) == Some(CONFIG);
-        let Some(data) = node.field("data").filter(|_| is_it) else {
-            continue;
-        };
-        for entry in data.entries() {
-            let value = entry.node.scalar_text().to_owned();
-            let instead = match entry.name() {
-                "git.user" => {
-                    author.0 = value;
-                    continue;
-                }
-                "git.email" => {
-                    author.1 = value;
-                    continue;
-                }
-                "git.commit-message-template" => {
-                    "write spec.git.commit.messageTemplate, which has other data (docs/guides/messages.md)"
-                }
-                "git.commit-signing-key" | "git.commit-signing-method" => {
-                    "set spec.git.commit.signingKey (docs/guides/signing.md)"
-                }
-                "git.commit-sign-off" => "write the line Signed-off-by into spec.git.commit.messageTemplate",
-                "registries.conf" => {
-                    "logins, addresses and limits of registries are of each ImageRepository (docs/guides/registries.md)"
-                }
-                _ => continue,
-            };
-            let at = At {
-                file: *file,
-                place: entry.key.place,
-            };
-            draft.tell(Weight::Left, at, "", format!("{}: {instead}", entry.name()));
-        }
-    }
-    author
 }
 
 /// What moves as a whole or stays as a whole: the annotations of an Application, or a rule of an `ImageUpdater`.
