@@ -33,6 +33,12 @@ pub(crate) enum Obstacle {
     /// Images of one name cannot be distinguished by this tag.
     #[error("{0:?} may be of several images of the same name: have ranges that do not overlap, or fields of their own")]
     Shared(String),
+    /// The tag is a version for argocd-image-updater alone.
+    #[error(
+        "the tag in use is {0:?}, a version for argocd-image-updater, but not for Flux, which wants three numbers: no update \
+         would be found; write a policy that chooses by other rules (docs/guides/policies.md), put its marker there, then run again"
+    )]
+    ShortVersion(String),
     /// Its tags are those of another image of its name.
     #[error("the tag in use is {}, which is not one of its own: write one that is, then run again", listed(.0))]
     OtherTags(Vec<String>),

@@ -11,6 +11,7 @@ use bumpwright_api::tree::Node;
 use bumpwright_edit::{ImageField, Part, image_keys, is_same_image, of_images_entry, of_values_mapping};
 use bumpwright_policy::{FilterSpec, ImagePolicy, LatestRef, RuleSpec};
 use bumpwright_re2::{Budget, Regexp};
+use bumpwright_semver::{Constraint, Version};
 
 /// Steps of a search in a tag; tags have 128 characters at most.
 const SEARCH_STEPS: u64 = 1_000_000;
@@ -170,6 +171,8 @@ fn is_reference(node: &Node, image: &str) -> bool {
 /// The choice of a policy, for tags one by one.
 pub(super) struct Taker {
     policy: Option<ImagePolicy>,
+    /// The range of versions, if it goes by one.
+    range: Option<Constraint>,
     exclusions: Vec<Regexp>,
     digest: bool,
 }
@@ -182,12 +185,14 @@ impl Taker {
             Rule::Alphabetical => rule.alphabetical = Some("asc".to_owned()),
             Rule::Numerical => rule.numerical = Some("asc".to_owned()),
         }
+        let range = rule.semver.as_deref().and_then(|range| Constraint::parse(range).ok());
         let filter = wanted.filter.clone().map(|pattern| FilterSpec {
             pattern,
             extract: String::new(),
         });
         Self {
             policy: ImagePolicy::new(&rule, filter.as_ref()).ok(),
+            range,
             exclusions: wanted
                 .exclusions
                 .iter()
@@ -205,6 +210,14 @@ impl Taker {
         });
         let policy = self.policy.as_ref().filter(|_| !excluded);
         policy.is_some_and(|policy| policy.latest(&[tag.to_owned()]).is_ok())
+    }
+
+    /// Whether argocd-image-updater takes the tag for a version, and Flux for none: `1.4`. An image with such tags would
+    /// have no updates any more. `in_range`: whether only those of the range count.
+    fn is_short_version(&self, tag: &str, in_range: bool) -> bool {
+        let Some(range) = &self.range else { return false };
+        let is_in = |version: Version| !in_range || range.check(&version);
+        Version::parse_flux(tag).is_err() && Version::parse(tag).is_ok_and(is_in)
     }
 }
 
@@ -233,6 +246,11 @@ pub(super) fn choose<'s, 'f>(
             Some(tag) if own.takes(tag) => mine.push(spot),
             None if rivals.is_empty() => mine.push(spot),
             _ => others.push(spot),
+        }
+    }
+    for spot in &others {
+        if let Some(tag) = spot.tag().filter(|tag| own.is_short_version(tag, !mine.is_empty())) {
+            return Err((*spot, Obstacle::ShortVersion(tag.to_owned())));
         }
     }
     let tags: BTreeSet<&str> = others.iter().filter_map(|spot| spot.tag()).collect();

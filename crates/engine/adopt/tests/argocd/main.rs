@@ -7,6 +7,7 @@ mod adoptions;
 mod apart;
 mod fields;
 mod objects;
+mod stays;
 
 use adoptions::{file, fitting};
 use bumpwright_adopt::{Adoption, Options, SourceFile, Weight, argocd_image_updater};
