@@ -46,6 +46,32 @@ impl Known {
         })
     }
 
+    /// The labels of a policy of the files, and its image if its repository is among them, too.
+    pub(crate) fn chooser(&self, policy: &PolicyName) -> Option<(BTreeMap<String, String>, Option<String>)> {
+        let said = self.object("ImagePolicy", policy)?;
+        let labels = match said.get("metadata").and_then(|metadata| metadata.get("labels")) {
+            Some(Said::Map(labels)) => labels.clone(),
+            _ => BTreeMap::new(),
+        };
+        let labels = labels
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value.text()?.to_owned())));
+        let reference = said.get("spec").and_then(|spec| spec.get("imageRepositoryRef"));
+        let text = |key: &str| reference.and_then(|reference| reference.get(key))?.text();
+        let repository = text("name").and_then(|name| {
+            let namespace = text("namespace").unwrap_or(&policy.namespace);
+            self.object("ImageRepository", &PolicyName::new(namespace, name))
+        });
+        let image = repository.and_then(|said| said.get("spec")?.get("image")?.text());
+        Some((labels.collect(), image.map(str::to_owned)))
+    }
+
+    fn object(&self, kind: &str, name: &PolicyName) -> Option<&Said> {
+        let mut objects = self.objects.iter();
+        let found = objects.find(|(own, other, _)| own == kind && other == name);
+        found.map(|(.., said)| said)
+    }
+
     /// The repository that says this; it may say more, as how it logs in.
     pub(crate) fn repository(&self, namespace: &str, written: &str) -> Option<String> {
         let wanted = Said::read(written)?;

@@ -108,7 +108,9 @@ fn contradiction(
     (other, other_part): (&Wish<'_>, Part),
     groups: &Groups,
 ) -> Option<&'static str> {
-    let same_choice = one.choice.is_some() && one.choice == other.choice && part == other_part;
+    // What was marked by hand has no choice of its own, and the policy of its marker.
+    let is_one = one.choice.is_some() || (one.policy.is_some() && one.policy == other.policy);
+    let same_choice = is_one && one.choice == other.choice && part == other_part;
     if !same_choice {
         return Some("by another choice of versions: have one choice for both, or a field for each");
     }

@@ -29,6 +29,14 @@ pub(super) enum NoMarkers {
     /// Another automation writes there already.
     #[error(transparent)]
     Intruder(#[from] Box<Intruder>),
+    /// Nothing commits what was marked by hand.
+    #[error(transparent)]
+    Commit(#[from] NoCommit),
+    /// No automation takes the policy of a marker that was put by hand.
+    #[error(
+        "no automation takes ImagePolicy {policy}, whose marker is there: give it the label {label}, then run again"
+    )]
+    Unlabelled { policy: PolicyName, label: String },
 }
 
 /// Another automation writes to a field already.
@@ -64,7 +72,7 @@ pub(super) enum NoTarget {
     /// The path of a file has parts that a generator fills in.
     #[error(
         "{path} depends on the generator of the ApplicationSet: mark the files with `bumpwright markers add --image {image} \
-         --policy {marker}`"
+         --policy {marker}`, then run again"
     )]
     Generated {
         path: String,
@@ -73,7 +81,8 @@ pub(super) enum NoTarget {
     },
     /// A file or folder is in another repository.
     #[error(
-        "{path} is not among the files: run `bumpwright markers add --image {image} --policy {marker}` in its repository"
+        "{path} is not among the files: name the clone that has it, too, then run again; or run `bumpwright markers add \
+         --image {image} --policy {marker}` there, and remove the annotations by hand"
     )]
     Elsewhere {
         path: String,

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bumpwright_policy::PolicyName;
+
 use crate::adopted::WriteBack as Commit;
 use crate::draft::Draft;
 use crate::image::object_name;
@@ -194,6 +196,13 @@ impl Groups {
                 && one.takes(&own.labels)
                 && one.covers(path)
         })
+    }
+
+    /// Whether an existing automation writes a policy's fields in this file.
+    pub(super) fn is_committed(&self, policy: &PolicyName, labels: &BTreeMap<String, String>, path: &str) -> bool {
+        self.standing
+            .iter()
+            .any(|one| one.name.namespace == policy.namespace && one.takes(labels) && one.covers(path))
     }
 
     /// Folders with fields of a group; it gets an automation then.

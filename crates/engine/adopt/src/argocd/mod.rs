@@ -2,6 +2,7 @@
 //! 1.x), its `ImageUpdater` objects (1.x), and its ConfigMap.
 
 mod application;
+mod by_hand;
 mod config;
 mod conflicts;
 mod error;
@@ -310,15 +311,19 @@ impl<'n> Adopter<'_, 'n> {
     fn apply(&mut self, draft: &mut Draft<'n>) {
         for unit in &self.units {
             for wish in &unit.wishes {
-                let (Some(group), Some(policy)) = (wish.group, &wish.policy) else {
+                let Some(policy) = &wish.policy else { continue };
+                // What stays needs no automation: it would commit for others, or fail on a branch that does not exist.
+                if unit.stays && wish.application.is_some() {
                     continue;
-                };
-                let own = wish.application.into_iter().flat_map(Application::sources);
-                let paths = own.filter_map(|source| source.path());
-                if wish.folders.is_empty() || unit.stays {
-                    self.groups.extend(group, paths.filter(|path| !is_template(path)))
-                } else {
-                    self.groups.extend(group, wish.folders.iter().cloned())
+                }
+                if let Some(group) = wish.group {
+                    let own = wish.application.into_iter().flat_map(Application::sources);
+                    let paths = own.filter_map(|source| source.path());
+                    if wish.folders.is_empty() {
+                        self.groups.extend(group, paths.filter(|path| !is_template(path)))
+                    } else {
+                        self.groups.extend(group, wish.folders.iter().cloned())
+                    }
                 }
                 if unit.stays {
                     continue;
@@ -333,7 +338,8 @@ impl<'n> Adopter<'_, 'n> {
                 for (at, text) in &wish.notes {
                     draft.tell(Weight::Note, *at, &wish.subject, text.clone());
                 }
-                if let Some(note) = self.groups.get(group).and_then(|group| group.note.clone()) {
+                let group = wish.group.and_then(|group| self.groups.get(group));
+                if let Some(note) = group.and_then(|group| group.note.clone()) {
                     draft.tell(Weight::Note, wish.at, &wish.subject, note);
                 }
             }

@@ -1,16 +1,20 @@
 //! The images of an Application as policies and the fields that they are written to.
 
+use std::collections::BTreeMap;
+
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{Part, Setter};
 use bumpwright_policy::PolicyName;
 
 use super::application::is_template;
+use super::by_hand::{self, Marked};
 use super::conflicts::Field;
-use super::error::{Intruder, NoMarkers};
+use super::error::{Intruder, NoMarkers, NoTarget};
 use super::settings::Image;
 use super::spots::{Spot, Taker, choose};
+use super::tags::{self, Refusal};
 use super::target::{Found, Target};
-use super::{Adopter, Job, Wish, tags};
+use super::{Adopter, Job, Wish};
 use crate::draft::Draft;
 use crate::error::{NotMarked, Obstacle};
 use crate::files::parent;
@@ -26,19 +30,20 @@ impl<'n> Adopter<'_, 'n> {
             .as_ref()
             .ok()
             .and_then(|group| Some(self.groups.get(*group)?.labels.clone()));
-        let choices: Vec<Option<Wanted>> = job
-            .images
-            .iter()
-            .map(|image| {
-                let mut wanted = wanted(draft, image, job)?;
-                if let Some(labels) = &labels {
-                    wanted.labels.clone_from(labels);
-                }
-                Some(wanted)
-            })
-            .collect();
+        let (mut choices, mut refusals) = (Vec::new(), Vec::new());
+        for image in &job.images {
+            let (mut choice, refusal) = match wanted(draft, image, job) {
+                Ok(wanted) => (Some(wanted), None),
+                Err(refusal) => (None, Some(refusal)),
+            };
+            if let (Some(wanted), Some(labels)) = (&mut choice, &labels) {
+                wanted.labels.clone_from(labels);
+            }
+            choices.push(choice);
+            refusals.push(refusal);
+        }
         let chosen = choices.iter().any(Option::is_some);
-        let mut stays = choices.iter().any(Option::is_none);
+        let mut stays = false;
         if let (Err(why), true) = (&job.group, chosen && job.application.is_some()) {
             draft.tell(Weight::Left, job.at, &job.subject, why.to_string());
             stays = true;
@@ -48,9 +53,17 @@ impl<'n> Adopter<'_, 'n> {
                 draft.tell(*weight, *at, &job.subject, text.clone());
             }
         }
-        for (n, image) in job.images.iter().enumerate() {
-            let (wish, is_whole) = self.wish(draft, job, (n, image), &choices);
+        for (n, (image, refusal)) in job.images.iter().zip(refusals).enumerate() {
+            let marked = self.by_hand(draft, job, image, choices.get(n).and_then(Option::as_ref));
+            let (wish, is_whole) = match marked {
+                Some(marked) => self.marked_wish(draft, job, image, marked),
+                None => self.wish(draft, job, (n, image), &choices),
+            };
             stays |= !is_whole;
+            if let Some(refusal) = refusal.filter(|_| wish.policy.is_none()) {
+                let text = format!("{}{}", refusal.why, own_policy(&wish));
+                draft.tell(Weight::Left, refusal.at, &job.subject, text);
+            }
             if let Some(unit) = self.units.get_mut(job.unit) {
                 unit.wishes.push(wish);
             }
@@ -58,6 +71,96 @@ impl<'n> Adopter<'_, 'n> {
         if let Some(unit) = self.units.get_mut(job.unit) {
             unit.stays |= stays;
         }
+    }
+
+    /// The markers that somebody put where an image is written to: there is no policy for it, or the one that could be
+    /// made would choose nothing, or a generator alone knows its files.
+    fn by_hand(&self, draft: &Draft<'n>, job: &Job<'n>, image: &Image, choice: Option<&Wanted>) -> Option<Marked> {
+        let nobody = PolicyName::new(job.namespace.clone(), "NAME");
+        let target = Target {
+            application: job.application?,
+            image,
+            write_back: &job.write_back,
+            policy: &nobody,
+            digest: choice.is_some_and(|wanted| wanted.digest),
+        };
+        let name = Named::split(&image.name.value).name;
+        match target.find(draft) {
+            Ok(found) => {
+                let own = choice.map(Taker::of);
+                let has_no_choice = own.is_none_or(|own| {
+                    let mut tags = found.spots.iter().filter_map(Spot::tag);
+                    tags.any(|tag| own.is_short_version(tag, false))
+                });
+                has_no_choice.then(|| by_hand::of_spots(draft, &found.spots, &name))?
+            }
+            Err(NoTarget::Generated { path, .. }) => by_hand::of_template(draft, &path, &name),
+            Err(_) => None,
+        }
+    }
+
+    /// An image whose fields were marked by hand, and whether they are committed.
+    fn marked_wish(&self, draft: &mut Draft<'n>, job: &Job<'n>, image: &Image, marked: Marked) -> (Wish<'n>, bool) {
+        let at = image.name.at;
+        let first = marked.fields.first().map_or("", |field| field.place.as_str());
+        let more = match marked.fields.len() {
+            0 | 1 => String::new(),
+            fields => format!(" and {} more", fields - 1),
+        };
+        let note = format!(
+            "{}: ImagePolicy {} chooses for it from now on, whatever the annotations say: {first}{more} had its marker",
+            image.name.value, marked.policy
+        );
+        let mut wish = Wish {
+            at,
+            subject: job.subject.clone(),
+            image: image.name.value.clone(),
+            choice: None,
+            policy: Some(marked.policy),
+            group: None,
+            fields: marked.fields,
+            notes: vec![(at, note)],
+            folders: Vec::new(),
+            application: job.application,
+        };
+        let result = self.committed(draft, job, &mut wish, &marked.labels);
+        if let Err(why) = &result {
+            draft.tell(Weight::Left, at, &job.subject, format!("{}: {why}", image.name.value));
+        }
+        (wish, result.is_ok())
+    }
+
+    /// Finds the automation that commits fields which were marked by hand.
+    ///
+    /// # Errors
+    /// There is none, or several.
+    fn committed(
+        &self,
+        draft: &Draft<'_>,
+        job: &Job<'n>,
+        wish: &mut Wish<'n>,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<(), NoMarkers> {
+        let number = job.group.clone()?;
+        let (Some(group), Some(policy)) = (self.groups.get(number), wish.policy.clone()) else {
+            return Ok(());
+        };
+        let has_label = |(key, value): (&String, &String)| labels.get(key) == Some(value);
+        if group.namespace == policy.namespace && group.labels.iter().all(has_label) {
+            wish.group = Some(number);
+            return self.intruders(draft, wish);
+        }
+        let files = wish.fields.iter().filter_map(|field| draft.files.get(field.file));
+        let mut paths = files.map(|file| file.source.path.as_str());
+        if paths.all(|path| self.groups.is_committed(&policy, labels, path)) {
+            return Ok(());
+        }
+        let label = group.labels.iter().next();
+        Err(NoMarkers::Unlabelled {
+            policy,
+            namespace: group.namespace.clone(),
+            label: label.map(|(key, value)| format!("{key}: {value}")),
+        })
     }
 
     /// An image with its policy and its fields, and whether nothing of it is left.
@@ -232,25 +335,31 @@ impl<'n> Adopter<'_, 'n> {
     }
 }
 
-/// What is chosen of an image; none if it is left.
-fn wanted(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>) -> Option<Wanted> {
+/// What is chosen of an image.
+fn wanted(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>) -> Result<Wanted, Refusal> {
     let name = &image.name;
     if is_template(&name.value) {
-        let text = format!(
+        let why = format!(
             "{:?} depends on the generator of the ApplicationSet: write a policy for each image",
             name.value
         );
-        draft.tell(Weight::Left, name.at, &job.subject, text);
-        return None;
+        return Err(Refusal { at: name.at, why });
     }
-    match tags::wanted(draft, image, &job.namespace, &job.subject) {
-        Ok(wanted) => Some(wanted),
-        Err(refusal) => {
-            let text = format!("{} has no policy: {}", name.value, refusal.why);
-            draft.tell(Weight::Left, refusal.at, &job.subject, text);
-            None
-        }
-    }
+    tags::wanted(draft, image, &job.namespace, &job.subject).map_err(|refusal| Refusal {
+        at: refusal.at,
+        why: format!("{} has no policy: {}", name.value, refusal.why),
+    })
+}
+
+/// The way out of an image without a policy: the field that counts, which may have the marker of another one.
+fn own_policy(wish: &Wish<'_>) -> String {
+    let tag = wish.fields.iter().find(|field| field.part != Part::Name);
+    tag.map_or_else(String::new, |field| {
+        format!(
+            "; or write a policy by hand, put its marker at {}, and run again",
+            field.place
+        )
+    })
 }
 
 /// The policy of an image.

@@ -214,7 +214,7 @@ impl Taker {
 
     /// Whether argocd-image-updater takes the tag for a version, and Flux for none: `1.4`. An image with such tags would
     /// have no updates any more. `in_range`: whether only those of the range count.
-    fn is_short_version(&self, tag: &str, in_range: bool) -> bool {
+    pub(super) fn is_short_version(&self, tag: &str, in_range: bool) -> bool {
         let Some(range) = &self.range else { return false };
         let is_in = |version: Version| !in_range || range.check(&version);
         Version::parse_flux(tag).is_err() && Version::parse(tag).is_ok_and(is_in)

@@ -34,3 +34,123 @@ fn an_image_with_short_versions_stays() {
         assert_eq!(adoption.edited.is_empty(), is_left, "{tag}: {left:?}");
     }
 }
+
+/// A policy by hand, with the label of the automation.
+fn own_policy(name: &str, image: &str, label: &str) -> String {
+    format!(
+        "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: argocd}}\nspec: {{image: \
+         {image}, interval: 2m}}\n---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata:\n  name: {name}\n  namespace: \
+         argocd\n  labels: {{{label}}}\nspec:\n  imageRepositoryRef: {{name: {name}}}\n  filterTags: {{pattern: '-(?P<ts>[0-9]+)$', \
+         extract: $ts}}\n  policy: {{numerical: {{order: asc}}}}\n"
+    )
+}
+
+/// What no policy can be made for is done with the marker of one that was written by hand.
+#[test]
+fn a_field_that_was_marked_by_hand_lets_its_application_move() {
+    let annotations = [
+        "image-list: worker=acme/worker",
+        "worker.update-strategy: newest-build",
+        "write-back-method: git",
+    ];
+    let overrides = |marker: &str| {
+        let text = format!("helm:\n  parameters:\n  - name: image.tag\n    value: main-1{marker}\n");
+        file("apps/web/.argocd-source-worker.yaml", &text)
+    };
+    let files = |marker: &str, label: &str| {
+        [
+            file("worker.yaml", &application("worker", &annotations, SOURCE)),
+            file("apps/web/Chart.yaml", "name: worker\n"),
+            file("apps/web/values.yaml", "image:\n  tag: main-0\n"),
+            overrides(marker),
+            file("policy.yaml", &own_policy("worker", "acme/worker", label)),
+        ]
+    };
+    let marker = " # {\"$imagepolicy\": \"argocd:worker:tag\"}";
+    for (marker, label, expected) in [
+        (
+            "",
+            "automation: fleet",
+            Some("put its marker at apps/web/.argocd-source-worker.yaml:4:12, and run again"),
+        ),
+        (
+            marker,
+            "team: x",
+            Some("no automation takes ImagePolicy argocd/worker, whose marker is there"),
+        ),
+        (marker, "automation: fleet", None),
+    ] {
+        let files = files(marker, label);
+        let adoption = adopted(&files);
+        let left = remarks(&adoption, Weight::Left);
+        match expected {
+            Some(why) => {
+                assert!(left.len() == 1 && left[0].contains(why), "{why}: {left:?}");
+                assert_eq!(adoption.edited, []);
+            }
+            None => {
+                assert_eq!(left, [""; 0]);
+                assert!(!new(&adoption, &files, "worker.yaml").contains(PREFIX));
+                assert!(
+                    adoption.manifests.contains("path: ./apps/web\n"),
+                    "{}",
+                    adoption.manifests
+                );
+                let notes = remarks(&adoption, Weight::Note);
+                assert!(
+                    notes
+                        .iter()
+                        .any(|text| text.contains("ImagePolicy argocd/worker chooses for it from now on")),
+                    "{notes:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Of the files that a generator takes those with a marker count, and their folder is that of the automation.
+#[test]
+fn a_set_moves_when_its_files_are_marked() {
+    let set = format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata:\n  name: teams\n  namespace: argocd\nspec:\n  template:\n    \
+         metadata:\n      name: '{{{{path.basename}}}}'\n      annotations:\n        {PREFIX}/image-list: \
+         team=acme/team:1.x\n        {PREFIX}/write-back-method: git\n    spec:\n      source:\n        \
+         repoURL: https://git.example.com/acme/fleet.git\n        path: '{{{{path}}}}'\n        targetRevision: main\n        helm: \
+         {{releaseName: team}}\n"
+    );
+    let values = |name: &str, marker: &str| {
+        let text = format!("image:\n  name: acme/team\n  tag: 1.0.0{marker}\n");
+        file(&format!("teams/{name}/values.yaml"), &text)
+    };
+    let before = [file("set.yaml", &set), values("a", ""), values("b", "")];
+    let adoption = adopted(&before);
+    let left = remarks(&adoption, Weight::Left);
+    assert!(
+        left.len() == 1 && left[0].contains("--policy argocd:team`, then run again"),
+        "{left:?}"
+    );
+    assert_eq!(adoption.edited, []);
+    // The automation would change nothing, or what is of others.
+    assert_eq!(adoption.manifests.matches("kind: ImagePolicy\n").count(), 1);
+    assert!(
+        !adoption.manifests.contains("kind: ImageUpdateAutomation"),
+        "{}",
+        adoption.manifests
+    );
+    let marker = " # {\"$imagepolicy\": \"argocd:team:tag\"}";
+    let after = [
+        file("set.yaml", &set),
+        values("a", marker),
+        values("b", marker),
+        file("image-updates.yaml", &adoption.manifests),
+    ];
+    let adoption = adopted(&after);
+    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
+    assert!(!new(&adoption, &after, "set.yaml").contains(PREFIX));
+    assert!(adoption.manifests.contains("path: ./teams\n"), "{}", adoption.manifests);
+    assert!(
+        !adoption.manifests.contains("kind: ImagePolicy\n"),
+        "{}",
+        adoption.manifests
+    );
+}
