@@ -8,7 +8,7 @@ use super::adopted::{Git, Known, Said};
 use super::draft::Draft;
 use super::fields::{below, text_below};
 use super::files::{Files, common, is_within, object};
-use super::render::path;
+use super::render::{path, scalar};
 use bumpwright_api::tree::{self, Node};
 use bumpwright_api::{LabelSelector, Requirement};
 use bumpwright_policy::PolicyName;
@@ -190,6 +190,8 @@ pub(crate) struct Standing {
     /// The branch that it pushes to, if it is another one.
     pub(crate) push: Option<String>,
     pub(crate) secret: Option<String>,
+    /// The file of its GitRepository, and the bytes of `url` there.
+    address: Option<(usize, Range<usize>)>,
     pub(crate) annotations: BTreeMap<String, String>,
     pub(crate) selector: Option<LabelSelector>,
     /// Its `update.path`, and the bytes of it if it is written.
@@ -201,10 +203,10 @@ impl Standing {
     /// All of the files.
     pub(crate) fn all(files: &Files<'_>) -> Vec<Self> {
         let objects = files.objects();
-        let sources: Vec<(PolicyName, &Node)> = objects
+        let sources: Vec<(PolicyName, usize, &Node)> = objects
             .iter()
             .filter(|(_, node)| node.field_text("kind") == Some("GitRepository"))
-            .filter_map(|(_, node)| Some((object(node)?, *node)))
+            .filter_map(|(file, node)| Some((object(node)?, *file, *node)))
             .collect();
         let of_kind = objects
             .iter()
@@ -214,7 +216,7 @@ impl Standing {
             .collect()
     }
 
-    fn read(file: usize, node: &Node, sources: &[(PolicyName, &Node)]) -> Option<Self> {
+    fn read(file: usize, node: &Node, sources: &[(PolicyName, usize, &Node)]) -> Option<Self> {
         let name = object(node)?;
         let spec = node.field("spec")?;
         let text = |keys: &[&str]| text_below(spec, keys).map(str::to_owned);
@@ -222,9 +224,14 @@ impl Standing {
         let reference = PolicyName::new(namespace, text(&["sourceRef", "name"]).unwrap_or_default());
         let source = sources
             .iter()
-            .find(|(name, _)| *name == reference)
-            .map(|(_, node)| *node);
-        let of_source = |keys: &[&str]| source.and_then(|node| text_below(node, keys)).map(str::to_owned);
+            .find(|(name, ..)| *name == reference)
+            .map(|(_, file, node)| (*file, *node));
+        let of_source = |keys: &[&str]| source.and_then(|(_, node)| text_below(node, keys)).map(str::to_owned);
+        let address = source.and_then(|(file, node)| {
+            let entries = node.field("spec")?.entries();
+            let url = entries.iter().find(|entry| entry.is("url"))?;
+            Some((file, url.node.span.clone()))
+        });
         let branch = text(&["git", "checkout", "ref", "branch"]).or_else(|| of_source(&["spec", "ref", "branch"]));
         let own_path = below(spec, &["update", "path"]);
         let shown = own_path.map_or("", Node::scalar_text);
@@ -234,6 +241,7 @@ impl Standing {
             push: text(&["git", "push", "branch"]).filter(|push| branch.as_ref() != Some(push)),
             branch,
             secret: of_source(&["spec", "secretRef", "name"]),
+            address,
             annotations: texts(below(node, &["metadata", "annotations"])),
             selector: spec.field("policySelector").map(selector),
             path: shown.trim_start_matches(['.', '/']).trim_end_matches('/').to_owned(),
@@ -260,6 +268,33 @@ impl Standing {
         };
         let paths = folders.iter().map(String::as_str).chain([self.path.as_str()]);
         draft.rewrite(span, path(&common(paths)));
+    }
+
+    /// Whether its GitRepository is in the file of objects, where a Secret can be named below its address.
+    pub(crate) fn may_name_secret(&self, draft: &Draft<'_>) -> bool {
+        self.with_secret(draft, "x").is_some()
+    }
+
+    /// Has its GitRepository log in with a Secret, where it names none.
+    pub(crate) fn name_secret(&self, draft: &mut Draft<'_>, secret: Option<&str>) {
+        let secret = secret.filter(|_| self.secret.is_none());
+        if let Some((span, new)) = secret.and_then(|secret| self.with_secret(draft, secret)) {
+            draft.rewrite(span, new);
+        }
+    }
+
+    /// The address with a Secret below it: where `url` begins its line.
+    fn with_secret(&self, draft: &Draft<'_>, secret: &str) -> Option<(Range<usize>, String)> {
+        let (file, span) = self.address.clone()?;
+        let parsed = draft.files.get(file)?;
+        let is_ours = draft.options.manifests == Some(file);
+        let (url, before) = (parsed.text.get(span.clone())?, parsed.text.get(..span.start)?);
+        let blanks = before.rsplit('\n').next()?.trim_end().strip_suffix("url:")?;
+        let is_first = blanks.trim().is_empty();
+        (is_ours && is_first).then(|| {
+            let new = format!("{url}\n{blanks}secretRef:\n{blanks}  name: {}", scalar(secret));
+            (span, new)
+        })
     }
 
     /// Whether it takes policies with these labels.

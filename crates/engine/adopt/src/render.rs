@@ -215,7 +215,7 @@ pub(crate) fn path(folder: &str) -> String {
 }
 
 /// A text as a scalar of YAML: plain if nobody could read it as anything else.
-fn scalar(text: &str) -> String {
+pub(crate) fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/'))
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/:@-".contains(c))
         && text.contains(|c: char| c.is_ascii_alphabetic() || c == '/')

@@ -8,6 +8,7 @@ use bumpwright_policy::PolicyName;
 
 use super::groups::Groups;
 use super::{Unit, Wish};
+use crate::objects::Wanted;
 
 /// A field that an image is written to.
 #[derive(Clone, Debug)]
@@ -110,7 +111,7 @@ fn contradiction(
 ) -> Option<&'static str> {
     // What was marked by hand has no choice of its own, and the policy of its marker.
     let is_one = one.choice.is_some() || (one.policy.is_some() && one.policy == other.policy);
-    let same_choice = is_one && one.choice == other.choice && part == other_part;
+    let same_choice = is_one && part == other_part && choice(one) == choice(other);
     if !same_choice {
         return Some("by another choice of versions: have one choice for both, or a field for each");
     }
@@ -123,4 +124,12 @@ fn contradiction(
         .filter(|policy| other.policy.as_ref() == Some(policy));
     let fits = group == other_group || (groups.are_apart(group, other_group) && same_policy.is_some());
     (!fits).then_some("and committed in another way: have one write-back for both, or a field for each")
+}
+
+/// What is chosen, whoever commits it.
+fn choice(wish: &Wish<'_>) -> Option<Wanted> {
+    wish.choice.clone().map(|wanted| Wanted {
+        labels: BTreeMap::new(),
+        ..wanted
+    })
 }

@@ -34,9 +34,14 @@ pub(super) enum NoMarkers {
     Commit(#[from] NoCommit),
     /// No automation takes the policy of a marker that was put by hand.
     #[error(
-        "no automation takes ImagePolicy {policy}, whose marker is there: give it the label {label}, then run again"
+        "no automation takes ImagePolicy {policy}, whose marker is there: it needs the namespace {namespace}{}, then run again",
+        between(" and the label ", .label.as_deref(), "")
     )]
-    Unlabelled { policy: PolicyName, label: String },
+    Unlabelled {
+        policy: PolicyName,
+        namespace: String,
+        label: Option<String>,
+    },
 }
 
 /// Another automation writes to a field already.

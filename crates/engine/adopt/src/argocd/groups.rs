@@ -9,6 +9,7 @@ use bumpwright_policy::PolicyName;
 
 use crate::adopted::WriteBack as Commit;
 use crate::draft::Draft;
+use crate::files::is_within;
 use crate::image::object_name;
 use crate::known::{Standing, place};
 use crate::objects::repository_name;
@@ -28,6 +29,10 @@ pub(super) struct Group {
     /// The existing automation that is used for it.
     standing: Option<usize>,
     folders: Option<BTreeSet<String>>,
+    /// The folders of its Applications, as they say them.
+    sources: BTreeSet<String>,
+    /// The group whose automation is used: the same but for a Secret, which it names.
+    joined: Option<usize>,
     /// A note that its branch differs from the configured one.
     pub(super) note: Option<String>,
 }
@@ -65,6 +70,15 @@ impl Group {
         object_name(&self.told.git.branch)
     }
 
+    /// What its label begins with.
+    fn base(&self) -> String {
+        let repository = repository_name(&self.told.git.url);
+        match &self.told.push {
+            Some(push) => object_name(&format!("{repository}-{push}")),
+            None => object_name(repository),
+        }
+    }
+
     fn space(&self) -> Space {
         (place(&self.told.git.url), self.told.git.branch.clone())
     }
@@ -76,10 +90,13 @@ impl Groups {
         Self { all, standing }
     }
 
-    /// The number of the group that commits so.
-    pub(super) fn add(&mut self, namespace: &str, commit: Commit) -> usize {
+    /// The number of the group that commits so, with the folders of one more Application.
+    pub(super) fn add(&mut self, namespace: &str, commit: Commit, sources: impl IntoIterator<Item = String>) -> usize {
         let is_it = |group: &Group| group.namespace == namespace && group.told == commit;
         if let Some(known) = self.all.iter().position(is_it) {
+            if let Some(group) = self.all.get_mut(known) {
+                group.sources.extend(sources);
+            }
             return known;
         }
         self.all.push(Group {
@@ -89,9 +106,46 @@ impl Groups {
             labels: BTreeMap::new(),
             standing: None,
             folders: None,
+            sources: sources.into_iter().collect(),
+            joined: None,
             note: None,
         });
         self.all.len() - 1
+    }
+
+    /// The group whose automation commits for a group, which may be another one.
+    pub(super) fn joined(&self, group: usize) -> usize {
+        self.get(group).and_then(|group| group.joined).unwrap_or(group)
+    }
+
+    /// Whether the push of a group has a Secret.
+    pub(super) fn has_secret(&self, group: usize) -> bool {
+        let standing = |group: &Group| self.standing.get(group.standing?);
+        let group = self.get(group);
+        group.is_some_and(|group| {
+            group.told.git.secret.is_some() || standing(group).is_some_and(|standing| standing.secret.is_some())
+        })
+    }
+
+    /// Lets groups without a Secret use the automation of one that is the same and names one: whether Applications are
+    /// moved at once or one by one makes no difference.
+    fn join(&mut self) {
+        let same = |group: &Group, other: &Group| {
+            other.told.git.secret.is_some()
+                && other.namespace == group.namespace
+                && without_secret(&other.told) == group.told
+        };
+        let joined = |group: &Group| self.all.iter().position(|other| same(group, other));
+        let found: Vec<Option<usize>> = self.all.iter().map(joined).collect();
+        for (group, joined) in self.all.iter_mut().zip(&found) {
+            group.joined = *joined;
+        }
+        for (n, joined) in found.into_iter().enumerate() {
+            let sources = self.get(n).map(|group| group.sources.clone()).unwrap_or_default();
+            if let Some(other) = joined.and_then(|joined| self.all.get_mut(joined)) {
+                other.sources.extend(sources);
+            }
+        }
     }
 
     pub(super) fn get(&self, group: usize) -> Option<&Group> {
@@ -112,12 +166,15 @@ impl Groups {
             .iter()
             .filter_map(|one| Some((place(one.url.as_ref()?), one.push.clone().or(one.branch.clone())?)))
             .collect();
+        self.join();
         let own = self.all.iter().filter(|group| group.told.push.is_none());
         pushed.extend(own.map(|group| direct(&group.space())));
-        let mut labels: BTreeSet<(String, Space, String)> = BTreeSet::new();
+        let mut labels: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
         for n in 0..self.all.len() {
             let standing = self.standing_of(n, draft);
-            let Some(group) = self.all.get_mut(n) else { continue };
+            let Some(group) = self.all.get_mut(n).filter(|group| group.joined.is_none()) else {
+                continue;
+            };
             let space = group.space();
             if let Some((found, own)) = standing.and_then(|found| Some((found, self.standing.get(found)?))) {
                 group.standing = Some(found);
@@ -139,39 +196,55 @@ impl Groups {
                 pushed.insert((space.0.clone(), name.clone()));
                 group.commit.push = Some(name);
             }
-            let repository = repository_name(&group.told.git.url);
-            let base = match &group.told.push {
-                Some(push) => object_name(&format!("{repository}-{push}")),
-                None => object_name(repository),
-            };
+            let base = group.base();
             let namespace = group.namespace.clone();
+            let key = |label: &String| (namespace.clone(), label.clone());
             let free = |label: &String| {
                 let wanted = BTreeMap::from([(LABEL.to_owned(), label.clone())]);
                 let is_taken =
                     |one: &Standing| one.name.namespace == namespace && one.selector.is_some() && one.takes(&wanted);
-                !labels.contains(&(namespace.clone(), space.clone(), label.clone()))
-                    && !self.standing.iter().any(is_taken)
+                let users = labels.get(&key(label)).into_iter().flatten();
+                users.copied().all(|user| self.is_other_branch(n, user)) && !self.standing.iter().any(is_taken)
             };
             let mut names = [base.clone()].into_iter().chain((2..).map(|n| format!("{base}-{n}")));
             let label = names.find(free).unwrap_or(base);
-            labels.insert((namespace.clone(), space.clone(), label.clone()));
-            group.labels = BTreeMap::from([(LABEL.to_owned(), label)]);
+            labels.entry(key(&label)).or_default().push(n);
+            if let Some(group) = self.all.get_mut(n) {
+                group.labels = BTreeMap::from([(LABEL.to_owned(), label)]);
+            }
         }
+    }
+
+    /// Whether two groups write to branches of one repository in which they share a folder: a field there has one
+    /// marker, whose policy is for both.
+    fn is_other_branch(&self, one: usize, other: usize) -> bool {
+        let (Some(one), Some(other)) = (self.get(one), self.get(other)) else {
+            return false;
+        };
+        let ((repository, branch), (other_repository, other_branch)) = (one.space(), other.space());
+        let is_nested = |one: &String, other: &String| one == other || is_within(one, other) || is_within(other, one);
+        let mut sources = one.sources.iter();
+        let shares = sources.any(|one| other.sources.iter().any(|other| is_nested(one, other)));
+        repository == other_repository && branch != other_branch && shares
     }
 
     /// The existing automation that commits as a group does. A Secret may have been named since; one for another
     /// group has its own.
     fn standing_of(&self, n: usize, draft: &Draft<'_>) -> Option<usize> {
-        let group = self.get(n)?;
+        let group = self.get(n).filter(|group| group.joined.is_none())?;
         let secret = |group: &Group, one: &Standing| group.told.git.secret == one.secret;
         let is_free = |found: usize| !self.all.iter().any(|group| group.standing == Some(found));
         let is_others = |one: &Standing| {
-            let mut others = self.all.iter().filter(|other| !std::ptr::eq(*other, group));
+            let mut others = self
+                .all
+                .iter()
+                .filter(|other| !std::ptr::eq(*other, group) && other.joined.is_none());
             others.any(|other| secret(other, one) && other.is_committed_by(one))
         };
         let mut standing = self.standing.iter().enumerate();
         let automation = standing.find(|(found, one)| {
-            let is_its = secret(group, one) || (group.told.git.secret.is_none() && !is_others(one));
+            let may_have_one = one.secret.is_none() && one.may_name_secret(draft);
+            let is_its = secret(group, one) || ((group.told.git.secret.is_none() || may_have_one) && !is_others(one));
             let fits =
                 own_labels(one).is_some_and(|labels| one.path.is_empty() || (one.is_ours(draft) && !labels.is_empty()));
             is_its && fits && group.is_committed_by(one) && is_free(*found)
@@ -217,7 +290,10 @@ impl Groups {
         for group in self.all {
             let Some(folders) = group.folders else { continue };
             match group.standing.and_then(|found| self.standing.get(found)) {
-                Some(standing) => standing.widen(draft, &folders),
+                Some(standing) => {
+                    standing.widen(draft, &folders);
+                    standing.name_secret(draft, group.told.git.secret.as_deref());
+                }
                 None => draft
                     .objects
                     .automation(&group.namespace, &group.commit, &group.labels, folders),
@@ -233,4 +309,10 @@ fn own_labels(standing: &Standing) -> Option<BTreeMap<String, String>> {
         Some(selector) => (selector.match_expressions.is_empty() && !selector.match_labels.is_empty())
             .then(|| selector.match_labels.clone()),
     }
+}
+
+fn without_secret(commit: &Commit) -> Commit {
+    let mut commit = commit.clone();
+    commit.git.secret = None;
+    commit
 }

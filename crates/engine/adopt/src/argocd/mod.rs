@@ -24,14 +24,14 @@ use super::files::{Files, SourceFile};
 use super::known::Standing;
 use super::objects::Wanted;
 use super::remarks::{At, STAYS, Weight};
-use application::{Application, is_template};
+use application::{Application, Source, is_template};
 use conflicts::Field;
 use error::NoCommit;
 use groups::Groups;
 use settings::{Annotations, Image, PREFIX, WriteBack};
 use unlisted::{meant, tell_unlisted};
 use updater::{ApplicationRule, Updater};
-use write_back::{Author, Context};
+use write_back::{Author, CREDENTIALS, Context};
 
 const MADE_BY: &str = "bumpwright migrate --from argocd-image-updater";
 
@@ -68,6 +68,7 @@ pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adopti
         adopter.read_unmatched(&mut draft, updater, &applications);
     }
     adopter.groups.settle(&draft);
+    adopter.join();
     for job in std::mem::take(&mut adopter.jobs) {
         adopter.plan(&mut draft, &job);
     }
@@ -136,6 +137,18 @@ impl<'n> Adopter<'_, 'n> {
     fn namespace(&self, own: Option<&String>) -> String {
         let given = self.options.namespace.as_ref().or(own);
         given.map_or_else(|| "argocd".to_owned(), Clone::clone)
+    }
+
+    /// Gives jobs the group whose automation commits for them; one that has a Secret is not told to name one.
+    fn join(&mut self) {
+        for job in &mut self.jobs {
+            if let Ok(group) = &mut job.group {
+                *group = self.groups.joined(*group);
+                if self.groups.has_secret(*group) {
+                    job.told.retain(|(.., text)| text != CREDENTIALS);
+                }
+            }
+        }
     }
 
     fn read(&mut self, draft: &mut Draft<'n>, application: &'n Application<'n>, updaters: &'n [Updater<'n>]) {
@@ -221,7 +234,9 @@ impl<'n> Adopter<'_, 'n> {
         };
         let commit = context.commit(&write_back);
         let settings = context.told;
-        let group = commit.map(|commit| self.groups.add(&namespace, commit));
+        let sources = application.sources();
+        let folders = sources.iter().filter_map(Source::path);
+        let group = commit.map(|commit| self.groups.add(&namespace, commit, folders));
         self.jobs.push(Job {
             unit,
             application: Some(application),
@@ -272,7 +287,7 @@ impl<'n> Adopter<'_, 'n> {
                 .then(|| context.commit(&rule.write_back));
             let settings = context.told;
             let group = commit.unwrap_or(Err(NoCommit::NoApplication));
-            let group = group.map(|commit| self.groups.add(&namespace, commit));
+            let group = group.map(|commit| self.groups.add(&namespace, commit, []));
             self.units.push(Unit {
                 subject: updater.subject(),
                 at,

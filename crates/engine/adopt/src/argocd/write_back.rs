@@ -14,7 +14,7 @@ use bumpwright_text::Cuts;
 /// The branch for requests, where argocd-image-updater makes one for each change.
 const REQUESTS: &str = "image-updater";
 
-const CREDENTIALS: &str = "the credentials of Argo CD are not read: name a Secret for the push in spec.secretRef of the GitRepository \
+pub(super) const CREDENTIALS: &str = "the credentials of Argo CD are not read: name a Secret for the push in spec.secretRef of the GitRepository \
     (docs/guides/private-git.md)";
 
 /// The author of commits.

@@ -13,7 +13,7 @@ use super::{PREFIX, SOURCE, adopted, application, new, remarks};
 
 const TWO: &str = "images:\n- name: web\n  newName: acme/web\n  newTag: 1.2.0\n- name: web-next\n  newName: acme/web\n  newTag: 2.3.0\n";
 
-fn source(folder: &str) -> String {
+pub(super) fn source(folder: &str) -> String {
     SOURCE.replace("apps/web", folder)
 }
 
@@ -180,7 +180,7 @@ fn no_field_is_in_charge_of_both_programs() {
     }
 }
 
-fn automations(manifests: &str) -> Vec<(PolicyName, ImageUpdateAutomation)> {
+pub(super) fn automations(manifests: &str) -> Vec<(PolicyName, ImageUpdateAutomation)> {
     let read = bumpwright_api::read("new.yaml", manifests.as_bytes(), UnknownFields::Refuse).unwrap();
     let found = read.into_iter().filter_map(|document| match document.object {
         Object::ImageUpdateAutomation(one) => {
@@ -193,7 +193,7 @@ fn automations(manifests: &str) -> Vec<(PolicyName, ImageUpdateAutomation)> {
 }
 
 /// The labels of the policies.
-fn labels(manifests: &str) -> BTreeMap<PolicyName, BTreeMap<String, String>> {
+pub(super) fn labels(manifests: &str) -> BTreeMap<PolicyName, BTreeMap<String, String>> {
     let read = bumpwright_api::read("new.yaml", manifests.as_bytes(), UnknownFields::Refuse).unwrap();
     let found = read.into_iter().filter_map(|document| match document.object {
         Object::ImagePolicy(one) => {
@@ -217,7 +217,7 @@ fn branches(one: &ImageUpdateAutomation) -> (String, String) {
 
 /// Each marked field is written by one automation that reads its branch, and no automation
 /// overwrites what another pushed.
-fn hold_apart(manifests: &str, files: &[SourceFile]) {
+pub(super) fn hold_apart(manifests: &str, files: &[SourceFile]) {
     let automations = automations(manifests);
     let labels = labels(manifests);
     let none = BTreeMap::new();
@@ -271,7 +271,7 @@ fn hold_apart(manifests: &str, files: &[SourceFile]) {
 }
 
 /// The files after a run, and the file of objects.
-fn after(files: &[SourceFile], manifests: &str, adoption: &Adoption) -> (Vec<SourceFile>, String) {
+pub(super) fn after(files: &[SourceFile], manifests: &str, adoption: &Adoption) -> (Vec<SourceFile>, String) {
     let mut files = files.to_vec();
     for edited in &adoption.edited {
         files[edited.file].bytes.clone_from(&edited.new);
@@ -283,7 +283,7 @@ fn after(files: &[SourceFile], manifests: &str, adoption: &Adoption) -> (Vec<Sou
     (files, manifests)
 }
 
-fn run(files: &[SourceFile], manifests: &str) -> Adoption {
+pub(super) fn run(files: &[SourceFile], manifests: &str) -> Adoption {
     let mut all = files.to_vec();
     let mut options = Options::default();
     if !manifests.is_empty() {

@@ -7,6 +7,7 @@ mod adoptions;
 mod apart;
 mod fields;
 mod objects;
+mod one_by_one;
 mod stays;
 
 use adoptions::{file, fitting};
