@@ -15,6 +15,19 @@ pub(super) enum NoCommit {
     /// The repository to commit to is not known, or not reached.
     #[error("{0}, so nothing would commit there: name one in git-repository, and run again")]
     NoRepository(&'static str),
+    /// Not a way that argocd-image-updater writes by.
+    #[error(
+        "write-back-method: {method:?} is not a method, so argocd-image-updater updates nothing; write git or argocd, then run \
+         again{meant}"
+    )]
+    NoMethod {
+        method: String,
+        /// The end of the text: what may be meant.
+        meant: String,
+    },
+    /// The revision that the Application follows is not a branch.
+    #[error("targetRevision {revision:?} is {kind}, and commits need a branch: name one in git-branch, then run again")]
+    NoBranch { revision: String, kind: &'static str },
 }
 
 /// An image gets no marker.

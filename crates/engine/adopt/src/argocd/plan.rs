@@ -9,7 +9,7 @@ use bumpwright_policy::PolicyName;
 use super::application::is_template;
 use super::by_hand::{self, Marked};
 use super::conflicts::Field;
-use super::error::{Intruder, NoMarkers, NoTarget};
+use super::error::{Intruder, NoCommit, NoMarkers, NoTarget};
 use super::settings::Image;
 use super::spots::{Spot, Taker, choose};
 use super::tags::{self, Refusal};
@@ -45,7 +45,12 @@ impl<'n> Adopter<'_, 'n> {
         let chosen = choices.iter().any(Option::is_some);
         let mut stays = false;
         if let (Err(why), true) = (&job.group, chosen && job.application.is_some()) {
-            draft.tell(Weight::Left, job.at, &job.subject, why.to_string());
+            let method = job.write_back.method.as_ref();
+            let at = match why {
+                NoCommit::NoMethod { .. } => method.map_or(job.at, |told| told.at),
+                _ => job.at,
+            };
+            draft.tell(Weight::Left, at, &job.subject, why.to_string());
             stays = true;
         }
         if chosen {

@@ -8,8 +8,16 @@ use super::settings::{Forge, WriteBack};
 use crate::adopted::{Git, WriteBack as Commit};
 use crate::files::Files;
 use crate::remarks::{At, Told, Weight};
+use bumpwright_nearest::meant;
 use bumpwright_policy::ANNOTATION_PREFIX;
+use bumpwright_semver::Version;
 use bumpwright_text::Cuts;
+
+/// What `write-back-method` may be.
+const METHODS: [&str; 2] = ["git", "argocd"];
+
+/// Letters of a commit's id.
+const COMMIT_LENGTH: usize = 40;
 
 /// The branch for requests, where argocd-image-updater makes one for each change.
 const REQUESTS: &str = "image-updater";
@@ -39,10 +47,16 @@ impl Context<'_> {
     /// What is committed.
     ///
     /// # Errors
-    /// [`NoCommit::NoRepository`]
+    /// [`NoCommit`], but for its `NoApplication`.
     pub(super) fn commit(&mut self, write_back: &WriteBack) -> Result<Commit, NoCommit> {
         let method = write_back.method.as_ref().map_or("argocd", |told| told.value.as_str());
         let (method, credentials) = method.split_once(':').unwrap_or((method, "repocreds"));
+        if !METHODS.contains(&method) {
+            return Err(NoCommit::NoMethod {
+                method: method.to_owned(),
+                meant: meant(method, METHODS),
+            });
+        }
         if method != "git" {
             let at = write_back.method.as_ref().map_or(self.at, |told| told.at);
             self.note(
@@ -52,7 +66,7 @@ impl Context<'_> {
             );
         }
         let url = self.url(write_back)?;
-        let (branch, push) = self.branches(write_back, &url.value);
+        let (branch, push) = self.branches(write_back, &url.value)?;
         let mut commit = Commit {
             git: Git {
                 url: address(&url.value),
@@ -105,21 +119,21 @@ impl Context<'_> {
     }
 
     /// The branch to start from, and the one to push to if it is another one.
-    fn branches(&mut self, write_back: &WriteBack, url: &str) -> (String, Option<String>) {
+    fn branches(&mut self, write_back: &WriteBack, url: &str) -> Result<(String, Option<String>), NoCommit> {
         let told = write_back.branch.as_ref();
         let (base, push) = match told.map(|told| told.value.split_once(':').unwrap_or((&told.value, ""))) {
             Some((base, push)) => (base, push),
             None => ("", ""),
         };
         let base = match base {
-            "" => self.revision(url),
+            "" => self.revision(url)?,
             base => base.to_owned(),
         };
         let Some(told) = told.filter(|_| !push.is_empty()) else {
-            return (base, None);
+            return Ok((base, None));
         };
         if !is_template(push) {
-            return (base.clone(), (push != base).then(|| push.to_owned()));
+            return Ok((base.clone(), (push != base).then(|| push.to_owned())));
         }
         let fixed = fixed_part(push);
         self.note(
@@ -130,23 +144,29 @@ impl Context<'_> {
                 told.name
             ),
         );
-        (base, Some(fixed))
+        Ok((base, Some(fixed)))
     }
 
     /// The branch that the Application follows.
-    fn revision(&mut self, url: &str) -> String {
+    fn revision(&mut self, url: &str) -> Result<String, NoCommit> {
         let sources: Vec<_> = self.application.into_iter().flat_map(Application::sources).collect();
         let same = sources.iter().find(|source| source.text("repoURL") == Some(url));
         let source = same.or_else(|| sources.iter().find(|source| source.path().is_some()));
         match source.and_then(|source| source.text("targetRevision")) {
-            Some(revision) if revision != "HEAD" && !is_template(revision) => revision.to_owned(),
+            Some(revision) if revision != "HEAD" && !is_template(revision) => match other_revision(revision) {
+                Some(kind) => Err(NoCommit::NoBranch {
+                    revision: revision.to_owned(),
+                    kind,
+                }),
+                None => Ok(revision.to_owned()),
+            },
             other => {
                 let text = format!(
                     "targetRevision is {}, which names no branch: the automation takes main; write another one there if it is another",
                     other.unwrap_or("not set")
                 );
                 self.note(self.at, text);
-                "main".to_owned()
+                Ok("main".to_owned())
             }
         }
     }
@@ -229,6 +249,18 @@ fn address(url: &str) -> String {
     }
 }
 
+/// What a revision is if it names no branch, as far as that can be told by its form.
+fn other_revision(revision: &str) -> Option<&'static str> {
+    let version = revision.strip_prefix('v').unwrap_or(revision);
+    let is_commit = revision.len() == COMMIT_LENGTH && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match revision {
+        _ if is_commit => Some("a commit"),
+        _ if revision.contains(['*', '>', '<', '~', '^']) => Some("a range of tags"),
+        _ if Version::parse_strict(version).is_ok() => Some("a tag"),
+        _ => None,
+    }
+}
+
 /// Whether a GitRepository may have this address.
 fn is_fetched(url: &str) -> bool {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
@@ -266,6 +298,23 @@ mod tests {
             "",
         ] {
             assert!(!is_fetched(&address(url)), "{url}");
+        }
+    }
+
+    #[test]
+    fn revisions_that_name_no_branch_are_known_by_their_form() {
+        for (revision, kind) in [
+            ("main", None),
+            ("release-1.2", None),
+            ("1.2.x", None),
+            ("v1", None),
+            ("v1.2.3", Some("a tag")),
+            ("1.2.3-rc.1", Some("a tag")),
+            ("0123456789abcdef0123456789abcdef01234567", Some("a commit")),
+            ("~1.2", Some("a range of tags")),
+            ("1.*", Some("a range of tags")),
+        ] {
+            assert_eq!(other_revision(revision), kind, "{revision}");
         }
     }
 

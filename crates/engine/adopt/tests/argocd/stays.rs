@@ -154,3 +154,54 @@ fn a_set_moves_when_its_files_are_marked() {
         adoption.manifests
     );
 }
+
+/// A slip, and a revision that cannot be committed to.
+#[test]
+fn an_application_without_a_method_or_a_branch_stays() {
+    let list = "image-list: web=acme/web:1.x";
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    for (annotations, revision, why) in [
+        (
+            vec![list, "write-back-method: gti"],
+            "main",
+            "web.yaml:8: write-back-method: \"gti\" is not a method, so argocd-image-updater updates nothing; write git or argocd, \
+             then run again; did you mean git?",
+        ),
+        (
+            vec![list, "write-back-method: git"],
+            "v1.2.3",
+            "targetRevision \"v1.2.3\" is a tag, and commits need a branch: name one in git-branch",
+        ),
+        (vec![list, "write-back-method: git"], commit, "is a commit, and"),
+    ] {
+        let source = SOURCE.replace("main", revision);
+        let files = [
+            file("web.yaml", &application("web", &annotations, &source)),
+            file("apps/web/pod.yaml", "image: acme/web:1.0.0\n"),
+        ];
+        let adoption = adopted(&files);
+        let left = remarks(&adoption, Weight::Left);
+        assert!(left.len() == 1 && left[0].contains(why), "{why}: {left:?}");
+        assert_eq!(adoption.edited, []);
+        assert!(
+            !adoption.manifests.contains("kind: GitRepository"),
+            "{}",
+            adoption.manifests
+        );
+    }
+    let named = [list, "write-back-method: git", "git-branch: v1.2.3"];
+    let files = [
+        file(
+            "web.yaml",
+            &application("web", &named, &SOURCE.replace("main", "v1.2.3")),
+        ),
+        file("apps/web/pod.yaml", "image: acme/web:1.0.0\n"),
+    ];
+    let adoption = adopted(&files);
+    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
+    assert!(
+        adoption.manifests.contains("branch: v1.2.3\n"),
+        "{}",
+        adoption.manifests
+    );
+}
