@@ -68,6 +68,44 @@ fn a_misspelt_annotation_is_told_and_a_remark_names_all_of_its_places() {
     assert_eq!(ran.code, 2);
 }
 
+/// At the end it says how many Applications moved and which stay; counts of nothing are left out.
+#[test]
+fn the_last_line_says_what_moved_and_what_stays() {
+    let bench = fleet("ghcr.io");
+    let api = bench.read("fleet/argocd/api.yaml");
+    bench.write("fleet/argocd/api.yaml", api.replace("alphabetical", "newest-build"));
+    let from = ["migrate", "--from", "argocd-image-updater", "fleet"];
+    let ran = bench.run(&from);
+    let told = "note: 1 Application would move, 1 stays with argocd-image-updater: Application argocd/api\n";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let ran = bench.run(&[&from[..], &["--write"]].concat());
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.ends_with(&told.replace("would move", "moved")), "{}", ran.err);
+    bench.write("fleet/argocd/api.yaml", &api);
+    let ran = bench.ok(&[&from[..], &["--write"]].concat());
+    assert!(ran.err.ends_with("note: 1 Application moved\n"), "{}", ran.err);
+    // Only what was left alone is there, and a policy without an automation has nothing to say of fields.
+    let nothing = fleet("ghcr.io");
+    nothing.write("fleet/.git/HEAD", "ref: refs/heads/main\n");
+    nothing.write("fleet/apps/web/values.yaml", "image:\n  tag: 1.4.0 # ours\n");
+    let args = [
+        "migrate",
+        "--from",
+        "argocd-image-updater",
+        "--write",
+        "fleet/argocd/web.yaml",
+        "fleet/apps/web",
+    ];
+    let ran = nothing.run(&args);
+    assert_eq!(ran.out, "2 objects in image-updates.yaml\n", "{}", ran.err);
+    assert!(
+        ran.err
+            .ends_with("note: 0 Applications moved, 1 stays with argocd-image-updater: Application argocd/web\n"),
+        "{}",
+        ran.err
+    );
+}
+
 /// The newest images come to the fields that argocd-image-updater would have written.
 #[test]
 fn after_the_migration_the_newest_images_are_written_where_they_were() {
@@ -216,6 +254,8 @@ fn new_objects_go_where_they_are_wanted() {
     let ran = bench.ok(&[&args[..], &["--manifests", "-"]].concat());
     assert!(ran.out.starts_with("# Made by bumpwright migrate"), "{}", ran.out);
     assert_eq!(ran.out.matches("namespace: images\n").count(), 6);
+    let told = "note: the changes of 4 files are not shown beside the objects: leave out --manifests - to see them\n";
+    assert!(ran.err.contains(told), "{}", ran.err);
     bench.write("mine.yaml", "mine: 1\n");
     let before = files(&bench.path("fleet"));
     let ran = bench.run(&[&args[..], &["--manifests", "mine.yaml", "--write"]].concat());

@@ -60,6 +60,9 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
         complain(error);
     }
     tell(&adoption);
+    if let (Some(text), true) = (counted(&adoption, args.write), done.is_ok()) {
+        say("note", &text);
+    }
     let is_nothing = adoption.edited.is_empty() && adoption.objects == 0 && adoption.remarks.is_empty();
     if is_nothing && !args.write && faults.is_empty() && notes.is_empty() {
         let count = words::count(sources.len(), "file");
@@ -161,7 +164,18 @@ impl<'a> Output<'a> {
             write_all(new, &self.changes)?;
         }
         match (self.printed, write) {
-            (true, _) => print(self.adoption.manifests.as_bytes()).map_err(cannot_print)?,
+            (true, _) => {
+                print(self.adoption.manifests.as_bytes()).map_err(cannot_print)?;
+                if !write && !self.changes.is_empty() {
+                    let files = words::count(self.changes.len(), "file");
+                    say(
+                        "note",
+                        &format!(
+                            "the changes of {files} are not shown beside the objects: leave out --manifests - to see them"
+                        ),
+                    );
+                }
+            }
             (false, true) => print_styled(&self.report()).map_err(cannot_print)?,
             (false, false) => print(&self.diff()).map_err(cannot_print)?,
         };
@@ -202,30 +216,53 @@ impl<'a> Output<'a> {
             fields += edited.marked.len();
             annotations += edited.removed;
         }
-        match self.new {
-            _ if self.changes.is_empty() && self.new.is_none() => out.push_str("nothing to change\n"),
-            new => {
-                let _ = write!(
-                    out,
-                    "marked {} and removed {} in {}",
-                    words::count(fields, "field"),
-                    words::count(annotations, "annotation"),
-                    words::count(self.adoption.edited.len(), "file")
-                );
-                let added = self.added.map(str::to_owned);
-                if let Some(path) = new.map(|path| path.display().to_string()).or(added) {
-                    let _ = write!(
-                        out,
-                        "; {} in {}",
-                        words::count(self.adoption.objects, "object"),
-                        words::inline(&path)
-                    );
-                }
-                out.push('\n');
-            }
+        if self.changes.is_empty() && self.new.is_none() {
+            out.push_str("nothing to change\n");
+            return out;
         }
+        let counts = [
+            (fields, format!("marked {}", words::count(fields, "field"))),
+            (
+                annotations,
+                format!("removed {}", words::count(annotations, "annotation")),
+            ),
+        ];
+        let done: Vec<String> = counts
+            .into_iter()
+            .filter_map(|(n, text)| (n > 0).then_some(text))
+            .collect();
+        let mut parts = Vec::new();
+        if !done.is_empty() {
+            let files = words::count(self.adoption.edited.len(), "file");
+            parts.push(format!("{} in {files}", done.join(" and ")));
+        }
+        let path = self.new.map(|path| path.display().to_string());
+        if let Some(path) = path.or_else(|| self.added.map(str::to_owned)) {
+            let path = words::inline(&path);
+            parts.push(match self.adoption.objects {
+                0 => format!("changed {path}"),
+                objects => format!("{} in {path}", words::count(objects, "object")),
+            });
+        }
+        let _ = writeln!(out, "{}", parts.join("; "));
         out
     }
+}
+
+/// How many Applications moved, and which stay; none of a program whose settings are not of such.
+fn counted(adoption: &Adoption, is_written: bool) -> Option<String> {
+    let (moved, stay) = (&adoption.moved, &adoption.stay);
+    if moved.is_empty() && stay.is_empty() {
+        return None;
+    }
+    let verb = if is_written { "moved" } else { "would move" };
+    let left = match stay.len() {
+        0 => String::new(),
+        1 => format!(", 1 stays with argocd-image-updater: {}", words::some(stay)),
+        n => format!(", {n} stay with argocd-image-updater: {}", words::some(stay)),
+    };
+    let text = format!("{} {verb}{left}", words::count(moved.len(), "Application"));
+    Some(words::inline(&text).into_owned())
 }
 
 /// Tells what was left, and what is worth knowing.

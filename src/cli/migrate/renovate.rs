@@ -104,6 +104,7 @@ fn adoption(args: &Migrate, sources: &[SourceFile], proposal: Proposal, mut rema
         manifests: beside(args, sources, proposal.manifests),
         objects: proposal.objects.len(),
         remarks,
+        ..Adoption::default()
     }
 }
 

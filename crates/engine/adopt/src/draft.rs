@@ -35,6 +35,10 @@ pub struct Adoption {
     pub objects: usize,
     /// What has to be reported, in the order of the files.
     pub remarks: Vec<Remark>,
+    /// The Applications that moved, `Application NAMESPACE/NAME`.
+    pub moved: Vec<String>,
+    /// Those that stay with the other program, of which something was left.
+    pub stay: Vec<String>,
 }
 
 /// A file with other content.
@@ -60,8 +64,11 @@ pub(crate) struct Draft<'a> {
     /// By file: where the fields begin that can have a marker, as far as that is known.
     free: BTreeMap<usize, BTreeSet<usize>>,
     remarks: Vec<(At, Remark)>,
-    /// What is reported once, and where it holds.
-    told_once: BTreeMap<&'static str, Vec<At>>,
+    /// What is reported once, and where and of what it holds.
+    told_once: BTreeMap<String, Vec<(At, String)>>,
+    /// What moved as a whole, and what stays, as they are called.
+    moved: BTreeSet<String>,
+    stay: BTreeSet<String>,
 }
 
 /// The most further places of one remark that are named.
@@ -79,6 +86,8 @@ impl<'a> Draft<'a> {
             free: BTreeMap::new(),
             remarks: Vec::new(),
             told_once: BTreeMap::new(),
+            moved: BTreeSet::new(),
+            stay: BTreeSet::new(),
         }
     }
 
@@ -107,29 +116,36 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Tells something that is worth knowing once, with the places where it holds.
-    pub(crate) fn tell_once(&mut self, at: At, text: &'static str) {
-        self.told_once.entry(text).or_default().push(at);
+    /// Tells something that is worth knowing once, with the places where it holds; of one place also its subject.
+    pub(crate) fn tell_once(&mut self, at: At, subject: &str, text: impl Into<String>) {
+        let places = self.told_once.entry(text.into()).or_default();
+        places.push((at, subject.to_owned()));
+    }
+
+    /// Counts an Application, or what else moves as a whole.
+    pub(crate) fn count(&mut self, subject: &str, stays: bool) {
+        let names = if stays { &mut self.stay } else { &mut self.moved };
+        names.insert(subject.to_owned());
     }
 
     fn tell_common(&mut self) {
         for (text, mut places) in std::mem::take(&mut self.told_once) {
-            places.sort_by_key(|at| (at.file, at.place));
-            places.dedup();
-            let Some((first, others)) = places.split_first() else {
+            places.sort_by_key(|(at, _)| (at.file, at.place));
+            places.dedup_by_key(|(at, _)| *at);
+            let Some(((first, subject), others)) = places.split_first() else {
                 continue;
             };
-            let named: Vec<String> = others.iter().take(NAMED).map(|at| self.named(*at)).collect();
+            let named: Vec<String> = others.iter().take(NAMED).map(|(at, _)| self.named(*at)).collect();
             let more = match others.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let also = if named.is_empty() {
-                String::new()
+            if named.is_empty() {
+                self.tell(Weight::Note, *first, subject, text);
             } else {
-                format!("; the same at {}{more}", named.join(", "))
-            };
-            self.tell(Weight::Note, *first, "", format!("{text}{also}"));
+                let also = named.join(", ");
+                self.tell(Weight::Note, *first, "", format!("{text}; the same at {also}{more}"));
+            }
         }
     }
 
@@ -277,6 +293,8 @@ impl<'a> Draft<'a> {
             objects: if objects.is_empty() { 0 } else { count.iter().sum() },
             manifests,
             remarks: self.remarks.into_iter().map(|(_, remark)| remark).collect(),
+            moved: self.moved.into_iter().collect(),
+            stay: self.stay.into_iter().collect(),
         }
     }
 

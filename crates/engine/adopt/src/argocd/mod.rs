@@ -326,6 +326,9 @@ impl<'n> Adopter<'_, 'n> {
     fn apply(&mut self, draft: &mut Draft<'n>) {
         for unit in &self.units {
             for wish in &unit.wishes {
+                if wish.application.is_some() {
+                    draft.count(&wish.subject, unit.stays);
+                }
                 let Some(policy) = &wish.policy else { continue };
                 // What stays needs no automation: it would commit for others, or fail on a branch that does not exist.
                 if unit.stays && wish.application.is_some() {

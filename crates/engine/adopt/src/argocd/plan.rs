@@ -55,7 +55,10 @@ impl<'n> Adopter<'_, 'n> {
         }
         if chosen {
             for (weight, at, text) in &job.told {
-                draft.tell(*weight, *at, &job.subject, text.clone());
+                match weight {
+                    Weight::Note => draft.tell_once(*at, &job.subject, text.as_str()),
+                    Weight::Left => draft.tell(*weight, *at, &job.subject, text.as_str()),
+                }
             }
         }
         for (n, (image, refusal)) in job.images.iter().zip(refusals).enumerate() {

@@ -118,7 +118,7 @@ fn rule(draft: &mut Draft<'_>, image: &Image, named: &Named, subject: &str) -> R
                     ),
                 );
             }
-            draft.tell_once(image.name.at, TWO_NUMBERS);
+            draft.tell_once(image.name.at, "", TWO_NUMBERS);
             Ok((Rule::Semver(range), allowed(settings)?, false))
         }
     }

@@ -141,7 +141,7 @@ impl Adopter {
             }
         };
         if matches!(rule, Rule::Semver(_)) {
-            draft.tell_once(at, TWO_NUMBERS);
+            draft.tell_once(at, "", TWO_NUMBERS);
         }
         let wanted = Wanted {
             image: container.image.clone(),
