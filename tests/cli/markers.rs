@@ -33,6 +33,19 @@ fn markers_are_added_listed_and_removed() {
         diff.err
     );
     assert_eq!(files(&bench.dir), before, "a diff writes nothing");
+    bench.write(
+        "chart/templates/web.yaml",
+        "image: {{ .Values.image }}\n{{- if .Values.x }}\n",
+    );
+    let chart = bench.run(&[&add[..], &["chart"]].concat());
+    assert!(
+        chart.err.contains(
+            "skipped: chart/templates/web.yaml: it is a template of a Helm chart: its own fields are marked with --formats template"
+        ),
+        "{}",
+        chart.err
+    );
+    std::fs::remove_dir_all(bench.path("chart")).unwrap();
 
     let written = bench.ok(&[&add[..], &["--write"]].concat());
     assert!(written.out.ends_with("marked 3 fields in 2 files\n"), "{}", written.out);

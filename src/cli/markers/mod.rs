@@ -47,6 +47,9 @@ fn paths(place: &PlaceFlags) -> Vec<PathBuf> {
     }
 }
 
+const CHART_TEMPLATE: &str = "it is a template of a Helm chart: its own fields are marked with --formats template, and \
+    versions that it takes from values in the files of values";
+
 /// A file with other markers, or why it was not read.
 type Marked = (String, Vec<u8>, Result<Marking, CliError>);
 
@@ -318,6 +321,11 @@ fn text(bytes: &[u8]) -> Result<&str, CliError> {
     std::str::from_utf8(bytes).map_err(|_| CliError::new("it is not UTF-8"))
 }
 
+/// Whether a file that does not parse is a template of a Helm chart.
+fn is_chart_template(path: &str, bytes: &[u8]) -> bool {
+    path.split('/').any(|part| part == "templates") && bytes.windows(2).any(|pair| pair == b"{{")
+}
+
 /// Prints the changes of all files, or writes them.
 fn change(
     found: FoundFiles<'_>,
@@ -349,7 +357,7 @@ fn change(
             );
         }
     }
-    for (path, _, marking) in &files {
+    for (path, bytes, marking) in &files {
         let shown = words::inline(path);
         match marking {
             Ok(marking) => {
@@ -360,6 +368,7 @@ fn change(
                     );
                 }
             }
+            Err(_) if is_chart_template(path, bytes) => say("skipped", &format!("{shown}: {CHART_TEMPLATE}")),
             Err(why) => say("skipped", &format!("{shown}: {why}")),
         }
     }

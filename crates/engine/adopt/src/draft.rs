@@ -71,6 +71,10 @@ pub(crate) struct Draft<'a> {
     stay: BTreeSet<String>,
 }
 
+const CHART_TEMPLATE: &str = "it is a template of a Helm chart, so its annotations for image updates are not read: write a \
+    policy for each image (bumpwright policy NAME --image IMAGE), mark its fields (bumpwright markers add), then remove the \
+    annotations by hand";
+
 /// The most further places of one remark that are named.
 const NAMED: usize = 5;
 
@@ -110,7 +114,11 @@ impl<'a> Draft<'a> {
         for (n, file) in files.parsed.iter().enumerate() {
             if let Some((place, why)) = file.error.as_ref().filter(|_| is_of_interest(file)) {
                 let at = At { file: n, place: *place };
-                let text = format!("the file does not parse: {why}; correct it");
+                let text = if file.is_chart_template() {
+                    CHART_TEMPLATE.to_owned()
+                } else {
+                    format!("the file does not parse: {why}; correct it")
+                };
                 self.tell(Weight::Left, at, "", text);
             }
         }

@@ -120,6 +120,11 @@ impl<'a> Files<'a> {
 }
 
 impl Parsed<'_> {
+    /// Whether it is a template of a Helm chart, which is YAML only when it is rendered.
+    pub(crate) fn is_chart_template(&self) -> bool {
+        self.source.path.split('/').any(|part| part == "templates") && self.text.contains("{{")
+    }
+
     /// Its objects, those of lists too.
     #[must_use]
     pub fn objects(&self) -> Vec<&Node> {

@@ -205,3 +205,19 @@ fn an_application_without_a_method_or_a_branch_stays() {
         adoption.manifests
     );
 }
+
+/// A chart of Applications: its templates are no YAML, which nobody has to correct.
+#[test]
+fn a_template_of_a_chart_is_no_broken_file() {
+    let list = ["image-list: web=acme/web:1.x", "write-back-method: git"];
+    let text = application("web", &list, SOURCE);
+    let looped = format!("{{{{- range .Values.apps }}}}\n{text}{{{{- end }}}}\n");
+    for (path, why) in [
+        ("chart/templates/app.yaml", "it is a template of a Helm chart"),
+        ("apps/app.yaml", "the file does not parse"),
+    ] {
+        let adoption = adopted(&[file(path, &looped)]);
+        let left = remarks(&adoption, Weight::Left);
+        assert!(left.len() == 1 && left[0].contains(why), "{left:?}");
+    }
+}
