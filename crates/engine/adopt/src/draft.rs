@@ -72,8 +72,7 @@ pub(crate) struct Draft<'a> {
 }
 
 const CHART_TEMPLATE: &str = "it is a template of a Helm chart, so its annotations for image updates are not read: write a \
-    policy for each image (bumpwright policy NAME --image IMAGE), mark its fields (bumpwright markers add), then remove the \
-    annotations by hand";
+    policy for each image (docs/guides/policies.md), mark its fields (bumpwright markers add), then remove the annotations by hand";
 
 /// The most further places of one remark that are named.
 const NAMED: usize = 5;

@@ -39,6 +39,9 @@ pub(super) enum NoMarkers {
     /// It is known, and there can be no marker.
     #[error(transparent)]
     Field(#[from] NotMarked),
+    /// Several reasons, so that all can be mended at once.
+    #[error("{}", joined(.0))]
+    Several(Vec<NoMarkers>),
     /// Another automation writes there already.
     #[error(transparent)]
     Intruder(#[from] Box<Intruder>),
@@ -55,6 +58,28 @@ pub(super) enum NoMarkers {
         namespace: String,
         label: Option<String>,
     },
+}
+
+impl NoMarkers {
+    /// All of these reasons.
+    ///
+    /// # Errors
+    /// There is one.
+    pub(super) fn all(mut reasons: Vec<Self>) -> Result<(), Self> {
+        match (reasons.pop(), reasons.is_empty()) {
+            (None, _) => Ok(()),
+            (Some(only), true) => Err(only),
+            (Some(last), false) => {
+                reasons.push(last);
+                Err(Self::Several(reasons))
+            }
+        }
+    }
+}
+
+fn joined(reasons: &[NoMarkers]) -> String {
+    let texts: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    texts.join("; and ")
 }
 
 /// Another automation writes to a field already.
@@ -82,6 +107,9 @@ pub(super) enum NoTarget {
     /// A file of values does not have the field.
     #[error("{path} has no field {key}: write one with the version of now, then run again")]
     NoField { path: String, key: String },
+    /// A file of values does not have the field for the name.
+    #[error("{path} has no field {key}: write {image} there, then run again")]
+    NoName { path: String, key: String, image: String },
     /// The Application has neither a file of values nor the field.
     #[error(
         "no file of values has {key}, nor has the Application: give it a file of values in Git, with the marker {marker}"

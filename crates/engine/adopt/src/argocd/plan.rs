@@ -274,15 +274,14 @@ impl<'n> Adopter<'_, 'n> {
             }
         };
         let mut marks = Vec::new();
-        let mut result = Ok(());
+        let mut reasons: Vec<NoMarkers> = found.lacks.clone().map(NoMarkers::from).into_iter().collect();
         for spot in &chosen.own {
             match spot.written(target.digest) {
                 Ok(parts) => marks.push((*spot, parts)),
-                Err((node, why)) if result.is_ok() => {
+                Err((node, why)) => {
                     let (place, problem) = (draft.place(spot.file, node), Obstacle::Pinned(why));
-                    result = Err(NotMarked { place, problem });
+                    reasons.push(NotMarked { place, problem }.into());
                 }
-                Err(_) => {}
             }
         }
         wish.fields = chosen
@@ -290,13 +289,14 @@ impl<'n> Adopter<'_, 'n> {
             .iter()
             .flat_map(|spot| fields(draft, spot, &spot.fields))
             .collect();
-        result?;
         for (spot, parts) in &marks {
             for (node, part) in parts {
                 let policy = wish.policy.clone().unwrap_or_else(|| target.policy.clone());
-                draft.check(spot.file, node, &Setter { policy, part: *part })?;
+                let checked = draft.check(spot.file, node, &Setter { policy, part: *part });
+                reasons.extend(checked.err().map(NoMarkers::from));
             }
         }
+        NoMarkers::all(reasons)?;
         if rivals.is_empty() {
             for spot in &chosen.others {
                 let (place, tag) = (spot.place(draft), spot.tag().unwrap_or_default());

@@ -23,13 +23,15 @@ use crate::remarks::Told;
 pub(super) struct Found<'f> {
     pub(super) spots: Vec<Spot<'f>>,
     pub(super) note: Option<String>,
+    /// A field that has to be written first.
+    pub(super) lacks: Option<NoTarget>,
 }
 
 impl<'f> Found<'f> {
     fn one(spot: Spot<'f>) -> Self {
         Self {
             spots: vec![spot],
-            note: None,
+            ..Self::default()
         }
     }
 }
@@ -171,14 +173,15 @@ impl<'n> Target<'_, 'n> {
                 let apart = Spot::of(other.0, vec![(other.1, Part::Name)]);
                 return Ok(Found {
                     spots: vec![Spot::of(field.0, parts), apart],
-                    note: None,
+                    ..Found::default()
                 });
             }
         }
-        if named.is_none() && self.image.helm_name.is_some() {
-            return Err(self.missing(draft, source, &name));
-        }
-        Ok(Found::one(Spot::of(field.0, parts)))
+        let is_missing = named.is_none() && self.image.helm_name.is_some();
+        Ok(Found {
+            lacks: is_missing.then(|| self.no_name(draft, source, &name)),
+            ..Found::one(Spot::of(field.0, parts))
+        })
     }
 
     /// Whether a field for the name holds the whole name of the image.
@@ -315,6 +318,18 @@ impl<'n> Target<'_, 'n> {
         }
     }
 
+    /// That there is no field for the name, which is known.
+    fn no_name(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> NoTarget {
+        match self.missing(draft, source, key) {
+            NoTarget::NoField { path, key } => NoTarget::NoName {
+                path,
+                key,
+                image: self.name(),
+            },
+            other => other,
+        }
+    }
+
     fn unknown_file(&self, path: &str) -> NoTarget {
         let (image, marker) = (self.name(), self.policy.marker());
         let path = path.to_owned();
@@ -356,7 +371,7 @@ impl<'n> Target<'_, 'n> {
                 let spots = items.into_iter().map(|item| self.item(draft, file, item));
                 return Ok(Found {
                     spots: spots.collect::<Result<_, _>>()?,
-                    note: None,
+                    ..Found::default()
                 });
             }
         }

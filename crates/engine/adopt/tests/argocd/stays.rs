@@ -221,3 +221,25 @@ fn a_template_of_a_chart_is_no_broken_file() {
         assert!(left.len() == 1 && left[0].contains(why), "{left:?}");
     }
 }
+
+/// All that is in the way is said at once.
+#[test]
+fn all_obstacles_of_an_image_are_reported_together() {
+    let annotations = [
+        "image-list: web=acme/web:1.x",
+        "web.helm.image-name: image.repository",
+        "web.helm.image-tag: image.tag",
+        "write-back-method: git",
+        "write-back-target: helmvalues:values-prod.yaml",
+    ];
+    let files = [
+        file("web.yaml", &application("web", &annotations, SOURCE)),
+        file("apps/web/values-prod.yaml", "image:\n  tag: 1.0.0 # ours\n"),
+    ];
+    let adoption = adopted(&files);
+    let left = remarks(&adoption, Weight::Left);
+    let missing = "apps/web/values-prod.yaml has no field image.repository: write acme/web there, then run again; and \
+                   apps/web/values-prod.yaml:2:8: no marker can be put there";
+    assert!(left.len() == 1 && left[0].contains(missing), "{left:?}");
+    assert_eq!(adoption.edited, []);
+}
