@@ -147,6 +147,48 @@ fn after_the_migration_the_newest_images_are_written_where_they_were() {
     assert_eq!(ran.out, "nothing to change\n");
 }
 
+/// Automations side by side: what the selector of one leaves to another is no news, and what nobody takes is.
+#[test]
+fn fields_that_another_automation_takes_are_not_reported_as_skipped() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("acme/web", &["1.4.0", "1.4.9"]);
+    let host = registry.host();
+    let bench = Bench::new();
+    let policy = |name: &str| {
+        format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: argocd}}\nspec: {{image: \
+             {host}/acme/web, interval: 2m}}\n---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {{name: {name}, \
+             namespace: argocd, labels: {{automation: {name}}}}}\nspec:\n  imageRepositoryRef: {{name: {name}}}\n  policy: {{semver: {{range: \
+             1.x}}}}\n---\n"
+        )
+    };
+    let automation = |name: &str| {
+        format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageUpdateAutomation\nmetadata: {{name: {name}, namespace: argocd}}\nspec:\n  \
+             interval: 2m\n  sourceRef: {{kind: GitRepository, name: fleet}}\n  git:\n    commit: {{author: {{email: a@example.com}}}}\n  \
+             policySelector: {{matchLabels: {{automation: {name}}}}}\n  update: {{strategy: Setters, path: ./apps}}\n---\n"
+        )
+    };
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: argocd}\nspec: {url: \
+                  https://git.example.com/acme/fleet.git, interval: 2m, ref: {branch: main}}\n";
+    let objects: String = [policy("a"), policy("b"), policy("c"), automation("a"), automation("b")].concat() + source;
+    bench.write("objects.yaml", objects);
+    for name in ["a", "b", "c"] {
+        let text = format!("image: {host}/acme/web:1.4.0 # {{\"$imagepolicy\": \"argocd:{name}\"}}\n");
+        bench.write(&format!("fleet/apps/{name}.yaml"), text);
+    }
+    let ran = bench.ok(&["update", "-f", "objects.yaml", "--dry-run", "fleet"]);
+    let all = format!("{}{}", ran.out, ran.err);
+    assert!(
+        !all.contains("leaves ImagePolicy argocd/a out") && !all.contains("leaves ImagePolicy argocd/b out"),
+        "{all}"
+    );
+    assert_eq!(all.matches("leaves ImagePolicy argocd/c out").count(), 2, "{all}");
+    let ran = bench.ok(&["update", "-f", "objects.yaml", "--dry-run", "--verbose", "fleet"]);
+    let all = format!("{}{}", ran.out, ran.err);
+    assert!(all.contains("leaves ImagePolicy argocd/a out"), "{all}");
+}
+
 /// A folder that the repository of an Application does not have is a slip: an automation for it would change nothing.
 #[test]
 fn an_application_with_a_folder_that_its_repository_does_not_have_is_an_error() {

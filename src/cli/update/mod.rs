@@ -6,6 +6,7 @@ mod commit;
 mod dry_runs;
 mod fleet;
 mod git_signer;
+mod neighbours;
 mod output;
 mod placed;
 mod plan;
@@ -82,6 +83,12 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         .for_each(|run| run.notes.extend(passed_over(args, &run.passed_over)));
     let code = if has_unknown { FAILED } else { exit_code(args, &runs) };
     let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
+    let is_short = !args.verbose && args.output != Output::Json;
+    let runs = if is_short {
+        neighbours::apart(runs, &objects)
+    } else {
+        runs
+    };
     let runs = as_told(args, args.output == Output::Json, runs);
     if let Err(error) = show(args, &runs) {
         complain(&error);
