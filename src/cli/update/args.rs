@@ -91,7 +91,8 @@ pub struct Update {
     #[arg(long, value_name = "SKIPS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_enum)]
     pub strict: Option<Strict>,
 
-    /// Also report markers in commented-out fields, and with --strict=markers each one whose image --offline does not ask for
+    /// Also report markers in commented-out fields, those that another automation of the same command follows, and with
+    /// --strict=markers each one whose image --offline does not ask for
     #[arg(long)]
     pub verbose: bool,
 
