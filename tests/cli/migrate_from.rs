@@ -84,7 +84,7 @@ fn the_last_line_says_what_moved_and_what_stays() {
     bench.write("fleet/argocd/api.yaml", &api);
     let ran = bench.ok(&[&from[..], &["--write"]].concat());
     assert!(ran.err.ends_with("note: 1 Application moved\n"), "{}", ran.err);
-    // Only what was left alone is there, and a policy without an automation has nothing to say of fields.
+    // Nothing but objects: no field was marked, and no annotation removed.
     let nothing = fleet("ghcr.io");
     nothing.write("fleet/.git/HEAD", "ref: refs/heads/main\n");
     nothing.write("fleet/apps/web/values.yaml", "image:\n  tag: 1.4.0 # ours\n");
@@ -97,7 +97,7 @@ fn the_last_line_says_what_moved_and_what_stays() {
         "fleet/apps/web",
     ];
     let ran = nothing.run(&args);
-    assert_eq!(ran.out, "2 objects in image-updates.yaml\n", "{}", ran.err);
+    assert_eq!(ran.out, "4 objects in image-updates.yaml\n", "{}", ran.err);
     assert!(
         ran.err
             .ends_with("note: 0 Applications moved, 1 stays with argocd-image-updater: Application argocd/web\n"),

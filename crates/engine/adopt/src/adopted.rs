@@ -88,6 +88,8 @@ pub(crate) struct Automation {
     pub(crate) labels: BTreeMap<String, String>,
     /// Folders with fields to update.
     pub(crate) folders: BTreeSet<String>,
+    /// Whether nothing that it is for has moved, so that it is suspended.
+    pub(crate) waits: bool,
 }
 
 /// Objects of a kind.

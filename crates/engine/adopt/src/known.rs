@@ -13,6 +13,9 @@ use bumpwright_api::tree::{self, Node};
 use bumpwright_api::{LabelSelector, Requirement};
 use bumpwright_policy::PolicyName;
 
+/// Why an automation is suspended for which nothing has moved.
+pub(crate) const WAITS: &str = "none of its Applications has moved yet";
+
 /// What counts whether it is wanted or not: tags that are left out would be missing.
 const EXCLUDED: &str = "exclusionList";
 
@@ -197,6 +200,8 @@ pub(crate) struct Standing {
     /// Its `update.path`, and the bytes of it if it is written.
     pub(crate) path: String,
     pub(crate) span: Option<Range<usize>>,
+    /// The bytes of `suspend`, if it is.
+    suspend: Option<Range<usize>>,
 }
 
 impl Standing {
@@ -246,6 +251,10 @@ impl Standing {
             selector: spec.field("policySelector").map(selector),
             path: shown.trim_start_matches(['.', '/']).trim_end_matches('/').to_owned(),
             span: own_path.map(|node| node.span.clone()),
+            suspend: spec
+                .field("suspend")
+                .filter(|node| node.text() == Some("true"))
+                .map(|node| node.span.clone()),
             name,
         })
     }
@@ -268,6 +277,27 @@ impl Standing {
         };
         let paths = folders.iter().map(String::as_str).chain([self.path.as_str()]);
         draft.rewrite(span, path(&common(paths)));
+    }
+
+    /// Ends the suspension of one of the file of objects that was made so, and has it look at these folders alone; whether
+    /// there was one.
+    pub(crate) fn resume(&self, draft: &mut Draft<'_>, folders: &BTreeSet<String>) -> bool {
+        let Some(suspended) = self.waits(draft) else {
+            return false;
+        };
+        draft.rewrite(suspended, "false".to_owned());
+        if let Some(span) = self.span.clone() {
+            draft.rewrite(span, path(&common(folders.iter().map(String::as_str))));
+        }
+        true
+    }
+
+    /// The bytes that suspend it, with the comment that says why.
+    fn waits(&self, draft: &Draft<'_>) -> Option<Range<usize>> {
+        let span = self.suspend.clone().filter(|_| self.is_ours(draft))?;
+        let comment = draft.files.get(self.file)?.text.get(span.end..)?.lines().next()?;
+        let is_made = comment.trim().strip_prefix("# ") == Some(WAITS);
+        is_made.then(|| span.start..span.end + comment.len())
     }
 
     /// Whether its GitRepository is in the file of objects, where a Secret can be named below its address.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::adopted::{Access, Automation, Git, Kind, Known, Objects, Policy, Repository, Rule, WriteBack};
 use super::files::{Files, common};
 use super::image::{Named, object_name};
+use super::known::WAITS;
 use super::render::{
     Commits, automation as render_automation, policy as render_policy, repository as render_repository,
 };
@@ -147,6 +148,7 @@ impl Objects {
         write_back: &WriteBack,
         labels: &BTreeMap<String, String>,
         folders: BTreeSet<String>,
+        waits: bool,
     ) {
         let (source, mut names) = self.source(namespace, &write_back.git);
         let same = |(name, other): &&mut (PolicyName, Automation)| {
@@ -157,6 +159,7 @@ impl Objects {
         };
         if let Some((_, automation)) = self.automations.made.iter_mut().find(same) {
             automation.folders.extend(folders);
+            automation.waits &= waits;
             return;
         }
         if let Some(push) = &write_back.push {
@@ -170,6 +173,7 @@ impl Objects {
             write_back: write_back.clone(),
             labels: labels.clone(),
             folders,
+            waits,
         };
         self.automations.put(namespace, &names, automation);
     }
@@ -181,6 +185,7 @@ impl Automation {
         let write_back = &self.write_back;
         let commits = Commits {
             annotations: &write_back.annotations,
+            suspended: self.waits.then_some(WAITS),
             source: (None, &self.source),
             branch: Some(&write_back.git.branch),
             author: (&write_back.author.0, &write_back.author.1),

@@ -146,6 +146,8 @@ fn source(name: &PolicyName, object: &Git, interval: &str) -> String {
 pub struct Commits<'a> {
     /// Annotations of the automation.
     pub annotations: &'a BTreeMap<String, String>,
+    /// Why it is suspended, if it is, for a comment.
+    pub suspended: Option<&'a str>,
     /// The GitRepository: its namespace if that is another one, and its name.
     pub source: (Option<&'a str>, &'a str),
     /// The branch that is read; none means that of the GitRepository.
@@ -164,6 +166,9 @@ pub struct Commits<'a> {
 #[must_use]
 pub fn automation(name: &PolicyName, commits: &Commits<'_>, interval: &str) -> String {
     let mut out = head("image", "ImageUpdateAutomation", name, commits.annotations);
+    if let Some(why) = commits.suspended {
+        let _ = writeln!(out, "  suspend: true # {why}");
+    }
     let (namespace, source) = commits.source;
     let _ = writeln!(
         out,

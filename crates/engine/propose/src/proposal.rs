@@ -383,6 +383,7 @@ impl Draft<'_> {
         let namespace = self.options.namespace.as_str();
         let (author, email) = &self.options.author;
         let commits = Commits {
+            suspended: None,
             annotations: &BTreeMap::new(),
             source: (
                 (source.namespace != namespace).then_some(&source.namespace),

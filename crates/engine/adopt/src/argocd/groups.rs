@@ -28,7 +28,10 @@ pub(super) struct Group {
     pub(super) labels: BTreeMap<String, String>,
     /// The existing automation that is used for it.
     standing: Option<usize>,
+    /// The folders of fields that moved.
     folders: Option<BTreeSet<String>>,
+    /// The folders of Applications that stay.
+    waiting: Option<BTreeSet<String>>,
     /// The folders of its Applications, as they say them.
     sources: BTreeSet<String>,
     /// The group whose automation is used: the same but for a Secret, which it names.
@@ -106,6 +109,7 @@ impl Groups {
             labels: BTreeMap::new(),
             standing: None,
             folders: None,
+            waiting: None,
             sources: sources.into_iter().collect(),
             joined: None,
             note: None,
@@ -285,18 +289,32 @@ impl Groups {
         }
     }
 
+    /// Folders of an Application of a group that stays; its automation is suspended unless others move.
+    pub(super) fn wait(&mut self, group: usize, folders: impl IntoIterator<Item = String>) {
+        if let Some(group) = self.all.get_mut(group) {
+            group.waiting.get_or_insert_with(BTreeSet::new).extend(folders);
+        }
+    }
+
     /// Makes the automations, or widens existing ones.
     pub(super) fn finish(self, draft: &mut Draft<'_>) {
         for group in self.all {
-            let Some(folders) = group.folders else { continue };
-            match group.standing.and_then(|found| self.standing.get(found)) {
-                Some(standing) => {
-                    standing.widen(draft, &folders);
+            let standing = group.standing.and_then(|found| self.standing.get(found));
+            let make = |draft: &mut Draft<'_>, folders, waits| {
+                draft
+                    .objects
+                    .automation(&group.namespace, &group.commit, &group.labels, folders, waits);
+            };
+            match (standing, group.folders, group.waiting) {
+                (Some(standing), Some(folders), _) => {
+                    if !standing.resume(draft, &folders) {
+                        standing.widen(draft, &folders);
+                    }
                     standing.name_secret(draft, group.told.git.secret.as_deref());
                 }
-                None => draft
-                    .objects
-                    .automation(&group.namespace, &group.commit, &group.labels, folders),
+                (None, Some(folders), _) => make(draft, folders, false),
+                (None, None, Some(folders)) => make(draft, folders, true),
+                (Some(_), None, _) | (None, None, None) => {}
             }
         }
     }

@@ -330,17 +330,14 @@ impl<'n> Adopter<'_, 'n> {
                     draft.count(&wish.subject, unit.stays);
                 }
                 let Some(policy) = &wish.policy else { continue };
-                // What stays needs no automation: it would commit for others, or fail on a branch that does not exist.
-                if unit.stays && wish.application.is_some() {
-                    continue;
-                }
                 if let Some(group) = wish.group {
                     let own = wish.application.into_iter().flat_map(Application::sources);
                     let paths = own.filter_map(|source| source.path());
-                    if wish.folders.is_empty() {
-                        self.groups.extend(group, paths.filter(|path| !is_template(path)))
-                    } else {
-                        self.groups.extend(group, wish.folders.iter().cloned())
+                    let paths = paths.filter(|path| !is_template(path));
+                    match (unit.stays && wish.application.is_some(), wish.folders.is_empty()) {
+                        (true, _) => self.groups.wait(group, paths),
+                        (false, true) => self.groups.extend(group, paths),
+                        (false, false) => self.groups.extend(group, wish.folders.iter().cloned()),
                     }
                 }
                 if unit.stays {

@@ -198,9 +198,11 @@ impl Adopter {
                         );
                         draft.tell(Weight::Note, first, "", text);
                     }
-                    None => draft
-                        .objects
-                        .automation(&self.namespace, &daemon.write_back, &BTreeMap::new(), folders),
+                    None => {
+                        draft
+                            .objects
+                            .automation(&self.namespace, &daemon.write_back, &BTreeMap::new(), folders, false)
+                    }
                 }
             }
             None => {

@@ -3,6 +3,7 @@
 use bumpwright_adopt::Weight;
 
 use super::adoptions::file;
+use super::apart::run;
 use super::{PREFIX, SOURCE, adopted, application, new, remarks};
 
 /// argocd-image-updater takes `1.0` for a version and Flux does not: a policy would find no update.
@@ -123,36 +124,28 @@ fn a_set_moves_when_its_files_are_marked() {
         file(&format!("teams/{name}/values.yaml"), &text)
     };
     let before = [file("set.yaml", &set), values("a", ""), values("b", "")];
-    let adoption = adopted(&before);
+    let adoption = run(&before, "");
     let left = remarks(&adoption, Weight::Left);
     assert!(
         left.len() == 1 && left[0].contains("--policy argocd:team`, then run again"),
         "{left:?}"
     );
     assert_eq!(adoption.edited, []);
-    // The automation would change nothing, or what is of others.
-    assert_eq!(adoption.manifests.matches("kind: ImagePolicy\n").count(), 1);
-    assert!(
-        !adoption.manifests.contains("kind: ImageUpdateAutomation"),
-        "{}",
-        adoption.manifests
-    );
+    // It would change nothing, or fail on a branch that does not exist.
+    let manifests = adoption.manifests;
+    let waits = "  suspend: true # none of its Applications has moved yet\n";
+    assert_eq!(manifests.matches(waits).count(), 1, "{manifests}");
+    let again = run(&before, &manifests);
+    assert_eq!((again.manifests.as_str(), again.edited.len()), ("", 0));
     let marker = " # {\"$imagepolicy\": \"argocd:team:tag\"}";
-    let after = [
-        file("set.yaml", &set),
-        values("a", marker),
-        values("b", marker),
-        file("image-updates.yaml", &adoption.manifests),
-    ];
-    let adoption = adopted(&after);
+    let after = [file("set.yaml", &set), values("a", marker), values("b", marker)];
+    let adoption = run(&after, &manifests);
     assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
     assert!(!new(&adoption, &after, "set.yaml").contains(PREFIX));
-    assert!(adoption.manifests.contains("path: ./teams\n"), "{}", adoption.manifests);
-    assert!(
-        !adoption.manifests.contains("kind: ImagePolicy\n"),
-        "{}",
-        adoption.manifests
-    );
+    let active = manifests
+        .replace(waits, "  suspend: false\n")
+        .replace("path: ./\n", "path: ./teams\n");
+    assert_eq!(adoption.manifests, active);
 }
 
 /// A slip, and a revision that cannot be committed to.
