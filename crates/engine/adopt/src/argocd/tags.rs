@@ -12,6 +12,7 @@ use crate::remarks::{At, Told, Weight};
 use bumpwright_policy::ANNOTATION_PREFIX;
 use bumpwright_re2::{Budget, Regexp};
 use bumpwright_semver::Constraint;
+use bumpwright_text::between;
 
 /// Steps of a search in a tag; tags have 128 characters at most.
 const SEARCH_STEPS: u64 = 10_000_000;
@@ -89,8 +90,15 @@ fn rule(draft: &mut Draft<'_>, image: &Image, named: &Named, subject: &str) -> R
     match strategy.as_deref() {
         Some("newest-build" | "latest") => refuse(
             settings.strategy.as_ref().map_or(image.name.at, |told| told.at),
-            "policies choose by the names of tags, not by when an image was built: have the time in the tag, and choose by it \
-             (docs/guides/policies.md, builds)",
+            format!(
+                "policies choose by the names of tags, not by when an image was built: have the time in the tag, and choose by it \
+                 (docs/guides/policies.md, builds){}",
+                between(
+                    "; its allow-tags have one, for filterTags.extract: $",
+                    number(settings),
+                    " with policy.numerical"
+                )
+            ),
         ),
         Some("alphabetical" | "name") => {
             if let Some(constraint) = &named.constraint {
@@ -122,6 +130,14 @@ fn rule(draft: &mut Draft<'_>, image: &Image, named: &Named, subject: &str) -> R
             Ok((Rule::Semver(range), allowed(settings)?, false))
         }
     }
+}
+
+/// The group of the allowed tags that is a number, as of the time of a build: `(?P<ts>[0-9]+)`.
+fn number(settings: &Settings) -> Option<&str> {
+    let (_, group) = settings.allow.as_ref()?.value.split_once("(?P<")?;
+    let (name, pattern) = group.split_once('>')?;
+    let is_number = ["[0-9]", r"\d"].iter().any(|digit| pattern.starts_with(digit));
+    is_number.then_some(name)
 }
 
 /// The pattern of tags that count.

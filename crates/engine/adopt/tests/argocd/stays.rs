@@ -109,6 +109,27 @@ fn a_field_that_was_marked_by_hand_lets_its_application_move() {
     }
 }
 
+/// Builds with a number in their tags have a policy, if not the same one.
+#[test]
+fn a_number_in_the_tags_of_builds_is_a_way_out() {
+    for (allowed, is_named) in [("regexp:-(?P<ts>[0-9]+)$", true), ("regexp:-(?P<name>[a-z]+)$", false)] {
+        let allowed = format!("web.allow-tags: '{allowed}'");
+        let annotations = [
+            "image-list: web=acme/web",
+            "web.update-strategy: newest-build",
+            allowed.as_str(),
+        ];
+        let files = [
+            file("web.yaml", &application("web", &annotations, SOURCE)),
+            file("apps/web/pod.yaml", "image: acme/web:main-1\n"),
+        ];
+        let left = remarks(&adopted(&files), Weight::Left);
+        let way = "its allow-tags have one, for filterTags.extract: $ts with policy.numerical; or write a policy by hand, put its marker at \
+                   apps/web/pod.yaml:1:8, and run again";
+        assert_eq!((left.len(), left[0].contains(way)), (1, is_named), "{left:?}");
+    }
+}
+
 /// Of the files that a generator takes those with a marker count, and their folder is that of the automation.
 #[test]
 fn a_set_moves_when_its_files_are_marked() {
