@@ -63,7 +63,7 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     if let (Some(text), true) = (counted(&adoption, args.write), done.is_ok()) {
         say("note", &text);
     }
-    let is_nothing = adoption.edited.is_empty() && adoption.objects == 0 && adoption.remarks.is_empty();
+    let is_nothing = adoption.edited.is_empty() && adoption.manifests.is_empty() && adoption.remarks.is_empty();
     if is_nothing && !args.write && faults.is_empty() && notes.is_empty() {
         let count = words::count(sources.len(), "file");
         say("note", &format!("nothing was found to adopt in {count}"));

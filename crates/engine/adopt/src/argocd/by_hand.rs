@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_edit::{FileKind, Part, Site, file_kind, is_same_image, scan};
+use bumpwright_edit::{FileKind, Part, Site, file_kind, is_same_image};
 use bumpwright_policy::PolicyName;
 
 use super::conflicts::Field;
+use super::markers::sites;
 use super::spots::Spot;
 use crate::draft::Draft;
 
@@ -63,11 +64,6 @@ fn of_one_policy(draft: &Draft<'_>, found: Vec<(PolicyName, Field)>, image: &str
         labels,
         fields: found.into_iter().map(|(_, field)| field).collect(),
     })
-}
-
-fn sites(draft: &Draft<'_>, file: usize) -> Vec<Site> {
-    let text = draft.files.get(file).map_or("", |file| file.text);
-    scan(FileKind::Yaml, text.as_bytes()).sites
 }
 
 fn field(draft: &Draft<'_>, file: usize, site: &Site) -> Field {

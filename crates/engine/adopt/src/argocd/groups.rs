@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_policy::PolicyName;
 
+use super::markers;
 use crate::adopted::WriteBack as Commit;
 use crate::draft::Draft;
 use crate::files::is_within;
@@ -296,8 +297,30 @@ impl Groups {
         }
     }
 
+    /// Has automations of the file of objects look at fields that were marked since, where no Application of this run
+    /// says so: its annotations may have been removed by hand.
+    fn follow_markers(&self, draft: &mut Draft<'_>) {
+        for (n, standing) in self.standing.iter().enumerate() {
+            let is_used = self.all.iter().any(|group| group.standing == Some(n));
+            if is_used || standing.selector.is_none() || !standing.is_ours(draft) {
+                continue;
+            }
+            let takes = |one: &Standing, policy: &PolicyName, labels: &BTreeMap<String, String>| {
+                one.name.namespace == policy.namespace && one.takes(labels)
+            };
+            let folders = markers::folders(draft, |policy, labels| {
+                let all = self.standing.iter().filter(|one| takes(one, policy, labels));
+                takes(standing, policy, labels) && all.count() == 1
+            });
+            if !folders.is_empty() && !standing.resume(draft, &folders) {
+                standing.widen(draft, &folders);
+            }
+        }
+    }
+
     /// Makes the automations, or widens existing ones.
     pub(super) fn finish(self, draft: &mut Draft<'_>) {
+        self.follow_markers(draft);
         for group in self.all {
             let standing = group.standing.and_then(|found| self.standing.get(found));
             let make = |draft: &mut Draft<'_>, folders, waits| {

@@ -7,6 +7,7 @@ mod config;
 mod conflicts;
 mod error;
 mod groups;
+mod markers;
 mod plan;
 mod settings;
 mod spots;

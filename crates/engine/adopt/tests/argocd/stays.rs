@@ -167,6 +167,18 @@ fn a_set_moves_when_its_files_are_marked() {
         .replace(waits, "  suspend: false\n")
         .replace("path: ./\n", "path: ./teams\n");
     assert_eq!(adoption.manifests, active);
+    // Somebody has removed the annotations by hand.
+    let gone: String = set
+        .lines()
+        .filter(|line| !line.contains(PREFIX))
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    let after = [file("set.yaml", &gone), values("a", marker), values("b", "")];
+    let adoption = run(&after, &manifests);
+    assert_eq!(adoption.manifests, active.replace("./teams\n", "./teams/a\n"));
+    let wider = [file("set.yaml", &gone), values("a", marker), values("b", marker)];
+    assert_eq!(run(&wider, &adoption.manifests).manifests, active);
+    assert_eq!(run(&wider, &active).manifests, "");
 }
 
 /// A slip, and a revision that cannot be committed to.
