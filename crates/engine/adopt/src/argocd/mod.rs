@@ -392,7 +392,8 @@ impl<'n> Adopter<'_, 'n> {
                 "what it says is said by the new objects: delete it with the commit of the markers, or both write the same fields".to_owned()
             }
             (moved, stay) => format!(
-                "what its rules for {} say is said by the new objects: take them out with the commit of the markers, or both write the same                  fields; those for {} have to stay",
+                "what its rules for {} say is said by the new objects: take them out with the commit of the markers, or both write the \
+                 same fields; those for {} have to stay",
                 names(moved),
                 names(stay)
             ),

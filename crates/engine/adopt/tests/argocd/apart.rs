@@ -649,7 +649,7 @@ fn rules_move_as_a_whole() {
     assert_eq!(marked(&adoption, &files), ["apps/b1/pod.yaml:1 argocd:web"]);
     assert!(new(&adoption, &files, "apps/b1/pod.yaml").contains("argocd:web"));
     let notes = remarks(&adoption, Weight::Note);
-    let told = "what its rules for \"b*\" say is said by the new objects: take them out with the commit of the markers";
+    let told = "what its rules for \"b*\" say is said by the new objects: take them out with the commit of the markers, or both write the same fields; ";
     assert!(
         notes
             .iter()
