@@ -11,23 +11,23 @@ use crate::error::NotMarked;
 pub(super) enum NoCommit {
     /// No Application is known that it is of.
     #[error("no Application of the files is named so")]
-    NoApplication,
+    Application,
     /// The repository to commit to is not known, or not reached.
     #[error("{0}, so nothing would commit there: name one in git-repository, and run again")]
-    NoRepository(&'static str),
+    Repository(&'static str),
     /// Not a way that argocd-image-updater writes by.
     #[error(
         "write-back-method: {method:?} is not a method, so argocd-image-updater updates nothing; write git or argocd, then run \
          again{meant}"
     )]
-    NoMethod {
+    Method {
         method: String,
         /// The end of the text: what may be meant.
         meant: String,
     },
     /// The revision that the Application follows is not a branch.
     #[error("targetRevision {revision:?} is {kind}, and commits need a branch: name one in git-branch, then run again")]
-    NoBranch { revision: String, kind: &'static str },
+    Branch { revision: String, kind: &'static str },
 }
 
 /// An image gets no marker.

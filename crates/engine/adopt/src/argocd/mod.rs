@@ -287,7 +287,7 @@ impl<'n> Adopter<'_, 'n> {
                 .is_some()
                 .then(|| context.commit(&rule.write_back));
             let settings = context.told;
-            let group = commit.unwrap_or(Err(NoCommit::NoApplication));
+            let group = commit.unwrap_or(Err(NoCommit::Application));
             let group = group.map(|commit| self.groups.add(&namespace, commit, []));
             self.units.push(Unit {
                 subject: updater.subject(),

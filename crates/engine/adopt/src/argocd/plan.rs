@@ -47,7 +47,7 @@ impl<'n> Adopter<'_, 'n> {
         if let (Err(why), true) = (&job.group, chosen && job.application.is_some()) {
             let method = job.write_back.method.as_ref();
             let at = match why {
-                NoCommit::NoMethod { .. } => method.map_or(job.at, |told| told.at),
+                NoCommit::Method { .. } => method.map_or(job.at, |told| told.at),
                 _ => job.at,
             };
             draft.tell(Weight::Left, at, &job.subject, why.to_string());

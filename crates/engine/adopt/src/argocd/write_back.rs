@@ -52,7 +52,7 @@ impl Context<'_> {
         let method = write_back.method.as_ref().map_or("argocd", |told| told.value.as_str());
         let (method, credentials) = method.split_once(':').unwrap_or((method, "repocreds"));
         if !METHODS.contains(&method) {
-            return Err(NoCommit::NoMethod {
+            return Err(NoCommit::Method {
                 method: method.to_owned(),
                 meant: meant(method, METHODS),
             });
@@ -115,7 +115,7 @@ impl Context<'_> {
             Some(told) => return Ok(told.clone()),
             None => "no repository of Git is known",
         };
-        Err(NoCommit::NoRepository(why))
+        Err(NoCommit::Repository(why))
     }
 
     /// The branch to start from, and the one to push to if it is another one.
@@ -154,7 +154,7 @@ impl Context<'_> {
         let source = same.or_else(|| sources.iter().find(|source| source.path().is_some()));
         match source.and_then(|source| source.text("targetRevision")) {
             Some(revision) if revision != "HEAD" && !is_template(revision) => match other_revision(revision) {
-                Some(kind) => Err(NoCommit::NoBranch {
+                Some(kind) => Err(NoCommit::Branch {
                     revision: revision.to_owned(),
                     kind,
                 }),

@@ -167,7 +167,7 @@ impl ParsedFile {
             node.get("kind").and_then(Node::as_str) == Some(kind)
                 && node.lookup(&["metadata", "name"]).and_then(Node::as_str) == Some(name)
         };
-        lines.filter(|(node, _)| is_it(*node)).map(|(_, lines)| lines).collect()
+        lines.filter(|(node, _)| is_it(node)).map(|(_, lines)| lines).collect()
     }
 
     /// The node of an object at a place: a document, or an item of a list.
