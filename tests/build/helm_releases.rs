@@ -281,6 +281,56 @@ fn releases_are_what_helm_installs() {
     }
 }
 
+/// `commonMetadata` is put on what the templates and hooks give, over the labels and annotations that they have, after
+/// `postRenderers`. The definitions in `crds/` are applied apart, and have none of it.
+#[test]
+fn common_metadata_is_put_on_all_that_helm_renders() {
+    let tools = (bumpwright_testkit::tool("kustomize"), bumpwright_testkit::tool("helm4"));
+    let (Some(kustomize), Some(helm)) = tools else {
+        return;
+    };
+    let common =
+        json!({"labels": {"a": "common", "team": "shop"}, "annotations": {"note": "1", "helm.sh/hook-weight": "3"}});
+    let patches = "patches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - {op: add, path: /metadata/labels, value: {team: patch, own: patch}}\n";
+    let renderers = json!([{"kustomize": {"patches": [{
+        "target": {"kind": "ConfigMap"},
+        "patch": "- {op: add, path: /metadata/labels, value: {team: patch, own: patch}}",
+    }]}}]);
+    let rows = [
+        (json!({}), vec!["web"]),
+        (json!({"labels": common["labels"]}), vec!["web"]),
+        (json!({"annotations": common["annotations"]}), vec!["web"]),
+        (common.clone(), vec!["web"]),
+        (common.clone(), vec!["web", patches]),
+    ];
+    for (metadata, arguments) in rows {
+        let bench = bench();
+        let mut spec = json!({"commonMetadata": metadata});
+        if arguments.len() > 1 {
+            spec["postRenderers"] = renderers.clone();
+        }
+        let case = case(spec, "", json!({}), arguments.leak());
+        let mut wanted = by_program(&bench, &helm, &kustomize, &case);
+        assert!(wanted.len() >= 5, "{wanted:?}");
+        for object in wanted.values_mut() {
+            if object["kind"] == "CustomResourceDefinition" {
+                continue;
+            }
+            for field in ["labels", "annotations"] {
+                let Some(more) = metadata[field].as_object() else {
+                    continue;
+                };
+                let own = &mut object["metadata"][field];
+                let mut all = own.as_object().cloned().unwrap_or_default();
+                all.extend(more.clone());
+                *own = Json::Object(all);
+            }
+        }
+        bench.write("c/release.yaml", release(&in_git("charts/web"), &case.spec));
+        assert_eq!(ours(&bench, "apps"), wanted, "{}", case.spec);
+    }
+}
+
 /// The same chart from each kind of source.
 #[test]
 fn a_chart_is_found_wherever_it_is() {
