@@ -67,6 +67,41 @@ fn variables_are_checked_against_the_keys_that_operators_are_told() {
     );
 }
 
+/// The Kustomization that reconciles the entry takes variables from Secrets as the others do.
+#[test]
+fn variables_of_the_entry_may_come_from_a_secret_that_is_not_in_the_fleet() {
+    let bench = sound();
+    let file = bench.path("clusters/prod/sync.yaml");
+    let sync = std::fs::read_to_string(&file).unwrap();
+    let from = "spec: {interval: 5m, postBuild: {substituteFrom: [{kind: Secret, name: settings}]}, prune: true";
+    let with_secret = sync.replace("spec: {interval: 5m, prune: true", from);
+    assert_ne!(with_secret, sync);
+    bench.write("clusters/prod/sync.yaml", with_secret);
+    bench.write(
+        "clusters/prod/variables.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: flux-system}\ndata: {a: \"${DOMAIN}\"}\n",
+    );
+    let note = format!(
+        "note[undefined-variable] Kustomization flux-system/fleet: ${{DOMAIN}} has a value only if {MISSING} gives it | it is not in the \
+         fleet, so its keys are not known here"
+    );
+    let all = told(&bench);
+    assert!(all.contains(&note), "{all:#?}");
+    assert!(!all.iter().any(|text| text.contains("has no value")), "{all:#?}");
+    let shown = bench.run(&["fleet", "--offline", "clusters/prod"]).out;
+    assert!(
+        shown.contains(&format!("{MISSING} of substituteFrom is not in the fleet")),
+        "{shown}"
+    );
+    // Another Kustomization gives it.
+    bench.write(
+        "apps/web/settings.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: settings, namespace: flux-system}\nstringData: {OTHER: a}\n",
+    );
+    let shown = bench.run(&["fleet", "--offline", "clusters/prod"]).out;
+    assert!(!shown.contains("of substituteFrom is not in the fleet"), "{shown}");
+}
+
 #[test]
 fn a_cluster_wide_secret_is_in_the_namespaces_that_it_selects() {
     let cluster_wide = |select: &str| {

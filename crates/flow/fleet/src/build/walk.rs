@@ -241,6 +241,16 @@ impl<'a> Walk<'a> {
             let problem = "the time limit was reached: not all Kustomizations were looked at";
             self.fleet.problems.push(problem.to_owned());
         }
+        // The entry is built first: what it takes variables from may be among the objects of the others.
+        let mut missing = self
+            .fleet
+            .nodes
+            .first()
+            .map_or_else(Vec::new, |root| root.missing.clone());
+        missing.retain(|one| self.fleet.object("", &one.kind, &one.name).is_none());
+        if let Some(root) = self.fleet.nodes.first_mut() {
+            root.missing = missing;
+        }
         self.fleet
     }
 
@@ -266,6 +276,9 @@ impl<'a> Walk<'a> {
         self.fleet.index(0);
         let job = self.prepared(0);
         self.fleet.forget_index();
+        if let Some(root) = self.fleet.nodes.first_mut() {
+            root.missing.clone_from(&job.missing);
+        }
         self.build(vec![job]);
     }
 
