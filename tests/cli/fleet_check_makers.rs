@@ -102,6 +102,49 @@ fn variables_of_the_entry_may_come_from_a_secret_that_is_not_in_the_fleet() {
     assert!(!shown.contains("of substituteFrom is not in the fleet"), "{shown}");
 }
 
+/// Names with variables that only a Secret has may be those that others refer to.
+#[test]
+fn what_has_a_variable_in_its_name_may_be_what_is_referred_to() {
+    let bench = sound();
+    let from = ", postBuild: {substituteFrom: [{kind: Secret, name: settings}]}";
+    bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", from));
+    bench.write(
+        "apps/web/named.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: \"${CHART:=shop}\", namespace: web}\n\
+         spec: {interval: 1h, url: 'oci://registry.example.com/charts/shop', ref: {tag: 1.0.0}}\n---\n\
+         apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"shop-${TIER}-values\", namespace: web}\ndata: {values.yaml: ''}\n",
+    );
+    let release = |source: &str, map: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: shop, namespace: web}}\nspec: {{interval: 1h, \
+             chartRef: {{kind: OCIRepository, name: {source}}}, valuesFrom: [{{kind: ConfigMap, name: {map}}}]}}\n"
+        )
+    };
+    let missing = |bench: &Bench| -> Vec<String> {
+        let all = told(bench).into_iter();
+        all.filter(|text| text.contains("[missing-source]") || text.contains("[missing-config-map]"))
+            .collect()
+    };
+    bench.write("apps/web/release.yaml", release("shop", "shop-blue-values"));
+    assert_eq!(missing(&bench), [""; 0]);
+    bench.write("apps/web/release.yaml", release("shop", "store-blue-values"));
+    assert!(
+        matches!(missing(&bench).as_slice(), [text] if text.contains("ConfigMap web/store-blue-values is not in the fleet")),
+        "{:#?}",
+        missing(&bench)
+    );
+    // A name is another one in another namespace.
+    bench.write(
+        "apps/web/release.yaml",
+        release("shop, namespace: other", "shop-blue-values"),
+    );
+    assert!(
+        matches!(missing(&bench).as_slice(), [text] if text.contains("OCIRepository other/shop is not in the fleet")),
+        "{:#?}",
+        missing(&bench)
+    );
+}
+
 #[test]
 fn a_cluster_wide_secret_is_in_the_namespaces_that_it_selects() {
     let cluster_wide = |select: &str| {

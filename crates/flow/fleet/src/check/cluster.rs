@@ -308,6 +308,15 @@ impl<'c> Cluster<'c> {
         meant(&names, wanted).map(ToString::to_string)
     }
 
+    /// Whether an object has a name with variables that may turn out to be this one: `web-${tier}` may be `web-blue`.
+    pub(crate) fn may_be_named(&self, group: &str, kind: &str, wanted: &ObjectName) -> bool {
+        let mut ids = self
+            .fleet
+            .identities()
+            .filter(|(id, _)| id.group == group && id.kind == kind);
+        ids.any(|(id, _)| may_be(&id.name.name, &wanted.name) && may_be(&id.name.namespace, &wanted.namespace))
+    }
+
     /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other
     /// clusters are among them.
     pub(crate) fn objects(&self) -> impl Iterator<Item = Object<'c>> {
@@ -323,6 +332,15 @@ impl<'c> Cluster<'c> {
     pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = Object<'c>> {
         self.objects.of_kind(group, kind).iter().copied()
     }
+}
+
+/// Whether a text is another one once its variables have values.
+fn may_be(open: &str, text: &str) -> bool {
+    let Some((start, rest)) = open.split_once("${") else {
+        return open == text;
+    };
+    let end = rest.rsplit_once('}').map_or("", |(_, end)| end);
+    text.len() >= start.len() + end.len() && text.starts_with(start) && text.ends_with(end)
 }
 
 /// The name that is meant by one that does not exist: a similar one in the namespace, or the same in another.

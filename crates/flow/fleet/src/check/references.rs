@@ -113,7 +113,7 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
                     continue;
                 };
                 let is_everywhere = kind == "ConfigMap" && name.name == "kube-root-ca.crt";
-                let exists = cluster.fleet.object("", kind, &name).is_some();
+                let exists = cluster.fleet.object("", kind, &name).is_some() || cluster.may_be_named("", kind, &name);
                 if exists || is_everywhere || makers.find(kind, &name).is_some() {
                     continue;
                 }

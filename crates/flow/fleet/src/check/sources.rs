@@ -40,7 +40,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 let Some((kind, name)) = named(reference, default, &own.namespace) else {
                     continue;
                 };
-                if exists(cluster, &kind, &name) {
+                if exists(cluster, &kind, &name) || cluster.may_be_named(SOURCE_GROUP, &kind, &name) {
                     continue;
                 }
                 let message = format!("{kind} {name} is not in the fleet");
