@@ -108,6 +108,61 @@ fn a_value_of_a_patch_is_told_there() {
     );
 }
 
+/// A patch may give all releases of a folder values that only some of their charts have; what none of them reads is told.
+#[test]
+fn a_value_of_a_patch_for_all_releases_may_be_for_others() {
+    let bench = bench(CONFIG, CHART);
+    bench.write(
+        "charts/other/Chart.yaml",
+        "{apiVersion: v2, name: other, version: 1.0.0}",
+    );
+    bench.write(
+        "charts/other/templates/one.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {b: {{ .Values.java.memory | quote }}, c: {{ .Values.java.own | quote }}}\n",
+    );
+    bench.write(
+        "c/other.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: other, namespace: flux-system}\nspec:\n  \
+         interval: 1h\n  chart: {spec: {chart: ./charts/other, sourceRef: {kind: GitRepository, name: fleet}}}\n  \
+         values: {java: {own: 1}}\n",
+    );
+    let patched = |values: &str| {
+        format!(
+            "resources: [sync.yaml, release.yaml, other.yaml]\npatches:\n- target: {{kind: HelmRelease}}\n  patch: |-\n    \
+             apiVersion: helm.toolkit.fluxcd.io/v2\n    kind: HelmRelease\n    metadata: {{name: all}}\n    spec: {{values: {values}}}\n"
+        )
+    };
+    bench.write("c/kustomization.yaml", patched("{a: 1, java: {memory: 1Gi}}"));
+    assert_eq!(told(&of_rule(&bench, "unread-value")), [""; 0]);
+    bench.write(
+        "c/kustomization.yaml",
+        patched("{java: {memory: 1Gi}, jaba: {memory: 1Gi}}"),
+    );
+    let unread = |file: &str, chart: &str, key: &str| {
+        format!("c/{file}.yaml:1:1 warning no template of chart {chart} reads the value {key}")
+    };
+    let mut all = told(&of_rule(&bench, "unread-value"));
+    all.sort();
+    assert_eq!(
+        all,
+        [unread("other", "other", "jaba"), unread("release", "web", "jaba")]
+    );
+    // What a release has in its own file is meant for it.
+    bench.write("c/kustomization.yaml", patched("{java: {memory: 1Gi}}"));
+    let own = format!("{CHART}  values: {{java: {{memory: 1Gi}}}}\n");
+    bench.write(
+        "c/release.yaml",
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: flux-system}}\nspec:\n  \
+             interval: 1h\n{own}"
+        ),
+    );
+    assert_eq!(
+        told(&of_rule(&bench, "unread-value")),
+        ["c/release.yaml:7:12 warning no template of chart web reads the value java"]
+    );
+}
+
 /// A fault of an object that a chart makes is told with the release and the template, in text and for programs.
 #[test]
 fn a_finding_of_a_rendered_object_names_its_release_and_template() {

@@ -381,7 +381,7 @@ rules! {
         "No template of the chart and of its subcharts names the value, the chart has no default for it, and its schema does not know the\n\
          key. Most often it is misspelt, or in the wrong parent: what was meant is not set. In doubt nothing is said: a value that is passed on\n\
          (`toYaml`, `with`, `range`, `include`) counts with all that is below it, and where a chart passes `.Values` on, all of them; `global` is\n\
-         nobody's.\n\n\
+         nobody's. A value that a patch gives to several releases, one of which reads it, is meant for that one.\n\n\
          What to do: correct the key that is named, or remove it; the message suggests the nearest that is read.\n\n\
          See: docs/guides/fleet.md";
 

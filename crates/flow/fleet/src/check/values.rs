@@ -37,6 +37,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             if has_secret && object.value.pointer(&own).is_none() {
                 continue;
             }
+            if is_for_others(cluster, object, unread, &own) {
+                continue;
+            }
             let chart = &release.chart;
             let message = format!("no template of chart {chart} reads the value {}", unread.path.join("."));
             let owner = owner.unwrap_or(node);
@@ -47,6 +50,43 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 None => finding,
             });
         }
+    }
+}
+
+/// Whether a patch gives a value to several releases, one of which reads it: it is meant for that one.
+fn is_for_others(cluster: &Cluster<'_>, object: &FleetObject, unread: &UnreadValue, own: &str) -> bool {
+    let Some(value) = object.value.pointer(own) else {
+        return false;
+    };
+    // The file of the release does not have it.
+    if cluster.places.of(object, own, Part::Key) != cluster.places.of(object, "", Part::Key) {
+        return false;
+    }
+    let name = name_of(&object.value);
+    cluster.fleet.nodes.iter().any(|node| {
+        let (Some(release), Ok(product)) = (&node.release, &node.product) else {
+            return false;
+        };
+        let is_read = || {
+            let mut others = product.unread.iter();
+            !others.any(|other| unread.path.starts_with(&other.path))
+        };
+        let given = || {
+            let other = cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name)?;
+            other.value.pointer(own)
+        };
+        release.name != name && is_read() && given().is_some_and(|whole| has_all(whole, value))
+    })
+}
+
+/// Whether a value has another one in it: each key of mappings, and all else as it is.
+fn has_all(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            let mut keys = part.iter();
+            keys.all(|(key, value)| whole.get(key).is_some_and(|whole| has_all(whole, value)))
+        }
+        _ => whole == part,
     }
 }
 
