@@ -213,6 +213,33 @@ fn what_an_operator_syncs_has_the_name_of_its_namespace() {
     }
 }
 
+/// What reconciles the entry applies itself: its variables are in its own variables, and its patches in its own patches.
+#[test]
+fn what_reconciles_the_entry_is_what_it_makes_of_itself() {
+    let spec = ", postBuild: {substitute: {ENV: prod, FULL: '${ENV}-00'}}, patches: [{target: {kind: Kustomization}, patch: '- {op: \
+                add, path: /spec/commonMetadata, value: {labels: {env: \"${ENV}\"}}}'}]";
+    let sync = format!(
+        "{}---\n{}",
+        source("flux-system"),
+        kustomization("flux-system", "./clusters/prod", spec)
+    );
+    let bench = bench(&[
+        ("clusters/prod/sync.yaml", &sync),
+        (
+            "clusters/prod/map.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"web-${FULL}\", namespace: flux-system}\n",
+        ),
+    ]);
+    let shown = bench
+        .ok(&["fleet", "--offline", "--output", "json", "clusters/prod"])
+        .out;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let objects = shown["clusters"][0]["kustomizations"][0]["objects"].as_array().unwrap();
+    let map = objects.iter().find(|one| one["object"]["kind"] == "ConfigMap").unwrap();
+    assert_eq!(map["object"]["metadata"]["name"], "web-prod-00");
+    assert_eq!(map["object"]["metadata"]["labels"]["env"], "prod");
+}
+
 /// `flux bootstrap` has applied them, whatever the kustomization of the folder lists.
 #[test]
 fn what_reconciles_the_entry_is_in_the_fleet() {

@@ -272,13 +272,34 @@ impl<'a> Walk<'a> {
             root.kustomization = Some(own.kustomization);
             root.origin = own.origin;
         }
-        // Its source and its variables may come from its own objects.
+        self.build_own();
+        // In the cluster it is what it makes of itself: its own variables and patches are in it.
+        let root = self.fleet.nodes.first();
+        let own = entry::own(root.map_or(&[][..], Node::objects), folder, &self.settings.sources);
+        let Some(made) = own.map(|(kustomization, _)| kustomization) else {
+            return;
+        };
+        let is_other =
+            |own: &Kustomization| own.metadata.object_name() == made.metadata.object_name() && own.spec != made.spec;
+        let before = root.and_then(|root| root.kustomization.as_ref());
+        if before.is_some_and(is_other) {
+            if let Some(root) = self.fleet.nodes.first_mut() {
+                root.kustomization = Some(made);
+            }
+            self.build_own();
+        }
+    }
+
+    /// Builds the entry as its Kustomization, whose source and variables may come from the entry's own objects.
+    fn build_own(&mut self) {
         self.fleet.index(0);
         let job = self.prepared(0);
         self.fleet.forget_index();
         if let Some(root) = self.fleet.nodes.first_mut() {
             root.missing.clone_from(&job.missing);
         }
+        // Its objects take the place of those of the build before.
+        self.count = 0;
         self.build(vec![job]);
     }
 
