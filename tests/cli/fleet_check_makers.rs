@@ -176,6 +176,30 @@ fn a_cluster_wide_secret_is_in_the_namespaces_that_it_selects() {
     }
 }
 
+/// Definitions have examples of variables in their descriptions, those of Flux too: they need not be substituted.
+#[test]
+fn a_variable_of_a_description_names_the_way_out() {
+    let bench = sound();
+    let variables = ", postBuild: {substitute: {KNOWN: a}}";
+    bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", variables));
+    let definition = |annotations: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: gadgets.example.com{annotations}}}\n\
+             spec:\n  group: example.com\n  scope: Namespaced\n  names: {{kind: Gadget, plural: gadgets}}\n  versions:\n  - name: v1\n    \
+             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        description: use \
+             ${{var/a/b}}\n"
+        )
+    };
+    bench.write("apps/web/gadgets.yaml", definition(""));
+    let wanted = "error[undefined-variable] CustomResourceDefinition gadgets.example.com: ${var} has no value | it is in a description: \
+                  give the object the annotation kustomize.toolkit.fluxcd.io/substitute: disabled";
+    let all = told(&bench);
+    assert!(all.iter().any(|text| text == wanted), "{all:#?}");
+    let annotation = ", annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}";
+    bench.write("apps/web/gadgets.yaml", definition(annotation));
+    assert_eq!(told(&bench), [""; 0]);
+}
+
 /// SOPS leaves keys readable, so what is none of them has no value.
 #[test]
 fn variables_are_checked_against_the_keys_of_encrypted_secrets() {

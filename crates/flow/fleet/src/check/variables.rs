@@ -11,6 +11,10 @@ use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_overlay::UndefinedVariable;
 use bumpwright_yaml::{Node as YamlNode, Value as YamlValue};
 
+/// The way out for an object whose texts only look as if they had variables.
+const NOT_SUBSTITUTED: &str =
+    "it is in a description: give the object the annotation kustomize.toolkit.fluxcd.io/substitute: disabled";
+
 /// Variables that are named when an object may give them.
 const FEW: usize = 3;
 
@@ -131,9 +135,14 @@ fn finding(cluster: &Cluster<'_>, node: &Node, variable: &UndefinedVariable) -> 
     let finding = Finding::new(Rule::UndefinedVariable, format!("${{{name}}} has no value"))
         .object(object.clone())
         .placed(place.or(fallback));
-    match node.name() {
+    let finding = match node.name() {
         Some(name) => finding.kustomization(name.to_string()),
         None => finding,
+    };
+    if is_described(cluster, variable) {
+        finding.help(NOT_SUBSTITUTED)
+    } else {
+        finding
     }
 }
 
